@@ -1,0 +1,1 @@
+"""Rigid-body dynamics on the graph-sparse solver `graphsys`: not written yet."""
