@@ -1,0 +1,34 @@
+"""From a factorization and a right-hand side to a solution."""
+
+import numpy as np
+
+from . import cases
+
+
+class Solve:
+    params = cases.PARAMS
+    param_names = cases.PARAM_NAMES
+
+    def setup(self, family, n):
+        system = cases.system(family, n)
+        self.matrix = system.to_scipy()
+        self.factor = system.factorize(system.analyze())
+        rng = np.random.default_rng(0)
+        self.one = rng.standard_normal(self.matrix.shape[0])
+        self.many = rng.standard_normal((self.matrix.shape[0], 16))
+        self.factor.solve(self.one)
+        self.factor.solve(self.many)
+
+    def time_solve(self, family, n):
+        self.factor.solve(self.one)
+
+    def time_solve_16(self, family, n):
+        self.factor.solve(self.many)
+
+    def track_backward_error(self, family, n):
+        x = self.factor.solve(self.one)
+        norm = abs(self.matrix).sum(axis=1).max()
+        residual = np.abs(self.matrix @ x - self.one).max()
+        return residual / (norm * np.abs(x).max() + np.abs(self.one).max())
+
+    track_backward_error.unit = "||Ax - b|| / (||A|| ||x|| + ||b||), infinity norm"
