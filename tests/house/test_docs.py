@@ -1,0 +1,89 @@
+"""README and docs say what is so: their code runs, their names and links exist."""
+
+import re
+import shlex
+import tomllib
+
+import pytest
+
+import graphsys
+
+from .source import ROOT, text
+
+NAMES = sorted(getattr(graphsys, "__all__", ()))
+PAGES = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/*.md"))]
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", text(page), re.M | re.S)
+
+
+def setup_commands():
+    chapter = re.search(r"^## Set-up$(.*?)(?=^## |\Z)", text("README.md"), re.M | re.S)
+    fences = re.findall(r"^```\w*\n(.*?)^```$", chapter[1], re.M | re.S)
+    return [line for fence in fences for line in fence.splitlines() if line.strip()]
+
+
+CODE = [(page, n) for page in PAGES for n in range(len(blocks(page, "python")))]
+
+
+@pytest.mark.parametrize(("page", "n"), CODE)
+def test_the_code_runs(page, n, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(compile(blocks(page, "python")[n], f"{page}, code block {n}", "exec"), {})
+
+
+def test_readme_shows_code():
+    assert ("README.md", 0) in CODE
+
+
+def test_readme_gives_exactly_two_setup_commands():
+    demo, tests = setup_commands()
+
+    assert demo.endswith("-m graphsys demo")
+    assert tests.endswith("-m tests")
+    for command in (demo, tests):
+        assert command.startswith("python3 -m venv .venv && .venv/bin/python -m pip install ")
+
+
+def test_setup_commands_name_extras_that_exist():
+    extras = tomllib.loads(text("pyproject.toml"))["project"]["optional-dependencies"]
+    words = shlex.split(" ".join(setup_commands()))
+    named = [extra for w in words if w.startswith(".[") for extra in w[2:-1].split(",")]
+
+    assert named == ["test"]
+    assert set(named) <= set(extras)
+
+
+def test_every_dependency_has_a_lower_bound_no_upper_one_and_a_reason():
+    project = tomllib.loads(text("pyproject.toml"))["project"]
+    reasons = text("docs/dependencies.md")
+    for requirement in sum(project["optional-dependencies"].values(), project["dependencies"]):
+        if requirement.startswith("graphsys["):
+            continue
+        match = re.fullmatch(r"([\w-]+)(\[\w+\])?>=[\d.]+", requirement)
+        assert match, requirement
+        assert f"`{match[1]}`" in reasons
+
+
+def test_graphsys_has_public_names():
+    assert "System" in NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_public_name_is_in_the_api_page(name):
+    assert getattr(graphsys, name) is not None
+    assert re.search(rf"`gs\.{name}\b", text("docs/api.md"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_public_name_in_a_page_exists(page):
+    for name in set(re.findall(r"\bgs\.([A-Za-z_]\w*)", text(page))):
+        assert hasattr(graphsys, name), name
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_link_in_a_page_leads_somewhere(page):
+    for target in re.findall(r"\]\(([^)#\s]+)", text(page)):
+        if "://" not in target:
+            assert ((ROOT / page).parent / target).exists(), target

@@ -1,0 +1,69 @@
+"""A file holds one step of the flow, and a kernel says what it computes."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from .source import compiled_functions, files, is_kernel_file, text, tree
+
+SOURCES = files("graphsys", "dynamics")
+KERNELS = [name for name in SOURCES if is_kernel_file(name)]
+MOST_LINES = 400
+
+
+def test_both_packages_are_looked_at():
+    assert "graphsys/__init__.py" in SOURCES
+    assert "dynamics/__init__.py" in SOURCES
+    assert any(compiled_functions(tree(name)) for name in KERNELS)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_file_has_at_most_400_lines_and_a_docstring(name):
+    assert text(name).count("\n") <= MOST_LINES
+    assert ast.get_docstring(tree(name))
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_no_file_is_called_after_nothing(name):
+    assert Path(name).stem not in {"utils", "util", "helpers", "misc", "common", "tools"}
+
+
+def unclear(parsed):
+    """Compiled functions without a one-line docstring, or with a `raise`."""
+    wrong = []
+    for function in compiled_functions(parsed):
+        docstring = ast.get_docstring(function)
+        if not docstring or "\n" in docstring:
+            wrong.append(f"{function.name}: wants one line of mathematics as its docstring")
+        if any(isinstance(node, ast.Raise) for node in ast.walk(function)):
+            wrong.append(f"{function.name}: raises; a kernel gives a status back")
+    return wrong
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_kernel_has_one_line_of_mathematics_and_raises_nothing(name):
+    assert unclear(tree(name)) == []
+
+
+def test_the_rule_sees_an_unclear_kernel():
+    code = """
+@kernel
+def a(x):
+    '''x <- 0.'''
+@njit(cache=True)
+def b(x):
+    pass
+@numba.njit
+def c(x):
+    '''One.
+
+    Two.'''
+@njit
+def d(x):
+    '''x.'''
+    raise ValueError
+def e(x):
+    raise ValueError
+"""
+    assert [line.split(":")[0] for line in unclear(ast.parse(code))] == ["b", "c", "d"]

@@ -1,0 +1,78 @@
+"""Who imports whom; lint-imports holds the layers, this holds what it cannot say."""
+
+import ast
+import subprocess
+import sys
+
+import pytest
+
+from .source import compiled_functions, files, imports, is_kernel_file, tree, within
+
+GRAPHSYS = files("graphsys")
+DYNAMICS = files("dynamics")
+KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "graphsys.kernels")
+
+
+def foreign(parsed, name):
+    """Imports that the house does not allow in this file."""
+    found = imports(parsed, name)
+    if name.startswith("graphsys/"):
+        wrong = {i for i in found if within(i, "dynamics")}
+    else:
+        inside = {i for i in found if within(i, "graphsys")}
+        wrong = {i for i in inside if i != "graphsys" and not within(i, "graphsys.kernels")}
+    if is_kernel_file(name):
+        also = ("dynamics.kernels",) if name.startswith("dynamics/") else ()
+        wrong |= {i for i in found if not within(i, *KERNELS_MAY_IMPORT, *also)}
+    else:
+        wrong |= {i for i in found if within(i, "numba", "llvmlite", "graphsys.kernels.jit")}
+    return sorted(wrong)
+
+
+@pytest.mark.parametrize("name", GRAPHSYS + DYNAMICS)
+def test_a_file_imports_only_what_the_house_allows(name):
+    assert foreign(tree(name), name) == []
+
+
+@pytest.mark.parametrize("name", GRAPHSYS + DYNAMICS)
+def test_compiled_code_lies_in_kernels_only(name):
+    # The numba cache of the tests is keyed by the files in kernels/: benchmarks/numba_cache.py.
+    if not is_kernel_file(name):
+        assert [f.name for f in compiled_functions(tree(name))] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "wrong"),
+    [
+        ("graphsys/system.py", "import dynamics.bodies", ["dynamics.bodies"]),
+        ("graphsys/system.py", "def f():\n    from dynamics import x", ["dynamics.x"]),
+        ("graphsys/system.py", "from numba import njit", ["numba.njit"]),
+        ("graphsys/system.py", "from .kernels import ldu\nimport scipy", []),
+        (
+            "graphsys/kernels/ldu.py",
+            "from ..graph import BlockGraph",
+            ["graphsys.graph.BlockGraph"],
+        ),
+        ("graphsys/kernels/ldu.py", "import os, math", ["os"]),
+        ("graphsys/kernels/ldu.py", "from .jit import kernel\nimport numpy as np", []),
+        ("graphsys/kernels/__init__.py", "from . import ldu\nfrom .. import x", ["graphsys.x"]),
+        ("dynamics/model.py", "from graphsys.symbolic import x", ["graphsys.symbolic.x"]),
+        ("dynamics/model.py", "import graphsys as gs\nimport graphsys.kernels.ldu", []),
+        ("dynamics/kernels/body.py", "from graphsys import kernels\nimport scipy", ["scipy"]),
+    ],
+)
+def test_the_rule_sees_a_foreign_import(name, code, wrong):
+    assert foreign(ast.parse(code), name) == wrong
+
+
+def loaded_by(statement, names):
+    code = f"import sys\n{statement}\nprint(*[n for n in {names!r} if n in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return run.stdout.split()
+
+
+def test_import_graphsys_loads_no_heavy_package():
+    names = ["numba", "llvmlite", "matplotlib", "pymetis", "pypower", "dynamics"]
+
+    assert loaded_by("import math, llvmlite", names) == ["llvmlite"]
+    assert loaded_by("import graphsys", names) == []
