@@ -55,7 +55,7 @@ def missing_in_function(function, full, prefix=""):
     wanted = parameters(function)
     named = documented_names(docstring, "Parameters", "Other Parameters")
     wrong = [f"{name}: there is no parameter {p}" for p in sorted(named - set(wanted))]
-    if full or named:
+    if full:
         wrong += [f"{name}: parameter {p} is not documented" for p in wanted if p not in named]
     results = section(docstring, "Returns") or section(docstring, "Yields")
     if full and wanted and gives_back(function) and not results:
@@ -79,15 +79,15 @@ def missing_in_class(node, full):
             wrong += missing_in_function(function, full, f"{node.name}.")
     named = documented_names(docstring, "Parameters", "Attributes")
     if full or named:
-        wrong += [f"{node.name}: {n} is not documented" for n in wanted if n not in named]
+        wrong[:0] = [f"{node.name}: {n} is not documented" for n in wanted if n not in named]
     return wrong
 
 
 def missing(parsed, public):
     """What a module leaves unsaid.
 
-    Everything without a leading underscore has a docstring, and one that lists parameters lists
-    them all and no others. What `public` names, users see: that lists parameters and results.
+    Everything without a leading underscore has a docstring, which lists no parameter that is not
+    there. What `public` names, users see: it lists all its parameters, and its result.
     """
     wrong = []
     for node in parsed.body:
@@ -169,7 +169,6 @@ class H:
     ]
     assert missing(ast.parse(code), []) == [
         "a: no docstring",
-        "b: parameter y is not documented",
         "c: there is no parameter z",
         "E: m is not documented",
         "H: y is not documented",
