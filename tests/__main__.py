@@ -33,10 +33,8 @@ def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
     }
     if find_spec("asv") and (ROOT / ".git").exists():
         config = str(ROOT / "asv_benchmarks" / "asv.conf.json")
-        commands["asv machine"] = [python, "-m", "asv", "machine", "--yes", "--config", config]
-        commands["asv check"] = [
-            python, "-m", "asv", "check", "--python=same", "--config", config,
-        ]  # fmt: skip
+        asv = [python, "-m", "asv", "check", "--python=same", "--config", config]
+        commands["asv check"] = asv
     return commands | {"pytest": pytest}
 
 

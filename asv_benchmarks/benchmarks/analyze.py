@@ -15,16 +15,16 @@ class Analyze:
         self.system.analyze(ordering="auto")
 
     def track_fill(self, family, n):
-        return self.symbolic.n_fill
+        return int(self.symbolic.n_fill)
 
     track_fill.unit = "blocks"
 
     def track_operations(self, family, n):
-        return self.symbolic.operations
+        return int(self.symbolic.operations)
 
     track_operations.unit = "multiply-adds"
 
     def track_nbytes(self, family, n):
-        return self.symbolic.nbytes
+        return int(self.symbolic.nbytes)
 
     track_nbytes.unit = "bytes"

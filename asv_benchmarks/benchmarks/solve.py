@@ -29,6 +29,6 @@ class Solve:
         x = self.factor.solve(self.one)
         norm = abs(self.matrix).sum(axis=1).max()
         residual = np.abs(self.matrix @ x - self.one).max()
-        return residual / (norm * np.abs(x).max() + np.abs(self.one).max())
+        return float(residual / (norm * np.abs(x).max() + np.abs(self.one).max()))
 
     track_backward_error.unit = "||Ax - b|| / (||A|| ||x|| + ||b||), infinity norm"
