@@ -1,0 +1,394 @@
+"""System: a matrix of blocks on a graph, by label and as one flat array."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import cutting
+from graphsys.attributes import attribute_blocks
+from graphsys.block import Block, as_block, as_dtype, as_numbers, symmetric_block
+from graphsys.graph import block_graph
+from graphsys.vectors import check_rows, join, split
+
+if TYPE_CHECKING:
+    from graphsys.factor import Factor
+    from graphsys.symbolic import Symbolic
+
+__all__ = ["System"]
+
+Array = NDArray[Any]
+
+
+class System:
+    """Square matrix with a block for each node and for each direction of each edge of a graph.
+
+    Parameters
+    ----------
+    graph : networkx.Graph, networkx.DiGraph, scipy sparse adjacency, or BlockGraph
+        Nodes and edges; it is left as it is, and only the pattern counts.
+    dims : int, sequence of int, mapping of label to int, or str
+        Block size of each node, 0 or more: one for all, in the order of the nodes, by label, or
+        the name of the node attribute that holds them.
+    nodelist : iterable of hashable, optional
+        Order of the nodes, as in networkx; labels of the rows for a scipy adjacency.
+    dtype : float64, float32 or complex128
+        Type of the entries; an integer type stands for float64.
+    blocks : mapping of (label, label) to array_like, optional
+        Blocks to set; (u, u) is a diagonal block. What is not set is zero.
+    symmetric : bool
+        Keep A equal to its transpose (not its conjugate): setting block (u, v) sets (v, u) too,
+        and blocks that are symmetric but for rounding are made so exactly.
+
+    Attributes
+    ----------
+    graph : BlockGraph
+        Tables of the graph, with the layout of `values`.
+    labels : tuple of hashable, length n
+    shape : tuple of int
+        (N, N), N the sum of the block sizes.
+    dtype : numpy.dtype
+    symmetric : bool
+    entry_at : ndarray of int, shape (e,), or None
+        With `from_scipy`: place in `values` of each entry of the matrix in canonical CSR.
+
+    Raises
+    ------
+    TypeError, ValueError, UnknownNodeError, UnknownEdgeError
+        Where graph, dims or a block is not as above; the sentence names the label.
+
+    Examples
+    --------
+    >>> import networkx
+    >>> system = System(networkx.path_graph(["a", "b"]), {"a": 2, "b": 1})
+    >>> system["a", "a"] = [[4.0, 1.0], [0.0, 4.0]]
+    >>> system["b", "b"] += 2.0
+    >>> system
+    System(2 nodes, 1 edges, 3 unknowns, float64)
+    """
+
+    __array_ufunc__ = None  # array @ system is refused, where numpy would go entry by entry
+
+    def __init__(
+        self,
+        graph: Any,
+        dims: Any = None,
+        *,
+        nodelist: Iterable[Hashable] | None = None,
+        dtype: Any = float,
+        blocks: Mapping[tuple[Any, Any], Any] | None = None,
+        symmetric: bool = False,
+    ) -> None:
+        self.graph = block_graph(graph, dims, nodelist=nodelist)
+        self.labels = self.graph.labels
+        self.dtype = as_dtype(dtype)
+        self.symmetric = bool(symmetric)
+        n_rows = int(self.graph.row_start[-1])
+        self.shape = (n_rows, n_rows)
+        self.entry_at: NDArray[np.int64] | None = None
+        self._values = np.zeros(self.graph.nnz, dtype=self.dtype)
+        self._entries: cutting.Entries | None = None
+        self._offsets: Any = None
+        self._symbolic: Symbolic | None = None
+        if blocks is not None:
+            self._set_blocks(blocks)
+
+    @classmethod
+    def from_attributes(
+        cls,
+        graph: Any,
+        dims: Any,
+        *,
+        block: str = "block",
+        diagonal: str = "block",
+        nodelist: Iterable[Hashable] | None = None,
+        dtype: Any = float,
+        symmetric: bool = False,
+    ) -> System:
+        """System with the blocks that a networkx graph carries.
+
+        Block (u, v) is ``graph[u][v][block]`` and block (u, u) is ``graph.nodes[u][diagonal]``;
+        without the attribute it is zero.
+
+        Parameters
+        ----------
+        graph : networkx.DiGraph, or networkx.Graph where `symmetric`
+            An undirected edge does not keep its direction: the block of edge u - v is taken as
+            (u, v) where u comes before v in `nodelist`.
+        dims, nodelist, dtype, symmetric
+            As for `System`.
+        block, diagonal : str
+            Names of the edge attribute and of the node attribute.
+
+        Returns
+        -------
+        System
+
+        Raises
+        ------
+        TypeError, ValueError
+            Where the graph is undirected and the system not symmetric, or nothing is carried.
+        """
+        system = cls(graph, dims, nodelist=nodelist, dtype=dtype, symmetric=symmetric)
+        index = system.graph.index
+        system._set_blocks(attribute_blocks(graph, index, block, diagonal, symmetric))
+        return system
+
+    @classmethod
+    def from_scipy(
+        cls,
+        A: Any,
+        dims: Any = None,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        symmetric: bool = False,
+    ) -> System:
+        """System with the entries of a scipy sparse matrix.
+
+        Parameters
+        ----------
+        A : scipy sparse matrix or array, shape (N, N)
+            Of any format; duplicates are summed, a one-sided pattern gets zero blocks on the
+            other side. It is left as it is.
+        dims : int, sequence of int, mapping of label to int, or None
+            Block sizes that sum up to N; None takes consecutive rows of equal pattern together,
+            up to 32.
+        labels : iterable of hashable, optional
+            Labels of the nodes; 0, 1, ... by default.
+        symmetric : bool
+            As for `System`.
+
+        Returns
+        -------
+        System
+
+        Raises
+        ------
+        TypeError, ValueError
+            Where A is not sparse, square, finite and of a supported dtype, or dims do not fit.
+        """
+        rows = cutting.canonical(A)
+        system = cls(cutting.cut(rows, dims, labels), dtype=rows.dtype, symmetric=symmetric)
+        system._entries = cutting.entries_at(system.graph, rows)
+        system.entry_at = system._entries.at
+        system.set_from_scipy(rows)
+        return system
+
+    def set_from_scipy(self, A: Any) -> None:
+        """Set every block from a scipy sparse matrix; quick for the pattern of `from_scipy`.
+
+        Parameters
+        ----------
+        A : scipy sparse matrix or array, shape (N, N)
+            Entries that it lacks become zero.
+
+        Raises
+        ------
+        ValueError
+            Where A has another shape, an entry outside the blocks, or one not finite.
+        """
+        rows = cutting.canonical(A)
+        if rows.shape != self.shape:
+            raise ValueError(f"A has shape {rows.shape}, the system has {self.shape}")
+        entries = self._entries
+        if entries is None or not entries.fit(rows):
+            entries = cutting.entries_at(self.graph, rows)
+        values = np.zeros(self.graph.nnz, dtype=self.dtype)
+        values[entries.at] = as_numbers(rows.data, self.dtype, "A")
+        self.values = values
+
+    def __getitem__(self, pair: Any) -> Block:
+        """Block (u, v) as a view, shape (size of u, size of v); see `Block`."""
+        u, v = self._pair(pair)
+        block = self._block(self.graph.node(u), self.graph.node(v)).view(Block)
+        block._place = (self, u, v)
+        return block
+
+    def __setitem__(self, pair: Any, block: Any) -> None:
+        """Set block (u, v) to an array of that shape; a scalar stands for 1 x 1."""
+        u, v = self._pair(pair)
+        i, j = self.graph.node(u), self.graph.node(v)
+        place = self._block(i, j)
+        numbers = as_block(block, place.shape, self.dtype, u, v)
+        if self.symmetric and i == j:
+            numbers = symmetric_block(numbers, numbers.T, u, u)
+        place[...] = numbers
+        if self.symmetric and i != j:
+            self._block(j, i)[...] = place.T
+
+    @property
+    def values(self) -> Array:
+        """Every block in one flat array, shape (nnz,), in the layout of `BlockGraph`.
+
+        Compiled code may write to it, unchecked. Assigning to the attribute copies an array of
+        the same length in, checked as blocks are.
+        """
+        return self._values
+
+    @values.setter
+    def values(self, values: Any) -> None:
+        numbers = as_numbers(values, self.dtype, "values")
+        if numbers.shape != self._values.shape:
+            raise ValueError(f"values has shape {numbers.shape}, it must be ({self.graph.nnz},)")
+        cutting.check_finite(self.graph, numbers)
+        if self.symmetric:
+            numbers = cutting.symmetric_values(self.graph, numbers, self._pattern())
+        self._values[...] = numbers
+
+    def to_scipy(self, format: str = "csr") -> Any:
+        """Scipy sparse array of the matrix; zeros in the blocks are stored.
+
+        Parameters
+        ----------
+        format : str
+            "csr", "csc", "coo", "bsr", ... as in scipy.
+
+        Returns
+        -------
+        scipy.sparse.sparray, shape (N, N)
+        """
+        return cutting.to_scipy(self.graph, self._values, self._pattern(), format)
+
+    def to_dense(self) -> Array:
+        """Dense array, shape (N, N)."""
+        return np.asarray(self.to_scipy().toarray())
+
+    def __matmul__(self, x: Any) -> Any:
+        """Product, x of shape (N,) or (N, k), or {label: vector}; the same kind comes back."""
+        if isinstance(x, Mapping):
+            return self.split(self @ self.join(x))
+        vector = np.asarray(x)
+        if vector.dtype.kind not in "iufc":
+            raise TypeError(f"x is not an array of numbers but of type {vector.dtype}")
+        check_rows(self.graph, vector)
+        return self.to_scipy() @ vector
+
+    def split(self, x: Any) -> dict[Hashable, Array]:
+        """Rows of each node.
+
+        Parameters
+        ----------
+        x : array_like, shape (N,) or (N, k)
+
+        Returns
+        -------
+        dict of label to ndarray, shape (size,) or (size, k)
+            Views of x.
+        """
+        return split(self.graph, x)
+
+    def join(self, vectors: Mapping[Any, Any]) -> Array:
+        """Array whose rows are those of each node: the reverse of `split`.
+
+        Parameters
+        ----------
+        vectors : mapping of label to array_like, shape (size,) or (size, k)
+            One k for all; a scalar stands for shape (1,). Nodes of size 0 may be left out.
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, k)
+        """
+        return join(self.graph, vectors, self.dtype)
+
+    def analyze(self, ordering: Any = "auto", zero_diagonal: Any = None) -> Symbolic:
+        """Symbolic factorization, which `factorize` uses from then on.
+
+        Parameters
+        ----------
+        ordering, zero_diagonal
+            As for `graphsys.analyze`.
+
+        Returns
+        -------
+        Symbolic
+        """
+        from graphsys.symbolic import analyze
+
+        self._symbolic = analyze(
+            self.graph,
+            ordering,
+            zero_diagonal=zero_diagonal,
+            values=self._values,
+            symmetric=self.symmetric,
+        )
+        return self._symbolic
+
+    def factorize(self, symbolic: Symbolic | None = None, **options: Any) -> Factor:
+        """Numeric factorization.
+
+        Parameters
+        ----------
+        symbolic : Symbolic, optional
+            By default that of the last `analyze`, or a new one.
+        **options
+            As for `graphsys.factorize`.
+
+        Returns
+        -------
+        Factor
+        """
+        from graphsys.factor import factorize
+
+        return factorize(self, self._symbolic if symbolic is None else symbolic, **options)
+
+    def solve(self, b: Any, **options: Any) -> Any:
+        """Solution x of A x = b.
+
+        Parameters
+        ----------
+        b : array_like, shape (N,) or (N, k), or {label: vector}
+        **options
+            As for `Factor.solve`.
+
+        Returns
+        -------
+        ndarray, or dict, as b
+        """
+        return self.factorize().solve(b, **options)
+
+    def copy(self) -> System:
+        """Copy with values of its own, and the same graph."""
+        other = System.__new__(type(self))
+        other.__dict__.update(self.__dict__, _values=self._values.copy())
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_offsets": None}  # made again from the graph when needed
+
+    def __repr__(self) -> str:
+        return (
+            f"System({len(self.labels)} nodes, {self.graph.neighbor.size // 2} edges, "
+            f"{self.shape[0]} unknowns, {self.dtype}{', symmetric' * self.symmetric})"
+        )
+
+    def _pair(self, pair: Any) -> tuple[Any, Any]:
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise TypeError(f"a block is named by two labels, as in system[u, v], not by {pair!r}")
+        return pair
+
+    def _block(self, i: int, j: int) -> Array:
+        """Block (i, j), nodes by index, as a plain view."""
+        at = self.graph.edge_at(i, j)
+        rows, columns = int(self.graph.size[i]), int(self.graph.size[j])
+        return self._values[at : at + rows * columns].reshape((rows, columns), order="F")
+
+    def _set_blocks(self, blocks: Mapping[tuple[Any, Any], Any]) -> None:
+        for pair, block in blocks.items():
+            self[pair] = block
+        if self.symmetric:  # a block given both ways must agree with itself
+            for (u, v), block in blocks.items():
+                if u != v and (v, u) in blocks:
+                    shape = self[u, v].shape
+                    forward = as_block(block, shape, self.dtype, u, v)
+                    backward = as_block(blocks[v, u], shape[::-1], self.dtype, v, u)
+                    self[u, v] = symmetric_block(forward, backward.T, u, v)
+
+    def _pattern(self) -> Any:
+        """CSR array of places in `values`: it depends on the graph alone, so it is kept."""
+        if self._offsets is None:
+            self._offsets = cutting.offsets(self.graph)
+        return self._offsets
