@@ -45,12 +45,12 @@ def gives_back(function):
 
 def missing_in_function(function, full, prefix=""):
     name = prefix + function.name
-    if "overload" in decorators(function):
+    if decorators(function) & {"overload", "setter", "deleter"}:
         return []
     docstring = ast.get_docstring(function)
     if not docstring:
         return [f"{name}: no docstring"]
-    if decorators(function) & {"property", "cached_property", "setter"}:
+    if decorators(function) & {"property", "cached_property"}:
         return []
     wanted = parameters(function)
     named = documented_names(docstring, "Parameters", "Other Parameters")
