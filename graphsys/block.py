@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from graphsys.system import System
 
-__all__ = ["Block", "as_block", "as_dtype", "as_numbers", "symmetric_block"]
+__all__ = ["Block", "as_block", "as_dtype", "as_numbers", "asymmetry", "symmetric_block"]
 
 # Rounding in products like J.T @ W @ J leaves blocks this many ulp from symmetric, not more.
 SYMMETRY_ULP = 64
@@ -155,10 +155,15 @@ def symmetric_block(
     gap = np.abs(block - transposed).max(initial=0.0)
     scale = max(np.abs(block).max(initial=0.0), np.abs(transposed).max(initial=0.0))
     if gap > SYMMETRY_ULP * np.finfo(block.dtype).eps * scale:
-        what = (
-            f"diagonal block of node {u!r} is not symmetric"
-            if u == v
-            else f"block ({u!r}, {v!r}) is not the transpose of block ({v!r}, {u!r})"
-        )
-        raise ValueError(f"{what}: entries differ by {gap:.3g}, and the system is symmetric")
+        raise asymmetry(u, v, gap)
     return block if gap == 0.0 else block / 2 + transposed / 2
+
+
+def asymmetry(u: Hashable, v: Hashable, gap: float) -> ValueError:
+    """Error for a block (u, v) of a symmetric system that differs by `gap` from (v, u)."""
+    what = (
+        f"diagonal block of node {u!r} is not symmetric"
+        if u == v
+        else f"block ({u!r}, {v!r}) is not the transpose of block ({v!r}, {u!r})"
+    )
+    return ValueError(f"{what}: entries differ by {gap:.3g}, and the system is symmetric")

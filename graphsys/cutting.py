@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys.block import SYMMETRY_ULP, as_dtype
+from graphsys.block import SYMMETRY_ULP, as_dtype, asymmetry
 from graphsys.graph import BlockGraph, block_sizes, from_pairs
 
 __all__ = [
@@ -298,11 +298,8 @@ def symmetric_values(graph: BlockGraph, values: NDArray[Any], pattern: Any) -> N
     excess = gap - allowed
     if excess.max() > 0.0:
         worst = np.repeat(np.arange(length.size), length)[excess.argmax()]
-        u, v = graph.labels[i[worst]], graph.labels[j[worst]]
-        raise ValueError(
-            f"block ({u!r}, {v!r}) is not the transpose of block ({v!r}, {u!r}): entries "
-            f"differ by {gap[excess.argmax()]:.3g}, and the system is symmetric"
-        )
+        u, v = (graph.labels[node] for node in sorted((i[worst], j[worst])))
+        raise asymmetry(u, v, gap[excess.argmax()])
     return values / 2 + mirrored / 2
 
 

@@ -230,6 +230,7 @@ class System:
 
     @values.setter
     def values(self, values: Any) -> None:
+        """Copy values in, checked; the system is left as it is where they are refused."""
         numbers = as_numbers(values, self.dtype, "values")
         if numbers.shape != self._values.shape:
             raise ValueError(f"values has shape {numbers.shape}, it must be ({self.graph.nnz},)")

@@ -1,0 +1,267 @@
+"""Scipy matrices cut into blocks: worked by hand, round trips, and what is refused."""
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphsys.cutting import LARGEST_FOUND_BLOCK, canonical, find_blocks
+from graphsys.families import net, random_system
+from graphsys.system import System
+
+FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]
+
+# Cut into sizes 1, 2: the lower left block is not stored, the entry 0 is.
+ONE_SIDED = np.array([[1.0, 0.0, 3.0], [0.0, 4.0, 0.0], [0.0, 5.0, 6.0]])
+
+
+@st.composite
+def matrices(draw):
+    n = draw(st.integers(0, 9))
+    rng = np.random.default_rng(draw(st.integers(0, 999)))
+    dense = rng.standard_normal((n, n)) * (rng.random((n, n)) < draw(st.floats(0.0, 0.6)))
+    dtype = draw(st.sampled_from([np.float64, np.float32, np.complex128]))
+    return dense.astype(dtype)
+
+
+def arrays_of(matrix):
+    """Every array that the matrix is made of."""
+    names = ("data", "indices", "indptr", "row", "col", "coords", "offsets")
+    return {
+        name: np.array(getattr(matrix, name), copy=True)
+        for name in names
+        if hasattr(matrix, name) and matrix.format not in ("lil", "dok")
+    }
+
+
+def brute_blocks(pattern):
+    """Block sizes by comparing consecutive rows of the symmetrized pattern."""
+    n = pattern.shape[0]
+    full = (pattern != 0) | (pattern != 0).T | np.eye(n, dtype=bool)
+    sizes = []
+    for r in range(n):
+        alike = r > 0 and (full[r] == full[r - 1]).all()
+        if alike and sizes[-1] < LARGEST_FOUND_BLOCK:
+            sizes[-1] += 1
+        else:
+            sizes.append(1)
+    return sizes
+
+
+def test_a_one_sided_matrix_gets_zero_blocks_on_the_other_side():
+    system = System.from_scipy(sp.csr_array(ONE_SIDED), [1, 2], labels="ab")
+
+    assert system.labels == ("a", "b")
+    assert system.values.tolist() == [1.0, 0.0, 3.0, 4.0, 5.0, 0.0, 6.0, 0.0, 0.0]
+    # Entries in the order of the rows: (0, 0), (0, 2), (1, 1), (2, 1), (2, 2)
+    assert system.entry_at.tolist() == [0, 2, 3, 4, 6]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("make", [sp.coo_array, sp.coo_matrix])
+def test_every_format_is_cut_and_none_is_changed(format, make):
+    given_matrix = make(ONE_SIDED).asformat(format)
+    before = arrays_of(given_matrix)
+
+    system = System.from_scipy(given_matrix, [1, 2])
+    system.values[:] = 7.0
+    system.set_from_scipy(given_matrix)
+
+    assert np.array_equal(system.to_dense(), ONE_SIDED)
+    for name, array in arrays_of(given_matrix).items():
+        assert np.array_equal(array, before[name]), name
+
+
+def test_duplicates_are_summed_in_a_copy():
+    data, indices, indptr = np.array([1.0, 2.0, 4.0]), np.array([1, 0, 1]), np.array([0, 3, 3])
+    matrix = sp.csr_array((data, indices, indptr), shape=(2, 2))
+
+    assert System.from_scipy(matrix, 1).to_dense().tolist() == [[2.0, 5.0], [0.0, 0.0]]
+    assert (matrix.data.tolist(), matrix.indices.tolist()) == ([1.0, 2.0, 4.0], [1, 0, 1])
+    coo = sp.coo_array((data, ([0, 0, 0], indices)), shape=(2, 2))
+    assert System.from_scipy(coo, 1).to_dense().tolist() == [[2.0, 5.0], [0.0, 0.0]]
+    assert coo.nnz == 3
+
+
+@given(matrices(), st.sampled_from(FORMATS), st.data())
+def test_any_matrix_comes_back_from_its_blocks(dense, format, data):
+    sizes, left = [], len(dense)
+    while left:
+        sizes.append(data.draw(st.integers(0, min(4, left))))
+        left -= sizes[-1]
+    matrix = sp.coo_array(dense).asformat(format)
+
+    for dims in (sizes, 1, None):
+        if dims == 1 and len(dense) == 0:
+            continue
+        system = System.from_scipy(matrix, dims)
+        assert system.dtype == dense.dtype
+        assert np.array_equal(system.to_dense(), dense)
+        rows = canonical(matrix)
+        assert np.array_equal(system.values[system.entry_at], rows.data)
+
+
+@given(st.integers(0, 99), st.sampled_from([0, 1, 2, 3, (4, 0, 1)]))
+def test_a_system_comes_back_from_scipy(seed, dims):
+    graph = nx.gnp_random_graph(6, 0.4, seed=seed)
+    sizes = [dims] * 6 if isinstance(dims, int) else [dims[i % 3] for i in range(6)]
+    system = random_system(graph, sizes, seed=seed)
+
+    back = System.from_scipy(system.to_scipy(), sizes)
+
+    assert np.array_equal(back.to_dense(), system.to_dense())
+    if 0 not in sizes:  # a node without rows leaves no trace of its edges
+        assert back.graph.neighbor.tolist() == system.graph.neighbor.tolist()
+        assert np.array_equal(back.values, system.values)
+
+
+@given(matrices())
+def test_blocks_found_are_runs_of_indistinguishable_rows(dense):
+    assert find_blocks(canonical(sp.csr_array(dense))).tolist() == brute_blocks(dense)
+
+
+@pytest.mark.parametrize("size", [2, 6])
+def test_the_blocks_of_a_net_are_found(size):
+    matrix = random_system(net(5), size).to_scipy()
+
+    system = System.from_scipy(matrix)
+
+    assert system.graph.size.tolist() == [size] * 25
+    assert system.graph.neighbor.size // 2 == net(5).number_of_edges()
+
+
+def test_blocks_found_by_hand():
+    # Rows 0, 1 are coupled and alike; 2, 3 are alike but for each other; 4, 5 touch nothing.
+    pattern = np.zeros((6, 6))
+    pattern[:2, :2] = 1.0
+    pattern[0, 2] = pattern[3, 0] = 1.0
+    pattern[2, 1] = pattern[1, 3] = 1.0
+
+    assert find_blocks(canonical(sp.csr_array(pattern))).tolist() == [2, 1, 1, 1, 1]
+
+
+def test_a_dense_matrix_is_cut_into_blocks_of_32():
+    assert System.from_scipy(sp.csr_array(np.ones((70, 70)))).graph.size.tolist() == [32, 32, 6]
+
+
+def test_stored_zeros_belong_to_the_pattern():
+    matrix = sp.csr_array(([0.0, 1.0], ([0, 1], [1, 1])), shape=(2, 2))
+
+    assert System.from_scipy(matrix, 1).graph.neighbor.tolist() == [1, 0]
+    assert matrix.nnz == 2
+
+
+def test_integers_become_double():
+    assert System.from_scipy(sp.csr_array([[2]]), 1).dtype == np.float64
+
+
+@pytest.mark.parametrize("dims", [2, None, []])
+def test_a_matrix_without_rows_is_a_system_without_nodes(dims):
+    assert System.from_scipy(sp.csr_array((0, 0)), dims).labels == ()
+
+
+def test_a_matrix_without_entries_has_no_edges():
+    system = System.from_scipy(sp.csr_array((4, 4)))
+
+    assert (system.graph.size.tolist(), system.graph.neighbor.size) == ([1, 1, 1, 1], 0)
+
+
+def test_same_pattern_refills_and_a_part_of_it_too():
+    matrix = sp.csr_array(ONE_SIDED)
+    system = System.from_scipy(matrix, [1, 2])
+    system.set_from_scipy(3 * matrix)
+    assert np.array_equal(system.to_dense(), 3 * ONE_SIDED)
+
+    part = sp.csc_array(np.diag([1.0, 2.0, 3.0]))
+    system.set_from_scipy(part)
+    assert np.array_equal(system.to_dense(), part.toarray())
+
+
+def test_a_system_by_label_takes_a_scipy_matrix_of_its_pattern():
+    system = System(nx.path_graph(["a", "b"]), [1, 2])
+    system.set_from_scipy(sp.csr_array(ONE_SIDED))
+
+    assert np.array_equal(system.to_dense(), ONE_SIDED)
+
+
+def test_a_symmetric_matrix_makes_a_symmetric_system():
+    dense = np.array([[1.0, 2.0, 0.0], [2.0, 3.0, 4.0], [0.0, 4.0, 5.0]])
+    system = System.from_scipy(sp.csr_array(dense), 1, symmetric=True)
+
+    assert system.symmetric
+    assert np.array_equal(system.to_dense(), dense)
+
+
+# What is refused.
+
+
+def test_an_unsymmetric_matrix_is_no_symmetric_system():
+    with pytest.raises(ValueError, match=r"block \(0, 1\) is not the transpose.*differ by 5"):
+        System.from_scipy(sp.csr_array(ONE_SIDED), [2, 1], symmetric=True)
+
+
+@pytest.mark.parametrize(
+    ("dims", "error", "sentence"),
+    [
+        (2, ValueError, "dims=2 does not divide the 3 rows of A"),
+        (0, ValueError, "dims=0 does not divide the 3 rows of A"),
+        (-1, ValueError, "dims is -1"),
+        (1.5, TypeError, r"dims is 1\.5"),
+        (True, TypeError, "dims is True"),
+        ([1, 1], ValueError, "dims sum up to 2, A has 3 rows"),
+        ([1, 2, 1], ValueError, "dims sum up to 4, A has 3 rows"),
+        ([4, -1], ValueError, "dims of node 1 is -1"),
+        ([1.0, 2.0], TypeError, r"dims of node 0 is 1\.0"),
+        ("dim", TypeError, "only a networkx graph has any"),
+    ],
+)
+def test_dims_that_do_not_fit_are_refused(dims, error, sentence):
+    with pytest.raises(error, match=sentence):
+        System.from_scipy(sp.csr_array(ONE_SIDED), dims)
+
+
+@pytest.mark.parametrize("dims", [1, [1, 1, 1]])
+def test_labels_are_as_many_as_blocks(dims):
+    with pytest.raises(ValueError, match="dims has 3 block sizes for 2 nodes"):
+        System.from_scipy(sp.csr_array(ONE_SIDED), dims, labels="ab")
+
+
+def test_a_label_used_twice_is_refused():
+    with pytest.raises(ValueError, match="node 'a' is named twice"):
+        System.from_scipy(sp.csr_array(ONE_SIDED), [1, 2], labels="aa")
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "sentence"),
+    [
+        (ONE_SIDED, TypeError, "A is a ndarray; give a scipy sparse matrix"),
+        (sp.csr_array((2, 3)), ValueError, r"A has shape \(2, 3\), it must be square"),
+        (sp.coo_array(np.ones(3)), ValueError, r"A has shape \(3,\), it must be square"),
+        (sp.csr_array([[True]]), TypeError, "dtype bool is not supported"),
+        (sp.csr_array([[1.0]], dtype=np.complex64), TypeError, "dtype complex64 is not supported"),
+        (sp.csr_array([[0.0, 0.0], [np.nan, 1.0]]), ValueError, r"A\[1, 0\] is nan"),
+        (sp.csr_array([[0.0, 0.0], [2.0, -np.inf]]), ValueError, r"A\[1, 1\] is -inf"),
+    ],
+)
+def test_what_is_no_finite_square_sparse_matrix_is_refused(matrix, error, sentence):
+    with pytest.raises(error, match=sentence):
+        System.from_scipy(matrix, 1)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "sentence"),
+    [
+        (sp.csr_array((2, 2)), ValueError, r"A has shape \(2, 2\), the system has \(3, 3\)"),
+        (sp.csr_array(np.ones((3, 3))), ValueError, r"A\[0, 2\] lies outside .* joins 'a' and 'c'"),
+        (sp.csr_array(np.diag([1.0, np.nan, 1.0])), ValueError, r"A\[1, 1\] is nan"),
+        (sp.csr_array(np.eye(3) * 1j), TypeError, "A is complex, the system is float64"),
+    ],
+)
+def test_a_matrix_that_does_not_fit_changes_nothing(matrix, error, sentence):
+    system = System(nx.path_graph(["a", "b", "c"]), 1, blocks={("a", "a"): 2.0})
+    before = system.values.copy()
+    with pytest.raises(error, match=sentence):
+        system.set_from_scipy(matrix)
+    assert np.array_equal(system.values, before)
