@@ -1,0 +1,59 @@
+"""Direct solver for linear systems whose sparsity is a graph with a block on every node and edge.
+
+Describe a matrix with labels (`System`), analyze its graph once (`Symbolic`), factorize and solve
+as often as values change (`Factor`).
+"""
+
+from typing import Any
+
+from graphsys.errors import (
+    InaccurateSolutionWarning,
+    MissingExtraError,
+    SingularPivotError,
+    UnknownEdgeError,
+    UnknownNodeError,
+)
+from graphsys.families import chain, crystal, ladder, net, random_tree
+from graphsys.system import System
+
+__version__ = "0.1.0"
+
+# What needs the compiler or a picture is imported when it is first asked for.
+_LATER = {
+    "Factor": "factor",
+    "SolveReport": "factor",
+    "Symbolic": "symbolic",
+    "explain": "report",
+    "plot_fill": "plot",
+}
+
+__all__ = [
+    "Factor",
+    "InaccurateSolutionWarning",
+    "MissingExtraError",
+    "SingularPivotError",
+    "SolveReport",
+    "Symbolic",
+    "System",
+    "UnknownEdgeError",
+    "UnknownNodeError",
+    "chain",
+    "crystal",
+    "explain",
+    "ladder",
+    "net",
+    "plot_fill",
+    "random_tree",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"graphsys.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,469 @@
+"""Numeric factorization of a system, and solves with it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import accuracy
+from graphsys.block import as_numbers
+from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
+from graphsys.graph import BlockGraph
+from graphsys.kernels import ldu, solve
+from graphsys.kernels.program import ROWS, WIDEST
+from graphsys.symbolic import Symbolic, analyze
+from graphsys.vectors import check_rows, join, split
+
+if TYPE_CHECKING:
+    from graphsys.system import System
+
+Array = NDArray[Any]
+
+#: How often a singular pivot may lead to another elimination order.
+REANALYSES = 8
+#: A pivot this small beside what its block held before is cancellation (times machine epsilon).
+SINGULAR = 64.0
+#: Solves are checked and refined when a pivot is smaller than this beside what its block held.
+DOUBTFUL = 0.05
+REFINEMENTS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class SolveReport:
+    """What the last solve of a factor took.
+
+    Attributes
+    ----------
+    refinements : int
+        Steps of iterative refinement.
+    backward_error : float or None
+        Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; None when not computed.
+    """
+
+    refinements: int
+    backward_error: float | None
+
+
+def factorize(
+    system: System, symbolic: Symbolic | None = None, *, refine: bool | None = None
+) -> Factor:
+    """Numeric factorization of a system.
+
+    Parameters
+    ----------
+    system : System
+    symbolic : Symbolic, optional
+        From `System.analyze`; made here with the automatic ordering by default.
+    refine : bool, optional
+        Whether solves compute their residual and refine until it is at rounding level. By default
+        they do when a pivot was small beside what its block held before.
+
+    Returns
+    -------
+    Factor
+
+    Raises
+    ------
+    SingularPivotError
+        Where a pivot block is singular in every order that was tried.
+    ValueError
+        Where a block has entries that are not finite, or `symbolic` is of another graph.
+    """
+    if symbolic is None:
+        symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
+    return Factor(symbolic, system.values, refine=refine)
+
+
+class Factor:
+    """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    values : ndarray, shape (symbolic.graph.nnz,)
+        Blocks in the layout of the graph. They are read, and copied when solves have to refine;
+        `residual` otherwise reads them where they are.
+    refine : bool, optional
+        As for `factorize`.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+        Another one than was given when a singular pivot made a new order necessary.
+    pivot_ratio : float
+        Smallest pivot beside the largest magnitude its row ever had in its pivot block, at most 1:
+        the smaller, the more digits were lost by cancellation.
+    report : SolveReport
+        What the last solve took.
+    """
+
+    def __init__(self, symbolic: Symbolic, values: Array, *, refine: bool | None = None) -> None:
+        self.symbolic = symbolic
+        self.dtype = np.asarray(values).dtype
+        self.pivot_ratio = 0.0
+        self.report = SolveReport(0, None)
+        self._refine_asked = refine
+        self._refine = False
+        self._ready = False
+        self._allocate()
+        self.refactorize(values)
+
+    def _allocate(self) -> None:
+        real = np.zeros(0, self.dtype).real.dtype
+        self._arena = np.empty(self.symbolic.arena_size, self.dtype)
+        self._magnitude = np.empty(int(self.symbolic.program[ROWS]), real)
+        self._tolerance = SINGULAR * float(np.finfo(real).eps)
+
+    @property
+    def graph(self) -> BlockGraph:
+        """The graph of the matrix."""
+        return self.symbolic.graph
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix."""
+        rows = int(self.symbolic.program[ROWS])
+        return rows, rows
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the factors."""
+        return self._arena.nbytes
+
+    def refactorize(self, values: Any) -> Factor:
+        """Factors of another matrix on the same graph; everything symbolic is reused.
+
+        Parameters
+        ----------
+        values : array_like, shape (graph.nnz,)
+            Blocks in the layout of the graph, of the type of this factor.
+
+        Returns
+        -------
+        Factor
+            This one. Where a pivot turns out singular, an order that avoids it replaces the old
+            one.
+
+        Raises
+        ------
+        SingularPivotError
+            As for `factorize`; the factor cannot solve before the next `refactorize` then.
+        ValueError
+            Where `values` has another shape or entries that are not finite.
+        """
+        values = np.ascontiguousarray(values)
+        if values.dtype != self.dtype or values.shape != (self.graph.nnz,):
+            values = as_numbers(values, self.dtype, "values")
+            if values.shape != (self.graph.nnz,):
+                raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
+        self._ready = False
+        info = np.zeros(2)
+        after_all: frozenset[int] = frozenset()
+        while True:
+            failed = ldu.factorize(
+                self.symbolic.program, values, self._tolerance, self._magnitude, self._arena, info
+            )
+            if failed == 0:
+                break
+            after_all = self._reorder(values, failed - 1, float(info[0]), after_all)
+        self.pivot_ratio = float(info[0])
+        self._weakest = int(info[1])
+        self._refine = self._refine_asked is True or (
+            self._refine_asked is None and self.pivot_ratio < DOUBTFUL
+        )
+        self._values = values.copy() if self._refine else values
+        self._norms: accuracy.Norms | None = None
+        self._ready = True
+        return self
+
+    def _reorder(
+        self, values: Array, row: int, ratio: float, after_all: frozenset[int]
+    ) -> frozenset[int]:
+        """New order in which the node of a singular pivot comes later; or say why there is none."""
+        accuracy.check_finite(self.graph, values)
+        symbolic = self.symbolic
+        step = int(np.searchsorted(symbolic.row_of, row, side="right")) - 1
+        node = int(symbolic.step_node[step])
+        label = self.graph.labels[node]
+        if symbolic.ordering == "given" or node in after_all or len(after_all) == REANALYSES:
+            remedy = (
+                "give it later in the ordering, or use ordering='auto'"
+                if symbolic.ordering == "given"
+                else "the matrix is singular there or close to it; add to its diagonal block, or "
+                "remove redundant rows"
+            )
+            raise SingularPivotError(
+                f"pivot block of node {label!r} is singular (elimination step {step} of "
+                f"{len(self.graph.labels)}, smallest pivot {ratio:.1e} of what the block held); "
+                f"{remedy}",
+                label,
+                step,
+                ratio,
+            )
+        after_all |= {node}
+        self.symbolic = analyze(
+            self.graph,
+            symbolic.ordering,
+            values=values,
+            symmetric=symbolic.symmetric,
+            after_all=after_all,
+        )
+        self._allocate()
+        return after_all
+
+    def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
+        """Solution of A x = b.
+
+        Parameters
+        ----------
+        b : array_like, shape (N,) or (N, k), or {label: vector}
+            Right-hand sides; cast to the type of the factor, but for a complex one of a real
+            factor.
+        trans : {"N", "T", "H"}, optional
+            Solve with A, its transpose, or its conjugate transpose.
+        out : ndarray, shape of b, optional
+            Where to put the solution.
+
+        Returns
+        -------
+        ndarray, shape of b, or {label: vector} for such a b
+
+        Raises
+        ------
+        ValueError
+            Where b or `out` has another shape, b is not finite, or `trans` is unknown.
+        SingularPivotError
+            Where refinement cannot bring the residual down: the factors are useless.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            Where refinement leaves a residual well above rounding level.
+        """
+        if not self._ready:
+            raise ValueError("the last refactorize failed, so there are no factors to solve with")
+        if isinstance(b, Mapping):
+            if out is not None:
+                raise ValueError("out goes with an array b, not with one by labels")
+            return split(self.graph, self.solve(join(self.graph, b, self.dtype), trans))
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
+        b = np.asarray(b)
+        if b.dtype.kind == "c" and self.dtype.kind != "c":
+            x = self.solve(b.real, trans) + 1j * self.solve(b.imag, trans)
+        else:
+            if b.dtype != self.dtype:
+                b = as_numbers(b, self.dtype, "b")
+            check_rows(self.graph, b)
+            x = self._solve_columns(b, trans)
+        if out is None:
+            return x
+        if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
+            raise ValueError(
+                f"out has shape {out.shape} and type {out.dtype}, "
+                f"the solution {x.shape} and {x.dtype}"
+            )
+        out[...] = x
+        return out
+
+    def _solve_columns(self, b: Array, trans: str) -> Array:
+        flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
+        count = 1 if b.ndim == 1 else b.shape[1]
+        if trans == "H" and self.dtype.kind == "c":
+            flat = flat.conj()
+        x = self._substitute(flat, count, trans != "N")
+        self.report = SolveReport(0, None)
+        if not np.isfinite(x).all():
+            self._explain_not_finite(flat)
+        if self._refine:
+            x = self._improve(flat, x, count, trans != "N")
+        if trans == "H" and self.dtype.kind == "c":
+            x = x.conj()
+        return x if b.ndim == 1 else x.reshape(b.shape, order="F")
+
+    def _substitute(self, flat: Array, count: int, transposed: bool) -> Array:
+        program = self.symbolic.program
+        work = np.empty(flat.size + int(program[WIDEST]), self.dtype)
+        x = np.empty(flat.size, self.dtype)
+        kernel = solve.solve_transposed if transposed else solve.solve
+        kernel(program, self._arena, flat, count, work, x)
+        return x
+
+    def _improve(self, flat: Array, x: Array, count: int, transposed: bool) -> Array:
+        """Iterative refinement until the backward error is at rounding level or stalls."""
+        matrix = self._matrix()
+        eps = float(np.finfo(self._magnitude.dtype).eps)
+        steps = 0
+        residual = matrix.residual(flat, x, count, transposed)
+        error = matrix.backward_error(residual, flat, x, count, transposed)
+        while error > eps and steps < REFINEMENTS:
+            better = x + self._substitute(residual, count, transposed)
+            new_residual = matrix.residual(flat, better, count, transposed)
+            new_error = matrix.backward_error(new_residual, flat, better, count, transposed)
+            if not new_error < error:
+                break
+            stalled = new_error > error / 2
+            x, residual, error, steps = better, new_residual, new_error, steps + 1
+            if stalled:
+                break
+        self.report = SolveReport(steps, error)
+        if not error <= eps**0.5:
+            step = int(np.searchsorted(self.symbolic.row_of, self._weakest, side="right")) - 1
+            label = self.graph.labels[int(self.symbolic.step_node[step])]
+            raise SingularPivotError(
+                f"the residual stays at {error:.1e} after {steps} refinements: the matrix is "
+                f"singular to working precision, most likely at node {label!r} (elimination step "
+                f"{step}); add to its diagonal block, or remove redundant rows",
+                label,
+                step,
+                self.pivot_ratio,
+            )
+        if error > 1e4 * eps:
+            warnings.warn(
+                f"backward error {error:.1e} after {steps} refinements: the factors lost digits "
+                f"(pivot ratio {self.pivot_ratio:.1e})",
+                InaccurateSolutionWarning,
+                stacklevel=4,
+            )
+        return x
+
+    def _matrix(self) -> accuracy.Matrix:
+        if self._norms is None:
+            self._norms = accuracy.norms(self.graph, self._values)
+        return accuracy.Matrix(self.graph, self._values, self._norms)
+
+    def _explain_not_finite(self, flat: Array) -> None:
+        rows = self.shape[0]
+        bad = np.flatnonzero(~np.isfinite(flat))
+        if bad.size:
+            node = int(np.searchsorted(self.graph.row_start, bad[0] % rows, side="right")) - 1
+            raise ValueError(f"b is not finite at node {self.graph.labels[node]!r}")
+        raise OverflowError("the solution overflows: scale the matrix or the right-hand side")
+
+    def residual(self, x: Any, b: Any) -> Array:
+        """b - A x.
+
+        Parameters
+        ----------
+        x, b : array_like, shape (N,) or (N, k)
+
+        Returns
+        -------
+        ndarray, shape of b
+        """
+        b, x = (as_numbers(np.asarray(v), self.dtype, name) for v, name in ((b, "b"), (x, "x")))
+        check_rows(self.graph, b)
+        if x.shape != b.shape:
+            raise ValueError(f"x has shape {x.shape}, b {b.shape}")
+        count = 1 if b.ndim == 1 else b.shape[1]
+        r = self._matrix().residual(b.ravel(order="F"), x.ravel(order="F"), count, False)
+        return r.reshape(b.shape, order="F")
+
+    def backward_error(self, x: Any, b: Any) -> float:
+        """Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm.
+
+        Parameters
+        ----------
+        x, b : array_like, shape (N,) or (N, k)
+
+        Returns
+        -------
+        float
+        """
+        r = self.residual(x, b).ravel(order="F")
+        b, x = (np.asarray(v, self.dtype) for v in (b, x))
+        count = 1 if b.ndim == 1 else b.shape[1]
+        return self._matrix().backward_error(
+            r, b.ravel(order="F"), x.ravel(order="F"), count, False
+        )
+
+    def slogdet(self) -> tuple[Any, float]:
+        """Sign (or phase) and logarithm of the absolute determinant.
+
+        Returns
+        -------
+        sign : float or complex
+        logabsdet : float
+        """
+        sign: Any = np.ones((), self.dtype)[()]
+        logarithm = 0.0
+        for inverses in accuracy.pivot_inverses(self.symbolic.program, self._arena):
+            signs, logs = np.linalg.slogdet(inverses)
+            sign *= np.prod(signs).conj()
+            logarithm -= float(logs.sum())
+        return sign, logarithm
+
+    def inertia(self) -> tuple[int, int]:
+        """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).
+
+        Returns
+        -------
+        positive, negative : int
+
+        Raises
+        ------
+        ValueError
+            Where the factorization is not of a real symmetric system.
+        """
+        if not self.symbolic.symmetric or self.dtype.kind == "c":
+            raise ValueError("inertia needs a real system made with symmetric=True")
+        positive = negative = 0
+        for inverses in accuracy.pivot_inverses(self.symbolic.program, self._arena):
+            eigenvalues = np.linalg.eigvalsh(inverses)
+            positive += int((eigenvalues > 0).sum())
+            negative += int((eigenvalues < 0).sum())
+        return positive, negative
+
+    def rcond(self) -> float:
+        """Estimate of 1 / (|A| |A^-1|) in the 1-norm, at the cost of a few solves.
+
+        Returns
+        -------
+        float
+
+        References
+        ----------
+        .. [1] N. J. Higham and F. Tisseur, A block algorithm for matrix 1-norm estimation, SIAM J.
+           Matrix Anal. Appl. 21, 2000.
+        """
+        if self.shape[0] == 0:
+            return 1.0
+        from scipy.sparse.linalg import onenormest
+
+        inverse = onenormest(self.as_linear_operator(), t=1)
+        return 1.0 / (self._matrix().norms.columns * float(inverse))
+
+    def as_linear_operator(self) -> Any:
+        """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, shape (N, N)
+        """
+        from scipy.sparse.linalg import LinearOperator
+
+        def forward(b: Array) -> Any:
+            return self.solve(b)
+
+        def adjoint(b: Array) -> Any:
+            return self.solve(b, "H")
+
+        return LinearOperator(
+            self.shape,
+            matvec=forward,
+            rmatvec=adjoint,
+            matmat=forward,
+            rmatmat=adjoint,
+            dtype=self.dtype,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Factor({self.shape[0]} unknowns, {self.symbolic.ordering} order, {self.dtype}, "
+            f"pivot ratio {self.pivot_ratio:.1e})"
+        )

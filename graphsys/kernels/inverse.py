@@ -1,0 +1,184 @@
+"""Inverse of a small block in registers, as an LLVM function."""
+
+from llvmlite import ir
+
+from .emit import (
+    I32,
+    I64,
+    REAL,
+    Emitter,
+    constant_mask,
+    declare,
+    host_has,
+    integer,
+    private_function,
+)
+
+#: Largest block inverted in registers.
+SMALL = 8
+
+
+def inverse_function(module, real):
+    """``D <- D^-1`` in registers, n <= `SMALL`: arguments ``(d, ldd, s, n)``, returns a ratio.
+
+    Gauss-Jordan elimination with partial pivoting by rows. ``s`` holds the largest magnitude each
+    row of D ever had; the result is the smallest |pivot| / s over the pivots' rows, at most 1, and
+    NaN where D has a NaN or a row of zeros.
+    """
+    element = REAL[real]
+    pointer = element.as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_inverse_{real}",
+        element,
+        [pointer, I64, pointer, I64],
+        ["d", "ldd", "s", "n"],
+    )
+    if builder is None:
+        return function
+    d, ldd, s, n = function.args
+    never = builder.append_basic_block("never")
+    switch = builder.switch(n, never)
+    for size in range(1, SMALL + 1):
+        block = builder.append_basic_block(f"size.{size}")
+        switch.add_case(integer(size), block)
+        builder.position_at_end(block)
+        lanes = next(width for width in (2, 4, 8) if width >= size)
+        builder.ret(_inverse_of_size(Emitter(builder, real, lanes), d, ldd, s, size))
+    builder.position_at_end(never)
+    builder.unreachable()
+    return function
+
+
+def _inverse_of_size(emit, d, ldd, s, n):
+    builder, lanes = emit.b, emit.lanes
+    rows = constant_mask(lanes, lambda lane: lane < n)
+    lane_number = ir.Constant(ir.VectorType(ir.IntType(8 * emit.align), lanes), list(range(lanes)))
+    places = [emit.at(d, builder.mul(integer(k), ldd)) for k in range(n)]
+    column = [emit.load(place, rows) for place in places]
+    ones = emit.fill(1.0)
+    home = _Scalars(builder, I64, [integer(lane) for lane in range(lanes)])
+    scale = _Scalars(builder, emit.element, builder.select(rows, emit.load(s, rows), ones))
+    pivots = _Scalars(builder, emit.element, ones)
+
+    for j in range(n):
+        row, rows_splat = _pivot_row(emit, column[j], j, n)
+        pick = _picker(emit, row, rows_splat)
+        is_row = builder.icmp_signed("==", lane_number, rows_splat)
+        is_j = constant_mask(lanes, lambda lane, j=j: lane == j)
+
+        def swapped(vector, into_j, is_row=is_row, is_j=is_j, j=j):
+            """Lane `row` gets what lane j held, lane j gets `into_j`."""
+            moved = emit.splat(builder.extract_element(vector, integer(j)))
+            return builder.select(is_j, into_j, builder.select(is_row, moved, vector))
+
+        pivot = pick(column[j])
+        pivots.put(integer(j), builder.extract_element(pivot, integer(0)))
+        home.swap(integer(j), row)
+        scale.swap(integer(j), row)
+
+        # Lane j of the pivot column is -1 and of the others 0: one fma then also leaves the scaled
+        # pivot row in lane j.
+        inverse = builder.fdiv(ones, pivot)
+        pivot_column = builder.fneg(swapped(column[j], emit.fill(-1.0)))
+        for q in range(n):
+            if q != j:
+                factor = builder.fmul(pick(column[q]), inverse)
+                column[q] = emit.fma(pivot_column, factor, swapped(column[q], emit.fill(0.0)))
+        column[j] = builder.fmul(pivot_column, inverse)
+
+    for q in range(n):  # columns of the inverse go to the places of the rows they came from
+        emit.store(column[q], emit.at(d, builder.mul(home.get(integer(q)), ldd)), rows)
+
+    sizes = emit.intrinsic("fabs", emit.vector, emit.load(pivots.pointer))
+    ratio = builder.fdiv(sizes, emit.load(scale.pointer))
+    smallest = ir.Constant(emit.element, 1.0)
+    for lane in range(n):  # `minimum` keeps a NaN, unlike `minnum`
+        smallest = emit.intrinsic(
+            "minimum",
+            emit.element,
+            smallest,
+            builder.extract_element(ratio, integer(lane)),
+            vector=False,
+        )
+    return smallest
+
+
+class _Scalars:
+    """A few numbers on the stack, swapped at run-time places off the critical path."""
+
+    def __init__(self, builder, element, values):
+        self.b = builder
+        if isinstance(values, list):
+            self.pointer = self._room(element, len(values))
+            for lane, value in enumerate(values):
+                self.put(integer(lane), value)
+        else:
+            self.pointer = self._room(element, values.type.count)
+            builder.store(values, builder.bitcast(self.pointer, values.type.as_pointer()), align=8)
+
+    def _room(self, element, count):
+        with self.b.goto_entry_block():
+            return self.b.alloca(element, integer(count))
+
+    def get(self, at):
+        return self.b.load(self.b.gep(self.pointer, [at]))
+
+    def put(self, at, value):
+        self.b.store(value, self.b.gep(self.pointer, [at]))
+
+    def swap(self, first, second):
+        kept, taken = self.get(first), self.get(second)
+        self.put(second, kept)
+        self.put(first, taken)
+
+
+def _picker(emit, row, row_splat):
+    """Function that spreads the lane `row` of a vector over a whole vector."""
+    builder, lanes = emit.b, emit.lanes
+    # One permutation where the host has it; LLVM alone would go through memory.
+    permutation = {
+        ("f64", 8): ("avx512f", "llvm.x86.avx512.permvar.df.512"),
+        ("f64", 4): ("avx512vl", "llvm.x86.avx512.permvar.df.256"),
+        ("f32", 8): ("avx2", "llvm.x86.avx2.permps"),
+    }.get((emit.real, lanes))
+    if permutation is None or not host_has(permutation[0]):
+        return lambda vector: emit.splat(builder.extract_element(vector, row))
+    function = declare(builder.module, permutation[1], emit.vector, [emit.vector, row_splat.type])
+    return lambda vector: builder.call(function, [vector, row_splat])
+
+
+def _pivot_row(emit, column, j, n):
+    """Lane of the largest magnitude among the rows from j on, as an i64 and in every lane.
+
+    The lane's number takes the place of the lowest bits of its magnitude: the largest of these
+    numbers tells where it came from, with no search. Equal but for these bits, either will do.
+    """
+    builder, lanes = emit.b, emit.lanes
+    bits = ir.VectorType(ir.IntType(8 * emit.align), lanes)
+    low = lanes - 1
+    sign = 1 << (8 * emit.align - 1)
+    kept = ir.Constant(bits, [~(sign | low) & (2 * sign - 1)] * lanes)
+    number = ir.Constant(bits, list(range(lanes)))
+    size = builder.or_(builder.and_(builder.bitcast(column, bits), kept), number)
+    size = builder.bitcast(size, emit.vector)
+    below = constant_mask(lanes, lambda lane: j <= lane < n)
+    largest = _largest_lane(builder, builder.select(below, size, emit.fill(-1.0)))
+    splat = builder.bitcast(emit.splat(largest), bits)
+    splat = builder.and_(splat, ir.Constant(bits, [low] * lanes))
+    row = builder.extract_element(splat, integer(0))
+    return (row if row.type == I64 else builder.zext(row, I64)), splat
+
+
+def _largest_lane(builder, vector):
+    """Largest lane by halving; what a NaN gives is unspecified."""
+    count = vector.type.count
+    while count > 1:
+        count //= 2
+        halves = [
+            ir.Constant(ir.VectorType(I32, count), list(range(first, first + count)))
+            for first in (0, count)
+        ]
+        low, high = (builder.shuffle_vector(vector, vector, half) for half in halves)
+        vector = builder.select(builder.fcmp_ordered(">", low, high), low, high)
+    return builder.extract_element(vector, integer(0))

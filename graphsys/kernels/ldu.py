@@ -1,0 +1,194 @@
+"""Numeric block LDU factorization: supernodes of the elimination tree, right-looking.
+
+Every supernode inverts its pivot blocks (rows pivoted within a block), scales the rows to their
+right, and subtracts L W from the panels of its ancestors (Bruedigam et al. 2023, Algorithms 1 and
+3, with L left unscaled: all solves become products).
+"""
+
+from .blocks import (
+    SMALL,
+    assign_product,
+    copy_block,
+    invert_small,
+    raise_magnitude,
+    subtract_product,
+)
+from .jit import kernel
+from .large import invert_large
+from .program import (
+    ARENA_SIZE,
+    LOAD_AT,
+    LOAD_FIELDS,
+    LOADS,
+    PANEL_FIELDS,
+    PANELS_AT,
+    SUPERNODES,
+    SYMMETRIC,
+    TARGET_FIELDS,
+    WORK_AT,
+    WORK_COLUMNS,
+)
+
+
+@kernel
+def load(
+    # Tables:
+    program,
+    # In:
+    values,
+    # Out:
+    arena,
+):
+    """Panels <- the user's blocks, zero elsewhere."""
+    arena[: program[ARENA_SIZE]] = 0.0
+    at = program[LOAD_AT]
+    for _ in range(program[LOADS]):
+        rows = program[at + 1]
+        copy_block(
+            arena,
+            program[at + 3],
+            program[at + 4],
+            values,
+            program[at],
+            rows,
+            rows,
+            program[at + 2],
+        )
+        at += LOAD_FIELDS
+
+
+@kernel
+def factorize(
+    # Tables:
+    program,
+    # In:
+    values,
+    tolerance,
+    # Work:
+    magnitude,
+    # Out:
+    arena,
+    info,
+):
+    """L, D^-1, W of A = L D W; 0, or 1 + row of a pivot block that is singular.
+
+    ``magnitude`` (rows,) is the largest magnitude each row ever had in its pivot block;
+    ``info[0]`` the smallest pivot relative to it, which must stay above ``tolerance``, and
+    ``info[1]`` the first row of its block.
+    """
+    load(program, values, arena)
+    magnitude[:] = 0.0
+    smallest = 1.0
+    info[1] = 0.0
+    symmetric = program[SYMMETRIC] != 0
+    work_at = program[WORK_AT]
+    at = program[PANELS_AT]
+    for _ in range(program[SUPERNODES]):
+        p, q, first = program[at], program[at + 1], program[at + 2]
+        lower, upper = program[at + 3], program[at + 4]
+        pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
+        m = p + q
+        at += PANEL_FIELDS
+        i = 0
+        for b in range(pivots):
+            w = program[at + b]
+            d = lower + i * m + i
+            right = p - i - w
+            if symmetric:
+                _mirror(arena, d, m, w)
+            raise_magnitude(magnitude, first + i, arena, d, m, w, w)
+            if w <= SMALL:
+                ratio = invert_small(arena, d, m, magnitude, first + i, w)
+            else:
+                ratio = invert_large(arena, d, m, magnitude, first + i, w)
+            if not (ratio > tolerance):
+                info[0] = ratio
+                return first + i + 1
+            if ratio < smallest:
+                smallest = ratio
+                info[1] = first + i
+            if symmetric:
+                # W = D^-1 L^T: the rows to the right are never stored before
+                if right > 0:
+                    assign_product(
+                        arena, d + w * m, m, arena, d, m, arena, d + w, m, 1, w, right, w
+                    )
+                if q > 0:
+                    below = d + w + right
+                    assign_product(arena, upper + i, p, arena, d, m, arena, below, m, 1, w, q, w)
+            else:
+                _scale_rows(arena, d, m, w, d + w * m, m, right, work_at)
+                _scale_rows(arena, d, m, w, upper + i, p, q, work_at)
+            if right > 0:
+                j = i + w
+                for later in range(b + 1, pivots):
+                    size = program[at + later]
+                    raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
+                    j += size
+                rest = d + w * m + w
+                subtract_product(
+                    arena, rest, m, arena, d + w, m, arena, d + w * m, 1, m, m - i - w, right, w
+                )
+                if q > 0 and not symmetric:
+                    subtract_product(
+                        arena, upper + i + w, p, arena, d + w, m, arena, upper + i, 1, p,
+                        right, q, w,
+                    )  # fmt: skip
+            i += w
+        at += pivots + 3 * runs
+        for _ in range(targets):
+            at = _update(program, at, p, m, lower, upper, symmetric, magnitude, arena)
+    info[0] = smallest
+    return 0
+
+
+@kernel
+def _mirror(arena, d, m, w):
+    """Upper triangle of a pivot block <- its lower triangle."""
+    for j in range(1, w):
+        for i in range(j):
+            arena[d + j * m + i] = arena[d + i * m + j]
+
+
+@kernel
+def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
+    """B <- D^-1 B for the w rows of a pivot block."""
+    if w <= SMALL:
+        if columns > 0:
+            assign_product(arena, rows_at, ld, arena, d, m, arena, rows_at, 1, ld, w, columns, w)
+        return
+    for first in range(0, columns, WORK_COLUMNS):
+        count = min(WORK_COLUMNS, columns - first)
+        at = rows_at + first * ld
+        copy_block(arena, work_at, w, arena, at, ld, w, count)
+        assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+
+
+@kernel
+def _update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
+    t_lower, t_m, t_upper, t_p = program[at], program[at + 1], program[at + 2], program[at + 3]
+    t_first, columns, runs = program[at + 4], program[at + 5], program[at + 6]
+    at += TARGET_FIELDS
+    for c in range(columns):
+        c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
+        diagonal = t_lower + c_to * t_m + c_to
+        raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
+        for r in range(c if symmetric else 0, runs):
+            r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+            subtract_product(
+                arena, t_lower + c_to * t_m + program[at + 3 * r + 2], t_m,
+                arena, lower + p + r_from, m,
+                arena, upper + c_from * p, 1, p,
+                r_size, c_size, p,
+            )  # fmt: skip
+        if not symmetric:
+            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
+                r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+                subtract_product(
+                    arena, t_upper + (program[at + 3 * r + 2] - t_p) * t_p + c_to, t_p,
+                    arena, lower + p + c_from, m,
+                    arena, upper + r_from * p, 1, p,
+                    c_size, r_size, p,
+                )  # fmt: skip
+    return at + 3 * runs

@@ -1,0 +1,70 @@
+"""The matrix itself, in the layout of `graphsys.graph.BlockGraph`: residuals and norms."""
+
+from .blocks import subtract_product, subtract_transposed
+from .jit import kernel
+
+
+@kernel
+def subtract_matrix_product(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    transposed,
+    x,
+    x_at,
+    # Out:
+    r,
+):
+    """r <- r - A x, or r - A^T x, for one vector; ``x[x_at:]`` and r[x_at:]."""
+    for i in range(size.size):
+        rows, row = size[i], x_at + row_start[i]
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            columns, column = size[j], x_at + row_start[j]
+            if transposed:
+                subtract_transposed(r, column, values, at, rows, x, row, rows, columns)
+            else:
+                subtract_product(
+                    r, row, rows, values, at, rows, x, column, 1, columns, rows, 1, columns
+                )
+
+
+@kernel
+def absolute_sums(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    # Out:
+    of_rows,
+    of_columns,
+):
+    """Sums of |A_ij| along rows and along columns."""
+    of_rows[:] = 0.0
+    of_columns[:] = 0.0
+    for i in range(size.size):
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            for column in range(row_start[j], row_start[j + 1]):
+                for row in range(row_start[i], row_start[i + 1]):
+                    entry = abs(values[at])
+                    of_rows[row] += entry
+                    of_columns[column] += entry
+                    at += 1

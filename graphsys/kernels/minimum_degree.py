@@ -1,0 +1,263 @@
+"""Approximate minimum degree ordering of a graph with weighted nodes and precedence.
+
+The quotient graph of Amestoy, Davis and Duff (1996): eliminated nodes become elements, degrees are
+bounded from above, indistinguishable nodes merge, elements are absorbed. Weights are block sizes.
+New here: a node that waits for suppliers takes part in everything but may not be chosen, merged or
+eliminated along with another before all of them are gone.
+"""
+
+import numpy as np
+
+from .jit import kernel
+
+
+@kernel
+def minimum_degree(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    weight,
+    release_start,
+    release,
+    # Work:
+    waits,
+    # Out:
+    order,
+):
+    """Elimination order of all nodes; ``waits`` (n,), outstanding suppliers, is used up."""
+    n = weight.size
+    total = 0
+    for i in range(n):
+        total += weight[i]
+    lists = np.empty(neighbor.size + max(neighbor.size, 16) + n, np.int64)
+    lists[: neighbor.size] = neighbor
+    free = neighbor.size
+    start = neighbor_start[:-1].copy()
+    length = np.empty(n, np.int64)
+    elements = np.zeros(n, np.int64)  # how many entries of a node's list are elements
+    size = weight.copy()  # of a merged node; 0 when dead; negative while in the current front
+    element = np.zeros(n, np.bool_)
+    degree = np.zeros(n, np.int64)
+    mark = np.zeros(n, np.int64)
+    stamp = 1
+    # members of a merged node, in a list: following[i], last_member[i]
+    following = np.full(n, -1)
+    last_member = np.arange(n)
+    # degree buckets
+    head = np.full(total + 1, -1)
+    after = np.full(n, -1)
+    before = np.full(n, -1)
+    hashed = np.full(n, -1)
+    hash_of = np.zeros(n, np.int64)
+    hash_next = np.full(n, -1)
+
+    for i in range(n):
+        length[i] = neighbor_start[i + 1] - neighbor_start[i]
+        for p in range(start[i], start[i] + length[i]):
+            degree[i] += weight[neighbor[p]]
+        if waits[i] <= 0:
+            _insert(head, after, before, degree[i], i)
+    lowest = 0
+    left = total
+    found = 0
+    while found < n:
+        while lowest <= total and head[lowest] == -1:
+            lowest += 1
+        if lowest > total:  # only waiting nodes are left: suppliers that do not exist
+            for i in range(n):
+                if size[i] != 0 and not element[i] and waits[i] > 0:
+                    waits[i] = 0
+                    _insert(head, after, before, degree[i], i)
+            lowest = 0
+            continue
+        me = head[lowest]
+        _remove(head, after, before, degree[me], me)
+
+        # The front of the new element: all that me reaches.
+        pivot_size = size[me]
+        size[me] = -pivot_size
+        room = length[me]
+        for p in range(start[me], start[me] + elements[me]):
+            room += length[lists[p]]
+        if free + room > lists.size:
+            longer = np.empty(2 * lists.size + room, np.int64)
+            longer[:free] = lists[:free]
+            lists = longer
+        front_at = free
+        front_weight = 0
+        for step in range(elements[me] + 1):
+            if step < elements[me]:
+                source = lists[start[me] + step]
+                first, last = start[source], start[source] + length[source]
+            else:
+                source = -1
+                first, last = start[me] + elements[me], start[me] + length[me]
+            for p in range(first, last):
+                i = lists[p]
+                if size[i] > 0:
+                    front_weight += size[i]
+                    size[i] = -size[i]
+                    lists[free] = i
+                    free += 1
+                    if waits[i] <= 0:
+                        _remove(head, after, before, degree[i], i)
+            if source != -1:
+                mark[source] = -1  # absorbed
+                length[source] = 0
+        front_end = free
+        element[me] = True
+        start[me] = front_at
+        length[me] = front_end - front_at
+        elements[me] = 0
+        left -= pivot_size
+
+        # Weight of every neighbouring element outside this front.
+        stamp += 1
+        base = stamp
+        for q in range(front_at, front_end):
+            i = lists[q]
+            for p in range(start[i], start[i] + elements[i]):
+                e = lists[p]
+                if mark[e] == -1:
+                    continue
+                if mark[e] < base:
+                    mark[e] = degree[e] + base
+                mark[e] += size[i]  # size is negative here
+        stamp = base + total + 1
+
+        # New lists and degrees.
+        for q in range(front_at, front_end):
+            i = lists[q]
+            write = start[i]
+            outside = 0
+            key = 0
+            for p in range(start[i], start[i] + elements[i]):
+                e = lists[p]
+                if mark[e] == -1:
+                    continue
+                beyond = mark[e] - base
+                if beyond > 0:
+                    outside += beyond
+                    key += e
+                    lists[write] = e
+                    write += 1
+                else:  # nothing outside: the new element covers it
+                    mark[e] = -1
+                    length[e] = 0
+            kept = write - start[i] + 1
+            key += me
+            pending = me
+            for p in range(start[i] + elements[i], start[i] + length[i]):
+                j = lists[p]
+                if size[j] > 0:
+                    outside += size[j]
+                    key += j
+                    lists[write] = pending
+                    write += 1
+                    pending = j
+            lists[write] = pending
+            write += 1
+            elements[i] = kept
+            length[i] = write - start[i]
+            if outside == 0 and waits[i] <= 0:
+                # nothing but this front: eliminated along with me
+                front_weight += size[i]
+                left += size[i]
+                pivot_size -= size[i]
+                size[i] = 0
+                following[last_member[me]] = i
+                last_member[me] = last_member[i]
+                continue
+            degree[i] = min(degree[i], outside)
+            if waits[i] <= 0:
+                key %= n
+                hash_of[i] = key
+                hash_next[i] = hashed[key]
+                hashed[key] = i
+
+        # Nodes that cannot be told apart from now on become one.
+        for q in range(front_at, front_end):
+            i = lists[q]
+            if size[i] >= 0 or waits[i] > 0:
+                continue
+            i = hashed[hash_of[i]]
+            if i == -1:
+                continue
+            hashed[hash_of[i]] = -1
+            while i != -1:
+                stamp += 1
+                for p in range(start[i], start[i] + length[i]):
+                    mark[lists[p]] = stamp
+                previous = i
+                j = hash_next[i]
+                while j != -1:
+                    same = length[i] == length[j] and elements[i] == elements[j]
+                    p = start[j]
+                    while same and p < start[j] + length[j]:
+                        same = mark[lists[p]] == stamp
+                        p += 1
+                    if same:
+                        size[i] += size[j]
+                        size[j] = 0
+                        following[last_member[i]] = j
+                        last_member[i] = last_member[j]
+                        hash_next[previous] = hash_next[j]
+                    else:
+                        previous = j
+                    j = hash_next[j]
+                i = hash_next[i]
+        stamp += 1
+
+        # Out with me and its members; those that waited for them may go on.
+        node = me
+        while node != -1:
+            order[found] = node
+            found += 1
+            for p in range(release_start[node], release_start[node + 1]):
+                waiting = release[p]
+                waits[waiting] -= 1
+                if waits[waiting] == 0 and size[waiting] > 0:
+                    _insert(head, after, before, degree[waiting], waiting)
+                    lowest = min(lowest, degree[waiting])
+            node = following[node]
+
+        # The front goes back to the buckets.
+        write = front_at
+        for q in range(front_at, front_end):
+            i = lists[q]
+            if size[i] == 0:
+                continue
+            size[i] = -size[i]
+            degree[i] = min(degree[i] + front_weight - size[i], left - size[i])
+            if waits[i] <= 0:
+                _insert(head, after, before, degree[i], i)
+                lowest = min(lowest, degree[i])
+            lists[write] = i
+            write += 1
+        free = write
+        length[me] = write - front_at
+        degree[me] = front_weight
+        mark[me] = 0
+        size[me] = 0
+
+
+@kernel
+def _insert(head, after, before, degree, i):
+    """i -> bucket of its degree."""
+    other = head[degree]
+    after[i] = other
+    before[i] = -1
+    if other != -1:
+        before[other] = i
+    head[degree] = i
+
+
+@kernel
+def _remove(head, after, before, degree, i):
+    """i out of the bucket of its degree."""
+    if before[i] != -1:
+        after[before[i]] = after[i]
+    else:
+        head[degree] = after[i]
+    if after[i] != -1:
+        before[after[i]] = before[i]

@@ -1,0 +1,49 @@
+"""Layout of the program: all integers the numeric kernels read, in one int64 array.
+
+It is made once by `graphsys.layout` and read forwards. A *row* is a scalar row in elimination
+order; supernode s has the p rows ``first:first + p`` as pivots and q later rows below them.
+
+Header, at the places named below, then
+
+=============  ==================================================================================
+order          ``rows`` entries: the user's row of each row
+load           for each block: (source in values, rows, columns, destination in arena, leading
+               dimension)
+starts         for each supernode: where its part of the panels begins
+panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets), then the
+               sizes of its pivot blocks, its runs (place among the q rows, length, first row),
+               and its targets
+target         (lower, leading dimension, upper, p, first, column runs, runs), then its runs
+               (place among the q rows, length, place among the target's rows); the first
+               ``column runs`` of them lie among the target's pivots
+=============  ==================================================================================
+
+The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots' block
+on top, ``upper`` is p x q. After the factorization the pivot blocks hold their inverses D^-1, the
+columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels lies ``work``.
+"""
+
+VERSION = 1
+
+(
+    PROGRAM_VERSION,
+    ROWS,
+    SUPERNODES,
+    SYMMETRIC,
+    ARENA_SIZE,
+    WORK_AT,
+    ORDER_AT,
+    LOAD_AT,
+    LOADS,
+    STARTS_AT,
+    PANELS_AT,
+    WIDEST,
+    HEADER,
+) = range(13)
+
+PANEL_FIELDS = 8
+TARGET_FIELDS = 7
+LOAD_FIELDS = 5
+
+#: Columns of the workspace: copied at once where a block is too large to be scaled in place.
+WORK_COLUMNS = 8

@@ -1,0 +1,216 @@
+"""Forward and back substitution with the factors of `ldu`, for A and for its transpose.
+
+Right-hand sides are the columns of a column-major array; ``x`` holds them in elimination order
+while they are worked on.
+"""
+
+import numpy as np
+
+from .blocks import SMALL, assign_product, subtract_product, subtract_transposed
+from .jit import kernel
+from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+
+
+@kernel
+def solve(
+    # Tables:
+    program,
+    # In:
+    arena,
+    b,
+    count,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """A out = b for ``count`` right-hand sides (b, out: rows x count, column-major, flat).
+
+    ``x`` holds them in elimination order, and behind them the widest pivot block's rows.
+    """
+    rows = program[ROWS]
+    order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
+    for j in range(count):
+        for i in range(rows):
+            x[j * rows + i] = b[j * rows + order[i]]
+    _forward(program, arena, count, x)
+    _backward(program, arena, count, x)
+    for j in range(count):
+        for i in range(rows):
+            out[j * rows + order[i]] = x[j * rows + i]
+
+
+@kernel
+def solve_transposed(
+    # Tables:
+    program,
+    # In:
+    arena,
+    b,
+    count,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """A^T out = b, without conjugation; as `solve`."""
+    rows = program[ROWS]
+    order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
+    for j in range(count):
+        for i in range(rows):
+            x[j * rows + i] = b[j * rows + order[i]]
+    for j in range(count):
+        _forward_transposed(program, arena, j * rows, x)
+        _backward_transposed(program, arena, j * rows, x, rows * count)
+    for j in range(count):
+        for i in range(rows):
+            out[j * rows + order[i]] = x[j * rows + i]
+
+
+@kernel
+def _forward(program, arena, count, x):
+    """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
+    rows = program[ROWS]
+    for s in range(program[SUPERNODES]):
+        at = program[program[STARTS_AT] + s]
+        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
+        pivots, runs = program[at + 5], program[at + 6]
+        m = p + q
+        at += PANEL_FIELDS
+        i = 0
+        for b in range(pivots):
+            w = program[at + b]
+            d = lower + i * m + i
+            _apply_inverse(arena, d, m, w, x, first + i, rows, count)
+            if i + w < p:
+                subtract_product(
+                    x, first + i + w, rows, arena, d + w, m, x, first + i, 1, rows,
+                    p - i - w, count, w,
+                )  # fmt: skip
+            i += w
+        at += pivots
+        for _ in range(runs):
+            subtract_product(
+                x, program[at + 2], rows, arena, lower + p + program[at], m, x, first, 1, rows,
+                program[at + 1], count, p,
+            )  # fmt: skip
+            at += 3
+
+
+@kernel
+def _apply_inverse(arena, d, m, w, x, row, rows, count):
+    """x_k <- D_k^-1 x_k; a large block works on a copy."""
+    if w <= SMALL:
+        assign_product(x, row, rows, arena, d, m, x, row, 1, rows, w, count, w)
+        return
+    copy = rows * count
+    for j in range(count):
+        place = j * rows + row
+        x[copy : copy + w] = x[place : place + w]
+        assign_product(x, place, rows, arena, d, m, x, copy, 1, w, w, 1, w)
+
+
+@kernel
+def _backward(program, arena, count, x):
+    """x_k = z_k - sum_j W_kj x_j."""
+    rows = program[ROWS]
+    for s in range(program[SUPERNODES] - 1, -1, -1):
+        at = program[program[STARTS_AT] + s]
+        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
+        upper, pivots, runs = program[at + 4], program[at + 5], program[at + 6]
+        m = p + q
+        at += PANEL_FIELDS
+        run_at = at + pivots
+        for _ in range(runs):
+            subtract_product(
+                x, first, rows, arena, upper + program[run_at] * p, p,
+                x, program[run_at + 2], 1, rows, p, count, program[run_at + 1],
+            )  # fmt: skip
+            run_at += 3
+        i = p
+        for b in range(pivots - 1, -1, -1):
+            w = program[at + b]
+            if i < p:
+                subtract_product(
+                    x, first + i - w, rows, arena, lower + i * m + i - w, m,
+                    x, first + i, 1, rows, w, count, p - i,
+                )  # fmt: skip
+            i -= w
+
+
+@kernel
+def _forward_transposed(program, arena, x_at, x):
+    """x_j <- x_j - W_kj^T x_k, every node before its ancestors."""
+    for s in range(program[SUPERNODES]):
+        at = program[program[STARTS_AT] + s]
+        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
+        upper, pivots, runs = program[at + 4], program[at + 5], program[at + 6]
+        m = p + q
+        row = x_at + first
+        at += PANEL_FIELDS
+        i = 0
+        for b in range(pivots):
+            w = program[at + b]
+            if i + w < p:
+                right = lower + (i + w) * m + i
+                subtract_transposed(x, row + i + w, arena, right, m, x, row + i, w, p - i - w)
+            i += w
+        at += pivots
+        for _ in range(runs):
+            later = x_at + program[at + 2]
+            subtract_transposed(
+                x, later, arena, upper + program[at] * p, p, x, row, p, program[at + 1]
+            )
+            at += 3
+
+
+@kernel
+def _backward_transposed(program, arena, x_at, x, copy):
+    """x_k = D_k^-T (x_k - sum_i L_ik^T x_i)."""
+    for s in range(program[SUPERNODES] - 1, -1, -1):
+        at = program[program[STARTS_AT] + s]
+        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
+        pivots, runs = program[at + 5], program[at + 6]
+        m = p + q
+        row = x_at + first
+        at += PANEL_FIELDS
+        run_at = at + pivots
+        for _ in range(runs):
+            later = x_at + program[run_at + 2]
+            subtract_transposed(
+                x, row, arena, lower + p + program[run_at], m, x, later, program[run_at + 1], p
+            )
+            run_at += 3
+        i = p
+        for b in range(pivots - 1, -1, -1):
+            w = program[at + b]
+            i -= w
+            d = lower + i * m + i
+            if i + w < p:
+                subtract_transposed(x, row + i, arena, d + w, m, x, row + i + w, p - i - w, w)
+            for r in range(w):
+                x[copy + r] = -x[row + i + r]
+                x[row + i + r] = 0.0
+            subtract_transposed(x, row + i, arena, d, m, x, copy, w, w)
+
+
+@kernel
+def pivot_blocks(program):
+    """Places, leading dimensions and sizes of all pivot blocks."""
+    count = 0
+    for s in range(program[SUPERNODES]):
+        count += program[program[program[STARTS_AT] + s] + 5]
+    places = np.empty((3, count), np.int64)
+    found = 0
+    for s in range(program[SUPERNODES]):
+        at = program[program[STARTS_AT] + s]
+        m = program[at] + program[at + 1]
+        i = 0
+        for b in range(program[at + 5]):
+            w = program[at + PANEL_FIELDS + b]
+            places[0, found] = program[at + 3] + i * m + i
+            places[1, found] = m
+            places[2, found] = w
+            found += 1
+            i += w
+    return places

@@ -1,0 +1,191 @@
+"""Elimination orders of a graph: depth-first, minimum degree, nested dissection, or as given."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys.errors import MissingExtraError, UnknownNodeError
+from graphsys.graph import BlockGraph
+from graphsys.kernels.elimination import defer, depth_first
+from graphsys.kernels.minimum_degree import minimum_degree
+from graphsys.pivots import Precedence
+
+Ints = npt.NDArray[np.int64]
+
+#: Orderings that `analyze` knows by name.
+NAMES = ("auto", "dfs", "amd", "nd")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjacency:
+    """The edges that matter to an elimination, and what its order has to respect.
+
+    Edges to nodes without rows are left out; nodes that share a pivot block are joined to one.
+
+    Attributes
+    ----------
+    neighbor_start : ndarray of int, shape (n + 1,)
+    neighbor : ndarray of int, shape (2 m,)
+        Neighbours, ascending within a node.
+    weight : ndarray of int, shape (n,)
+        Rows of each node.
+    waits, release_start, release : ndarray of int
+        As in `Precedence`.
+    members : ndarray of int, shape (n_nodes,) or None
+        Which of these nodes each node of the user's graph went to; None when all stayed alone.
+    """
+
+    neighbor_start: Ints
+    neighbor: Ints
+    weight: Ints
+    waits: Ints
+    release_start: Ints
+    release: Ints
+    members: Ints | None
+
+
+def adjacency(graph: BlockGraph, who: Precedence) -> Adjacency:
+    """Adjacency of a graph under a precedence.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    who : Precedence
+
+    Returns
+    -------
+    Adjacency
+    """
+    n = graph.size.size
+    start, neighbor = graph.neighbor_start, graph.neighbor
+    if who.joined or (graph.size == 0).any():
+        source = np.repeat(np.arange(n), np.diff(start))
+        keep = (graph.size[source] > 0) & (graph.size[neighbor] > 0)
+        start, neighbor = _lists(source[keep], neighbor[keep], n)
+    if not who.joined:
+        return Adjacency(
+            start, neighbor, graph.size, who.waits, who.release_start, who.release, None
+        )
+    member = np.arange(n)
+    for group in who.joined:
+        member[list(group)] = group[0]
+    kept, member = np.unique(member, return_inverse=True)
+    source = member[np.repeat(np.arange(n), np.diff(start))]
+    target = member[neighbor]
+    keep = source != target
+    start, neighbor = _lists(source[keep], target[keep], kept.size)
+    supplier = member[np.repeat(np.arange(n), np.diff(who.release_start))]
+    release_start, release = _lists(supplier, member[who.release], kept.size)
+    return Adjacency(
+        start,
+        neighbor,
+        np.bincount(member, graph.size, kept.size).astype(np.int64),
+        np.bincount(release, minlength=kept.size).astype(np.int64),
+        release_start,
+        release,
+        member,
+    )
+
+
+def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
+    """Ascending lists of the distinct targets of each source."""
+    keys = np.unique(source * n + target)
+    start = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(keys // max(n, 1), minlength=n), out=start[1:])
+    return start, keys % max(n, 1)
+
+
+def order_by_name(name: str, edges: Adjacency) -> Ints:
+    """Elimination order by a named method.
+
+    Parameters
+    ----------
+    name : {"dfs", "amd", "nd"}
+        The paper's depth-first search; approximate minimum degree; METIS' nested dissection.
+    edges : Adjacency
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Nodes of the user's graph in elimination order; who waits comes after its suppliers.
+
+    Raises
+    ------
+    MissingExtraError
+        For "nd" without pymetis.
+    """
+    n = edges.weight.size
+    order = np.empty(n, np.int64)
+    if name == "amd":
+        minimum_degree(
+            edges.neighbor_start,
+            edges.neighbor,
+            edges.weight,
+            edges.release_start,
+            edges.release,
+            edges.waits.copy(),
+            order,
+        )
+    else:
+        if name == "dfs":
+            depth_first(edges.neighbor_start, edges.neighbor, order, np.empty(n, np.int64))
+        else:
+            order = _nested_dissection(edges)
+        if edges.release.size:
+            waits, free = edges.waits.copy(), order
+            order = np.empty(n, np.int64)
+            defer(free, waits, edges.release_start, edges.release, order)
+    if edges.members is None:
+        return order
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    return np.argsort(place[edges.members], kind="stable")
+
+
+def _nested_dissection(edges: Adjacency) -> Ints:
+    try:
+        import pymetis
+    except ImportError:
+        raise MissingExtraError('ordering "nd"', "pymetis", "nd") from None
+    if edges.neighbor.size == 0:
+        return np.arange(edges.weight.size)
+    order, _ = pymetis.nested_dissection(xadj=edges.neighbor_start, adjncy=edges.neighbor)
+    return np.asarray(order, np.int64)
+
+
+def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:
+    """Elimination order from a sequence of all labels.
+
+    Parameters
+    ----------
+    labels : sequence of hashable, length n
+    graph : BlockGraph
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Raises
+    ------
+    UnknownNodeError
+        Where a label is no node of the graph.
+    ValueError
+        Where a node is missing or given twice.
+    """
+    order = []
+    for label in labels:
+        if label not in graph.index:
+            raise UnknownNodeError(f"ordering names {label!r}, which is no node of the graph")
+        order.append(graph.index[label])
+    seen = (
+        np.bincount(order, minlength=len(graph.labels))
+        if order
+        else np.zeros(len(graph.labels), np.int64)
+    )
+    if (seen != 1).any():
+        at = int(np.flatnonzero(seen != 1)[0])
+        what = "is missing from" if seen[at] == 0 else "occurs twice in"
+        raise ValueError(f"node {graph.labels[at]!r} {what} the ordering; give every node once")
+    return np.array(order, np.int64)

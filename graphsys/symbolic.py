@@ -1,0 +1,385 @@
+"""Symbolic factorization: all that depends on the graph and not on values."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys import ordering as orders
+from graphsys.cycles import Children, Cycle, children_of, cycles_of
+from graphsys.errors import UnknownNodeError
+from graphsys.graph import BlockGraph
+from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
+from graphsys.kernels.layout import build_program, reverse_edges, supernodes
+from graphsys.pivots import Precedence, missing_rank, precedence
+
+Ints = npt.NDArray[np.int64]
+
+#: Nested dissection is worth trying from this many operations and nodes up.
+DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Symbolic:
+    """Symbolic factorization of a block graph; all arrays are read-only.
+
+    A *step* is a place in the elimination order, a *row* a scalar row in that order.
+
+    Attributes
+    ----------
+    graph : BlockGraph
+    ordering : str
+        Method of the order: "dfs", "amd", "nd" or "given".
+    candidates : dict of str to float
+        Operations each method that was tried would take.
+    precedence : Precedence
+        Nodes with singular diagonal blocks and what they wait for.
+    symmetric : bool
+        Whether the factorization is L D L^T.
+    step_node : ndarray of int, shape (n,)
+        Node of each step: the elimination order, a postorder of its tree.
+    parent : ndarray of int, shape (n,)
+        Elimination tree by steps; -1 at a root.
+    front_start : ndarray of int, shape (n + 1,)
+        Front of step k is ``front[front_start[k]:front_start[k + 1]]``.
+    front : ndarray of int, shape (e,)
+        Later steps that share a block with a step, ascending.
+    fill : ndarray of bool, shape (e,)
+        Entries of the fronts that are fill-in, no edge of the graph.
+    super_start : ndarray of int, shape (s + 1,)
+        First step of each supernode.
+    row_of : ndarray of int, shape (n + 1,)
+        First row of each step.
+    program : ndarray of int, shape (any,)
+        What the kernels read; laid out as in `graphsys.kernels.program`.
+    arena_size : int
+        Numbers that the factors and their workspace take.
+    operations : float
+        Floating-point operations of one numeric factorization, zeros between blocks not counted.
+    """
+
+    graph: BlockGraph
+    ordering: str
+    candidates: dict[str, float]
+    precedence: Precedence
+    symmetric: bool
+    step_node: Ints
+    parent: Ints
+    front_start: Ints
+    front: Ints
+    fill: npt.NDArray[np.bool_]
+    super_start: Ints
+    row_of: Ints
+    program: Ints
+    arena_size: int
+    operations: float
+
+    @property
+    def order(self) -> tuple[Hashable, ...]:
+        """Labels in elimination order."""
+        return tuple(self.graph.labels[i] for i in self.step_node.tolist())
+
+    @property
+    def n_fill(self) -> int:
+        """Number of filled-in pairs of blocks."""
+        return int(np.count_nonzero(self.fill))
+
+    @property
+    def n_cycles(self) -> int:
+        """Number k of independent cycles, m - n + c."""
+        return self.graph.neighbor.size // 2 - len(self.graph.labels) + self.n_components
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components."""
+        return len(cycles_of(self.graph).roots)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the factors in double precision and of all tables."""
+        tables = (self.parent, self.front_start, self.front, self.fill, self.program)
+        return 8 * self.arena_size + sum(table.nbytes for table in tables)
+
+    @property
+    def cycles(self) -> tuple[Cycle, ...]:
+        """Fundamental cycles of the depth-first spanning forest, each from its loop opener down."""
+        return cycles_of(self.graph).cycles
+
+    @property
+    def loop_openers(self) -> tuple[Hashable, ...]:
+        """Ancestor ends of the edges that close a loop in the depth-first spanning forest."""
+        return cycles_of(self.graph).loop_openers
+
+    @property
+    def acyclic_children(self) -> Children:
+        """For each node, the children whose branch shares nothing else with it."""
+        return children_of(self)[0]
+
+    @property
+    def cyclic_children(self) -> Children:
+        """For each node, the earlier nodes on loops it closes: they share a block with it."""
+        return children_of(self)[1]
+
+    def __repr__(self) -> str:
+        return (
+            f"Symbolic({len(self.graph.labels)} nodes, {self.ordering} order, "
+            f"{self.n_fill} fill-ins, {self.operations:.3g} operations)"
+        )
+
+
+def analyze(
+    graph: BlockGraph,
+    ordering: str | Sequence[Hashable] = "auto",
+    *,
+    zero_diagonal: Iterable[Hashable] | None = None,
+    values: npt.NDArray[np.generic] | None = None,
+    symmetric: bool = False,
+    after_all: frozenset[int] = frozenset(),
+) -> Symbolic:
+    """Symbolic factorization of a block graph.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    ordering : {"auto", "dfs", "amd", "nd"} or sequence of labels, optional
+        "dfs" is the paper's depth-first search, "amd" approximate minimum degree, "nd" METIS'
+        nested dissection; "auto" takes the one with the fewest operations of those worth trying.
+        A sequence names every node once and is taken as it is.
+    zero_diagonal : iterable of labels, optional
+        Nodes whose diagonal block is zero. By default they are found in `values`.
+    values : ndarray, shape (graph.nnz,), optional
+        The blocks, looked at for singular diagonal blocks only.
+    symmetric : bool, optional
+        Whether the matrix equals its transpose.
+    after_all : frozenset of int, optional
+        Nodes to eliminate behind all their neighbours.
+
+    Returns
+    -------
+    Symbolic
+
+    Raises
+    ------
+    UnknownNodeError
+        Where `ordering` or `zero_diagonal` names no node.
+    ValueError
+        Where `ordering` is no known name, or misses or repeats a node.
+    MissingExtraError
+        For "nd" where pymetis is not installed.
+
+    References
+    ----------
+    .. [1] T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM, 2006, ch. 4 and 7.
+    """
+    if isinstance(ordering, str) and ordering not in orders.NAMES:
+        raise ValueError(
+            f"ordering {ordering!r} is unknown; use one of {', '.join(map(repr, orders.NAMES))} "
+            "or a sequence of all labels"
+        )
+    who = precedence(graph, _demand(graph, zero_diagonal, values), after_all)
+    edges = orders.adjacency(graph, who)
+    prepared = partial(_Candidate.of, graph, edges, who, symmetric)
+    if not isinstance(ordering, str):
+        best = prepared("given", orders.order_as_given(ordering, graph))
+        candidates = {"given": best.operations}
+    else:
+        names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
+        candidates = {}
+        best = None
+        for name in names:
+            candidate = prepared(name, orders.order_by_name(name, edges))
+            candidates[name] = candidate.operations
+            if best is None or candidate.operations < best.operations:
+                best = candidate
+        if (
+            ordering == "auto"
+            and best.operations > DISSECTION_OPERATIONS
+            and len(graph.labels) > DISSECTION_NODES
+            and _have_metis()
+        ):
+            candidate = prepared("nd", orders.order_by_name("nd", edges))
+            candidates["nd"] = candidate.operations
+            if candidate.operations < best.operations:
+                best = candidate
+    return best.finish(candidates)
+
+
+def _demand(
+    graph: BlockGraph,
+    zero_diagonal: Iterable[Hashable] | None,
+    values: npt.NDArray[np.generic] | None,
+) -> Ints:
+    if zero_diagonal is not None:
+        demand = np.zeros(graph.size.size, np.int64)
+        for label in zero_diagonal:
+            if label not in graph.index:
+                raise UnknownNodeError(f"zero_diagonal names {label!r}, no node of the graph")
+            demand[graph.index[label]] = graph.size[graph.index[label]]
+        return demand
+    return np.zeros(graph.size.size, np.int64) if values is None else missing_rank(graph, values)
+
+
+def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
+    """A depth-first order is best on trees and good with few cycles; else minimum degree."""
+    nodes, edges = len(graph.labels), graph.neighbor.size // 2
+    if edges < nodes and not who.waits.any():
+        forest = edges == nodes - len(cycles_of(graph).roots) if edges != nodes - 1 else None
+        if forest or (forest is None and len(cycles_of(graph).roots) == 1):
+            return ["dfs"]
+    return ["amd", "dfs"] if edges < 2 * nodes - 1 and nodes <= 1000 else ["amd"]
+
+
+def _have_metis() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("pymetis") is not None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidate:
+    """An order with its elimination tree and cost, before its fronts are written down."""
+
+    graph: BlockGraph
+    edges: tuple[Ints, Ints]
+    who: Precedence
+    symmetric: bool
+    name: str
+    step_node: Ints
+    position: Ints
+    parent: Ints
+    count: Ints
+    below: Ints
+    operations: float
+
+    @classmethod
+    def of(
+        cls,
+        graph: BlockGraph,
+        edges: orders.Adjacency,
+        who: Precedence,
+        symmetric: bool,
+        name: str,
+        order: Ints,
+    ) -> "_Candidate":
+        n = order.size
+        start, neighbor = _node_edges(graph, who, edges)
+        position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
+        position[order] = np.arange(n)
+        elimination_tree(start, neighbor, order, position, parent)
+        renumbered = np.empty(n, np.int64)
+        postorder(parent, renumbered)
+        order = order[renumbered]
+        position[order] = np.arange(n)
+        place = np.empty(n + 1, np.int64)
+        place[renumbered] = np.arange(n)
+        place[n] = -1
+        parent = place[parent[renumbered]]
+        mark, count, below = np.empty((3, n), np.int64)
+        front_counts(start, neighbor, order, position, parent, graph.size, mark, count, below)
+        d, s = graph.size[order].astype(float), below.astype(float)
+        operations = float(np.sum(2 / 3 * d**3 + 2 * d * d * s + 2 * d * s * s))
+        if symmetric:
+            operations /= 2
+        return cls(
+            graph,
+            (start, neighbor),
+            who,
+            symmetric,
+            name,
+            order,
+            position,
+            parent,
+            count,
+            below,
+            operations,
+        )
+
+    def finish(self, candidates: dict[str, float]) -> Symbolic:
+        """Fronts, supernodes and the program."""
+        graph, order, n = self.graph, self.step_node, self.step_node.size
+        start, neighbor = self.edges
+        size = graph.size[order]
+        front_start = np.zeros(n + 1, np.int64)
+        np.cumsum(self.count, out=front_start[1:])
+        front = np.empty(front_start[-1], np.int64)
+        fill = np.empty(front_start[-1], np.bool_)
+        work = np.empty((3, n), np.int64)
+        fronts(start, neighbor, order, self.position, self.parent, front_start, *work, front, fill)
+        joined = self._joined()
+        super_of, super_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        n_super = supernodes(size, self.parent, self.below, joined, super_of, super_start)
+        super_start = super_start[: n_super + 1].copy()
+        row_of = np.zeros(n + 1, np.int64)
+        np.cumsum(size, out=row_of[1:])
+        program, arena_size = build_program(
+            size,
+            graph.row_start[order],
+            joined,
+            front_start,
+            front,
+            super_of,
+            super_start,
+            row_of,
+            self.symmetric,
+            *self._loads(),
+            graph.diagonal_at[order],
+        )
+        for table in (order, self.parent, front_start, front, fill, super_start, row_of, program):
+            table.setflags(write=False)
+        return Symbolic(
+            graph,
+            self.name,
+            candidates,
+            self.who,
+            self.symmetric,
+            order,
+            self.parent,
+            front_start,
+            front,
+            fill,
+            super_start,
+            row_of,
+            program,
+            int(arena_size),
+            self.operations,
+        )
+
+    def _joined(self) -> npt.NDArray[np.bool_]:
+        """Steps that share a pivot block with the next one."""
+        joined = np.zeros(self.step_node.size, np.bool_)
+        if self.name != "given":
+            for group in self.who.joined:
+                steps = np.sort(self.position[list(group)])
+                joined[steps[:-1]] = True
+        return joined
+
+    def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Blocks off the diagonal by the earlier node: start, later node, places of both."""
+        graph = self.graph
+        source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
+        step, other = self.position[source], self.position[graph.neighbor]
+        rows = (graph.size[source] > 0) & (graph.size[graph.neighbor] > 0)
+        upper = np.flatnonzero((other > step) & rows)
+        upper = upper[np.lexsort((other[upper], step[upper]))]
+        reverse = reverse_edges(graph.neighbor_start, graph.neighbor)
+        start = np.zeros(graph.size.size + 1, np.int64)
+        np.cumsum(np.bincount(step[upper], minlength=graph.size.size), out=start[1:])
+        return start, other[upper], graph.block_at[reverse[upper]], graph.block_at[upper]
+
+
+def _node_edges(graph: BlockGraph, who: Precedence, edges: orders.Adjacency) -> tuple[Ints, Ints]:
+    """Adjacency of the nodes themselves, with an edge between those that share a pivot block."""
+    if edges.members is None:
+        return edges.neighbor_start, edges.neighbor
+    source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
+    target = graph.neighbor
+    keep = (graph.size[source] > 0) & (graph.size[target] > 0)
+    pairs = [(i, j) for group in who.joined for i in group for j in group if i != j]
+    more = np.array(pairs, np.int64).reshape(-1, 2)
+    return orders._lists(
+        np.concatenate((source[keep], more[:, 0])),
+        np.concatenate((target[keep], more[:, 1])),
+        graph.size.size,
+    )
