@@ -22,7 +22,7 @@ class Analyze:
     def track_operations(self, family, n):
         return int(self.symbolic.operations)
 
-    track_operations.unit = "multiply-adds"
+    track_operations.unit = "floating-point operations"
 
     def track_nbytes(self, family, n):
         return int(self.symbolic.nbytes)

@@ -20,13 +20,29 @@ def test_both_packages_are_looked_at():
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_a_file_has_at_most_400_lines_and_a_docstring(name):
-    assert text(name).count("\n") <= MOST_LINES
+    lines = len(text(name).splitlines())
+    assert lines <= MOST_LINES
     assert ast.get_docstring(tree(name))
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_no_file_is_called_after_nothing(name):
     assert Path(name).stem not in {"utils", "util", "helpers", "misc", "common", "tools"}
+
+
+@pytest.mark.parametrize("name", [name for name in SOURCES if name.endswith("__init__.py")])
+def test_a_package_exports_nothing_under_the_name_of_its_own_module(name):
+    # `from package import solve` would give the function to one reader, the module to another.
+    parsed = tree(name)
+    names = {
+        alias.asname or alias.name
+        for node in parsed.body
+        if isinstance(node, ast.ImportFrom) and node.module and node.module != "__future__"
+        for alias in node.names
+        if f"{Path(name).parent}/{node.module.rpartition('.')[2]}.py" in SOURCES
+    }
+    modules = {Path(other).stem for other in SOURCES if Path(other).parent == Path(name).parent}
+    assert names & modules == set()
 
 
 def unclear(parsed):
