@@ -21,7 +21,7 @@ __version__ = "0.1.0"
 # What needs the compiler or a picture is imported when it is first asked for.
 _LATER = {
     "Factor": "factor",
-    "SolveReport": "factor",
+    "SolveReport": "solution",
     "Symbolic": "symbolic",
     "explain": "report",
     "plot_fill": "plot",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,43 +11,37 @@ from numpy.typing import NDArray
 
 from graphsys.graph import BlockGraph
 from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
-from graphsys.kernels.solve import pivot_blocks
+from graphsys.kernels.substitution import pivot_blocks
 
 Array = NDArray[Any]
 
-
-@dataclass(frozen=True, slots=True)
-class Norms:
-    """Largest absolute row sum and column sum of a matrix."""
-
-    rows: float
-    columns: float
+#: Most steps of iterative refinement in one solve.
+REFINEMENTS = 5
 
 
-def norms(graph: BlockGraph, values: Array) -> Norms:
-    """Maximum norm and 1-norm.
+@dataclass(frozen=True, slots=True, eq=False)
+class Matrix:
+    """A matrix to check solutions with.
 
-    Parameters
+    Attributes
     ----------
     graph : BlockGraph
     values : ndarray, shape (graph.nnz,)
-
-    Returns
-    -------
-    Norms
+    row_norm, column_norm : float
+        Largest absolute row sum and column sum: maximum norm and 1-norm.
     """
-    of_rows, of_columns = np.zeros((2, int(graph.row_start[-1])), values.real.dtype)
-    absolute_sums(*_tables(graph), values, of_rows, of_columns)
-    return Norms(float(of_rows.max(initial=0.0)), float(of_columns.max(initial=0.0)))
-
-
-@dataclass(frozen=True, slots=True)
-class Matrix:
-    """A matrix to check solutions with: its graph, blocks and norms."""
 
     graph: BlockGraph
     values: Array
-    norms: Norms
+    row_norm: float
+    column_norm: float
+
+    @classmethod
+    def of(cls, graph: BlockGraph, values: Array) -> Matrix:
+        """Matrix with its norms."""
+        of_rows, of_columns = np.zeros((2, int(graph.row_start[-1])), values.real.dtype)
+        absolute_sums(*_tables(graph), values, of_rows, of_columns)
+        return cls(graph, values, float(of_rows.max(initial=0)), float(of_columns.max(initial=0)))
 
     def residual(self, b: Array, x: Array, count: int, transposed: bool) -> Array:
         """b - A x (or A^T x) for ``count`` columns, flat."""
@@ -62,9 +56,38 @@ class Matrix:
         if r.size == 0:
             return 0.0
         r, b, x = (np.abs(v.reshape(count, -1)).max(axis=1) for v in (r, b, x))
-        norm = self.norms.columns if transposed else self.norms.rows
+        norm = self.column_norm if transposed else self.row_norm
         size = norm * x + b
         return float(np.max(np.where(r == 0.0, 0.0, r / np.where(size == 0.0, 1.0, size))))
+
+    def refine(
+        self,
+        b: Array,
+        x: Array,
+        count: int,
+        transposed: bool,
+        substitute: Callable[[Array], Array],
+    ) -> tuple[Array, int, float]:
+        """Iterative refinement until the backward error is at rounding level or stalls.
+
+        ``substitute`` solves with the factors. Returns the solution, the steps taken and its
+        backward error.
+        """
+        eps = float(np.finfo(x.dtype).eps)
+        steps = 0
+        residual = self.residual(b, x, count, transposed)
+        error = self.backward_error(residual, b, x, count, transposed)
+        while error > eps and steps < REFINEMENTS:
+            better = x + substitute(residual)
+            new_residual = self.residual(b, better, count, transposed)
+            new_error = self.backward_error(new_residual, b, better, count, transposed)
+            if not new_error < error:
+                break
+            stalled = new_error > error / 2
+            x, residual, error, steps = better, new_residual, new_error, steps + 1
+            if stalled:
+                break
+        return x, steps, error
 
 
 def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
@@ -90,19 +113,6 @@ def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
             + steps[None, None, :] * ld[chosen, None, None]
         )
         yield arena[places]
-
-
-def check_finite(graph: BlockGraph, values: Array) -> None:
-    """ValueError that names the first block with an entry that is not finite.
-
-    Parameters
-    ----------
-    graph : BlockGraph
-    values : ndarray, shape (graph.nnz,)
-    """
-    from graphsys import cutting
-
-    cutting.check_finite(graph, values)
 
 
 def _tables(graph: BlockGraph) -> tuple[NDArray[np.int64], ...]:

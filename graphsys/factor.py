@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import accuracy
+from graphsys import cutting, diagnosis, kernels
+from graphsys.accuracy import Matrix, pivot_inverses
 from graphsys.block import as_numbers
-from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.graph import BlockGraph
-from graphsys.kernels import ldu, solve
-from graphsys.kernels.program import ROWS, WIDEST
+from graphsys.kernels.program import ROWS
+from graphsys.solution import Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.vectors import check_rows, join, split
 
@@ -30,23 +28,6 @@ REANALYSES = 8
 SINGULAR = 64.0
 #: Solves are checked and refined when a pivot is smaller than this beside what its block held.
 DOUBTFUL = 0.05
-REFINEMENTS = 5
-
-
-@dataclass(frozen=True, slots=True)
-class SolveReport:
-    """What the last solve of a factor took.
-
-    Attributes
-    ----------
-    refinements : int
-        Steps of iterative refinement.
-    backward_error : float or None
-        Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; None when not computed.
-    """
-
-    refinements: int
-    backward_error: float | None
 
 
 def factorize(
@@ -107,9 +88,9 @@ class Factor:
         self.dtype = np.asarray(values).dtype
         self.pivot_ratio = 0.0
         self.report = SolveReport(0, None)
-        self._refine_asked = refine
-        self._refine = False
-        self._ready = False
+        self._refine = refine
+        self._solver: Solver | None = None
+        self._checked: Matrix | None = None
         self._allocate()
         self.refactorize(values)
 
@@ -161,50 +142,33 @@ class Factor:
             values = as_numbers(values, self.dtype, "values")
             if values.shape != (self.graph.nnz,):
                 raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
-        self._ready = False
+        self._solver, self._checked = None, None
         info = np.zeros(2)
         after_all: frozenset[int] = frozenset()
         while True:
-            failed = ldu.factorize(
+            failed = kernels.factorize(
                 self.symbolic.program, values, self._tolerance, self._magnitude, self._arena, info
             )
             if failed == 0:
                 break
-            after_all = self._reorder(values, failed - 1, float(info[0]), after_all)
+            after_all = self._reorder(values, failed - 1, after_all)
         self.pivot_ratio = float(info[0])
-        self._weakest = int(info[1])
-        self._refine = self._refine_asked is True or (
-            self._refine_asked is None and self.pivot_ratio < DOUBTFUL
-        )
-        self._values = values.copy() if self._refine else values
-        self._norms: accuracy.Norms | None = None
-        self._ready = True
+        refine = self._refine
+        if refine is None:
+            refine = self.pivot_ratio < DOUBTFUL
+        self._values = values.copy() if refine else values
+        matrix = self._matrix() if refine else None
+        self._solver = Solver(self.symbolic, self._arena, matrix, self.pivot_ratio, int(info[1]))
         return self
 
-    def _reorder(
-        self, values: Array, row: int, ratio: float, after_all: frozenset[int]
-    ) -> frozenset[int]:
-        """New order in which the node of a singular pivot comes later; or say why there is none."""
-        accuracy.check_finite(self.graph, values)
+    def _reorder(self, values: Array, row: int, after_all: frozenset[int]) -> frozenset[int]:
+        """New order in which the node of a singular pivot comes later; or say there is none."""
+        cutting.check_finite(self.graph, values)
         symbolic = self.symbolic
-        step = int(np.searchsorted(symbolic.row_of, row, side="right")) - 1
+        step, ratio = diagnosis.singular_step(symbolic, values, row, self._arena, self._magnitude)
         node = int(symbolic.step_node[step])
-        label = self.graph.labels[node]
         if symbolic.ordering == "given" or node in after_all or len(after_all) == REANALYSES:
-            remedy = (
-                "give it later in the ordering, or use ordering='auto'"
-                if symbolic.ordering == "given"
-                else "the matrix is singular there or close to it; add to its diagonal block, or "
-                "remove redundant rows"
-            )
-            raise SingularPivotError(
-                f"pivot block of node {label!r} is singular (elimination step {step} of "
-                f"{len(self.graph.labels)}, smallest pivot {ratio:.1e} of what the block held); "
-                f"{remedy}",
-                label,
-                step,
-                ratio,
-            )
+            raise diagnosis.singular_pivot(symbolic, step, ratio)
         after_all |= {node}
         self.symbolic = analyze(
             self.graph,
@@ -245,7 +209,7 @@ class Factor:
         InaccurateSolutionWarning
             Where refinement leaves a residual well above rounding level.
         """
-        if not self._ready:
+        if self._solver is None:
             raise ValueError("the last refactorize failed, so there are no factors to solve with")
         if isinstance(b, Mapping):
             if out is not None:
@@ -260,7 +224,7 @@ class Factor:
             if b.dtype != self.dtype:
                 b = as_numbers(b, self.dtype, "b")
             check_rows(self.graph, b)
-            x = self._solve_columns(b, trans)
+            x, self.report = self._solver.columns(b, trans)
         if out is None:
             return x
         if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
@@ -271,79 +235,10 @@ class Factor:
         out[...] = x
         return out
 
-    def _solve_columns(self, b: Array, trans: str) -> Array:
-        flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
-        count = 1 if b.ndim == 1 else b.shape[1]
-        if trans == "H" and self.dtype.kind == "c":
-            flat = flat.conj()
-        x = self._substitute(flat, count, trans != "N")
-        self.report = SolveReport(0, None)
-        if not np.isfinite(x).all():
-            self._explain_not_finite(flat)
-        if self._refine:
-            x = self._improve(flat, x, count, trans != "N")
-        if trans == "H" and self.dtype.kind == "c":
-            x = x.conj()
-        return x if b.ndim == 1 else x.reshape(b.shape, order="F")
-
-    def _substitute(self, flat: Array, count: int, transposed: bool) -> Array:
-        program = self.symbolic.program
-        work = np.empty(flat.size + int(program[WIDEST]), self.dtype)
-        x = np.empty(flat.size, self.dtype)
-        kernel = solve.solve_transposed if transposed else solve.solve
-        kernel(program, self._arena, flat, count, work, x)
-        return x
-
-    def _improve(self, flat: Array, x: Array, count: int, transposed: bool) -> Array:
-        """Iterative refinement until the backward error is at rounding level or stalls."""
-        matrix = self._matrix()
-        eps = float(np.finfo(self._magnitude.dtype).eps)
-        steps = 0
-        residual = matrix.residual(flat, x, count, transposed)
-        error = matrix.backward_error(residual, flat, x, count, transposed)
-        while error > eps and steps < REFINEMENTS:
-            better = x + self._substitute(residual, count, transposed)
-            new_residual = matrix.residual(flat, better, count, transposed)
-            new_error = matrix.backward_error(new_residual, flat, better, count, transposed)
-            if not new_error < error:
-                break
-            stalled = new_error > error / 2
-            x, residual, error, steps = better, new_residual, new_error, steps + 1
-            if stalled:
-                break
-        self.report = SolveReport(steps, error)
-        if not error <= eps**0.5:
-            step = int(np.searchsorted(self.symbolic.row_of, self._weakest, side="right")) - 1
-            label = self.graph.labels[int(self.symbolic.step_node[step])]
-            raise SingularPivotError(
-                f"the residual stays at {error:.1e} after {steps} refinements: the matrix is "
-                f"singular to working precision, most likely at node {label!r} (elimination step "
-                f"{step}); add to its diagonal block, or remove redundant rows",
-                label,
-                step,
-                self.pivot_ratio,
-            )
-        if error > 1e4 * eps:
-            warnings.warn(
-                f"backward error {error:.1e} after {steps} refinements: the factors lost digits "
-                f"(pivot ratio {self.pivot_ratio:.1e})",
-                InaccurateSolutionWarning,
-                stacklevel=4,
-            )
-        return x
-
-    def _matrix(self) -> accuracy.Matrix:
-        if self._norms is None:
-            self._norms = accuracy.norms(self.graph, self._values)
-        return accuracy.Matrix(self.graph, self._values, self._norms)
-
-    def _explain_not_finite(self, flat: Array) -> None:
-        rows = self.shape[0]
-        bad = np.flatnonzero(~np.isfinite(flat))
-        if bad.size:
-            node = int(np.searchsorted(self.graph.row_start, bad[0] % rows, side="right")) - 1
-            raise ValueError(f"b is not finite at node {self.graph.labels[node]!r}")
-        raise OverflowError("the solution overflows: scale the matrix or the right-hand side")
+    def _matrix(self) -> Matrix:
+        if self._checked is None:
+            self._checked = Matrix.of(self.graph, self._values)
+        return self._checked
 
     def residual(self, x: Any, b: Any) -> Array:
         """b - A x.
@@ -392,7 +287,7 @@ class Factor:
         """
         sign: Any = np.ones((), self.dtype)[()]
         logarithm = 0.0
-        for inverses in accuracy.pivot_inverses(self.symbolic.program, self._arena):
+        for inverses in pivot_inverses(self.symbolic.program, self._arena):
             signs, logs = np.linalg.slogdet(inverses)
             sign *= np.prod(signs).conj()
             logarithm -= float(logs.sum())
@@ -413,7 +308,7 @@ class Factor:
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
         positive = negative = 0
-        for inverses in accuracy.pivot_inverses(self.symbolic.program, self._arena):
+        for inverses in pivot_inverses(self.symbolic.program, self._arena):
             eigenvalues = np.linalg.eigvalsh(inverses)
             positive += int((eigenvalues > 0).sum())
             negative += int((eigenvalues < 0).sum())
@@ -436,7 +331,7 @@ class Factor:
         from scipy.sparse.linalg import onenormest
 
         inverse = onenormest(self.as_linear_operator(), t=1)
-        return 1.0 / (self._matrix().norms.columns * float(inverse))
+        return 1.0 / (self._matrix().column_norm * float(inverse))
 
     def as_linear_operator(self) -> Any:
         """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.

@@ -8,7 +8,7 @@ import numpy.typing as npt
 
 from graphsys.errors import MissingExtraError, UnknownNodeError
 from graphsys.graph import BlockGraph
-from graphsys.kernels.elimination import defer, depth_first
+from graphsys.kernels.elimination import breadth_first, defer, depth_first, relabel
 from graphsys.kernels.minimum_degree import minimum_degree
 from graphsys.pivots import Precedence
 
@@ -119,15 +119,7 @@ def order_by_name(name: str, edges: Adjacency) -> Ints:
     n = edges.weight.size
     order = np.empty(n, np.int64)
     if name == "amd":
-        minimum_degree(
-            edges.neighbor_start,
-            edges.neighbor,
-            edges.weight,
-            edges.release_start,
-            edges.release,
-            edges.waits.copy(),
-            order,
-        )
+        order = _minimum_degree(edges)
     else:
         if name == "dfs":
             depth_first(edges.neighbor_start, edges.neighbor, order, np.empty(n, np.int64))
@@ -144,6 +136,28 @@ def order_by_name(name: str, edges: Adjacency) -> Ints:
     return np.argsort(place[edges.members], kind="stable")
 
 
+def _minimum_degree(edges: Adjacency) -> Ints:
+    """Minimum degree on a breadth-first numbering: hardly any two labellings differ then."""
+    n = edges.weight.size
+    levels, position, order = np.empty((3, n), np.int64)
+    breadth_first(edges.neighbor_start, edges.neighbor, position, levels)
+    position[levels] = np.arange(n)
+    start, neighbor = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
+    relabel(edges.neighbor_start, edges.neighbor, levels, position, start, neighbor)
+    release_start, release = np.empty_like(edges.release_start), np.empty_like(edges.release)
+    relabel(edges.release_start, edges.release, levels, position, release_start, release)
+    minimum_degree(
+        start,
+        neighbor,
+        edges.weight[levels],
+        release_start,
+        release,
+        edges.waits[levels],
+        order,
+    )
+    return levels[order]
+
+
 def _nested_dissection(edges: Adjacency) -> Ints:
     try:
         import pymetis
@@ -151,7 +165,11 @@ def _nested_dissection(edges: Adjacency) -> Ints:
         raise MissingExtraError('ordering "nd"', "pymetis", "nd") from None
     if edges.neighbor.size == 0:
         return np.arange(edges.weight.size)
-    order, _ = pymetis.nested_dissection(xadj=edges.neighbor_start, adjncy=edges.neighbor)
+    if hasattr(pymetis, "CSRAdjacency"):
+        lists = pymetis.CSRAdjacency(edges.neighbor_start, edges.neighbor)
+        order, _ = pymetis.nested_dissection(lists)
+    else:
+        order, _ = pymetis.nested_dissection(xadj=edges.neighbor_start, adjncy=edges.neighbor)
     return np.asarray(order, np.int64)
 
 

@@ -206,7 +206,7 @@ class _Flow:
 
 def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple[int, ...]]:
     """Pairs of adjacent nodes in need, each in one pair."""
-    pairs = []
+    pairs: list[tuple[int, ...]] = []
     free = set(short)
     for j in short:
         if j not in free:

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from importlib.util import find_spec
 
 import numpy as np
 import numpy.typing as npt
@@ -13,12 +14,15 @@ from graphsys.errors import UnknownNodeError
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
 from graphsys.kernels.layout import build_program, reverse_edges, supernodes
+from graphsys.kernels.program import ARENA_TOTAL
 from graphsys.pivots import Precedence, missing_rank, precedence
 
 Ints = npt.NDArray[np.int64]
 
 #: Nested dissection is worth trying from this many operations and nodes up.
 DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
+#: A depth-first order is tried beside minimum degree up to this many nodes.
+SMALL_NODES = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,6 +79,14 @@ class Symbolic:
     program: Ints
     arena_size: int
     operations: float
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:
+            if isinstance(table := getattr(self, name), np.ndarray):
+                table.setflags(write=False)
+
+    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
+        return type(self), tuple(getattr(self, name) for name in self.__slots__)
 
     @property
     def order(self) -> tuple[Hashable, ...]:
@@ -183,26 +195,19 @@ def analyze(
     prepared = partial(_Candidate.of, graph, edges, who, symmetric)
     if not isinstance(ordering, str):
         best = prepared("given", orders.order_as_given(ordering, graph))
-        candidates = {"given": best.operations}
-    else:
-        names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
-        candidates = {}
-        best = None
-        for name in names:
-            candidate = prepared(name, orders.order_by_name(name, edges))
-            candidates[name] = candidate.operations
-            if best is None or candidate.operations < best.operations:
-                best = candidate
-        if (
-            ordering == "auto"
-            and best.operations > DISSECTION_OPERATIONS
-            and len(graph.labels) > DISSECTION_NODES
-            and _have_metis()
-        ):
-            candidate = prepared("nd", orders.order_by_name("nd", edges))
-            candidates["nd"] = candidate.operations
-            if candidate.operations < best.operations:
-                best = candidate
+        return best.finish({"given": best.operations})
+    names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
+    tried = [prepared(name, orders.order_by_name(name, edges)) for name in names]
+    best = min(tried, key=lambda candidate: candidate.operations)
+    if (
+        ordering == "auto"
+        and best.operations > DISSECTION_OPERATIONS
+        and len(graph.labels) > DISSECTION_NODES
+        and find_spec("pymetis") is not None
+    ):
+        tried.append(prepared("nd", orders.order_by_name("nd", edges)))
+        best = min(tried, key=lambda candidate: candidate.operations)
+    candidates = {candidate.name: candidate.operations for candidate in tried}
     return best.finish(candidates)
 
 
@@ -224,17 +229,10 @@ def _demand(
 def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
     """A depth-first order is best on trees and good with few cycles; else minimum degree."""
     nodes, edges = len(graph.labels), graph.neighbor.size // 2
-    if edges < nodes and not who.waits.any():
-        forest = edges == nodes - len(cycles_of(graph).roots) if edges != nodes - 1 else None
-        if forest or (forest is None and len(cycles_of(graph).roots) == 1):
-            return ["dfs"]
-    return ["amd", "dfs"] if edges < 2 * nodes - 1 and nodes <= 1000 else ["amd"]
-
-
-def _have_metis() -> bool:
-    from importlib.util import find_spec
-
-    return find_spec("pymetis") is not None
+    if not who.waits.any() and edges < nodes and edges == nodes - len(cycles_of(graph).roots):
+        return ["dfs"]
+    few_cycles = edges < 2 * nodes - 1 and nodes <= SMALL_NODES
+    return ["amd", "dfs"] if few_cycles else ["amd"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -313,7 +311,7 @@ class _Candidate:
         super_start = super_start[: n_super + 1].copy()
         row_of = np.zeros(n + 1, np.int64)
         np.cumsum(size, out=row_of[1:])
-        program, arena_size = build_program(
+        program = build_program(
             size,
             graph.row_start[order],
             joined,
@@ -326,8 +324,6 @@ class _Candidate:
             *self._loads(),
             graph.diagonal_at[order],
         )
-        for table in (order, self.parent, front_start, front, fill, super_start, row_of, program):
-            table.setflags(write=False)
         return Symbolic(
             graph,
             self.name,
@@ -342,7 +338,7 @@ class _Candidate:
             super_start,
             row_of,
             program,
-            int(arena_size),
+            int(program[ARENA_TOTAL]),
             self.operations,
         )
 

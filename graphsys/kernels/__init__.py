@@ -1,0 +1,34 @@
+"""Compiled interface: what other compiled code calls to factorize and solve without Python.
+
+All functions take flat arrays and return a status or nothing; they allocate nothing, raise nothing
+and hold no GIL. With ``symbolic = system.analyze()``, ``program = symbolic.program`` and
+
+=============  ==================================  ==========================================
+array          shape                               what
+=============  ==================================  ==========================================
+``values``     (graph.nnz,)                        blocks, laid out as in `BlockGraph`
+``arena``      (symbolic.arena_size,)              factors, same type as values
+``magnitude``  (rows,)                             workspace, real
+``info``       (2,)                                smallest pivot ratio and where, float64
+``x``          (rows * count + widest pivot,)      workspace of a solve
+``b, out``     (rows * count,)                     right-hand sides and solutions by columns
+=============  ==================================  ==========================================
+
+``failed = factorize(program, values, tolerance, magnitude, arena, info)`` is 0, or 1 + the row (in
+elimination order) of a singular pivot block; ``solve(program, arena, b, count, x, out)`` and
+`solve_transposed` use the factors; `work_sizes` gives the lengths from the program alone.
+"""
+
+from .ldu import factorize
+from .matrix import absolute_sums, subtract_matrix_product
+from .program import work_sizes
+from .substitution import solve, solve_transposed
+
+__all__ = [
+    "absolute_sums",
+    "factorize",
+    "solve",
+    "solve_transposed",
+    "subtract_matrix_product",
+    "work_sizes",
+]

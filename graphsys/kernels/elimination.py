@@ -18,9 +18,10 @@ def depth_first(
     order,
     parent,
 ):
-    """Spanning forest by depth-first search, roots and neighbours ascending; order is its postorder.
+    """Spanning forest by depth-first search, roots and neighbours ascending.
 
-    Both in node numbers; a root has parent -1. Every edge joins a node and one of its ancestors.
+    ``order`` is its postorder; both are in node numbers, a root has parent -1. Every edge joins a
+    node and one of its ancestors.
     """
     n = parent.size
     parent[:] = -2  # not found yet
@@ -43,6 +44,89 @@ def depth_first(
                 order[found] = node
                 found += 1
                 node = parent[node]
+
+
+@kernel
+def breadth_first(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    # Work:
+    mark,
+    # Out:
+    order,
+):
+    """Cuthill-McKee order: levels from an end of each component, low degrees first.
+
+    A numbering that depends on the shape of the graph, hardly on the user's numbering: ties of
+    other orderings are broken by it.
+    """
+    n = order.size
+    mark[:] = 0
+    found = 0
+    for first in range(n):
+        if mark[first] != 0:
+            continue
+        start = first
+        size = 0
+        for sweep in range(1, 4):  # twice to the farthest node of low degree, then for good
+            order[found] = start
+            mark[start] = sweep
+            done, end, level = found, found + 1, found
+            while done < end:
+                if done == level:  # a new level starts here
+                    last_level, level = level, end
+                node = order[done]
+                done += 1
+                new = end
+                for p in range(neighbor_start[node], neighbor_start[node + 1]):
+                    i = neighbor[p]
+                    if mark[i] == sweep:
+                        continue
+                    mark[i] = sweep
+                    degree = neighbor_start[i + 1] - neighbor_start[i]
+                    at = end
+                    while at > new and (
+                        neighbor_start[order[at - 1] + 1] - neighbor_start[order[at - 1]] > degree
+                    ):
+                        order[at] = order[at - 1]
+                        at -= 1
+                    order[at] = i
+                    end += 1
+            if sweep < 3:
+                best = order[last_level]
+                for k in range(last_level, end):
+                    i = order[k]
+                    if (
+                        neighbor_start[i + 1] - neighbor_start[i]
+                        < neighbor_start[best + 1] - neighbor_start[best]
+                    ):
+                        best = i
+                start = best
+            size = end - found
+        found += size
+
+
+@kernel
+def relabel(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    # Out:
+    new_start,
+    new_neighbor,
+):
+    """Adjacency lists of the nodes numbered by their position in an order."""
+    found = 0
+    for k in range(order.size):
+        new_start[k] = found
+        node = order[k]
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            new_neighbor[found] = position[neighbor[p]]
+            found += 1
+    new_start[order.size] = found
 
 
 @kernel

@@ -23,7 +23,7 @@ def inverse_function(module, real):
 
     Gauss-Jordan elimination with partial pivoting by rows. ``s`` holds the largest magnitude each
     row of D ever had; the result is the smallest |pivot| / s over the pivots' rows, at most 1, and
-    NaN where D has a NaN or a row of zeros.
+    NaN where the inverse is not finite or a row was always zero.
     """
     element = REAL[real]
     pointer = element.as_pointer()
@@ -92,6 +92,10 @@ def _inverse_of_size(emit, d, ldd, s, n):
 
     sizes = emit.intrinsic("fabs", emit.vector, emit.load(pivots.pointer))
     ratio = builder.fdiv(sizes, emit.load(scale.pointer))
+    total = column[0]
+    for q in range(1, n):
+        total = builder.fadd(total, column[q])
+    ratio = builder.fadd(ratio, builder.fsub(total, total))  # NaN where the inverse is not finite
     smallest = ir.Constant(emit.element, 1.0)
     for lane in range(n):  # `minimum` keeps a NaN, unlike `minnum`
         smallest = emit.intrinsic(

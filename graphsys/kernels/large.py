@@ -7,9 +7,10 @@ from .jit import kernel
 
 @kernel
 def invert_large(d, d_at, ldd, s, s_at, n):
-    """D <- D^-1 by Gauss-Jordan with partial pivoting; returns the smallest |pivot| / s, <= 1."""
-    origin = np.arange(n)
-    scale = s[s_at : s_at + n].copy()
+    """D <- D^-1 by Gauss-Jordan with partial pivoting; returns the smallest |pivot| / s, <= 1.
+
+    ``s[s_at:]`` are the magnitudes that pivots are compared with; the rows taken replace them.
+    """
     ratio = 1.0
     for j in range(n):
         pivot_column = d[d_at + j * ldd : d_at + j * ldd + n]
@@ -18,14 +19,14 @@ def invert_large(d, d_at, ldd, s, s_at, n):
             size = abs(pivot_column[i])
             if not (size <= largest):  # a NaN is taken, and stays
                 row, largest = i, size
-        local = largest / scale[row] if scale[row] > 0.0 else np.nan
+        local = largest / s[s_at + row] if s[s_at + row] > 0.0 else np.nan
         if not (local >= ratio):
             ratio = local
         if not (largest > 0.0):
             return np.nan
+        s[s_at + row] = s[s_at + j]
+        s[s_at + j] = row
         if row != j:
-            origin[j], origin[row] = origin[row], origin[j]
-            scale[row] = scale[j]
             for q in range(n):
                 at = d_at + q * ldd
                 d[at + j], d[at + row] = d[at + row], d[at + j]
@@ -40,11 +41,14 @@ def invert_large(d, d_at, ldd, s, s_at, n):
                     column[i] -= pivot_column[i] * factor
         for i in range(n):
             pivot_column[i] *= -inverse
-    for j in range(n):  # columns go back to the rows' places: follow the cycles of `origin`
-        while origin[j] != j:
-            home = origin[j]
+    for j in range(n - 1, -1, -1):  # undo the exchanges of rows on the columns
+        home = int(s[s_at + j])
+        if home != j:
             for i in range(n):
                 at, to = d_at + j * ldd + i, d_at + home * ldd + i
                 d[at], d[to] = d[to], d[at]
-            origin[j], origin[home] = origin[home], origin[j]
+    for j in range(n):
+        for i in range(n):
+            if not np.isfinite(d[d_at + j * ldd + i]):
+                return np.nan
     return ratio

@@ -5,6 +5,7 @@ import numpy as np
 from .jit import kernel
 from .program import (
     ARENA_SIZE,
+    ARENA_TOTAL,
     HEADER,
     LOAD_AT,
     LOAD_FIELDS,
@@ -207,6 +208,7 @@ def build_program(
     program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
+    program[ARENA_TOTAL] = arena + WORK_COLUMNS * widest
 
     at = HEADER
     for k in range(n):
@@ -245,7 +247,7 @@ def build_program(
             program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
             offset, last_step, below, lower, upper, pivots, runs_of,
         )  # fmt: skip
-    return program, arena + WORK_COLUMNS * widest
+    return program
 
 
 @kernel

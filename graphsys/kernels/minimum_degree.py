@@ -26,16 +26,19 @@ def minimum_degree(
 ):
     """Elimination order of all nodes; ``waits`` (n,), outstanding suppliers, is used up."""
     n = weight.size
+    size = weight.copy()  # of a merged node; 0 when dead; negative while in the current front
+    peeled = np.zeros(n, np.bool_)
+    found = _peel(neighbor_start, neighbor, release_start, release, waits, peeled, order)
     total = 0
     for i in range(n):
-        total += weight[i]
-    lists = np.empty(neighbor.size + max(neighbor.size, 16) + n, np.int64)
-    lists[: neighbor.size] = neighbor
-    free = neighbor.size
-    start = neighbor_start[:-1].copy()
+        if peeled[i]:
+            size[i] = 0
+        total += size[i]
+    lists = np.empty(2 * neighbor.size + n + 16, np.int64)
+    free = 0
+    start = np.empty(n, np.int64)
     length = np.empty(n, np.int64)
     elements = np.zeros(n, np.int64)  # how many entries of a node's list are elements
-    size = weight.copy()  # of a merged node; 0 when dead; negative while in the current front
     element = np.zeros(n, np.bool_)
     degree = np.zeros(n, np.int64)
     mark = np.zeros(n, np.int64)
@@ -52,20 +55,26 @@ def minimum_degree(
     hash_next = np.full(n, -1)
 
     for i in range(n):
-        length[i] = neighbor_start[i + 1] - neighbor_start[i]
-        for p in range(start[i], start[i] + length[i]):
-            degree[i] += weight[neighbor[p]]
+        if peeled[i]:
+            continue
+        start[i] = free
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            j = neighbor[p]
+            if not peeled[j]:
+                lists[free] = j
+                free += 1
+                degree[i] += size[j]
+        length[i] = free - start[i]
         if waits[i] <= 0:
             _insert(head, after, before, degree[i], i)
     lowest = 0
     left = total
-    found = 0
     while found < n:
         while lowest <= total and head[lowest] == -1:
             lowest += 1
         if lowest > total:  # only waiting nodes are left: suppliers that do not exist
             for i in range(n):
-                if size[i] != 0 and not element[i] and waits[i] > 0:
+                if size[i] > 0 and waits[i] > 0:
                     waits[i] = 0
                     _insert(head, after, before, degree[i], i)
             lowest = 0
@@ -239,6 +248,38 @@ def minimum_degree(
         degree[me] = front_weight
         mark[me] = 0
         size[me] = 0
+
+
+@kernel
+def _peel(neighbor_start, neighbor, release_start, release, waits, peeled, order):
+    """Nodes with at most one neighbour left, again and again: they fill nothing; returns how many.
+
+    A tree goes entirely, and a hub loses its leaves without a look at its list for each of them.
+    """
+    n = peeled.size
+    degree = np.empty(n, np.int64)
+    found = 0
+    for i in range(n):
+        degree[i] = neighbor_start[i + 1] - neighbor_start[i]
+    for first in range(n):
+        i = first
+        while i != -1 and not peeled[i] and degree[i] <= 1 and waits[i] <= 0:
+            peeled[i] = True
+            order[found] = i
+            found += 1
+            following = -1
+            for p in range(release_start[i], release_start[i + 1]):
+                waits[release[p]] -= 1
+                if release[p] < first:  # passed already: go on there
+                    following = release[p]
+            for p in range(neighbor_start[i], neighbor_start[i + 1]):
+                j = neighbor[p]
+                if not peeled[j]:
+                    degree[j] -= 1
+                    if j < first:
+                        following = j
+            i = following
+    return found
 
 
 @kernel

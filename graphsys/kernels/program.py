@@ -1,6 +1,6 @@
 """Layout of the program: all integers the numeric kernels read, in one int64 array.
 
-It is made once by `graphsys.layout` and read forwards. A *row* is a scalar row in elimination
+It is made once by `layout` and read forwards. A *row* is a scalar row in elimination
 order; supernode s has the p rows ``first:first + p`` as pivots and q later rows below them.
 
 Header, at the places named below, then
@@ -18,10 +18,14 @@ target         (lower, leading dimension, upper, p, first, column runs, runs), t
                ``column runs`` of them lie among the target's pivots
 =============  ==================================================================================
 
-The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots' block
-on top, ``upper`` is p x q. After the factorization the pivot blocks hold their inverses D^-1, the
-columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels lies ``work``.
+The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
+block on top, ``upper`` is p x q. After the factorization the pivot blocks hold their inverses
+D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels
+lies ``work``, room for 8 columns of the ``widest`` pivot block; ``arena_size`` counts the panels,
+``arena_total`` both.
 """
+
+from .jit import kernel
 
 VERSION = 1
 
@@ -38,8 +42,9 @@ VERSION = 1
     STARTS_AT,
     PANELS_AT,
     WIDEST,
+    ARENA_TOTAL,
     HEADER,
-) = range(13)
+) = range(14)
 
 PANEL_FIELDS = 8
 TARGET_FIELDS = 7
@@ -47,3 +52,10 @@ LOAD_FIELDS = 5
 
 #: Columns of the workspace: copied at once where a block is too large to be scaled in place.
 WORK_COLUMNS = 8
+
+
+@kernel
+def work_sizes(program, count):
+    """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
+    rows = program[ROWS]
+    return program[ARENA_TOTAL], rows, rows * count + program[WIDEST]

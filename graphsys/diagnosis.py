@@ -1,0 +1,122 @@
+"""Why a factorization failed, in the user's labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import kernels
+from graphsys.errors import SingularPivotError
+from graphsys.kernels.program import PANEL_FIELDS, STARTS_AT, SUPERNODES
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+
+
+def singular_step(
+    symbolic: Symbolic, values: Array, row: int, arena: Array, magnitude: Array
+) -> tuple[int, float]:
+    """Elimination step whose rows make a pivot block singular, and how singular it is.
+
+    A pivot block may hold several small nodes. The factorization is run again up to that block,
+    which shows it as it was before it was inverted.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    values : ndarray, shape (graph.nnz,)
+    row : int
+        First row of the pivot block, from `kernels.factorize`.
+    arena, magnitude : ndarray
+        Workspace of the factorization, overwritten.
+
+    Returns
+    -------
+    step : int
+    ratio : float
+        Smallest singular value of the block, its rows measured by what they ever held.
+    """
+    program = symbolic.program.copy()
+    starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
+    s = int(np.searchsorted(program[starts + 2], row, side="right")) - 1
+    at = int(starts[s])
+    p, q, first, lower, pivots = (int(program[at + k]) for k in (0, 1, 2, 3, 5))
+    sizes = program[at + PANEL_FIELDS : at + PANEL_FIELDS + pivots]
+    block = int(np.searchsorted(np.cumsum(sizes), row - first, side="right"))
+    w = int(sizes[block])
+    program[SUPERNODES] = s + 1
+    program[at + 5], program[at + 7] = block, 0  # stop before the block, update nothing
+    kernels.factorize(program, values, -1.0, magnitude, arena, np.empty(2))
+
+    place = lower + (row - first) * (p + q + 1)
+    pivot_block = np.array([arena[place + j * (p + q) :][:w] for j in range(w)]).T
+    if symbolic.symmetric:
+        pivot_block = np.tril(pivot_block) + np.tril(pivot_block, -1).T
+    held = np.fmax(magnitude[row : row + w], np.abs(pivot_block).max(axis=1))
+    scaled = pivot_block / np.where(held > 0, held, 1.0)[:, None]
+    left, singular_values, _ = np.linalg.svd(scaled)
+    guilty = row + int(np.argmax(np.abs(left[:, -1]).round(8)))
+    return int(np.searchsorted(symbolic.row_of, guilty, side="right")) - 1, singular_values[-1]
+
+
+def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivotError:
+    """Error for a pivot block that stays singular.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    step : int
+        Elimination step.
+    ratio : float
+        From `singular_step`.
+
+    Returns
+    -------
+    SingularPivotError
+    """
+    label = symbolic.graph.labels[int(symbolic.step_node[step])]
+    if symbolic.ordering == "given":
+        remedy = "give it later in the ordering, or use ordering='auto'"
+    else:
+        remedy = (
+            "the matrix is singular there or close to it; add to its diagonal block, or remove "
+            "redundant rows"
+        )
+    return SingularPivotError(
+        f"pivot block of node {label!r} is singular (elimination step {step} of "
+        f"{symbolic.step_node.size}, smallest pivot {ratio:.1e} of what the block held); {remedy}",
+        label,
+        step,
+        ratio,
+    )
+
+
+def useless_factors(symbolic: Symbolic, row: int, error: float, ratio: float) -> SingularPivotError:
+    """Error for factors whose solutions cannot be refined.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    row : int
+        First row of the pivot block that lost most digits.
+    error : float
+        Backward error that refinement ended with.
+    ratio : float
+        Pivot ratio of the factor.
+
+    Returns
+    -------
+    SingularPivotError
+    """
+    step = int(np.searchsorted(symbolic.row_of, row, side="right")) - 1
+    label = symbolic.graph.labels[int(symbolic.step_node[step])]
+    return SingularPivotError(
+        f"the backward error stays at {error:.1e} after refinement: the matrix is singular to "
+        f"working precision, most likely at node {label!r} (elimination step {step}); add to its "
+        "diagonal block, or remove redundant rows",
+        label,
+        step,
+        ratio,
+    )

@@ -1,0 +1,112 @@
+"""Solving with numeric factors: substitution, refinement, and what is told about it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import diagnosis, kernels
+from graphsys.accuracy import Matrix
+from graphsys.errors import InaccurateSolutionWarning
+from graphsys.graph import BlockGraph
+from graphsys.kernels.program import WIDEST
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SolveReport:
+    """What the last solve of a factor took.
+
+    Attributes
+    ----------
+    refinements : int
+        Steps of iterative refinement.
+    backward_error : float or None
+        Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; None when not computed.
+    """
+
+    refinements: int
+    backward_error: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solver:
+    """Numeric factors and what is needed to solve with them.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+    arena : ndarray, shape (symbolic.arena_size,)
+        Factors.
+    matrix : Matrix or None
+        The matrix to refine with, where solves refine.
+    pivot_ratio : float
+        Smallest pivot beside what its row ever held.
+    weakest : int
+        First row of the pivot block it was in.
+    """
+
+    symbolic: Symbolic
+    arena: Array
+    matrix: Matrix | None
+    pivot_ratio: float
+    weakest: int
+
+    def columns(self, b: Array, trans: str) -> tuple[Array, SolveReport]:
+        """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""
+        flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
+        count = 1 if b.ndim == 1 else b.shape[1]
+        conjugate = trans == "H" and b.dtype.kind == "c"
+        if conjugate:
+            flat = flat.conj()
+        x = self.substitute(flat, count, trans != "N")
+        if not np.isfinite(x).all():
+            _explain_not_finite(self.symbolic.graph, flat)
+        report = SolveReport(0, None)
+        if self.matrix is not None:
+            x, report = self._refine(self.matrix, flat, x, count, trans != "N")
+        if conjugate:
+            x = x.conj()
+        return (x if b.ndim == 1 else x.reshape(b.shape, order="F")), report
+
+    def substitute(self, flat: Array, count: int, transposed: bool) -> Array:
+        """Forward and back substitution for ``count`` columns, flat."""
+        program = self.symbolic.program
+        work = np.empty(flat.size + int(program[WIDEST]), flat.dtype)
+        x = np.empty(flat.size, flat.dtype)
+        substitute = kernels.solve_transposed if transposed else kernels.solve
+        substitute(program, self.arena, flat, count, work, x)
+        return x
+
+    def _refine(
+        self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[Array, SolveReport]:
+        eps = float(np.finfo(x.dtype).eps)
+        x, steps, error = matrix.refine(
+            flat, x, count, transposed, lambda r: self.substitute(r, count, transposed)
+        )
+        if not error <= eps**0.5:
+            raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)
+        if error > 1e4 * eps:
+            warnings.warn(
+                f"backward error {error:.1e} after {steps} refinements: the factors lost digits "
+                f"(pivot ratio {self.pivot_ratio:.1e})",
+                InaccurateSolutionWarning,
+                stacklevel=5,
+            )
+        return x, SolveReport(steps, error)
+
+
+def _explain_not_finite(graph: BlockGraph, flat: Array) -> None:
+    bad = np.flatnonzero(~np.isfinite(flat))
+    if bad.size:
+        row = bad[0] % int(graph.row_start[-1])
+        node = int(np.searchsorted(graph.row_start, row, side="right")) - 1
+        raise ValueError(f"b is not finite at node {graph.labels[node]!r}")
+    raise OverflowError("the solution overflows: scale the matrix or the right-hand side")

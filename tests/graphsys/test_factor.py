@@ -1,0 +1,324 @@
+"""Numeric factorization and solves: by hand, against dense, all types, refusals."""
+
+import copy
+import pickle
+import threading
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse.linalg
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsys as gs
+from graphsys.families import random_system
+
+TYPES = [np.float64, np.float32, np.complex128]
+
+
+def backward_error(matrix, x, b):
+    """|A x - b| / (|A| |x| + |b|) in the maximum norm, the worst of all columns."""
+    r, x, b = (np.abs(v).max(axis=0) for v in (matrix @ x - b, x, b))
+    return np.max(r / (np.abs(matrix).sum(axis=1).max() * x + b))
+
+
+def right_hand_side(system, columns=None, seed=0):
+    rng = np.random.default_rng(seed)
+    shape = system.shape[:1] if columns is None else (system.shape[0], columns)
+    b = rng.normal(size=shape)
+    return (b + 1j * rng.normal(size=shape) if system.dtype.kind == "c" else b).astype(system.dtype)
+
+
+def test_two_nodes_by_hand():
+    # [2 1; 1 3] x = [3; 5]: x = (4/5, 7/5), det = 5
+    system = gs.System(nx.path_graph(["u", "v"]), 1, blocks={("u", "u"): 2, ("v", "v"): 3})
+    system["u", "v"] = system["v", "u"] = 1
+    factor = system.factorize()
+
+    assert factor.solve({"u": [3], "v": [5]})["v"] == pytest.approx([1.4])
+    assert factor.solve([3, 5]) == pytest.approx([0.8, 1.4])
+    assert factor.slogdet() == pytest.approx((1.0, np.log(5)))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("ordering", ["auto", "dfs", "amd", "nd"])
+@pytest.mark.parametrize("dims", [1, 2, 3, 6, 8, 9, 20])
+def test_families_solve_to_rounding(dtype, ordering, dims):
+    # well conditioned (dominant diagonal): 1e-14 in double, as much in units of eps in single
+    bound = 45 * np.finfo(dtype).eps
+    for graph in (gs.chain(7), gs.random_tree(12), gs.ladder(5), gs.net(4), nx.complete_graph(6)):
+        system = random_system(graph, dims, dtype=dtype)
+        factor = system.factorize(system.analyze(ordering))
+        matrix = system.to_dense()
+        for columns in (None, 1, 3, 11):
+            b = right_hand_side(system, columns)
+            for trans, operator in (("N", matrix), ("T", matrix.T), ("H", matrix.conj().T)):
+                x = factor.solve(b, trans)
+                assert x.shape == b.shape and x.dtype == dtype
+                assert backward_error(operator, x, b) < bound
+
+
+@given(data=st.data())
+def test_any_graph_with_any_sizes_equals_dense(data):
+    n = data.draw(st.integers(1, 12))
+    graph = nx.gnm_random_graph(n, data.draw(st.integers(0, 2 * n)), seed=data.draw(st.integers(0)))
+    size = data.draw(st.lists(st.integers(0, 12), min_size=n, max_size=n))
+    system = random_system(graph, size, seed=data.draw(st.integers(0, 99)), dominance=20.0)
+    symbolic = system.analyze(data.draw(st.sampled_from(["auto", "dfs", "amd", "nd"])))
+    b = right_hand_side(system, data.draw(st.sampled_from([None, 0, 1, 4])))
+
+    x = system.factorize(symbolic).solve(b)
+    assert x.shape == b.shape
+    if x.size:
+        assert backward_error(system.to_dense(), x, b) < 1e-14
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_blocks_that_are_not_dominant_are_refined_to_rounding(seed):
+    for graph in (gs.chain(60), gs.ladder(30), gs.net(8), gs.crystal(4)):
+        system = random_system(graph, 6, seed=seed, dominance=0.0)
+        factor = system.factorize()
+        b = right_hand_side(system)
+        x = factor.solve(b)
+
+        assert backward_error(system.to_dense(), x, b) < 1e-15
+        assert factor.report.refinements <= 2
+        error = factor.report.backward_error
+        assert error is None or error == pytest.approx(factor.backward_error(x, b), abs=1e-17)
+
+
+def symmetric_system(graph, dims, dtype=float, seed=0):
+    return random_system(graph, dims, seed=seed, dtype=dtype, symmetric=True)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("dims", [1, 3, 6, 12])
+def test_symmetric_systems_solve_alike_with_half_the_operations(dtype, dims):
+    for graph in (gs.chain(9), gs.net(5), nx.complete_graph(7)):
+        system = symmetric_system(graph, dims, dtype)
+        general = gs.System(graph, dims, dtype=dtype)
+        general.values = system.values
+        b = right_hand_side(system, 2)
+        symbolic = system.analyze("amd")
+        assert symbolic.operations == general.analyze("amd").operations / 2
+        for trans in "NTH":
+            x = system.factorize(symbolic).solve(b, trans)
+            operator = system.to_dense().conj() if trans == "H" else system.to_dense()
+            assert backward_error(operator, x, b) < 45 * np.finfo(dtype).eps
+
+
+def test_a_symmetric_factorization_reads_one_triangle_only():
+    system = symmetric_system(gs.net(4), 3)
+    symbolic = system.analyze()
+    b = right_hand_side(system)
+    expected = system.factorize(symbolic).solve(b)
+    step = {node: k for k, node in enumerate(symbolic.order)}
+    values = system.values.copy()
+    for u, v in gs.net(4).edges:
+        earlier, later = sorted((u, v), key=step.__getitem__)
+        at = system.graph.edge_at(earlier, later)
+        values[at : at + 9] = np.nan
+
+    assert np.array_equal(gs.Factor(symbolic, values, refine=False).solve(b), expected)
+
+
+@pytest.mark.parametrize("dims", [1, 6, 11])
+def test_inertia_counts_the_signs_of_the_eigenvalues(dims):
+    system = symmetric_system(gs.net(4), dims, seed=3)
+    shift = 8.0 * np.random.default_rng(0).choice([-1, 1], size=16)
+    for node in range(16):
+        system[node, node] += (shift[node] - 10.0) * np.eye(dims)
+    eigenvalues = np.linalg.eigvalsh(system.to_dense())
+
+    expected = (int((eigenvalues > 0).sum()), int((eigenvalues < 0).sum()))
+    assert system.factorize().inertia() == expected
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.complex128])
+def test_slogdet_and_rcond_equal_dense(dtype):
+    for dims in (1, 4, 10):
+        system = random_system(gs.ladder(6), dims, dtype=dtype, dominance=4.0)
+        factor, matrix = system.factorize(), system.to_dense()
+        sign, logarithm = factor.slogdet()
+        expected = np.linalg.slogdet(matrix)
+        assert sign == pytest.approx(expected.sign)
+        assert logarithm == pytest.approx(expected.logabsdet)
+        # the estimate of |A^-1| is a lower bound, seldom off by more than 3
+        exact = 1 / np.linalg.cond(matrix, 1)
+        assert exact * (1 - 1e-10) <= factor.rcond() <= 3 * exact
+
+
+def test_refactorize_reuses_everything_and_equals_a_new_factor():
+    system, other = (random_system(gs.net(6), 6, seed=seed) for seed in (0, 1))
+    factor = system.factorize()
+    symbolic, b = factor.symbolic, right_hand_side(system)
+
+    assert factor.refactorize(other.values) is factor
+    assert factor.symbolic is symbolic
+    assert np.array_equal(factor.solve(b), other.factorize(symbolic).solve(b))
+    factor.refactorize(system.values)
+    assert np.array_equal(factor.solve(b), system.factorize(symbolic).solve(b))
+
+
+def test_solutions_keep_the_kind_and_layout_of_what_was_given():
+    system = random_system(gs.chain(5), 3)
+    factor, b = system.factorize(), right_hand_side(system, 4)
+    x = factor.solve(b)
+
+    assert np.array_equal(factor.solve(np.asfortranarray(b)), x)
+    assert np.array_equal(factor.solve(np.repeat(b, 2, axis=0)[::2]), x)
+    assert np.allclose(np.stack([factor.solve(c) for c in b.T], axis=1), x, rtol=0, atol=1e-14)
+    assert np.array_equal(system.join(factor.solve(system.split(b))), x)
+    out = np.empty_like(b)
+    assert factor.solve(b, out=out) is out and np.array_equal(out, x)
+    assert np.allclose(factor.solve(b.tolist()), x)
+    z = factor.solve(b[:, 0] + 1j * b[:, 1])
+    assert np.allclose(z, x[:, 0] + 1j * x[:, 1])
+    assert system.solve(b) == pytest.approx(x)
+
+
+def test_nothing_that_was_given_is_changed():
+    system = random_system(gs.net(4), 3, dominance=0.0)
+    values, b = system.values.copy(), right_hand_side(system, 2)
+    kept = b.copy()
+    system.factorize().solve(b)
+
+    assert np.array_equal(system.values, values) and np.array_equal(b, kept)
+
+
+def test_linear_operator_preconditions_a_nearby_matrix():
+    system = random_system(gs.net(6), 4)
+    operator = system.factorize().as_linear_operator()
+    nearby = system.to_scipy() + 0.01 * scipy.sparse.eye_array(system.shape[0])
+    b = right_hand_side(system)
+    counted = []
+    x, failed = scipy.sparse.linalg.gmres(
+        nearby, b, M=operator, rtol=1e-12, callback=counted.append, callback_type="pr_norm"
+    )
+
+    assert failed == 0 and len(counted) <= 8
+    assert np.linalg.norm(nearby @ x - b) < 1e-11 * np.linalg.norm(b)
+    dense = np.linalg.inv(system.to_dense())
+    assert np.allclose(operator @ np.eye(system.shape[0]), dense, atol=1e-13)
+    assert np.allclose(operator.H @ b, dense.T @ b, atol=1e-13)
+
+
+def test_factors_pickle_and_copy():
+    system = random_system(gs.net(4), 3, dominance=0.0)
+    factor, b = system.factorize(), right_hand_side(system)
+    for other in (pickle.loads(pickle.dumps(factor)), copy.deepcopy(factor)):
+        assert np.array_equal(other.solve(b), factor.solve(b))
+        assert other.symbolic.order == factor.symbolic.order
+        assert not other.symbolic.program.flags.writeable
+
+
+def test_threads_share_a_factor():
+    system = random_system(gs.net(10), 6)
+    factor = system.factorize()
+    columns = [right_hand_side(system, seed=seed) for seed in range(8)]
+    expected, found = [factor.solve(b) for b in columns], [None] * 8
+
+    def work(i):
+        for _ in range(20):
+            found[i] = factor.solve(columns[i])
+
+    threads = [threading.Thread(target=work, args=(i,)) for i in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(a, b) for a, b in zip(found, expected, strict=True))
+
+
+def test_residual_and_backward_error_are_what_they_say():
+    system = random_system(gs.ladder(4), 3)
+    factor, b = system.factorize(), right_hand_side(system, 2)
+    x = np.ones_like(b)
+
+    assert np.allclose(factor.residual(x, b), b - system.to_dense() @ x, atol=1e-13)
+    assert factor.backward_error(x, b) == pytest.approx(backward_error(system.to_dense(), x, b))
+
+
+def test_singular_matrix_names_node_step_and_remedy():
+    system = random_system(nx.path_graph(["a", "b", "c"]), 2)
+    for u, v in [("b", "a"), ("a", "b"), ("b", "c"), ("c", "b")]:
+        system[u, v] = np.zeros((2, 2))
+    system["b", "b"] = [[1, 2], [2, 4]]
+    with pytest.raises(
+        gs.SingularPivotError, match=r"node 'b' is singular \(elimination step"
+    ) as e:
+        system.factorize()
+    assert e.value.node == "b" and isinstance(e.value, np.linalg.LinAlgError)
+    assert "add to its diagonal" in str(e.value)
+
+
+def test_an_order_of_the_users_is_not_changed_behind_their_back():
+    # sizes that cannot share a pivot block, where rows would be exchanged
+    system = gs.System(nx.path_graph(["a", "b"]), 6)
+    system["a", "b"] = system["b", "a"] = system["b", "b"] = np.eye(6)
+    with pytest.raises(gs.SingularPivotError, match="node .a.*give it later in the ordering"):
+        system.factorize(system.analyze(["a", "b"]))
+    system.analyze()
+    assert system.solve([1.0] * 6 + [3.0] * 6) == pytest.approx([2.0] * 6 + [1.0] * 6)
+
+
+def test_a_failed_refactorize_cannot_solve_until_the_next():
+    system = random_system(gs.chain(4), 2)
+    factor, b = system.factorize(), right_hand_side(system)
+    with pytest.raises(gs.SingularPivotError):
+        factor.refactorize(np.zeros_like(system.values))
+    with pytest.raises(ValueError, match="last refactorize failed"):
+        factor.solve(b)
+    x = factor.refactorize(system.values).solve(b)
+    assert backward_error(system.to_dense(), x, b) < 1e-14
+
+
+def test_values_that_are_not_finite_are_named():
+    for bad in (np.nan, np.inf):
+        system = random_system(nx.path_graph(["a", "b", "c"]), 2)
+        system.values[system.graph.edge_at(1, 2)] = bad  # compiled code writes unchecked
+        with pytest.raises(ValueError, match=r"'b', 'c'"):
+            system.factorize()
+
+
+def test_right_hand_sides_are_checked():
+    system = random_system(nx.path_graph(["a", "b", "c"]), 2)
+    factor = system.factorize()
+    for bad in (np.nan, np.inf):
+        with pytest.raises(ValueError, match="b is not finite at node 'c'"):
+            factor.solve([0, 0, 0, 0, bad, 0])
+    with pytest.raises(ValueError, match=r"shape \(5,\), it must be \(6,\) or \(6, k\)"):
+        factor.solve(np.zeros(5))
+    with pytest.raises(ValueError, match=r"shape \(6, 1, 1\)"):
+        factor.solve(np.zeros((6, 1, 1)))
+    with pytest.raises(TypeError, match="numbers"):
+        factor.solve(["x"] * 6)
+    with pytest.raises(ValueError, match="'X', it must be 'N', 'T' or 'H'"):
+        factor.solve(np.zeros(6), "X")
+    with pytest.raises(ValueError, match="node 'c' has no vector"):
+        factor.solve({"a": [0, 0], "b": [0, 0]})
+    with pytest.raises(ValueError, match="out has shape"):
+        factor.solve(np.zeros(6), out=np.zeros(5))
+    with pytest.raises(ValueError, match="values has shape"):
+        factor.refactorize(np.zeros(3))
+
+
+def test_a_solution_beyond_the_largest_number_is_refused():
+    system = gs.System(gs.chain(1), 1, blocks={(0, 0): 1e-300})
+    with pytest.raises(OverflowError, match="scale"):
+        system.solve([1e300])
+
+
+def test_one_node_no_nodes_and_no_rows():
+    for graph, size in ((nx.empty_graph(0), 3), (gs.chain(3), 0), (nx.empty_graph(1), 2)):
+        system = random_system(graph, size)
+        factor = system.factorize()
+        b = right_hand_side(system)
+        assert factor.solve(b).shape == b.shape
+        assert factor.slogdet()[1] == pytest.approx(np.linalg.slogdet(system.to_dense())[1])
+        assert 0 < factor.rcond() <= 1
+
+
+def test_repr_is_one_line():
+    assert repr(random_system(gs.net(3), 2).factorize()).startswith("Factor(18 unknowns, ")

@@ -1,0 +1,198 @@
+"""Every compiled block kernel against its NumPy twin, for all sizes and types."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from graphsys.kernels import blocks, reference
+from graphsys.kernels.large import invert_large
+
+TYPES = [np.float64, np.float32, np.complex128]
+SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 31, 32, 33, 40, 41]
+
+
+def numbers(rng, count, dtype):
+    x = rng.normal(size=count)
+    return (x + 1j * rng.normal(size=count) if dtype is np.complex128 else x).astype(dtype)
+
+
+def tolerance(dtype, terms):
+    # |computed - exact| <= terms * eps * sum |a b|, entries of size 1, a few standard deviations
+    return 16 * terms * float(np.finfo(dtype).eps)
+
+
+@njit
+def compiled_subtract(c, ldc, a, lda, b, row_step, column_step, m, n, k):
+    blocks.subtract_product(c, 3, ldc, a, 2, lda, b, 1, row_step, column_step, m, n, k)
+
+
+@njit
+def compiled_add(c, ldc, a, lda, b, row_step, column_step, m, n, k):
+    blocks.add_product(c, 3, ldc, a, 2, lda, b, 1, row_step, column_step, m, n, k)
+
+
+@njit
+def compiled_assign(c, ldc, a, lda, b, row_step, column_step, m, n, k):
+    blocks.assign_product(c, 3, ldc, a, 2, lda, b, 1, row_step, column_step, m, n, k)
+
+
+@njit
+def compiled_in_place(c, ldc, a, m, n):
+    blocks.assign_product(c, 3, ldc, a, 0, m, c, 3, 1, ldc, m, n, m)
+
+
+@njit
+def compiled_transposed(c, a, lda, b, m, n):
+    blocks.subtract_transposed(c, 1, a, 2, lda, b, 3, m, n)
+
+
+@njit
+def compiled_magnitude(s, a, lda, m, n):
+    blocks.raise_magnitude(s, 1, a, 2, lda, m, n)
+
+
+@njit
+def compiled_copy(b, ldb, a, lda, m, n):
+    blocks.copy_block(b, 1, ldb, a, 2, lda, m, n)
+
+
+@njit
+def compiled_invert(d, ldd, s, n):
+    return blocks.invert_small(d, 5, ldd, s, 2, n)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(
+    ("compiled", "twin"),
+    [
+        (compiled_subtract, reference.subtract_product),
+        (compiled_add, reference.add_product),
+        (compiled_assign, reference.assign_product),
+    ],
+)
+def test_products_of_all_sizes_equal_numpy_and_touch_nothing_else(dtype, compiled, twin):
+    rng = np.random.default_rng(0)
+    for m in SIZES:
+        for n in [0, 1, 2, 5, 6, 7, 8, 9, 13, 14]:
+            for k in [1, 2, 3, 4, 5, 6, 7, 8, 13, 48]:
+                ldc, lda = m + 2, m + 1
+                a = numbers(rng, lda * k + 4, dtype)
+                b = numbers(rng, (k + 1) * (n + 1) + 4, dtype)
+                c = numbers(rng, ldc * n + 9, dtype)
+                for steps in [(1, k + 1), (n + 1, 1)]:
+                    expected, result = c.copy(), c.copy()
+                    twin(expected, 3, ldc, a, 2, lda, b, 1, *steps, m, n, k)
+                    compiled(result, ldc, a, lda, b, *steps, m, n, k)
+                    inside = np.zeros(c.size, bool)
+                    for j in range(n):
+                        inside[3 + j * ldc : 3 + j * ldc + m] = True
+                    assert np.array_equal(result[~inside], c[~inside])
+                    assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, k + 1))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_a_product_of_up_to_eight_rows_may_overwrite_its_right_factor(dtype):
+    rng = np.random.default_rng(1)
+    for m in range(1, 9):
+        for n in [1, 3, 6, 8, 9, 20]:
+            a, c = numbers(rng, m * m, dtype), numbers(rng, (m + 2) * n + 8, dtype)
+            expected = c.copy()
+            reference.assign_product(expected, 3, m + 2, a, 0, m, c, 3, 1, m + 2, m, n, m)
+            compiled_in_place(c, m + 2, a, m, n)
+            assert np.allclose(c, expected, rtol=0, atol=tolerance(dtype, m + 1))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
+    rng = np.random.default_rng(2)
+    for m in [0, *SIZES]:
+        for n in [0, 1, 2, 5, 8, 13]:
+            a, b = numbers(rng, (m + 1) * n + 3, dtype), numbers(rng, m + 3, dtype)
+            c = numbers(rng, n + 2, dtype)
+            expected = c.copy()
+            reference.subtract_transposed(expected, 1, a, 2, m + 1, b, 3, m, n)
+            compiled_transposed(c, a, m + 1, b, m, n)
+            assert np.allclose(c, expected, rtol=0, atol=tolerance(dtype, m + 1))
+
+            s = np.abs(numbers(rng, m + 2, dtype)).astype(np.zeros(0, dtype).real.dtype)
+            expected = s.copy()
+            reference.raise_magnitude(expected, 1, a, 2, m + 1, m, n)
+            compiled_magnitude(s, a, m + 1, m, n)
+            assert np.allclose(s, expected, rtol=4 * np.finfo(dtype).eps)
+
+            target = numbers(rng, (m + 3) * n + 2, dtype)
+            expected = target.copy()
+            reference.copy_block(expected, 1, m + 3, a, 2, m + 1, m, n)
+            compiled_copy(target, m + 3, a, m + 1, m, n)
+            assert np.array_equal(target, expected)
+
+
+def inverse_cases(rng, n, dtype):
+    """Blocks that need no exchange of rows, every one, and one that is a permutation."""
+    yield numbers(rng, (n, n), dtype) + 3 * n * np.eye(n, dtype=dtype)
+    for _ in range(10):
+        yield numbers(rng, (n, n), dtype)
+    yield np.eye(n, dtype=dtype)[rng.permutation(n)]
+    yield np.eye(n, dtype=dtype)[::-1] * dtype(-0.5)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", range(1, 9))
+def test_small_inverse_pivots_like_the_plain_loops(dtype, n):
+    rng = np.random.default_rng(n)
+    for block in inverse_cases(rng, n, dtype):
+        ldd = n + 2
+        d = numbers(rng, 5 + ldd * n, dtype)
+        view = reference._matrix(d, 5, ldd, n, n)
+        view[...] = block
+        outside = d.copy()
+        s = np.ones(n + 2, np.zeros(0, dtype).real.dtype)
+        s[2:] = np.abs(block).max(axis=1)
+        plain, plain_s = d.copy(), s.copy()
+
+        ratio = compiled_invert(d, ldd, s, n)
+        plain_ratio = invert_large(plain, 5, ldd, plain_s, 2, n)
+
+        bound = 64 * n * np.finfo(dtype).eps * np.linalg.cond(block)
+        assert np.abs(view @ block - np.eye(n)).max() < bound
+        assert np.abs(reference._matrix(plain, 5, ldd, n, n) @ block - np.eye(n)).max() < bound
+        assert ratio == pytest.approx(plain_ratio, rel=1e-2)
+        assert 0 < ratio <= 1
+        mask = np.ones(d.size, bool)
+        for j in range(n):
+            mask[5 + j * ldd : 5 + j * ldd + n] = False
+        assert np.array_equal(d[mask], outside[mask])
+
+
+@pytest.mark.parametrize("n", [9, 12, 20, 50])
+def test_large_inverse_is_the_inverse(n):
+    rng = np.random.default_rng(n)
+    for block in inverse_cases(rng, n, np.float64):
+        d, s = block.ravel(order="F").copy(), np.abs(block).max(axis=1)
+        assert invert_large(d, 0, n, s, 0, n) > 0
+        error = np.abs(d.reshape(n, n, order="F") @ block - np.eye(n)).max()
+        assert error < 64 * n * np.finfo(float).eps * np.linalg.cond(block)
+
+
+@pytest.mark.parametrize("n", range(1, 9))
+def test_singular_and_nan_blocks_are_told_by_the_ratio(n):
+    singular = np.ones((n, n)) if n > 1 else np.zeros((1, 1))
+    for block in [np.zeros((n, n)), singular, np.full((n, n), np.nan)]:
+        for invert in [compiled_invert, None]:
+            d, s = np.zeros(n * n + 16), np.ones(n + 2)
+            d[5 : 5 + n * n] = block.ravel()
+            if invert:
+                ratio = invert(d, n, s, n)
+            else:
+                ratio = invert_large(d, 5, n, s, 2, n)
+            assert not ratio > 1e-14
+
+
+def test_a_pivot_is_compared_with_what_its_own_row_held():
+    # Rows in different units lose nothing; a row that held 1 and is left with 1e-12 lost 12 digits.
+    for invert in [compiled_invert, lambda d, n, s, m: invert_large(d, 5, n, s, 2, m)]:
+        d = np.zeros(5 + 4)
+        d[5:9] = [1e6, 0.0, 0.0, 1e-6]
+        assert invert(d, 2, np.array([1, 1, 1e6, 1e-6]), 2) == pytest.approx(1.0)
+        d[5:9] = [1.0, 0.0, 0.0, 1e-12]
+        assert invert(d, 2, np.ones(4), 2) == pytest.approx(1e-12)

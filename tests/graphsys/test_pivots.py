@@ -1,0 +1,196 @@
+"""Zero diagonal blocks: who waits for whom, accuracy on mechanisms, what cannot be saved."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsys as gs
+from graphsys.families import (
+    body_joint_chain,
+    body_joint_tree,
+    grounded_loop,
+    random_saddle_system,
+)
+from graphsys.pivots import missing_rank, precedence
+from tests.graphsys.test_factor import backward_error, right_hand_side
+
+ORDERINGS = ["auto", "dfs", "amd", "nd"]
+
+
+def waits_of(system, demand):
+    """{node: nodes it waits for} by label."""
+    graph = system.graph
+    who = precedence(graph, np.array([demand.get(v, 0) for v in graph.labels], np.int64))
+    result = {}
+    for i, label in enumerate(graph.labels):
+        for j in who.release[who.release_start[i] : who.release_start[i + 1]]:
+            result.setdefault(graph.labels[j], set()).add(label)
+    return result, who
+
+
+def test_missing_rank_is_found_in_values():
+    system = gs.System(gs.chain(5), [2, 2, 3, 0, 1])
+    assert missing_rank(system.graph, system.values).tolist() == [0, 0, 0, 0, 0]  # nothing known
+    system[0, 0] = [[0, 1], [1, 0]]  # zeros on its diagonal, but regular
+    system[1, 1] = [[1, 1], [0, 0]]
+    system[2, 2] = np.diag([1.0, 0.0, 0.0])
+
+    assert missing_rank(system.graph, system.values).tolist() == [0, 1, 2, 0, 1]
+
+
+def test_a_chain_of_joints_takes_one_body_each():
+    # the world joint is a leaf with one body; the next joint may not lean on the same body
+    system = gs.System(
+        nx.path_graph(["j0", "b0", "j1", "b1"]), {"j0": 5, "b0": 6, "j1": 5, "b1": 6}
+    )
+    waits, who = waits_of(system, {"j0": 5, "j1": 5})
+
+    assert waits == {"j0": {"b0"}, "j1": {"b1"}}
+    assert who.joined == () and who.short.size == 0
+
+
+def test_a_demand_is_shared_when_no_neighbour_can_meet_it_alone():
+    system = gs.System(nx.path_graph(["a", "j", "b"]), {"a": 3, "j": 5, "b": 3})
+
+    assert waits_of(system, {"j": 5})[0] == {"j": {"a", "b"}}
+
+
+def test_supplies_move_on_along_an_augmenting_path():
+    # j can only lean on a; k took a first and changes to b
+    graph = nx.Graph([("k", "a"), ("k", "b"), ("j", "a"), ("l", "b"), ("l", "c")])
+    system = gs.System(graph, {"k": 2, "a": 2, "b": 2, "j": 2, "l": 2, "c": 2})
+    waits, who = waits_of(system, {"k": 2, "j": 2, "l": 2})
+
+    assert waits == {"j": {"a"}, "k": {"b"}, "l": {"c"}}
+    assert who.short.size == 0
+
+
+def test_structural_redundancy_is_told():
+    # 3 + 3 + 3 rows on a body of 6: three are too many
+    graph = nx.star_graph(3)
+    waits, who = waits_of(gs.System(graph, [6, 3, 3, 3]), {1: 3, 2: 3, 3: 3})
+
+    assert who.short.size == 1
+    assert waits == {1: {0}, 2: {0}, 3: {0}}
+
+
+def test_nodes_that_can_only_lean_on_each_other_share_a_pivot_block():
+    # [0 1; 1 0] has no pivot on its diagonal at all
+    system = gs.System(gs.chain(2), 1, blocks={(0, 1): 2.0, (1, 0): 4.0})
+    symbolic = system.analyze()
+
+    assert symbolic.precedence.joined == ((0, 1),)
+    assert system.solve([2.0, 4.0]) == pytest.approx([1.0, 1.0])
+    # large ones as well, and within a larger graph
+    rng = np.random.default_rng(0)
+    graph = nx.path_graph(6)
+    system = gs.System(graph, 7)
+    for u, v in graph.edges:
+        system[u, v], system[v, u] = rng.normal(size=(2, 7, 7))
+    b = right_hand_side(system)
+    for ordering in ORDERINGS:
+        x = system.factorize(system.analyze(ordering)).solve(b)
+        assert backward_error(system.to_dense(), x, b) < 1e-12
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS)
+@pytest.mark.parametrize("n", [2, 3, 10, 50])
+@pytest.mark.parametrize("family", [body_joint_chain, body_joint_tree, grounded_loop])
+def test_mechanisms_solve_to_1e_12(family, n, ordering):
+    for seed in range(3):
+        system = random_saddle_system(family(n), seed=seed)
+        symbolic = system.analyze(ordering)
+        step = {v: k for k, v in enumerate(symbolic.order)}
+        factor = system.factorize(symbolic)
+        b = right_hand_side(system)
+        x = factor.solve(b)
+
+        assert backward_error(system.to_dense(), x, b) < 1e-12
+        assert factor.symbolic is symbolic  # the first order was good enough
+        for label in symbolic.order:  # never before a neighbour has given it a pivot
+            if label[0] == "joint":
+                bodies = [v for v in system.labels if _joined(system, label, v)]
+                assert min(step[v] for v in bodies) < step[label]
+
+
+def _joined(system, u, v):
+    try:
+        return u != v and system.graph.edge_at(system.graph.index[u], system.graph.index[v]) >= 0
+    except gs.UnknownEdgeError:
+        return False
+
+
+@pytest.mark.parametrize("ratio", [1.0, 1e3, 1e6])
+def test_masses_far_apart_lose_no_digits(ratio):
+    # a pivot is compared with what its own row held: units and mass ratios are no cancellation
+    system = random_saddle_system(body_joint_chain(20), seed=1)
+    for k, label in enumerate(system.labels):
+        if label[0] == "body" and k % 4 == 0:
+            system[label, label] = ratio * system[label, label]
+    factor, b = system.factorize(), right_hand_side(system)
+
+    assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-12
+
+
+def test_a_pivot_that_cancels_is_moved_behind_its_neighbours():
+    # body "a" has a regular-looking block that is singular in numbers only
+    rng = np.random.default_rng(2)
+    graph = nx.path_graph(["a", "b", "c"])
+    system = gs.System(graph, 3)
+    for v in graph:
+        system[v, v] = rng.normal(size=(3, 3)) + 5 * np.eye(3)
+    system["a", "a"] = np.ones((3, 3))
+    for u, v in graph.edges:
+        system[u, v], system[v, u] = rng.normal(size=(2, 3, 3))
+    first = system.analyze("dfs")
+    factor, b = system.factorize(first), right_hand_side(system)
+
+    assert first.order.index("a") != factor.symbolic.order.index("a") or factor.symbolic is first
+    assert factor.symbolic.order.index("a") > factor.symbolic.order.index("b")
+    assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-14
+    assert backward_error(system.to_dense(), factor.refactorize(system.values).solve(b), b) < 1e-14
+
+
+@given(seed=st.integers(0, 10**6), n=st.integers(2, 25), constraints=st.integers(1, 12))
+def test_random_saddle_systems_solve_or_say_why_not(seed, n, constraints):
+    # scalar KKT systems on random graphs: regular by structure or not, never a wrong number
+    rng = np.random.default_rng(seed)
+    graph = nx.Graph()
+    graph.add_nodes_from(("x", i) for i in range(n))
+    for c in range(constraints):
+        for i in rng.choice(n, size=min(n, rng.integers(1, 4)), replace=False):
+            graph.add_edge(("c", c), ("x", int(i)))
+    for _ in range(n):
+        i, j = rng.choice(n, size=2, replace=False)
+        graph.add_edge(("x", int(i)), ("x", int(j)))
+    system = gs.System(graph, 1)
+    for v in graph:
+        if v[0] == "x":
+            system[v, v] = rng.normal() + 4
+    for u, v in graph.edges:
+        system[u, v], system[v, u] = rng.normal(size=2)
+    matrix, b = system.to_dense(), right_hand_side(system)
+    condition = np.linalg.cond(matrix)
+    try:
+        x = system.factorize().solve(b)
+    except gs.SingularPivotError:
+        assert condition > 1e10
+    else:
+        assert backward_error(matrix, x, b) < 1e-12
+
+
+def test_redundant_rows_are_an_error_that_names_a_joint():
+    # the same constraint twice: no order can help
+    system = random_saddle_system(body_joint_chain(3), seed=0)
+    graph = nx.Graph()
+    graph.add_edges_from([("body", "one"), ("body", "two")])
+    system = gs.System(graph, {"body": 6, "one": 3, "two": 3})
+    rows = np.random.default_rng(0).normal(size=(3, 6))
+    system["body", "body"] = np.eye(6)
+    for joint in ("one", "two"):
+        system[joint, "body"], system["body", joint] = rows, -rows.T
+    with pytest.raises(gs.SingularPivotError, match="(one|two).*remove redundant rows") as caught:
+        system.factorize()
+    assert caught.value.node in ("one", "two")
