@@ -1,0 +1,205 @@
+"""Command line: `python -m graphsys demo | solve | info`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+import scipy.sparse as sp
+
+import graphsys
+from graphsys.demo import SIZES, demo
+from graphsys.ordering import NAMES
+from graphsys.report import explain, in_words
+from graphsys.system import System
+
+#: What reading a file of any content may raise.
+UNREADABLE = (OSError, ValueError, TypeError, KeyError, EOFError, OverflowError, BadZipFile)
+#: What a command may refuse in words; the rest is a mistake of ours and shows its traceback.
+REFUSED = (OSError, ValueError, TypeError, ImportError, OverflowError, MemoryError)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        0 where all went well, 1 where the input was refused. Wrong usage exits with 2.
+    """
+    arguments = _parser().parse_args(argv)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", graphsys.InaccurateSolutionWarning)
+        try:
+            arguments.run(arguments)
+            sys.stdout.flush()
+            code = 0
+        except BrokenPipeError:  # as by `| head`; nobody is left to be told
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except REFUSED as error:
+            _complain("error", str(error) or type(error).__name__)
+            code = 1
+    for warning in caught:
+        _complain("warning", str(warning.message))
+    return code
+
+
+def _complain(kind: str, message: str) -> None:
+    print(f"graphsys: {kind}:", " ".join(message.split()), file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="graphsys", description="Direct solver for block-sparse linear systems on graphs."
+    )
+    parser.add_argument("--version", action="version", version=f"graphsys {graphsys.__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    parts = commands.add_parser("demo", help="solve example systems beside SuperLU and LAPACK")
+    parts.add_argument("--size", choices=tuple(SIZES), default="medium", help="of the graphs")
+    parts.set_defaults(run=_demo)
+
+    parts = commands.add_parser("solve", help="solve A x = b")
+    _add_matrix(parts)
+    parts.add_argument("b", nargs="?", type=Path, metavar="b.mtx", help="right-hand sides: Matrix "
+                       "Market, .npy or .npz; without it b = A 1")  # fmt: skip
+    parts.add_argument("--out", type=Path, metavar="x.npy", help="file for x, in numpy's format")
+    parts.set_defaults(run=_solve)
+
+    parts = commands.add_parser("info", help="say what the analysis of A finds")
+    _add_matrix(parts)
+    parts.add_argument("--plot", type=Path, metavar="fill.png", help="file for a picture of the "
+                       "fill-in")  # fmt: skip
+    parts.set_defaults(run=_info)
+    return parser
+
+
+def _add_matrix(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("A", type=Path, metavar="A.mtx", help="Matrix Market or scipy's .npz")
+    parser.add_argument("--dims", type=_dims, metavar="SIZES", help="block sizes: one for all, a "
+                        "list with commas, or a text file of them; by default rows of equal "
+                        "pattern make a block")  # fmt: skip
+    parser.add_argument("--ordering", choices=NAMES, default="auto", help="elimination order")
+
+
+def _dims(text: str) -> int | list[int]:
+    """Block sizes from the command line."""
+    if "," not in text and not text.isdecimal():
+        try:
+            words = Path(text).read_text(encoding="utf-8").replace(",", " ").split()
+        except (OSError, ValueError) as error:
+            raise argparse.ArgumentTypeError(
+                f"{text!r} is neither a size, nor sizes with commas, nor a readable file ({error})"
+            ) from None
+    else:
+        words = text.replace(",", " ").split()
+    wrong = [word for word in words if not word.isdecimal()]
+    if wrong:
+        raise argparse.ArgumentTypeError(f"{wrong[0]!r} is no block size; give numbers from 0 up")
+    return int(text) if text.isdecimal() else [int(word) for word in words]
+
+
+def _demo(arguments: argparse.Namespace) -> None:
+    if sys.stderr.isatty():
+        print(
+            "The first run compiles the kernels, which takes about half a minute; later ones find "
+            "them compiled.",
+            file=sys.stderr,
+        )
+    for line in demo(arguments.size):
+        print(line, flush=True)
+
+
+def _system(arguments: argparse.Namespace) -> System:
+    A = _read(arguments.A)
+    return System.from_scipy(A if sp.issparse(A) else _from_dense(A, arguments.A), arguments.dims)
+
+
+def _from_dense(A: Any, path: Path) -> Any:
+    if A.ndim != 2:
+        raise ValueError(f"{path} holds an array of shape {A.shape}, not a matrix")
+    return sp.csr_array(A)
+
+
+def _solve(arguments: argparse.Namespace) -> None:
+    system = _system(arguments)
+    ones = np.ones(system.shape[0], system.dtype)
+    b = system @ ones if arguments.b is None else _right_hand_sides(arguments.b, system)
+    if b.dtype.kind == "c" and system.dtype.kind != "c":
+        wider = System(system.graph, dtype=complex)
+        wider.values = system.values
+        system = wider
+    system.analyze(arguments.ordering)
+    factor = system.factorize()
+    x = factor.solve(b)
+    symbolic, report = factor.symbolic, factor.report
+    _print_table(
+        unknowns=f"{system.shape[0]:,}",
+        nodes=f"{len(system.labels):,}",
+        order=symbolic.ordering,
+        **{"fill-in": f"{symbolic.n_fill:,}"},
+        operations=in_words(symbolic.operations),
+        refinements=report.refinements,
+        **{"backward error": f"{factor.backward_error(x, b):.1e}"},
+    )
+    if arguments.b is None:
+        _print_table(**{"largest |x - 1|": f"{np.abs(x - ones).max(initial=0.0):.1e}"})
+    if arguments.out is not None:
+        with arguments.out.open("wb") as file:
+            np.save(file, x)
+
+
+def _print_table(**facts: object) -> None:
+    for name, value in facts.items():
+        print(f"{name:<16}{value}")
+
+
+def _right_hand_sides(path: Path, system: System) -> Any:
+    b = _read(path)
+    b = b.toarray() if sp.issparse(b) else b
+    if b.ndim == 2 and b.shape[1] == 1:
+        b = b[:, 0]
+    if b.ndim not in (1, 2) or b.shape[0] != system.shape[0]:
+        raise ValueError(f"{path} has shape {b.shape}, A has {system.shape[0]} rows")
+    return b
+
+
+def _info(arguments: argparse.Namespace) -> None:
+    symbolic = _system(arguments).analyze(arguments.ordering)
+    print(explain(symbolic))
+    if arguments.plot is not None:
+        from graphsys.plot import plot_fill
+
+        plot_fill(symbolic)[0].figure.savefig(arguments.plot, dpi=150)
+
+
+def _read(path: Path) -> Any:
+    """Array or scipy sparse array that a file holds."""
+    try:
+        if path.suffix == ".npz":
+            return sp.load_npz(path)
+        if path.suffix == ".npy":
+            return np.load(path, allow_pickle=False)
+        from scipy.io import mmread
+
+        return mmread(path)
+    except UNREADABLE as error:
+        reason = getattr(error, "strerror", None) or error
+        raise ValueError(f"cannot read {path}: {reason}") from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())
