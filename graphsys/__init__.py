@@ -25,6 +25,7 @@ _LATER = {
     "Symbolic": "symbolic",
     "explain": "report",
     "plot_fill": "plot",
+    "plot_graph": "plot",
 }
 
 __all__ = [
@@ -43,6 +44,7 @@ __all__ = [
     "ladder",
     "net",
     "plot_fill",
+    "plot_graph",
     "random_tree",
 ]
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import depth_first
@@ -17,34 +18,41 @@ from graphsys.kernels.elimination import depth_first
 if TYPE_CHECKING:
     from graphsys.symbolic import Symbolic
 
+Ints = NDArray[np.int64]
 Cycle = tuple[Hashable, ...]
 Children = dict[Hashable, tuple[Hashable, ...]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SpanningForest:
-    """Depth-first spanning forest of a graph, by labels.
+    """Depth-first spanning forest of a graph, nodes by index.
 
     Attributes
     ----------
-    roots : tuple of labels
-        The first node of each connected component.
-    parent : dict of label to label or None
-    cycles : tuple of tuple of labels
-        One fundamental cycle for each edge outside the forest: its loop opener, then the path from
-        the opener's child down to the other end of the edge.
-    loop_openers : tuple of labels
-        Ancestor ends of the edges outside the forest, each once, in node order.
+    parent : ndarray of int, shape (n,)
+        -1 at the root of each connected component, its first node.
+    lower, upper : ndarray of int, shape (k,)
+        The edges outside the forest, each from a node to its ancestor: they close the k loops, and
+        the ancestors are the loop openers.
     """
 
-    roots: tuple[Hashable, ...]
-    parent: dict[Hashable, Hashable | None]
-    cycles: tuple[Cycle, ...]
-    loop_openers: tuple[Hashable, ...]
+    parent: Ints
+    lower: Ints
+    upper: Ints
+
+    @property
+    def n_components(self) -> int:
+        """Number of connected components."""
+        return int(np.count_nonzero(self.parent == -1))
+
+    @property
+    def loop_openers(self) -> Ints:
+        """Ancestor ends of the edges outside the forest, each once, ascending."""
+        return np.unique(self.upper)
 
 
-def cycles_of(graph: BlockGraph) -> SpanningForest:
-    """Spanning forest, fundamental cycles and loop openers of a graph.
+def spanning_forest(graph: BlockGraph) -> SpanningForest:
+    """Depth-first spanning forest, in linear time.
 
     Parameters
     ----------
@@ -55,26 +63,37 @@ def cycles_of(graph: BlockGraph) -> SpanningForest:
     SpanningForest
     """
     n = graph.size.size
-    order, parent = np.empty(n, np.int64), np.empty(n, np.int64)
+    order, parent, place = np.empty((3, n), np.int64)
     depth_first(graph.neighbor_start, graph.neighbor, order, parent)
-    place = np.empty(n, np.int64)
     place[order] = np.arange(n)
     lower = np.repeat(np.arange(n), np.diff(graph.neighbor_start))
     upper = graph.neighbor
-    back = (place[lower] < place[upper]) & (parent[lower] != upper)
-    labels, above = graph.labels, parent.tolist()
+    closing = (place[lower] < place[upper]) & (parent[lower] != upper)
+    return SpanningForest(parent, lower[closing], upper[closing])
+
+
+def fundamental_cycles(graph: BlockGraph) -> tuple[Cycle, ...]:
+    """One cycle for each edge outside the depth-first spanning forest, by labels.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+
+    Returns
+    -------
+    tuple of tuple of labels
+        The loop opener, then the path from its child down to the other end of the edge. Written
+        down they take up to k n entries.
+    """
+    forest = spanning_forest(graph)
+    labels, above = graph.labels, forest.parent.tolist()
     cycles = []
-    for i, opener in zip(lower[back].tolist(), upper[back].tolist(), strict=True):
+    for i, opener in zip(forest.lower.tolist(), forest.upper.tolist(), strict=True):
         path = [i]
         while path[-1] != opener:
             path.append(above[path[-1]])
         cycles.append(tuple(labels[j] for j in reversed(path)))
-    return SpanningForest(
-        tuple(labels[i] for i in np.flatnonzero(parent == -1)),
-        {labels[i]: None if p == -1 else labels[p] for i, p in enumerate(above)},
-        tuple(cycles),
-        tuple(labels[i] for i in np.unique(upper[back])),
-    )
+    return tuple(cycles)
 
 
 def children_of(symbolic: "Symbolic") -> tuple[Children, Children]:

@@ -251,7 +251,10 @@ class Factor:
         -------
         ndarray, shape of b
         """
-        b, x = (as_numbers(np.asarray(v), self.dtype, name) for v, name in ((b, "b"), (x, "x")))
+        b, x = np.asarray(b), np.asarray(x)
+        if "c" in (b.dtype.kind, x.dtype.kind) and self.dtype.kind != "c":
+            return self.residual(x.real, b.real) + 1j * self.residual(x.imag, b.imag)
+        b, x = as_numbers(b, self.dtype, "b"), as_numbers(x, self.dtype, "x")
         check_rows(self.graph, b)
         if x.shape != b.shape:
             raise ValueError(f"x has shape {x.shape}, b {b.shape}")
@@ -270,12 +273,8 @@ class Factor:
         -------
         float
         """
-        r = self.residual(x, b).ravel(order="F")
-        b, x = (np.asarray(v, self.dtype) for v in (b, x))
-        count = 1 if b.ndim == 1 else b.shape[1]
-        return self._matrix().backward_error(
-            r, b.ravel(order="F"), x.ravel(order="F"), count, False
-        )
+        r, b, x = (v.ravel(order="F") for v in (self.residual(x, b), np.asarray(b), np.asarray(x)))
+        return self._matrix().backward_error(r, b, x, b.size // max(self.shape[0], 1), False)
 
     def slogdet(self) -> tuple[Any, float]:
         """Sign (or phase) and logarithm of the absolute determinant.

@@ -8,6 +8,7 @@ supplier join a neighbour in the same need: such a pair shares a pivot block, li
 
 from dataclasses import dataclass
 
+import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
@@ -103,11 +104,12 @@ def precedence(
         flow.supply(j)
     for j in np.flatnonzero(demand).tolist():
         suppliers[j] = set(flow.given[j])
-    joined = _join_short(graph, demand, [j for j in suppliers if flow.lack(j) > 0])
-    partner = {j: group for group in joined for j in group}
-    for j in np.flatnonzero(needy).tolist():
-        if j in after_all or (flow.lack(j) > 0 and j not in partner):
-            suppliers[j] = {int(i) for i in flow.neighbours(j) if not needy[i]}
+    short = {j for j in suppliers if flow.lack(j) > 0}
+    joined = _join_short(graph, demand, sorted(short))
+    short -= {j for group in joined for j in group}
+    last = short | after_all
+    for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
+        suppliers[j] = set(map(int, flow.neighbours(j))) - last
     for group in joined:  # whoever one of a group waits for, all do
         together = set().union(*(suppliers.get(j, set()) for j in group)) - set(group)
         for j in group:
@@ -120,7 +122,6 @@ def precedence(
     release_start = np.zeros(graph.size.size + 1, np.int64)
     for i, _ in pairs:
         release_start[i + 1] += 1
-    short = [j for j in suppliers if flow.lack(j) > 0 and j not in partner]
     return Precedence(
         demand,
         waits,
@@ -205,16 +206,12 @@ class _Flow:
 
 
 def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple[int, ...]]:
-    """Pairs of adjacent nodes in need, each in one pair."""
-    pairs: list[tuple[int, ...]] = []
-    free = set(short)
-    for j in short:
-        if j not in free:
-            continue
+    """Pairs of adjacent empty nodes of one size, as many as there can be."""
+    empty = [j for j in short if demand[j] == graph.size[j]]
+    among = nx.Graph()
+    for j in empty:
         row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
-        for i in map(int, row):
-            if i in free and i != j and demand[i] == graph.size[i] == demand[j] == graph.size[j]:
-                pairs.append((min(i, j), max(i, j)))
-                free -= {i, j}
-                break
-    return pairs
+        among.add_edges_from((j, int(i)) for i in row if graph.size[i] == graph.size[j])
+    among = among.subgraph(empty)
+    pairs = nx.max_weight_matching(among, maxcardinality=True)
+    return sorted((min(pair), max(pair)) for pair in pairs)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphsys.cycles import cycles_of
+from graphsys.cycles import spanning_forest
 from graphsys.embedding import embed
 from graphsys.errors import MissingExtraError
 from graphsys.graph import BlockGraph
@@ -142,12 +142,12 @@ def plot_graph(symbolic: Symbolic, ax: Any = None) -> Any:
         _, ax = pyplot.subplots(figsize=(7.0, 6.0), layout="constrained")
     graph = symbolic.graph
     n = graph.size.size
-    forest = cycles_of(graph)
+    forest = spanning_forest(graph)
     place = embed(graph)
     i, j = np.repeat(np.arange(n), np.diff(graph.neighbor_start)), graph.neighbor
     ends = np.stack((i[i < j], j[i < j]), axis=1)
-    above = [None if p is None else graph.index[p] for p in forest.parent.values()]
-    solid = np.array([above[u] == v or above[v] == u for u, v in ends.tolist()], np.bool_)
+    u, v = ends.T
+    solid = (forest.parent[u] == v) | (forest.parent[v] == u)
     width = 1.8 if n <= 200 else 0.8
     for chosen, style, colour, name in (
         (solid, "solid", "black", "spanning forest"),
@@ -162,7 +162,7 @@ def plot_graph(symbolic: Symbolic, ax: Any = None) -> Any:
                 )
             )
     opens = np.zeros(n, np.bool_)
-    opens[[graph.index[label] for label in forest.loop_openers]] = True
+    opens[forest.loop_openers] = True
     names = [str(label) for label in graph.labels] if n <= MOST_LABELS else []
     inside = 0 < max(map(len, names), default=0) <= 3
     area = 420.0 if inside else float(np.clip(12000.0 / max(n, 1), 3.0, 60.0))
@@ -187,7 +187,7 @@ def plot_graph(symbolic: Symbolic, ax: Any = None) -> Any:
         ax.annotate(name, at, fontsize=8, zorder=3, **(centred if inside else beside))
     ax.set_title(
         f"{_some(n, 'node')}, {_some(len(ends), 'edge')}, "
-        f"{_some(len(forest.cycles), 'independent cycle')}"
+        f"{_some(forest.lower.size, 'independent cycle')}"
     )
     _frame(ax, place)
     if n:

@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.cycles import spanning_forest
 from graphsys.graph import BlockGraph
-from graphsys.kernels.elimination import depth_first
 from graphsys.symbolic import Symbolic
 
 __all__ = ["explain", "in_words"]
@@ -95,7 +95,8 @@ Fact = tuple[str, str]
 def _graph(symbolic: Symbolic) -> Iterator[Fact]:
     graph = symbolic.graph
     nodes, edges = graph.size.size, graph.neighbor.size // 2
-    parts, openers = _forest(graph)
+    forest = spanning_forest(graph)
+    parts, openers = forest.n_components, forest.loop_openers
     n_cycles = edges - nodes + parts
     yield (
         "graph",
@@ -114,17 +115,6 @@ def _graph(symbolic: Symbolic) -> Iterator[Fact]:
         "loop openers",
         f"{openers.size:,} {where} in a depth-first search: {_labels(graph, openers)}",
     )
-
-
-def _forest(graph: BlockGraph) -> tuple[int, Ints]:
-    """Count connected components and find loop openers, without writing the cycles down."""
-    n = graph.size.size
-    order, parent, place = np.empty((3, n), np.int64)
-    depth_first(graph.neighbor_start, graph.neighbor, order, parent)
-    place[order] = np.arange(n)
-    lower, upper = np.repeat(np.arange(n), np.diff(graph.neighbor_start)), graph.neighbor
-    closing = (place[lower] < place[upper]) & (parent[lower] != upper)
-    return int(np.count_nonzero(parent == -1)), np.unique(upper[closing])
 
 
 def _order(symbolic: Symbolic) -> Iterator[Fact]:

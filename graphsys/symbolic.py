@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphsys import ordering as orders
-from graphsys.cycles import Children, Cycle, children_of, cycles_of
+from graphsys.cycles import Children, Cycle, children_of, fundamental_cycles, spanning_forest
 from graphsys.errors import UnknownNodeError
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
@@ -106,7 +106,7 @@ class Symbolic:
     @property
     def n_components(self) -> int:
         """Number of connected components."""
-        return len(cycles_of(self.graph).roots)
+        return spanning_forest(self.graph).n_components
 
     @property
     def nbytes(self) -> int:
@@ -117,12 +117,13 @@ class Symbolic:
     @property
     def cycles(self) -> tuple[Cycle, ...]:
         """Fundamental cycles of the depth-first spanning forest, each from its loop opener down."""
-        return cycles_of(self.graph).cycles
+        return fundamental_cycles(self.graph)
 
     @property
     def loop_openers(self) -> tuple[Hashable, ...]:
         """Ancestor ends of the edges that close a loop in the depth-first spanning forest."""
-        return cycles_of(self.graph).loop_openers
+        openers = spanning_forest(self.graph).loop_openers
+        return tuple(self.graph.labels[i] for i in openers.tolist())
 
     @property
     def acyclic_children(self) -> Children:
@@ -229,7 +230,11 @@ def _demand(
 def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
     """A depth-first order is best on trees and good with few cycles; else minimum degree."""
     nodes, edges = len(graph.labels), graph.neighbor.size // 2
-    if not who.waits.any() and edges < nodes and edges == nodes - len(cycles_of(graph).roots):
+    if (
+        not who.waits.any()
+        and edges < nodes
+        and edges == nodes - spanning_forest(graph).n_components
+    ):
         return ["dfs"]
     few_cycles = edges < 2 * nodes - 1 and nodes <= SMALL_NODES
     return ["amd", "dfs"] if few_cycles else ["amd"]

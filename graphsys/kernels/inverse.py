@@ -18,12 +18,18 @@ from .emit import (
 SMALL = 8
 
 
+#: Largest multiplier for which the diagonal is kept as pivot; the rows are exchanged beyond it.
+GROWTH = 10.0
+
+
 def inverse_function(module, real):
     """``D <- D^-1`` in registers, n <= `SMALL`: arguments ``(d, ldd, s, n)``, returns a ratio.
 
-    Gauss-Jordan elimination with partial pivoting by rows. ``s`` holds the largest magnitude each
-    row of D ever had; the result is the smallest |pivot| / s over the pivots' rows, at most 1, and
-    NaN where the inverse is not finite or a row was always zero.
+    Gauss-Jordan elimination, first with the pivots on the diagonal; where a multiplier exceeds
+    `GROWTH` it starts again with partial pivoting by rows, whose search for pivots takes as long as
+    all the rest. ``s`` holds the largest magnitude each row of D ever had; the result is the
+    smallest |pivot| / s over the pivots' rows, at most 1, and NaN where the inverse is not finite
+    or a row was always zero.
     """
     element = REAL[real]
     pointer = element.as_pointer()
@@ -44,21 +50,79 @@ def inverse_function(module, real):
         switch.add_case(integer(size), block)
         builder.position_at_end(block)
         lanes = next(width for width in (2, 4, 8) if width >= size)
-        builder.ret(_inverse_of_size(Emitter(builder, real, lanes), d, ldd, s, size))
+        emit = Emitter(builder, real, lanes)
+        rows = constant_mask(lanes, lambda lane, size=size: lane < size)
+        places = [emit.at(d, builder.mul(integer(k), ldd)) for k in range(size)]
+        column = [emit.load(place, rows) for place in places]
+        scale = builder.select(rows, emit.load(s, rows), emit.fill(1.0))
+        inverse, ratio, tame = _without_exchanges(emit, column, scale, size)
+        kept = builder.append_basic_block(f"kept.{size}")
+        exchanged = builder.append_basic_block(f"exchanged.{size}")
+        builder.cbranch(tame, kept, exchanged)
+        builder.position_at_end(kept)
+        for place, values in zip(places, inverse, strict=True):
+            emit.store(values, place, rows)
+        builder.ret(ratio)
+        builder.position_at_end(exchanged)
+        builder.ret(_with_exchanges(emit, d, ldd, column, scale, size))
     builder.position_at_end(never)
     builder.unreachable()
     return function
 
 
-def _inverse_of_size(emit, d, ldd, s, n):
+def _without_exchanges(emit, column, scale, n):
+    """Inverse with the diagonal as pivots, its ratio, and whether no multiplier was too large."""
     builder, lanes = emit.b, emit.lanes
+    column = list(column)
+    ones = emit.fill(1.0)
+    pivots, tame = ones, constant_mask(lanes, lambda lane: True)
+    for j in range(n):
+        is_j = constant_mask(lanes, lambda lane, j=j: lane == j)
+        below = constant_mask(lanes, lambda lane, j=j: lane > j)
+        pivot = emit.splat(builder.extract_element(column[j], integer(j)))
+        inverse = builder.fdiv(ones, pivot)
+        pivots = builder.select(is_j, pivot, pivots)
+        size = emit.intrinsic("fabs", emit.vector, builder.fmul(column[j], inverse))
+        size = builder.select(below, size, emit.fill(0.0))
+        # Ordered: a NaN does not pass for small.
+        tame = builder.and_(tame, builder.fcmp_ordered("<=", size, emit.fill(GROWTH)))
+        pivot_column = builder.fneg(builder.select(is_j, emit.fill(-1.0), column[j]))
+        for q in range(n):
+            if q != j:
+                row = emit.splat(builder.extract_element(column[q], integer(j)))
+                rest = builder.select(is_j, emit.fill(0.0), column[q])
+                column[q] = emit.fma(pivot_column, builder.fmul(row, inverse), rest)
+        column[j] = builder.fmul(pivot_column, inverse)
+    bits = ir.IntType(lanes)
+    tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))
+    sizes = emit.intrinsic("fabs", emit.vector, pivots)
+    return column, _ratio(emit, sizes, scale, column, n), tame
+
+
+def _ratio(emit, pivots, scale, column, n):
+    """Smallest |pivot| / scale, at most 1; NaN where the inverse is not finite."""
+    builder = emit.b
+    ratio = builder.fdiv(pivots, scale)
+    total = column[0]
+    for q in range(1, n):
+        total = builder.fadd(total, column[q])
+    ratio = builder.fadd(ratio, builder.fsub(total, total))
+    smallest = ir.Constant(emit.element, 1.0)
+    for lane in range(n):  # `minimum` keeps a NaN, unlike `minnum`
+        entry = builder.extract_element(ratio, integer(lane))
+        smallest = emit.intrinsic("minimum", emit.element, smallest, entry, vector=False)
+    return smallest
+
+
+def _with_exchanges(emit, d, ldd, column, scale, n):
+    """Store the inverse by partial pivoting; returns its ratio."""
+    builder, lanes = emit.b, emit.lanes
+    column = list(column)
     rows = constant_mask(lanes, lambda lane: lane < n)
     lane_number = ir.Constant(ir.VectorType(ir.IntType(8 * emit.align), lanes), list(range(lanes)))
-    places = [emit.at(d, builder.mul(integer(k), ldd)) for k in range(n)]
-    column = [emit.load(place, rows) for place in places]
     ones = emit.fill(1.0)
     home = _Scalars(builder, I64, [integer(lane) for lane in range(lanes)])
-    scale = _Scalars(builder, emit.element, builder.select(rows, emit.load(s, rows), ones))
+    scale = _Scalars(builder, emit.element, scale)
     pivots = _Scalars(builder, emit.element, ones)
 
     for j in range(n):
@@ -91,21 +155,7 @@ def _inverse_of_size(emit, d, ldd, s, n):
         emit.store(column[q], emit.at(d, builder.mul(home.get(integer(q)), ldd)), rows)
 
     sizes = emit.intrinsic("fabs", emit.vector, emit.load(pivots.pointer))
-    ratio = builder.fdiv(sizes, emit.load(scale.pointer))
-    total = column[0]
-    for q in range(1, n):
-        total = builder.fadd(total, column[q])
-    ratio = builder.fadd(ratio, builder.fsub(total, total))  # NaN where the inverse is not finite
-    smallest = ir.Constant(emit.element, 1.0)
-    for lane in range(n):  # `minimum` keeps a NaN, unlike `minnum`
-        smallest = emit.intrinsic(
-            "minimum",
-            emit.element,
-            smallest,
-            builder.extract_element(ratio, integer(lane)),
-            vector=False,
-        )
-    return smallest
+    return _ratio(emit, sizes, emit.load(scale.pointer), column, n)
 
 
 class _Scalars:

@@ -238,6 +238,9 @@ def test_residual_and_backward_error_are_what_they_say():
 
     assert np.allclose(factor.residual(x, b), b - system.to_dense() @ x, atol=1e-13)
     assert factor.backward_error(x, b) == pytest.approx(backward_error(system.to_dense(), x, b))
+    z = x + 2j * b
+    assert np.allclose(factor.residual(z, b), b - system.to_dense() @ z, atol=1e-13)
+    assert factor.backward_error(z, b) == pytest.approx(backward_error(system.to_dense(), z, b))
 
 
 def test_singular_matrix_names_node_step_and_remedy():

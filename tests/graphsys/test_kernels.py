@@ -156,8 +156,10 @@ def test_small_inverse_pivots_like_the_plain_loops(dtype, n):
         bound = 64 * n * np.finfo(dtype).eps * np.linalg.cond(block)
         assert np.abs(view @ block - np.eye(n)).max() < bound
         assert np.abs(reference._matrix(plain, 5, ldd, n, n) @ block - np.eye(n)).max() < bound
-        assert ratio == pytest.approx(plain_ratio, rel=1e-2)
-        assert 0 < ratio <= 1
+        # the diagonal is kept while no multiplier exceeds 10: pivots may be 10 times smaller a step
+        assert plain_ratio * 10.0**-n < ratio <= 1
+        if np.count_nonzero(block) == n:  # one entry a row: there is no choice
+            assert ratio == plain_ratio
         mask = np.ones(d.size, bool)
         for j in range(n):
             mask[5 + j * ldd : 5 + j * ldd + n] = False

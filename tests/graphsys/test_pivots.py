@@ -95,6 +95,32 @@ def test_nodes_that_can_only_lean_on_each_other_share_a_pivot_block():
         assert backward_error(system.to_dense(), x, b) < 1e-12
 
 
+def test_pairs_are_a_matching_not_the_first_that_come():
+    # path 2-0-1-3 without diagonal: the pair (0, 1) would leave 2 and 3 alone
+    graph = nx.Graph([(0, 1), (0, 2), (1, 3)])
+    system = gs.System(graph, 1, nodelist=range(4))
+    for u, v in graph.edges:
+        system[u, v] = system[v, u] = 1.0
+
+    assert system.analyze().precedence.joined == ((0, 2), (1, 3))
+    assert np.allclose(system.to_dense() @ system.solve(np.arange(4.0)), np.arange(4.0))
+
+
+def test_a_node_that_got_its_pivot_gives_one_to_the_next():
+    # x - a - b with zero blocks on a and b: x serves a, and only a can serve b
+    graph = nx.path_graph(["x", "a", "b"])
+    system = gs.System(graph, 9)
+    rng = np.random.default_rng(0)
+    system["x", "x"] = rng.normal(size=(9, 9))
+    for u, v in graph.edges:
+        system[u, v], system[v, u] = rng.normal(size=(2, 9, 9))
+    symbolic = system.analyze()
+    b = right_hand_side(system)
+
+    assert symbolic.order == ("x", "a", "b")
+    assert backward_error(system.to_dense(), system.solve(b), b) < 1e-12
+
+
 @pytest.mark.parametrize("ordering", ORDERINGS)
 @pytest.mark.parametrize("n", [2, 3, 10, 50])
 @pytest.mark.parametrize("family", [body_joint_chain, body_joint_tree, grounded_loop])
