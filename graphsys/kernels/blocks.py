@@ -187,9 +187,9 @@ def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
 
 
 @intrinsic
-def _invert_small(typing, d, d_at, ldd, s, s_at, n):
-    """D <- D^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
-    signature = s.dtype(d, d_at, ldd, s, s_at, n)
+def _invert_small(typing, d, d_at, ldd, a, a_at, lda, s, s_at, n):
+    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
+    signature = s.dtype(d, d_at, ldd, a, a_at, lda, s, s_at, n)
     if _is_complex(d):
         return signature, _compiled_loop(invert_large.py_func, s.dtype)
     real = _REAL_NAME[d.dtype]
@@ -198,8 +198,73 @@ def _invert_small(typing, d, d_at, ldd, s, s_at, n):
         low = _Lower(context, builder, signature, arguments)
         function = inverse.inverse_function(builder.module, real)
         return builder.call(
-            function, [low.pointer(0, 1), low.integer(2), low.pointer(3, 4), low.integer(5)]
+            function,
+            [
+                low.pointer(0, 1),
+                low.integer(2),
+                low.pointer(3, 4),
+                low.integer(5),
+                low.pointer(6, 7),
+                low.integer(8),
+            ],
         )
+
+    return signature, generate
+
+
+def _call_product_from(low, real, t):
+    function = vector.product_from_function(low.builder.module, real, t is not None)
+    low.builder.call(
+        function,
+        [
+            low.pointer(0, 1),
+            low.integer(2),
+            low.pointer(3, 4),
+            low.integer(5),
+            low.pointer(6, 7),
+            low.integer(8),
+            low.pointer(9, 10),
+            low.integer(11),
+            low.integer(12),
+            low.integer(13),
+            low.integer(14),
+            low.integer(15),
+            low.pointer(0, 1) if t is None else t,
+        ],
+    )
+    return low.none()
+
+
+@intrinsic
+def _product_from(
+    typing, c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k
+):
+    """C <- S - A B for m, n <= 8; real only."""
+    signature = types.none(
+        c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k
+    )
+    real = _REAL_NAME[c.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        return _call_product_from(low, real, None)
+
+    return signature, generate
+
+
+@intrinsic
+def _product_from_diagonal(
+    typing, c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, t, t_at
+):  # fmt: skip
+    """C <- S - A B for m, n <= 8, and t_i <- max(t_i, max_j |S_ij|); real only."""
+    signature = types.none(
+        c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, t, t_at
+    )
+    real = _REAL_NAME[c.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        return _call_product_from(low, real, low.pointer(16, 17))
 
     return signature, generate
 
@@ -212,6 +277,8 @@ if DISABLE_JIT:
     raise_magnitude = reference.raise_magnitude
     copy_block = reference.copy_block
     invert_small = reference.invert_small
+    product_from = reference.product_from
+    product_from_diagonal = reference.product_from_diagonal
 else:
     subtract_product = _product("subtract", "C <- C - A B; B is strided.")
     add_product = _product("add", "C <- C + A B; B is strided.")
@@ -220,3 +287,5 @@ else:
     raise_magnitude = _raise_magnitude
     copy_block = _copy_block
     invert_small = _invert_small
+    product_from = _product_from
+    product_from_diagonal = _product_from_diagonal

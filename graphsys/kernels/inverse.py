@@ -23,11 +23,11 @@ GROWTH = 10.0
 
 
 def inverse_function(module, real):
-    """``D <- D^-1`` in registers, n <= `SMALL`: arguments ``(d, ldd, s, n)``, returns a ratio.
+    """``D <- A^-1`` in registers, n <= `SMALL`: arguments ``(d, ldd, a, lda, s, n)``, gives a ratio.
 
     Gauss-Jordan elimination, first with the pivots on the diagonal; where a multiplier exceeds
     `GROWTH` it starts again with partial pivoting by rows, whose search for pivots takes as long as
-    all the rest. ``s`` holds the largest magnitude each row of D ever had; the result is the
+    all the rest. ``s`` holds the largest magnitude each row of A had before; the result is the
     smallest |pivot| / s over the pivots' rows, at most 1, and NaN where the inverse is not finite
     or a row was always zero.
     """
@@ -37,12 +37,12 @@ def inverse_function(module, real):
         module,
         f"graphsys_inverse_{real}",
         element,
-        [pointer, I64, pointer, I64],
-        ["d", "ldd", "s", "n"],
+        [pointer, I64, pointer, I64, pointer, I64],
+        ["d", "ldd", "a", "lda", "s", "n"],
     )
     if builder is None:
         return function
-    d, ldd, s, n = function.args
+    d, ldd, a, lda, s, n = function.args
     never = builder.append_basic_block("never")
     switch = builder.switch(n, never)
     for size in range(1, SMALL + 1):
@@ -53,8 +53,13 @@ def inverse_function(module, real):
         emit = Emitter(builder, real, lanes)
         rows = constant_mask(lanes, lambda lane, size=size: lane < size)
         places = [emit.at(d, builder.mul(integer(k), ldd)) for k in range(size)]
-        column = [emit.load(place, rows) for place in places]
+        sources = [emit.at(a, builder.mul(integer(k), lda)) for k in range(size)]
+        column = [emit.load(source, rows) for source in sources]
         scale = builder.select(rows, emit.load(s, rows), emit.fill(1.0))
+        for entries in column:
+            magnitude = emit.intrinsic("fabs", emit.vector, entries)
+            larger = builder.fcmp_ordered(">", magnitude, scale)
+            scale = builder.select(larger, magnitude, scale)
         inverse, ratio, tame = _without_exchanges(emit, column, scale, size)
         kept = builder.append_basic_block(f"kept.{size}")
         exchanged = builder.append_basic_block(f"exchanged.{size}")

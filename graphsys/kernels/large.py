@@ -6,11 +6,18 @@ from .jit import kernel
 
 
 @kernel
-def invert_large(d, d_at, ldd, s, s_at, n):
-    """D <- D^-1 by Gauss-Jordan with partial pivoting; returns the smallest |pivot| / s, <= 1.
+def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
+    """D <- A^-1 by Gauss-Jordan with partial pivoting; returns the smallest |pivot| / s, <= 1.
 
-    ``s[s_at:]`` are the magnitudes that pivots are compared with; the rows taken replace them.
+    ``s[s_at:]`` are the magnitudes that each row had before, raised to what it has now; the rows
+    that pivots came from replace them.
     """
+    for j in range(n):
+        for i in range(n):
+            entry = a[a_at + j * lda + i]
+            d[d_at + j * ldd + i] = entry
+            if abs(entry) > s[s_at + i]:
+                s[s_at + i] = abs(entry)
     ratio = 1.0
     for j in range(n):
         pivot_column = d[d_at + j * ldd : d_at + j * ldd + n]

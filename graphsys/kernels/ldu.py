@@ -96,11 +96,10 @@ def factorize(
             right = p - i - w
             if symmetric:
                 _mirror(arena, d, m, w)
-            raise_magnitude(magnitude, first + i, arena, d, m, w, w)
             if w <= SMALL:
-                ratio = invert_small(arena, d, m, magnitude, first + i, w)
+                ratio = invert_small(arena, d, m, arena, d, m, magnitude, first + i, w)
             else:
-                ratio = invert_large(arena, d, m, magnitude, first + i, w)
+                ratio = invert_large(arena, d, m, arena, d, m, magnitude, first + i, w)
             if not (ratio > tolerance):
                 info[0] = ratio
                 return first + i + 1

@@ -54,8 +54,25 @@ def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
     _matrix(b, b_at, ldb, m, n)[...] = _matrix(a, a_at, lda, m, n)
 
 
-def invert_small(d, d_at, ldd, s, s_at, n):
-    """D <- D^-1 for n <= 8 with partial pivoting; smallest |pivot| / s."""
+def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
+    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
     from .large import invert_large
 
-    return invert_large(d, d_at, ldd, s, s_at, n)
+    held = s[s_at : s_at + n].copy()
+    ratio = invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
+    s[s_at : s_at + n] = held
+    return ratio
+
+
+def product_from(c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """C <- S - A B for m, n <= 8."""
+    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] = _strided(s, s_at, 1, lds, m, n) - left @ right
+
+
+def product_from_diagonal(
+    c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, t, t_at
+):
+    """C <- S - A B for m, n <= 8, and t_i <- max(t_i, max_j |S_ij|)."""
+    raise_magnitude(t, t_at, s, s_at, lds, m, n)
+    product_from(c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)

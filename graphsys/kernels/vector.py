@@ -138,8 +138,11 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
     return function
 
 
-def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
-    """mv vectors of rows times nc columns in registers, over all k."""
+def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode, source=None):
+    """mv vectors of rows times nc columns in registers, over all k; returns what C was before.
+
+    ``source``, a pointer and a leading dimension, stands for C where that is read.
+    """
     builder = emit.b
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
@@ -184,20 +187,64 @@ def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
     sums = loop.results[:-2]
 
     # All loads of C before its first store: a masked store holds up a load of the bytes it masks.
-    totals = []
+    totals, olds = [], []
     for q in range(nc):
         c_column = emit.at(c, builder.mul(integer(q), ldc))
+        s_column = c_column
+        if source is not None:
+            s_column = emit.at(source[0], builder.mul(integer(q), source[1]))
         for v in range(mv):
             place = emit.at(c_column, integer(LANES * v))
             total = sums[q * parts * mv + v]
             if is_complex:
                 total = _join_complex(emit, total, sums[(q * parts + 1) * mv + v])
             if mode != "assign":
-                old = emit.load(place, masks[v])
+                old = emit.load(emit.at(s_column, integer(LANES * v)), masks[v])
+                olds.append(old)
                 total = builder.fsub(old, total) if mode == "subtract" else builder.fadd(old, total)
             totals.append((total, place, masks[v]))
     for total in totals:
         emit.store(*total)
+    return olds
+
+
+def product_from_function(module, real, diagonal):
+    """``C <- S - A B`` for at most 8 reals of rows and 8 columns.
+
+    Arguments ``(c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k, t)`` as in
+    `product_function`. For a diagonal block ``t_i <- max(t_i, max_j |S_ij|)`` as well.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_product_from_{'diagonal_' if diagonal else ''}{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, pointer, I64, pointer, I64, I64, I64, I64, I64, pointer],
+        ["c", "ldc", "s", "lds", "a", "lda", "b", "row_step", "column_step", "m", "n", "k", "t"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k, t = function.args
+    mask = emit.first_lanes(m)
+    never = builder.append_basic_block("never")
+    switch = builder.switch(n, never)
+    for nc in range(1, 9):
+        block = builder.append_basic_block(f"columns.{nc}")
+        switch.add_case(integer(nc), block)
+        builder.position_at_end(block)
+        held = emit.load(t, mask) if diagonal else None
+        places = (c, ldc, a, lda, b, row_step, column_step)
+        olds = _product_tile(emit, places, k, 1, nc, mask, False, "subtract", source=(s, lds))
+        if diagonal:
+            for old in olds:
+                size = emit.intrinsic("fabs", emit.vector, old)
+                held = builder.select(builder.fcmp_ordered(">", size, held), size, held)
+            emit.store(held, t, mask)
+        builder.ret_void()
+    builder.position_at_end(never)
+    builder.unreachable()
+    return function
 
 
 def _join_complex(emit, with_real, with_imaginary):

@@ -58,7 +58,19 @@ def compiled_copy(b, ldb, a, lda, m, n):
 
 @njit
 def compiled_invert(d, ldd, s, n):
-    return blocks.invert_small(d, 5, ldd, s, 2, n)
+    return blocks.invert_small(d, 5, ldd, d, 5, ldd, s, 2, n)
+
+
+@njit
+def compiled_from(c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k):
+    blocks.product_from(c, 3, ldc, s, 4, lds, a, 2, lda, b, 1, row_step, column_step, m, n, k)
+
+
+@njit
+def compiled_from_diagonal(c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k, t):
+    blocks.product_from_diagonal(
+        c, 3, ldc, s, 4, lds, a, 2, lda, b, 1, row_step, column_step, m, n, k, t, 5
+    )
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -127,6 +139,29 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
             assert np.array_equal(target, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_from_another_block_equal_numpy_and_raise_magnitudes(dtype):
+    rng = np.random.default_rng(4)
+    for m in range(1, 9):
+        for n in range(1, 9):
+            for k in [1, 2, 3, 5, 6, 8]:
+                a, b = numbers(rng, m * k + 4, dtype), numbers(rng, k * n + 4, dtype)
+                for lds in (0, m + 1):  # 0: one column stands for all
+                    s = numbers(rng, (m + 1) * n + 12, dtype)
+                    c, t = numbers(rng, (m + 2) * n + 9, dtype), np.zeros(16, dtype)
+                    sizes = (m, n, k)
+                    result, expected, expected_t = c.copy(), c.copy(), t.copy()
+                    compiled_from(result, m + 2, s, lds, a, m, b, 1, k, *sizes)
+                    reference.product_from_diagonal(
+                        expected, 3, m + 2, s, 4, lds, a, 2, m, b, 1, 1, k, *sizes, expected_t, 5
+                    )
+                    assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, k + 1))
+                    result = c.copy()
+                    compiled_from_diagonal(result, m + 2, s, lds, a, m, b, 1, k, *sizes, t)
+                    assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, k + 1))
+                    assert np.array_equal(t, expected_t)
+
+
 def inverse_cases(rng, n, dtype):
     """Blocks that need no exchange of rows, every one, and one that is a permutation."""
     yield numbers(rng, (n, n), dtype) + 3 * n * np.eye(n, dtype=dtype)
@@ -151,7 +186,7 @@ def test_small_inverse_pivots_like_the_plain_loops(dtype, n):
         plain, plain_s = d.copy(), s.copy()
 
         ratio = compiled_invert(d, ldd, s, n)
-        plain_ratio = invert_large(plain, 5, ldd, plain_s, 2, n)
+        plain_ratio = invert_large(plain, 5, ldd, plain, 5, ldd, plain_s, 2, n)
 
         bound = 64 * n * np.finfo(dtype).eps * np.linalg.cond(block)
         assert np.abs(view @ block - np.eye(n)).max() < bound
@@ -171,7 +206,7 @@ def test_large_inverse_is_the_inverse(n):
     rng = np.random.default_rng(n)
     for block in inverse_cases(rng, n, np.float64):
         d, s = block.ravel(order="F").copy(), np.abs(block).max(axis=1)
-        assert invert_large(d, 0, n, s, 0, n) > 0
+        assert invert_large(d, 0, n, d, 0, n, s, 0, n) > 0
         error = np.abs(d.reshape(n, n, order="F") @ block - np.eye(n)).max()
         assert error < 64 * n * np.finfo(float).eps * np.linalg.cond(block)
 
@@ -186,13 +221,13 @@ def test_singular_and_nan_blocks_are_told_by_the_ratio(n):
             if invert:
                 ratio = invert(d, n, s, n)
             else:
-                ratio = invert_large(d, 5, n, s, 2, n)
+                ratio = invert_large(d, 5, n, d, 5, n, s, 2, n)
             assert not ratio > 1e-14
 
 
 def test_a_pivot_is_compared_with_what_its_own_row_held():
     # Rows in different units lose nothing; a row that held 1 and is left with 1e-12 lost 12 digits.
-    for invert in [compiled_invert, lambda d, n, s, m: invert_large(d, 5, n, s, 2, m)]:
+    for invert in [compiled_invert, lambda d, n, s, m: invert_large(d, 5, n, d, 5, n, s, 2, m)]:
         d = np.zeros(5 + 4)
         d[5:9] = [1e6, 0.0, 0.0, 1e-6]
         assert invert(d, 2, np.array([1, 1, 1e6, 1e-6]), 2) == pytest.approx(1.0)
