@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from . import cases
+from . import cases, clock
 
 
 class Solve:
@@ -32,3 +32,26 @@ class Solve:
         return float(residual / (norm * np.abs(x).max() + np.abs(self.one).max()))
 
     track_backward_error.unit = "||Ax - b|| / (||A|| ||x|| + ||b||), infinity norm"
+
+
+class SolveBlocks:
+    """One right-hand side with blocks of other sizes."""
+
+    params = (["chain", "ladder", "net", "crystal"], [1, 2, 3, 4, 12])
+    param_names = ("graph", "block")
+    nodes = 343
+
+    def setup(self, family, block):
+        system = cases.system(family, self.nodes, block)
+        self.factor = system.factorize(system.analyze())
+        self.b = np.random.default_rng(0).standard_normal(system.shape[0])
+        self.factor.solve(self.b)
+
+    def time_solve(self, family, block):
+        self.factor.solve(self.b)
+
+    def track_rate(self, family, block):
+        seconds = clock.fastest(lambda: self.factor.solve(self.b))
+        return 2.0 * cases.entries(self.factor.symbolic) / seconds / 1e9
+
+    track_rate.unit = "GFLOP/s"
