@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from graphsys import kernels
 from graphsys.errors import SingularPivotError
-from graphsys.kernels.program import PANEL_FIELDS, STARTS_AT, SUPERNODES
+from graphsys.kernels.program import NARROW_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
@@ -46,15 +46,17 @@ def singular_step(
     sizes = program[at + PANEL_FIELDS : at + PANEL_FIELDS + pivots]
     block = int(np.searchsorted(np.cumsum(sizes), row - first, side="right"))
     w = int(sizes[block])
-    program[SUPERNODES] = s + 1
+    program[SUPERNODES], program[NARROW_AT] = s + 1, 0
     program[at + 5], program[at + 7] = block, 0  # stop before the block, update nothing
-    kernels.factorize(program, values, -1.0, magnitude, arena, np.empty(2))
+    kernels.factorize(program, values, -1.0, magnitude, arena, np.empty(3))
 
     place = lower + (row - first) * (p + q + 1)
     pivot_block = np.array([arena[place + j * (p + q) :][:w] for j in range(w)]).T
     if symbolic.symmetric:
         pivot_block = np.tril(pivot_block) + np.tril(pivot_block, -1).T
-    held = np.fmax(magnitude[row : row + w], np.abs(pivot_block).max(axis=1))
+    rows = int(program[ROWS])
+    held = np.fmax(magnitude[row : row + w], magnitude[rows + row : rows + row + w])
+    held = np.fmax(held, np.abs(pivot_block).max(axis=1))
     scaled = pivot_block / np.where(held > 0, held, 1.0)[:, None]
     left, singular_values, _ = np.linalg.svd(scaled)
     guilty = row + int(np.argmax(np.abs(left[:, -1]).round(8)))

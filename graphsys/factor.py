@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import cutting, diagnosis, kernels
 from graphsys.accuracy import Matrix, pivot_inverses
 from graphsys.block import as_numbers
+from graphsys.errors import InaccurateSolutionWarning
+from graphsys.gradient import values_gradient
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import ROWS
-from graphsys.solution import Solver, SolveReport
+from graphsys.numeric import Numeric
+from graphsys.selected_inverse import SelectedInverse, selected_inverse
+from graphsys.solution import Solver, SolveReport, linear_operator
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.vectors import check_rows, join, split
 
@@ -22,12 +26,10 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-#: How often a singular pivot may lead to another elimination order.
-REANALYSES = 8
-#: A pivot this small beside what its block held before is cancellation (times machine epsilon).
-SINGULAR = 64.0
 #: Solves are checked and refined when a pivot is smaller than this beside what its block held.
 DOUBTFUL = 0.05
+#: Relative error from which determinants and inertia come with a warning.
+LOST = 1e-6
 
 
 def factorize(
@@ -57,6 +59,8 @@ def factorize(
     """
     if symbolic is None:
         symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
+    elif not _same(symbolic.graph, system.graph) or symbolic.symmetric != system.symmetric:
+        raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
     return Factor(symbolic, system.values, refine=refine)
 
 
@@ -75,7 +79,8 @@ class Factor:
     Attributes
     ----------
     symbolic : Symbolic
-        Another one than was given when a singular pivot made a new order necessary.
+        Symbolic factorization in use: another one than was given when a singular pivot made a new
+        order necessary.
     pivot_ratio : float
         Smallest pivot beside the largest magnitude its row ever had in its pivot block, at most 1:
         the smaller, the more digits were lost by cancellation.
@@ -84,21 +89,19 @@ class Factor:
     """
 
     def __init__(self, symbolic: Symbolic, values: Array, *, refine: bool | None = None) -> None:
-        self.symbolic = symbolic
         self.dtype = np.asarray(values).dtype
         self.pivot_ratio = 0.0
         self.report = SolveReport(0, None)
+        self._numeric = Numeric(symbolic, self.dtype)
         self._refine = refine
         self._solver: Solver | None = None
         self._checked: Matrix | None = None
-        self._allocate()
         self.refactorize(values)
 
-    def _allocate(self) -> None:
-        real = np.zeros(0, self.dtype).real.dtype
-        self._arena = np.empty(self.symbolic.arena_size, self.dtype)
-        self._magnitude = np.empty(int(self.symbolic.program[ROWS]), real)
-        self._tolerance = SINGULAR * float(np.finfo(real).eps)
+    @property
+    def symbolic(self) -> Symbolic:
+        """Symbolic factorization in use."""
+        return self._numeric.symbolic
 
     @property
     def graph(self) -> BlockGraph:
@@ -114,7 +117,7 @@ class Factor:
     @property
     def nbytes(self) -> int:
         """Bytes of the factors."""
-        return self._arena.nbytes
+        return self._numeric.arena.nbytes
 
     def refactorize(self, values: Any) -> Factor:
         """Factors of another matrix on the same graph; everything symbolic is reused.
@@ -143,42 +146,18 @@ class Factor:
             if values.shape != (self.graph.nnz,):
                 raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
         self._solver, self._checked = None, None
-        info = np.zeros(2)
-        after_all: frozenset[int] = frozenset()
-        while True:
-            failed = kernels.factorize(
-                self.symbolic.program, values, self._tolerance, self._magnitude, self._arena, info
-            )
-            if failed == 0:
-                break
-            after_all = self._reorder(values, failed - 1, after_all)
-        self.pivot_ratio = float(info[0])
+        numeric = self._numeric
+        numeric.factorize(values)
+        self.pivot_ratio = numeric.pivot_ratio
         refine = self._refine
         if refine is None:
-            refine = self.pivot_ratio < DOUBTFUL
+            refine = self.pivot_ratio < DOUBTFUL or numeric.suspect
         self._values = values.copy() if refine else values
         matrix = self._matrix() if refine else None
-        self._solver = Solver(self.symbolic, self._arena, matrix, self.pivot_ratio, int(info[1]))
-        return self
-
-    def _reorder(self, values: Array, row: int, after_all: frozenset[int]) -> frozenset[int]:
-        """New order in which the node of a singular pivot comes later; or say there is none."""
-        cutting.check_finite(self.graph, values)
-        symbolic = self.symbolic
-        step, ratio = diagnosis.singular_step(symbolic, values, row, self._arena, self._magnitude)
-        node = int(symbolic.step_node[step])
-        if symbolic.ordering == "given" or node in after_all or len(after_all) == REANALYSES:
-            raise diagnosis.singular_pivot(symbolic, step, ratio)
-        after_all |= {node}
-        self.symbolic = analyze(
-            self.graph,
-            symbolic.ordering,
-            values=values,
-            symmetric=symbolic.symmetric,
-            after_all=after_all,
+        self._solver = Solver(
+            numeric.symbolic, numeric.arena, matrix, self.pivot_ratio, numeric.weakest
         )
-        self._allocate()
-        return after_all
+        return self
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
         """Solution of A x = b.
@@ -209,8 +188,7 @@ class Factor:
         InaccurateSolutionWarning
             Where refinement leaves a residual well above rounding level.
         """
-        if self._solver is None:
-            raise ValueError("the last refactorize failed, so there are no factors to solve with")
+        solver = self._ready()
         if isinstance(b, Mapping):
             if out is not None:
                 raise ValueError("out goes with an array b, not with one by labels")
@@ -224,7 +202,7 @@ class Factor:
             if b.dtype != self.dtype:
                 b = as_numbers(b, self.dtype, "b")
             check_rows(self.graph, b)
-            x, self.report = self._solver.columns(b, trans)
+            x, self.report = solver.columns(b, trans)
         if out is None:
             return x
         if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
@@ -234,6 +212,58 @@ class Factor:
             )
         out[...] = x
         return out
+
+    def _ready(self) -> Solver:
+        if self._solver is None:
+            raise ValueError("the last refactorize failed, so there are no factors to solve with")
+        return self._solver
+
+    def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
+        """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.
+
+        ``df = Re(sum(conj(values_gradient) * dvalues)) + Re(sum(conj(b_gradient) * db))`` for any
+        change of A on its pattern; the conjugates matter to complex systems only.
+
+        Parameters
+        ----------
+        x : array_like, shape (N,) or (N, k), or {label: vector}
+            Solution.
+        g : array_like, shape of x, or {label: vector}
+            Gradient of f in x, ``df = Re(sum(conj(g) * dx))``: df/dRe x + i df/dIm x.
+
+        Returns
+        -------
+        values_gradient : ndarray, shape (graph.nnz,)
+            Blocks ``-lam_i x_j^H`` laid out as `System.values`, summed over the columns. Of a
+            symmetric system it is symmetric, as every change then is: a change of the pair that
+            ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block (u, v).
+        b_gradient : ndarray, shape of g, or {label: vector}
+            The adjoint lam, ``A^H lam = g``: one solve, all that this costs beside the blocks.
+
+        Raises
+        ------
+        ValueError
+            As for `solve`, and where x and g have different shapes.
+        """
+        lam = self.solve(g, "H")
+        return values_gradient(self.graph, self.dtype, self.symbolic.symmetric, x, lam), lam
+
+    def selected_inverse(self) -> SelectedInverse:
+        """Blocks of A^-1 on the nodes and edges of the graph, for about two factorizations' cost.
+
+        ``inverse[u, u]`` is the marginal covariance of node u where A is a precision matrix. The
+        blocks come from the factors alone, without refinement.
+
+        Returns
+        -------
+        SelectedInverse
+
+        References
+        ----------
+        .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
+           sparse matrix, Comm. ACM 18, 1975.
+        """
+        return selected_inverse(self.symbolic, self._ready().arena)
 
     def _matrix(self) -> Matrix:
         if self._checked is None:
@@ -276,6 +306,17 @@ class Factor:
         r, b, x = (v.ravel(order="F") for v in (self.residual(x, b), np.asarray(b), np.asarray(x)))
         return self._matrix().backward_error(r, b, x, b.size // max(self.shape[0], 1), False)
 
+    def _warn_of_lost_digits(self, what: str) -> None:
+        """Warn of what is read off the factors alone, which no refinement mends."""
+        lost = self._numeric.eps / self.pivot_ratio
+        if lost > LOST:
+            warnings.warn(
+                f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: a pivot is "
+                f"only {self.pivot_ratio:.1e} of what its block held",
+                InaccurateSolutionWarning,
+                stacklevel=3,
+            )
+
     def slogdet(self) -> tuple[Any, float]:
         """Sign (or phase) and logarithm of the absolute determinant.
 
@@ -286,7 +327,8 @@ class Factor:
         """
         sign: Any = np.ones((), self.dtype)[()]
         logarithm = 0.0
-        for inverses in pivot_inverses(self.symbolic.program, self._arena):
+        self._warn_of_lost_digits("the determinant")
+        for inverses in pivot_inverses(self.symbolic.program, self._numeric.arena):
             signs, logs = np.linalg.slogdet(inverses)
             sign *= np.prod(signs).conj()
             logarithm -= float(logs.sum())
@@ -306,8 +348,9 @@ class Factor:
         """
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
+        self._warn_of_lost_digits("the inertia")
         positive = negative = 0
-        for inverses in pivot_inverses(self.symbolic.program, self._arena):
+        for inverses in pivot_inverses(self.symbolic.program, self._numeric.arena):
             eigenvalues = np.linalg.eigvalsh(inverses)
             positive += int((eigenvalues > 0).sum())
             negative += int((eigenvalues < 0).sum())
@@ -339,25 +382,19 @@ class Factor:
         -------
         scipy.sparse.linalg.LinearOperator, shape (N, N)
         """
-        from scipy.sparse.linalg import LinearOperator
-
-        def forward(b: Array) -> Any:
-            return self.solve(b)
-
-        def adjoint(b: Array) -> Any:
-            return self.solve(b, "H")
-
-        return LinearOperator(
-            self.shape,
-            matvec=forward,
-            rmatvec=adjoint,
-            matmat=forward,
-            rmatmat=adjoint,
-            dtype=self.dtype,
-        )
+        return linear_operator(self.solve, self.shape, self.dtype)
 
     def __repr__(self) -> str:
         return (
             f"Factor({self.shape[0]} unknowns, {self.symbolic.ordering} order, {self.dtype}, "
             f"pivot ratio {self.pivot_ratio:.1e})"
         )
+
+
+def _same(graph: BlockGraph, other: BlockGraph) -> bool:
+    """Whether two graphs lay their blocks out alike."""
+    tables = ("size", "neighbor_start", "neighbor")
+    return graph is other or (
+        graph.labels == other.labels
+        and all(np.array_equal(getattr(graph, t), getattr(other, t)) for t in tables)
+    )

@@ -6,12 +6,14 @@ other node supplies up to its size, and a node waits for those that supply it. N
 supplier join a neighbour in the same need: such a pair shares a pivot block, like a 2 x 2 pivot.
 """
 
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.errors import UnknownNodeError
 from graphsys.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
@@ -31,6 +33,9 @@ class Precedence:
         ``release[release_start[i]:release_start[i + 1]]`` wait for node i.
     release : ndarray of int, shape (sum of waits,)
         Nodes that wait.
+    watched : ndarray of bool, shape (n,)
+        Nodes whose own block does not tell how large their pivots should be: those that lack rows,
+        and those whose pivot failed before.
     joined : tuple of tuple of int
         Groups of nodes that share a pivot block.
     short : ndarray of int
@@ -41,6 +46,7 @@ class Precedence:
     waits: Ints
     release_start: Ints
     release: Ints
+    watched: npt.NDArray[np.bool_]
     joined: tuple[tuple[int, ...], ...]
     short: Ints
 
@@ -79,8 +85,43 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     return demand
 
 
+def missing_rows(
+    graph: BlockGraph,
+    zero_diagonal: Iterable[Hashable] | None,
+    values: npt.NDArray[np.generic] | None,
+) -> Ints:
+    """Rows that diagonal blocks lack: all of the nodes that are named, else as the values show.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    zero_diagonal : iterable of labels, optional
+    values : ndarray, shape (graph.nnz,), optional
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Raises
+    ------
+    UnknownNodeError
+        Where `zero_diagonal` names no node.
+    """
+    if zero_diagonal is not None:
+        demand = np.zeros(graph.size.size, np.int64)
+        for label in zero_diagonal:
+            if label not in graph.index:
+                raise UnknownNodeError(f"zero_diagonal names {label!r}, no node of the graph")
+            demand[graph.index[label]] = graph.size[graph.index[label]]
+        return demand
+    return np.zeros(graph.size.size, np.int64) if values is None else missing_rank(graph, values)
+
+
 def precedence(
-    graph: BlockGraph, demand: Ints, after_all: frozenset[int] = frozenset()
+    graph: BlockGraph,
+    demand: Ints,
+    after_all: frozenset[int] = frozenset(),
+    together: Sequence[tuple[int, ...]] = (),
 ) -> Precedence:
     """Suppliers of every node that lacks rows.
 
@@ -91,6 +132,8 @@ def precedence(
         From `missing_rank`.
     after_all : frozenset of int, optional
         Nodes that wait for all their neighbours: those whose pivot failed before.
+    together : sequence of tuple of int, optional
+        Groups of nodes to share a pivot block.
 
     Returns
     -------
@@ -98,6 +141,8 @@ def precedence(
     """
     needy = demand > 0
     needy[list(after_all)] = True
+    for group in together:
+        needy[list(group)] = True
     suppliers: dict[int, set[int]] = {}
     flow = _Flow(graph, demand, needy)
     for j in sorted(np.flatnonzero(demand).tolist(), key=flow.urgency):
@@ -105,15 +150,15 @@ def precedence(
     for j in np.flatnonzero(demand).tolist():
         suppliers[j] = set(flow.given[j])
     short = {j for j in suppliers if flow.lack(j) > 0}
-    joined = _join_short(graph, demand, sorted(short))
+    joined = _merged([*_join_short(graph, demand, sorted(short)), *together])
     short -= {j for group in joined for j in group}
-    last = short | after_all
+    last = short | set(after_all)
     for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
         suppliers[j] = set(map(int, flow.neighbours(j))) - last
     for group in joined:  # whoever one of a group waits for, all do
-        together = set().union(*(suppliers.get(j, set()) for j in group)) - set(group)
+        awaited = set().union(*(suppliers.get(j, set()) for j in group)) - set(group)
         for j in group:
-            suppliers[j] = together
+            suppliers[j] = awaited
     waits = np.zeros(graph.size.size, np.int64)
     pairs = [(i, j) for j, who in suppliers.items() for i in who]
     for _, j in pairs:
@@ -127,6 +172,7 @@ def precedence(
         waits,
         np.cumsum(release_start),
         np.array([j for _, j in pairs], np.int64),
+        needy,
         tuple(joined),
         np.array(sorted(short), np.int64),
     )
@@ -203,6 +249,14 @@ class _Flow:
                         gives_up[other] = i
                         queue.append(other)
         return False
+
+
+def _merged(groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Groups without a common member: those that share one become one."""
+    graph = nx.Graph()
+    for group in groups:
+        nx.add_path(graph, group)
+    return sorted(tuple(sorted(part)) for part in nx.connected_components(graph))
 
 
 def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple[int, ...]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -101,6 +102,31 @@ class Solver:
                 stacklevel=5,
             )
         return x, SolveReport(steps, error)
+
+
+def linear_operator(
+    solve: Callable[..., Array], shape: tuple[int, int], dtype: np.dtype[Any]
+) -> Any:
+    """`scipy.sparse.linalg.LinearOperator` of a solve.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(b)`` and ``solve(b, "H")``, of one or many columns.
+    shape : tuple of int
+    dtype : numpy.dtype
+    """
+    from scipy.sparse.linalg import LinearOperator
+
+    def forward(b: Array) -> Array:
+        return solve(b)
+
+    def adjoint(b: Array) -> Array:
+        return solve(b, "H")
+
+    return LinearOperator(
+        shape, matvec=forward, rmatvec=adjoint, matmat=forward, rmatmat=adjoint, dtype=dtype
+    )
 
 
 def _explain_not_finite(graph: BlockGraph, flat: Array) -> None:

@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from graphsys import ordering as orders
 from graphsys.cycles import Children, Cycle, children_of, fundamental_cycles, spanning_forest
-from graphsys.errors import UnknownNodeError
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
-from graphsys.kernels.layout import build_program, reverse_edges, supernodes
+from graphsys.kernels.layout import PIVOT_ROWS, build_program, reverse_edges, supernodes
+from graphsys.kernels.narrow_layout import append_narrow
 from graphsys.kernels.program import ARENA_TOTAL
-from graphsys.pivots import Precedence, missing_rank, precedence
+from graphsys.pivots import Precedence, missing_rows, precedence
 
 Ints = npt.NDArray[np.int64]
 
@@ -23,6 +23,8 @@ Ints = npt.NDArray[np.int64]
 DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
 #: A depth-first order is tried beside minimum degree up to this many nodes.
 SMALL_NODES = 1000
+#: Most updates a node, on average, for which the first-touch program of small nodes is faster.
+NARROW_UPDATES = 6.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,6 +152,8 @@ def analyze(
     values: npt.NDArray[np.generic] | None = None,
     symmetric: bool = False,
     after_all: frozenset[int] = frozenset(),
+    together: Sequence[tuple[int, ...]] = (),
+    last: frozenset[int] = frozenset(),
 ) -> Symbolic:
     """Symbolic factorization of a block graph.
 
@@ -168,6 +172,10 @@ def analyze(
         Whether the matrix equals its transpose.
     after_all : frozenset of int, optional
         Nodes to eliminate behind all their neighbours.
+    together : sequence of tuple of int, optional
+        Groups of nodes to share a pivot block.
+    last : frozenset of int, optional
+        Nodes to eliminate behind all others, in supernodes of their own: see `condense`.
 
     Returns
     -------
@@ -191,14 +199,18 @@ def analyze(
             f"ordering {ordering!r} is unknown; use one of {', '.join(map(repr, orders.NAMES))} "
             "or a sequence of all labels"
         )
-    who = precedence(graph, _demand(graph, zero_diagonal, values), after_all)
+    kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
+    demand = missing_rows(graph, zero_diagonal, values)
+    demand[kept] = 0
+    who = precedence(graph, demand, after_all.union(kept.tolist()), together)
     edges = orders.adjacency(graph, who)
-    prepared = partial(_Candidate.of, graph, edges, who, symmetric)
+    prepared = partial(_Candidate.of, graph, edges, who, symmetric, kept.size)
     if not isinstance(ordering, str):
-        best = prepared("given", orders.order_as_given(ordering, graph))
+        order = orders.behind(kept, orders.order_as_given(ordering, graph))
+        best = prepared("given", order)
         return best.finish({"given": best.operations})
     names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
-    tried = [prepared(name, orders.order_by_name(name, edges)) for name in names]
+    tried = [prepared(name, orders.order_by_name(name, edges, kept)) for name in names]
     best = min(tried, key=lambda candidate: candidate.operations)
     if (
         ordering == "auto"
@@ -206,25 +218,10 @@ def analyze(
         and len(graph.labels) > DISSECTION_NODES
         and find_spec("pymetis") is not None
     ):
-        tried.append(prepared("nd", orders.order_by_name("nd", edges)))
+        tried.append(prepared("nd", orders.order_by_name("nd", edges, kept)))
         best = min(tried, key=lambda candidate: candidate.operations)
     candidates = {candidate.name: candidate.operations for candidate in tried}
     return best.finish(candidates)
-
-
-def _demand(
-    graph: BlockGraph,
-    zero_diagonal: Iterable[Hashable] | None,
-    values: npt.NDArray[np.generic] | None,
-) -> Ints:
-    if zero_diagonal is not None:
-        demand = np.zeros(graph.size.size, np.int64)
-        for label in zero_diagonal:
-            if label not in graph.index:
-                raise UnknownNodeError(f"zero_diagonal names {label!r}, no node of the graph")
-            demand[graph.index[label]] = graph.size[graph.index[label]]
-        return demand
-    return np.zeros(graph.size.size, np.int64) if values is None else missing_rank(graph, values)
 
 
 def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
@@ -248,6 +245,7 @@ class _Candidate:
     edges: tuple[Ints, Ints]
     who: Precedence
     symmetric: bool
+    n_last: int
     name: str
     step_node: Ints
     position: Ints
@@ -263,11 +261,12 @@ class _Candidate:
         edges: orders.Adjacency,
         who: Precedence,
         symmetric: bool,
+        n_last: int,
         name: str,
         order: Ints,
     ) -> "_Candidate":
         n = order.size
-        start, neighbor = _node_edges(graph, who, edges)
+        start, neighbor = orders.node_edges(graph, who, edges, order[n - n_last :])
         position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
         position[order] = np.arange(n)
         elimination_tree(start, neighbor, order, position, parent)
@@ -290,6 +289,7 @@ class _Candidate:
             (start, neighbor),
             who,
             symmetric,
+            n_last,
             name,
             order,
             position,
@@ -312,10 +312,18 @@ class _Candidate:
         fronts(start, neighbor, order, self.position, self.parent, front_start, *work, front, fill)
         joined = self._joined()
         super_of, super_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
-        n_super = supernodes(size, self.parent, self.below, joined, super_of, super_start)
+        parent = self.parent.copy()
+        if 0 < self.n_last < n:
+            parent[n - self.n_last - 1] = -1  # no supernode across
+        n_super = supernodes(size, parent, self.below, joined, super_of, super_start)
+        narrow = self._is_narrow(n_super)
+        if narrow:
+            n_super, super_of, super_start = n, np.arange(n), np.arange(n + 1)
         super_start = super_start[: n_super + 1].copy()
         row_of = np.zeros(n + 1, np.int64)
         np.cumsum(size, out=row_of[1:])
+        watched = self.who.watched[order]
+        loads = (*self._loads(), graph.diagonal_at[order])
         program = build_program(
             size,
             graph.row_start[order],
@@ -325,10 +333,14 @@ class _Candidate:
             super_of,
             super_start,
             row_of,
+            watched,
             self.symmetric,
-            *self._loads(),
-            graph.diagonal_at[order],
+            *loads,
         )
+        if narrow:
+            program = append_narrow(
+                program, size, row_of, front_start, front, watched, self.symmetric, *loads
+            )
         return Symbolic(
             graph,
             self.name,
@@ -346,6 +358,13 @@ class _Candidate:
             int(program[ARENA_TOTAL]),
             self.operations,
         )
+
+    def _is_narrow(self, n_super: int) -> bool:
+        """Whether nodes are small, hardly merge, and update few others: see `kernels.narrow`."""
+        n, size = self.step_node.size, self.graph.size
+        if n == 0 or self.who.joined or size.min() == 0 or size.max() > PIVOT_ROWS:
+            return False
+        return n_super >= 0.9 * n and float(np.square(self.count).sum()) <= NARROW_UPDATES * n
 
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""
@@ -368,19 +387,3 @@ class _Candidate:
         start = np.zeros(graph.size.size + 1, np.int64)
         np.cumsum(np.bincount(step[upper], minlength=graph.size.size), out=start[1:])
         return start, other[upper], graph.block_at[reverse[upper]], graph.block_at[upper]
-
-
-def _node_edges(graph: BlockGraph, who: Precedence, edges: orders.Adjacency) -> tuple[Ints, Ints]:
-    """Adjacency of the nodes themselves, with an edge between those that share a pivot block."""
-    if edges.members is None:
-        return edges.neighbor_start, edges.neighbor
-    source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
-    target = graph.neighbor
-    keep = (graph.size[source] > 0) & (graph.size[target] > 0)
-    pairs = [(i, j) for group in who.joined for i in group for j in group if i != j]
-    more = np.array(pairs, np.int64).reshape(-1, 2)
-    return orders._lists(
-        np.concatenate((source[keep], more[:, 0])),
-        np.concatenate((target[keep], more[:, 1])),
-        graph.size.size,
-    )

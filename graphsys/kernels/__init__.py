@@ -8,8 +8,8 @@ array          shape                               what
 =============  ==================================  ==========================================
 ``values``     (graph.nnz,)                        blocks, laid out as in `BlockGraph`
 ``arena``      (symbolic.arena_size,)              factors, same type as values
-``magnitude``  (rows,)                             workspace, real
-``info``       (2,)                                smallest pivot ratio and where, float64
+``magnitude``  (2 rows + scratch,)                 workspace, real
+``info``       (3,)                                see `factorize`, float64
 ``x``          (rows * count + widest pivot,)      workspace of a solve
 ``b, out``     (rows * count,)                     right-hand sides and solutions by columns
 =============  ==================================  ==========================================

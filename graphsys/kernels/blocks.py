@@ -254,7 +254,8 @@ def _product_from(
 
 @intrinsic
 def _product_from_diagonal(
-    typing, c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, t, t_at
+    typing, c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k,
+    t, t_at,
 ):  # fmt: skip
     """C <- S - A B for m, n <= 8, and t_i <- max(t_i, max_j |S_ij|); real only."""
     signature = types.none(

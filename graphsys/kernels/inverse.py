@@ -23,7 +23,7 @@ GROWTH = 10.0
 
 
 def inverse_function(module, real):
-    """``D <- A^-1`` in registers, n <= `SMALL`: arguments ``(d, ldd, a, lda, s, n)``, gives a ratio.
+    """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
 
     Gauss-Jordan elimination, first with the pivots on the diagonal; where a multiplier exceeds
     `GROWTH` it starts again with partial pivoting by rows, whose search for pivots takes as long as

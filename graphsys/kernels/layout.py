@@ -10,11 +10,13 @@ from .program import (
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
+    NARROW_AT,
     ORDER_AT,
     PANEL_FIELDS,
     PANELS_AT,
     PROGRAM_VERSION,
     ROWS,
+    SCRATCH,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
@@ -140,6 +142,7 @@ def build_program(
     super_of,
     super_start,
     row_of,
+    watched,
     symmetric,
     # The blocks, in elimination order of their earlier node: see `loads`
     load_start,
@@ -168,6 +171,7 @@ def build_program(
     length = 0
     arena = 0
     widest = 0
+    most = 0
     for s in range(count):
         last = super_start[s + 1] - 1
         last_step[s] = last
@@ -177,6 +181,7 @@ def build_program(
             q += size[front[e]]
         below[s] = q
         p = row_of[last + 1] - row_of[super_start[s]]
+        most = max(most, p)
         lower[s] = arena
         arena += (p + q) * p
         upper[s] = arena
@@ -208,6 +213,8 @@ def build_program(
     program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
+    program[NARROW_AT] = 0
+    program[SCRATCH] = most
     program[ARENA_TOTAL] = arena + WORK_COLUMNS * widest
 
     at = HEADER
@@ -245,7 +252,7 @@ def build_program(
         program[program[STARTS_AT] + s] = at
         at = _put_panel(
             program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
-            offset, last_step, below, lower, upper, pivots, runs_of,
+            watched, offset, last_step, below, lower, upper, pivots, runs_of,
         )  # fmt: skip
     return program
 
@@ -264,7 +271,7 @@ def _put_load(program, at, source, rows, columns, to, ld):
 @kernel
 def _put_panel(
     program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
-    offset, last_step, below, lower, upper, pivots, runs_of,
+    watched, offset, last_step, below, lower, upper, pivots, runs_of,
 ):  # fmt: skip
     """One supernode: sizes, pivot blocks, runs, targets."""
     last = last_step[s]
@@ -280,6 +287,11 @@ def _put_panel(
     program[at + 5] = pivots[s]
     program[at + 6] = runs
     program[at + 7] = targets
+    program[at + 8] = 1 if watched[super_start[s] : last + 1].any() else 0
+    for e in range(front_first, front_last):
+        if watched[front[e]]:
+            program[at + 8] |= 2
+            break
     at += PANEL_FIELDS
     block = 0
     for k in range(super_start[s], last + 1):
@@ -315,6 +327,7 @@ def _put_panel(
         program[head + 2] = upper[t]
         program[head + 3] = t_p
         program[head + 4] = t_first
+        program[head + 7] = 1 if watched[super_start[t] : after].any() else 0
         at += TARGET_FIELDS
         columns = 0
         count = 0

@@ -15,13 +15,17 @@ from .blocks import (
 )
 from .jit import kernel
 from .large import invert_large
+from .narrow import factorize_narrow
+from .noise import largest_entry, raise_noise, suspicion
 from .program import (
     ARENA_SIZE,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
+    NARROW_AT,
     PANEL_FIELDS,
     PANELS_AT,
+    ROWS,
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
@@ -74,19 +78,26 @@ def factorize(
 
     ``magnitude`` (rows,) is the largest magnitude each row ever had in its pivot block;
     ``info[0]`` the smallest pivot relative to it, which must stay above ``tolerance``, and
-    ``info[1]`` the first row of its block.
+    ``info[1]`` the first row of its block. ``info[2]`` is 1 + the row of the pivot block that is
+    most likely rounding noise, 0 where there is none.
     """
+    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+        return factorize_narrow(program, values, tolerance, magnitude, arena, info)
     load(program, values, arena)
     magnitude[:] = 0.0
     smallest = 1.0
     info[1] = 0.0
     symmetric = program[SYMMETRIC] != 0
-    work_at = program[WORK_AT]
+    work_at, noise, scratch = program[WORK_AT], program[ROWS], 2 * program[ROWS]
+    worst = 1.0 / tolerance
+    info[2] = 0.0
     at = program[PANELS_AT]
     for _ in range(program[SUPERNODES]):
         p, q, first = program[at], program[at + 1], program[at + 2]
         lower, upper = program[at + 3], program[at + 4]
         pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
+        watched = program[at + 8]
+        largest = 0.0  # of the entries of D^-1
         m = p + q
         at += PANEL_FIELDS
         i = 0
@@ -106,6 +117,13 @@ def factorize(
             if ratio < smallest:
                 smallest = ratio
                 info[1] = first + i
+            if watched != 0:
+                largest = max(largest, largest_entry(magnitude, scratch, arena, d, m, w))
+            if watched & 1:
+                doubt = suspicion(magnitude, noise + first + i, arena, d, m, w)
+                if doubt > worst:
+                    worst = doubt
+                    info[2] = first + i + 1
             if symmetric:
                 # W = D^-1 L^T: the rows to the right are never stored before
                 if right > 0:
@@ -123,6 +141,9 @@ def factorize(
                 for later in range(b + 1, pivots):
                     size = program[at + later]
                     raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
+                    if watched & 1:
+                        row, left = noise + first + j, lower + i * m + j
+                        raise_noise(magnitude, row, scratch, arena, left, m, size, w, largest)
                     j += size
                 rest = d + w * m + w
                 subtract_product(
@@ -136,7 +157,7 @@ def factorize(
             i += w
         at += pivots + 3 * runs
         for _ in range(targets):
-            at = _update(program, at, p, m, lower, upper, symmetric, magnitude, arena)
+            at = _update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena)
     info[0] = smallest
     return 0
 
@@ -164,15 +185,20 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
 
 
 @kernel
-def _update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
+def _update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
     t_lower, t_m, t_upper, t_p = program[at], program[at + 1], program[at + 2], program[at + 3]
     t_first, columns, runs = program[at + 4], program[at + 5], program[at + 6]
+    watched, noise = program[at + 7] != 0, program[ROWS] + t_first
+    scratch = 2 * program[ROWS]
     at += TARGET_FIELDS
     for c in range(columns):
         c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
         diagonal = t_lower + c_to * t_m + c_to
         raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
+        if watched:
+            left = lower + p + c_from
+            raise_noise(magnitude, noise + c_to, scratch, arena, left, m, c_size, p, largest)
         for r in range(c if symmetric else 0, runs):
             r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
             subtract_product(

@@ -68,3 +68,33 @@ def absolute_sums(
                     of_rows[row] += entry
                     of_columns[column] += entry
                     at += 1
+
+
+@kernel
+def subtract_outer_products(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    y,
+    x,
+    count,
+    # Out:
+    values,
+):
+    """A_ij <- A_ij - sum_c y_ic x_jc for the ``count`` columns c of y and x, flat."""
+    rows = row_start[size.size]
+    for i in range(size.size):
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            subtract_product(
+                values, at, size[i], y, row_start[i], rows, x, row_start[j], rows, 1,
+                size[i], size[j], count,
+            )  # fmt: skip

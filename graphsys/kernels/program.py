@@ -10,19 +10,25 @@ order          ``rows`` entries: the user's row of each row
 load           for each block: (source in values, rows, columns, destination in arena, leading
                dimension)
 starts         for each supernode: where its part of the panels begins
-panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets), then the
-               sizes of its pivot blocks, its runs (place among the q rows, length, first row),
-               and its targets
-target         (lower, leading dimension, upper, p, first, column runs, runs), then its runs
-               (place among the q rows, length, place among the target's rows); the first
+panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets, watched),
+               then the sizes of its pivot blocks, its runs (place among the q rows, length,
+               first row), and its targets
+target         (lower, leading dimension, upper, p, first, column runs, runs, watched), then its
+               runs (place among the q rows, length, place among the target's rows); the first
                ``column runs`` of them lie among the target's pivots
+narrow         where ``narrow_at`` is not 0: the same factorization for small nodes, see `narrow`
 =============  ==================================================================================
+
+A supernode is *watched* when it has a node whose own block does not tell how large its pivots
+should be: updates of its pivot blocks then also record how large their rounding errors can be.
+Its panel has 1 there, plus 2 when it updates watched ones.
 
 The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
 block on top, ``upper`` is p x q. After the factorization the pivot blocks hold their inverses
 D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels
 lies ``work``, room for 8 columns of the ``widest`` pivot block; ``arena_size`` counts the panels,
-``arena_total`` both.
+``arena_total`` both. Behind the magnitudes of all rows lie their noise and ``scratch`` more
+numbers.
 """
 
 from .jit import kernel
@@ -43,11 +49,13 @@ VERSION = 1
     PANELS_AT,
     WIDEST,
     ARENA_TOTAL,
+    NARROW_AT,
+    SCRATCH,
     HEADER,
-) = range(14)
+) = range(16)
 
-PANEL_FIELDS = 8
-TARGET_FIELDS = 7
+PANEL_FIELDS = 9
+TARGET_FIELDS = 8
 LOAD_FIELDS = 5
 
 #: Columns of the workspace: copied at once where a block is too large to be scaled in place.
@@ -58,4 +66,4 @@ WORK_COLUMNS = 8
 def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
     rows = program[ROWS]
-    return program[ARENA_TOTAL], rows, rows * count + program[WIDEST]
+    return program[ARENA_TOTAL], 2 * rows + program[SCRATCH], rows * count + program[WIDEST]

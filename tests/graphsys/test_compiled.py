@@ -31,7 +31,7 @@ def newton(program, diagonal_at, size, values, targets, arena, magnitude, info, 
             return -failed
         for k in range(x.size):
             b[k] = targets[k] + 2.0 * x[k] ** 3  # A' x - f(x) + target
-        kernels.solve(program, arena, b, 1, work, work[work.size // 2 :])
+        kernels.solve(program, arena, b, 1, work[: work.size // 2], work[work.size // 2 :])
         for k in range(x.size):
             new = work[work.size // 2 + k]
             largest = max(largest, abs(new - x[k]))
@@ -44,8 +44,9 @@ def newton(program, diagonal_at, size, values, targets, arena, magnitude, info, 
 def test_a_newton_iteration_runs_in_compiled_code():
     system = random_system(gs.ladder(10), 4)
     symbolic = system.analyze()
-    arena_size, rows, work_size = kernels.work_sizes(symbolic.program, 1)
-    target, x = right_hand_side(system), np.empty(rows)
+    arena_size, held, work_size = kernels.work_sizes(symbolic.program, 1)
+    target = right_hand_side(system)
+    x, b = np.empty((2, target.size))
     iterations = newton(
         symbolic.program,
         system.graph.diagonal_at,
@@ -53,10 +54,10 @@ def test_a_newton_iteration_runs_in_compiled_code():
         system.values.copy(),
         target,
         np.empty(arena_size),
-        np.empty(rows),
-        np.empty(2),
+        np.empty(held),
+        np.empty(3),
         np.empty(2 * work_size),
-        np.empty(rows),
+        b,
         x,
     )
 
@@ -69,9 +70,9 @@ def test_a_failed_factorization_returns_the_row_of_its_pivot_block():
     system[1, 1] = np.zeros((6, 6))
     system[0, 1], system[2, 1] = np.zeros((2, 6, 6))
     symbolic = system.analyze([0, 2, 1])
-    arena_size, rows, _ = kernels.work_sizes(symbolic.program, 1)
-    info = np.empty(2)
-    arguments = (np.empty(rows), np.empty(arena_size), info)
+    arena_size, held, _ = kernels.work_sizes(symbolic.program, 1)
+    info = np.empty(3)
+    arguments = (np.empty(held), np.empty(arena_size), info)
 
     assert kernels.factorize(symbolic.program, system.values, 1e-14, *arguments) == 1 + 12
     assert not info[0] > 1e-14
@@ -80,11 +81,11 @@ def test_a_failed_factorization_returns_the_row_of_its_pivot_block():
 def test_a_factorization_allocates_nothing_and_reads_what_it_was_given():
     system = random_system(gs.net(5), 3)
     symbolic = system.analyze()
-    arena_size, rows, work_size = kernels.work_sizes(symbolic.program, 2)
+    arena_size, held, work_size = kernels.work_sizes(symbolic.program, 2)
     values, b = system.values.copy(), right_hand_side(system, 2).ravel(order="F")
     kept = b.copy()
-    arena, x = np.full(arena_size, np.nan), np.full(2 * rows, np.nan)
-    kernels.factorize(symbolic.program, values, 1e-14, np.empty(rows), arena, np.empty(2))
+    arena, x = np.full(arena_size, np.nan), np.full(b.size, np.nan)
+    kernels.factorize(symbolic.program, values, 1e-14, np.empty(held), arena, np.empty(3))
     for kernel, matrix in (
         (kernels.solve, system.to_dense()),
         (kernels.solve_transposed, system.to_dense().T),

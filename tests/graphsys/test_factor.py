@@ -325,3 +325,12 @@ def test_one_node_no_nodes_and_no_rows():
 
 def test_repr_is_one_line():
     assert repr(random_system(gs.net(3), 2).factorize()).startswith("Factor(18 unknowns, ")
+
+
+def test_a_symbolic_factorization_belongs_to_its_system():
+    system = random_system(gs.chain(3), 2)
+    for other in (random_system(gs.chain(4), 2), random_system(gs.chain(3), 2, symmetric=True)):
+        with pytest.raises(ValueError, match="is not of this system"):
+            system.factorize(other.analyze())
+    assert system.factorize(system.copy().analyze()).shape == (6, 6)
+    assert system.factorize(random_system(gs.chain(3), 2).analyze()).shape == (6, 6)

@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -177,6 +178,37 @@ def test_a_pivot_that_cancels_is_moved_behind_its_neighbours():
     assert factor.symbolic.order.index("a") > factor.symbolic.order.index("b")
     assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-14
     assert backward_error(system.to_dense(), factor.refactorize(system.values).solve(b), b) < 1e-14
+
+
+@pytest.mark.parametrize("ordering", ORDERINGS)
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dims", [1, 2])
+def test_rounding_noise_does_not_pass_for_a_pivot(dims, symmetric, ordering):
+    # Constraint 3 holds variable 4, so constraint 5 gets nothing from it but noise; values are
+    # random, for every one of them leads into the same trap (in blocks of 2, depth first)
+    at = [(0, 0), (0, 1), (1, 2), (1, 7), (2, 0), (2, 5), (3, 1), (3, 4), (4, 1), (4, 2)]
+    at += [(5, 0), (5, 4)]
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        rows = np.zeros((6, 8))
+        rows[tuple(zip(*at, strict=True))] = rng.normal(size=len(at))
+        inertia = np.diag(rng.uniform(1, 2, size=8))
+        matrix = np.block([[inertia, rows.T], [rows, np.zeros((6, 6))]])
+        system = gs.System.from_scipy(scipy.sparse.csr_array(matrix), dims, symmetric=symmetric)
+        b = right_hand_side(system)
+        x = system.factorize(system.analyze(ordering)).solve(b)
+
+        assert backward_error(matrix, x, b) < 1e-12
+
+
+def test_factors_that_lost_digits_say_so_where_nothing_can_mend_them():
+    system = gs.System(gs.chain(2), 1, symmetric=True)
+    system[0, 0], system[1, 1], system[0, 1] = 1.0, 1.0 + 1e-12, 1.0
+    factor = system.factorize()
+    with pytest.warns(gs.InaccurateSolutionWarning, match="the determinant may be wrong in its"):
+        factor.slogdet()
+    with pytest.warns(gs.InaccurateSolutionWarning, match="the inertia may be wrong"):
+        assert factor.inertia() == (2, 0)
 
 
 @given(seed=st.integers(0, 10**6), n=st.integers(2, 25), constraints=st.integers(1, 12))

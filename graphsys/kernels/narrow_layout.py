@@ -1,0 +1,102 @@
+"""The first-touch program of a factorization in which every supernode is one small node."""
+
+import numpy as np
+
+from .jit import kernel
+from .layout import _find
+from .narrow import HERE, NEIGHBOUR_FIELDS, NODE_FIELDS, NOTHING, UPDATE_FIELDS
+from .program import NARROW_AT, STARTS_AT
+
+
+@kernel
+def append_narrow(
+    # Tables:
+    program,
+    size,
+    row_of,
+    front_start,
+    front,
+    watched,
+    symmetric,
+    load_start,
+    load_node,
+    load_lower,
+    load_upper,
+    diagonal_at,
+):
+    """The program with its first-touch part behind it; arguments as in `build_program`."""
+    n = size.size
+    length = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS
+    offset = np.empty(front.size, np.int64)
+    edge = np.full(front.size, -1)
+    for k in range(n):
+        count = front_start[k + 1] - front_start[k]
+        length += UPDATE_FIELDS * (count * (count + 1) // 2 if symmetric else count * count)
+        rows, load = 0, load_start[k]
+        for e in range(front_start[k], front_start[k + 1]):
+            offset[e] = rows
+            rows += size[front[e]]
+            if load < load_start[k + 1] and load_node[load] == front[e]:
+                edge[e] = load
+                load += 1
+    longer = np.empty(program.size + length, np.int64)
+    longer[: program.size] = program
+    longer[NARROW_AT] = program.size
+    touched = np.zeros(n, np.bool_)
+    touched_lower = np.zeros(front.size, np.bool_)
+    touched_upper = np.zeros(front.size, np.bool_)
+    starts = program[program[STARTS_AT] : program[STARTS_AT] + n]
+    at = program.size
+    for k in range(n):
+        first, last = front_start[k], front_start[k + 1]
+        longer[at] = size[k]
+        longer[at + 1] = program[starts[k] + 1]
+        longer[at + 2] = row_of[k]
+        longer[at + 3] = program[starts[k] + 3]
+        longer[at + 4] = program[starts[k] + 4]
+        longer[at + 5] = last - first
+        longer[at + 6] = HERE if touched[k] else diagonal_at[k]
+        longer[at + 7] = 1 if watched[k] else 0
+        at += NODE_FIELDS
+        for e in range(first, last):
+            longer[at] = size[front[e]]
+            longer[at + 1] = offset[e]
+            longer[at + 2] = row_of[front[e]]
+            longer[at + 3] = HERE if touched_lower[e] else load_lower[edge[e]]
+            longer[at + 4] = HERE if touched_upper[e] else load_upper[edge[e]]
+            longer[at + 5] = 1 if watched[front[e]] else 0
+            at += NEIGHBOUR_FIELDS
+        for e_row in range(first, last):
+            i = front[e_row]
+            for e_column in range(first, e_row + 1 if symmetric else last):
+                j = front[e_column]
+                panel = starts[min(i, j)]
+                p, m = program[panel], program[panel] + program[panel + 1]
+                if i == j:
+                    source, lds = (HERE, m) if touched[i] else (diagonal_at[i], size[i])
+                    touched[i] = True
+                    to, ld = program[panel + 3], m
+                else:
+                    entry = _find(
+                        front, front_start[min(i, j)], front_start[min(i, j) + 1], max(i, j)
+                    )
+                    if i > j:
+                        to, ld = program[panel + 3] + p + offset[entry], m
+                        here, mine, lds = touched_lower[entry], load_lower, size[i]
+                        touched_lower[entry] = True
+                    else:
+                        to, ld = program[panel + 4] + offset[entry] * p, p
+                        here, mine, lds = touched_upper[entry], load_upper, size[i]
+                        touched_upper[entry] = True
+                    if here:
+                        source, lds = HERE, ld
+                    elif edge[entry] >= 0:
+                        source = mine[edge[entry]]
+                    else:
+                        source, lds = NOTHING, 0
+                longer[at] = source
+                longer[at + 1] = lds
+                longer[at + 2] = to
+                longer[at + 3] = ld
+                at += UPDATE_FIELDS
+    return longer

@@ -1,0 +1,141 @@
+"""Numeric factorization with what to do when a pivot is singular: another order."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import cutting, diagnosis, kernels
+from graphsys.accuracy import Matrix
+from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
+from graphsys.solution import Solver
+from graphsys.symbolic import Symbolic, analyze
+
+Array = NDArray[Any]
+
+#: How often a singular pivot may lead to another elimination order.
+REANALYSES = 8
+#: A pivot this small beside what its block held before is cancellation (times machine epsilon).
+SINGULAR = 64.0
+
+
+class Numeric:
+    """Arrays of a numeric factorization, made once for a `Symbolic` and used for many matrices.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    dtype : dtype
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+        Another one after `factorize` had to change the order.
+    arena : ndarray, shape (symbolic.arena_size,)
+        Factors.
+    pivot_ratio : float
+        Smallest pivot beside what its row ever held in its block.
+    weakest : int
+        First row of the pivot block it was in.
+    suspect : bool
+        Whether a pivot block may hold rounding noise alone.
+    """
+
+    def __init__(self, symbolic: Symbolic, dtype: np.dtype[Any]) -> None:
+        self.dtype = dtype
+        real = np.zeros(0, dtype).real.dtype
+        self.eps = float(np.finfo(real).eps)
+        self._allocate(symbolic)
+
+    def _allocate(self, symbolic: Symbolic) -> None:
+        self.symbolic = symbolic
+        _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
+        self.arena = np.empty(symbolic.arena_size, self.dtype)
+        self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
+        self.pivot_ratio, self.weakest, self.suspect = 0.0, 0, False
+
+    def factorize(self, values: Array) -> None:
+        """Factorize a matrix; where a pivot is singular, in an order that avoids it.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,)
+
+        Raises
+        ------
+        SingularPivotError
+            Where there is no such order.
+        ValueError
+            Where values are not finite.
+        """
+        info = np.zeros(3)
+        after_all: set[int] = set()
+        together: list[tuple[int, ...]] = []
+        while True:
+            failed = kernels.factorize(
+                self.symbolic.program,
+                values,
+                SINGULAR * self.eps,
+                self.magnitude,
+                self.arena,
+                info,
+            )
+            self.pivot_ratio, self.weakest, self.suspect = float(info[0]), int(info[1]), info[2] > 0
+            if failed == 0 and self.suspect:
+                failed = self._try_out(values, int(info[2]))
+            elif self.suspect:  # a pivot that was noise came before, and led to this one
+                failed = int(info[2])
+            if failed == 0:
+                return
+            self._reorder(values, failed - 1, after_all, together)
+
+    def _try_out(self, values: Array, failed: int) -> int:
+        """Solve once, for a pivot may be noise: 0 if it was none, else `failed`."""
+        graph = self.symbolic.graph
+        matrix = Matrix.of(graph, values)
+        solver = Solver(self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest)
+        x = np.ones(int(graph.row_start[-1]), self.dtype)
+        b = -matrix.residual(np.zeros_like(x), x, 1, False)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", InaccurateSolutionWarning)
+            try:
+                solver.columns(b, "N")
+            except (SingularPivotError, InaccurateSolutionWarning, OverflowError):
+                return failed
+        return 0
+
+    def _reorder(
+        self, values: Array, row: int, after_all: set[int], together: list[tuple[int, ...]]
+    ) -> None:
+        """New order in which the node of a singular pivot comes later; or say there is none.
+
+        The node waits for all its neighbours first, and shares a pivot block with its parent in
+        the elimination tree when that does not help.
+        """
+        symbolic = self.symbolic
+        cutting.check_finite(symbolic.graph, values)
+        step, ratio = diagnosis.singular_step(symbolic, values, row, self.arena, self.magnitude)
+        node, parent = int(symbolic.step_node[step]), int(symbolic.parent[step])
+        tries = len(after_all) + len(together)
+        if symbolic.ordering == "given" or tries == REANALYSES:
+            raise diagnosis.singular_pivot(symbolic, step, ratio)
+        if node not in after_all and not any(node in group for group in together):
+            after_all.add(node)
+        elif parent >= 0:  # rows are then exchanged between the two
+            after_all.discard(node)
+            together.append((node, int(symbolic.step_node[parent])))
+        else:
+            raise diagnosis.singular_pivot(symbolic, step, ratio)
+        self._allocate(
+            analyze(
+                symbolic.graph,
+                symbolic.ordering,
+                values=values,
+                symmetric=symbolic.symmetric,
+                after_all=frozenset(after_all),
+                together=together,
+            )
+        )
