@@ -97,7 +97,55 @@ def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
     return start, keys % max(n, 1)
 
 
-def order_by_name(name: str, edges: Adjacency) -> Ints:
+def node_edges(
+    graph: BlockGraph, who: Precedence, edges: Adjacency, last: Ints
+) -> tuple[Ints, Ints]:
+    """Adjacency of the user's nodes, those that stay together in an order joined by edges.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    who : Precedence
+    edges : Adjacency
+    last : ndarray of int
+        Nodes at the end of the order, in that order: a path through them keeps them there.
+
+    Returns
+    -------
+    neighbor_start, neighbor : ndarray of int
+    """
+    if edges.members is None and last.size < 2:
+        return edges.neighbor_start, edges.neighbor
+    source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
+    target = graph.neighbor
+    keep = (graph.size[source] > 0) & (graph.size[target] > 0)
+    groups = [(i, j) for group in who.joined for i in group for j in group if i != j]
+    more = np.array(groups, np.int64).reshape(-1, 2)
+    return _lists(
+        np.concatenate((source[keep], more[:, 0], last[:-1], last[1:])),
+        np.concatenate((target[keep], more[:, 1], last[1:], last[:-1])),
+        graph.size.size,
+    )
+
+
+def behind(last: Ints, order: Ints) -> Ints:
+    """The order with some nodes moved to its end; nothing else changes.
+
+    Parameters
+    ----------
+    last : ndarray of int
+        Nodes to move.
+    order : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+    """
+    moved = np.isin(order, last)
+    return np.concatenate((order[~moved], order[moved]))
+
+
+def order_by_name(name: str, edges: Adjacency, last: Ints) -> Ints:
     """Elimination order by a named method.
 
     Parameters
@@ -105,6 +153,8 @@ def order_by_name(name: str, edges: Adjacency) -> Ints:
     name : {"dfs", "amd", "nd"}
         The paper's depth-first search; approximate minimum degree; METIS' nested dissection.
     edges : Adjacency
+    last : ndarray of int
+        Nodes to eliminate behind all others.
 
     Returns
     -------
@@ -119,7 +169,7 @@ def order_by_name(name: str, edges: Adjacency) -> Ints:
     n = edges.weight.size
     order = np.empty(n, np.int64)
     if name == "amd":
-        order = _minimum_degree(edges)
+        order = _minimum_degree(edges, last)
     else:
         if name == "dfs":
             depth_first(edges.neighbor_start, edges.neighbor, order, np.empty(n, np.int64))
@@ -129,16 +179,18 @@ def order_by_name(name: str, edges: Adjacency) -> Ints:
             waits, free = edges.waits.copy(), order
             order = np.empty(n, np.int64)
             defer(free, waits, edges.release_start, edges.release, order)
-    if edges.members is None:
-        return order
-    place = np.empty(n, np.int64)
-    place[order] = np.arange(n)
-    return np.argsort(place[edges.members], kind="stable")
+    if edges.members is not None:
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        order = np.argsort(place[edges.members], kind="stable")
+    return behind(last, order) if last.size else order
 
 
-def _minimum_degree(edges: Adjacency) -> Ints:
+def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
     """Minimum degree on a breadth-first numbering: hardly any two labellings differ then."""
     n = edges.weight.size
+    waits = edges.waits.copy()
+    waits[last if edges.members is None else edges.members[last]] += 1  # for nobody: to the end
     levels, position, order = np.empty((3, n), np.int64)
     breadth_first(edges.neighbor_start, edges.neighbor, position, levels)
     position[levels] = np.arange(n)
@@ -152,7 +204,7 @@ def _minimum_degree(edges: Adjacency) -> Ints:
         edges.weight[levels],
         release_start,
         release,
-        edges.waits[levels],
+        waits[levels],
         order,
     )
     return levels[order]

@@ -362,7 +362,9 @@ class _Candidate:
     def _is_narrow(self, n_super: int) -> bool:
         """Whether nodes are small, hardly merge, and update few others: see `kernels.narrow`."""
         n, size = self.step_node.size, self.graph.size
-        if n == 0 or self.who.joined or size.min() == 0 or size.max() > PIVOT_ROWS:
+        if n == 0 or self.n_last or self.who.joined:
+            return False
+        if size.min() == 0 or size.max() > PIVOT_ROWS:
             return False
         return n_super >= 0.9 * n and float(np.square(self.count).sum()) <= NARROW_UPDATES * n
 
