@@ -42,6 +42,8 @@ class Pardiso(Solver):
         self.matrix_type, self.blocks, self.our_order = matrix_type, blocks, our_order
         parts = [f"PARDISO {matrix_type}", "BSR" * blocks, "our order" * our_order]
         self.name = ", ".join(part for part in parts if part)
+        if not our_order and (blocks or matrix_type == 1):
+            self.most_operations = 2e10  # never the fastest there, and each takes gigabytes
 
     def available(self):
         return None if self.lib else "MKL is not installed (PyPI: mkl)"

@@ -116,7 +116,7 @@ class UMFPACK(_Columns):
     """umfpack_di_symbolic once, then a numeric factorization that pivots anew every time."""
 
     group = "UMFPACK"
-    most_operations = 5e11
+    most_operations = 2e10
     lib = library("umfpack", "libumfpack.so.6", "libumfpack.so.5")
     symbolic = numeric = None
     # Of umfpack.h:

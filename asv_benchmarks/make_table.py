@@ -1,0 +1,100 @@
+"""Measure graphsys against its peers and write what docs/benchmarks.md and the README show.
+
+python asv_benchmarks/make_table.py                 # all rows but the slow ones, about 7 minutes
+python asv_benchmarks/make_table.py --all           # the slow ones too, about 20 minutes
+python asv_benchmarks/make_table.py --only ladder   # these rows anew, the others as saved
+python asv_benchmarks/make_table.py --draw          # nothing anew: tables and pictures only
+
+Results are saved in docs/benchmarks/results.json after each row.
+"""
+
+import argparse
+import json
+import sys
+import time
+from pathlib import Path
+
+import benchmarks  # one thread, and numba's cache, before numpy is imported
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "docs" / "benchmarks"
+RESULTS = FOLDER / "results.json"
+
+
+def main(arguments):
+    """Measure what is asked for, then write tables and pictures."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--all", action="store_true", help="the slow rows too")
+    parser.add_argument("--only", metavar="TEXT", action="append", help="rows whose name has TEXT")
+    parser.add_argument("--draw", action="store_true", help="measure nothing")
+    parser.add_argument("--no-write", action="store_true", help="leave docs and README as they are")
+    options = parser.parse_args(arguments)
+    FOLDER.mkdir(exist_ok=True)
+    saved = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": {}}
+    if not options.draw:
+        measure(saved, options)
+    if not options.no_write:
+        write(saved)
+
+
+def measure(saved, options):
+    """Measure rows one by one; save and print each."""
+    from benchmarks import machine, tables
+    from benchmarks.compare import compare
+    from benchmarks.rows import ROWS
+
+    saved["machine"] = machine.describe()
+    start = time.process_time()
+    for row in ROWS:
+        if options.only and not any(text in row.key for text in options.only):
+            continue
+        if row.slow and not options.all:
+            continue
+        comparison = compare(row.family, row.nodes, row.block)
+        saved["rows"][row.key] = comparison.as_dict()
+        if not options.no_write:
+            RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
+        print(tables.results([(row, comparison)]).splitlines()[-1], flush=True)
+    print(f"{time.process_time() - start:.0f} s of CPU time")
+
+
+def write(saved):
+    """Write tables into docs/benchmarks.md and README.md, and the pictures."""
+    from benchmarks import pictures, tables
+    from benchmarks.compare import Comparison
+    from benchmarks.rows import ROWS
+
+    measured = [
+        (row, Comparison.from_dict(saved["rows"][row.key]))
+        for row in ROWS
+        if row.key in saved["rows"]
+    ]
+    rate = saved["machine"]["dgemm"]
+    sections = {
+        "machine": tables.machine(saved["machine"]),
+        "results": tables.results(measured),
+        "analysis": tables.analysis(measured),
+        "peers": tables.peers(measured),
+        "readme": tables.readme(measured),
+    }
+    for page in (ROOT / "docs" / "benchmarks.md", ROOT / "README.md"):
+        page.write_text(filled(page.read_text(), sections))
+    for family, comparisons in pictures.families(measured).items():
+        name = family.replace("/", "_").replace(" ", "_")
+        pictures.save_family(FOLDER / f"{name}.png", family, comparisons, rate)
+    pictures.save_pair(FOLDER / "ladder_and_net.png", measured, rate)
+
+
+def filled(text, sections):
+    """Return a page with what stands between its `begin` and `end` comments written anew."""
+    for name, section in sections.items():
+        begin, end = f"<!-- begin {name} -->", f"<!-- end {name} -->"
+        if begin in text:
+            before, rest = text.split(begin)
+            text = f"{before}{begin}\n{section}\n{end}{rest.split(end)[1]}"
+    return text
+
+
+if __name__ == "__main__":
+    assert benchmarks.NUMBA_CACHE
+    main(sys.argv[1:])
