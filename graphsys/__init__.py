@@ -20,18 +20,23 @@ __version__ = "0.1.0"
 
 # What needs the compiler or a picture is imported when it is first asked for.
 _LATER = {
+    "Condensation": "condensation",
     "Factor": "factor",
+    "SelectedInverse": "selected_inverse",
     "SolveReport": "solution",
     "Symbolic": "symbolic",
+    "condense": "condensation",
     "explain": "report",
     "plot_fill": "plot",
     "plot_graph": "plot",
 }
 
 __all__ = [
+    "Condensation",
     "Factor",
     "InaccurateSolutionWarning",
     "MissingExtraError",
+    "SelectedInverse",
     "SingularPivotError",
     "SolveReport",
     "Symbolic",
@@ -39,6 +44,7 @@ __all__ = [
     "UnknownEdgeError",
     "UnknownNodeError",
     "chain",
+    "condense",
     "crystal",
     "explain",
     "ladder",

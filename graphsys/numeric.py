@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphsys import cutting, diagnosis, kernels
 from graphsys.accuracy import Matrix
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
+from graphsys.kernels.program import SUPERNODES
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic, analyze
 
@@ -29,11 +30,15 @@ class Numeric:
     ----------
     symbolic : Symbolic
     dtype : dtype
+    last : frozenset of int, optional
+        Nodes that the symbolic factorization has last, which stay as they are: see `condense`.
 
     Attributes
     ----------
     symbolic : Symbolic
         Another one after `factorize` had to change the order.
+    program : ndarray of int
+        That of the symbolic factorization, as far as the first of the last nodes.
     arena : ndarray, shape (symbolic.arena_size,)
         Factors.
     pivot_ratio : float
@@ -44,14 +49,21 @@ class Numeric:
         Whether a pivot block may hold rounding noise alone.
     """
 
-    def __init__(self, symbolic: Symbolic, dtype: np.dtype[Any]) -> None:
-        self.dtype = dtype
+    def __init__(
+        self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int] = frozenset()
+    ) -> None:
+        self.dtype, self.last = dtype, last
         real = np.zeros(0, dtype).real.dtype
         self.eps = float(np.finfo(real).eps)
         self._allocate(symbolic)
 
     def _allocate(self, symbolic: Symbolic) -> None:
-        self.symbolic = symbolic
+        self.symbolic, self.program = symbolic, symbolic.program
+        if self.last:
+            stay = int(symbolic.graph.size[list(self.last)].sum())
+            first_row = symbolic.row_of[symbolic.super_start[:-1]]
+            self.program = symbolic.program.copy()
+            self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
         _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
         self.arena = np.empty(symbolic.arena_size, self.dtype)
         self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
@@ -76,7 +88,7 @@ class Numeric:
         together: list[tuple[int, ...]] = []
         while True:
             failed = kernels.factorize(
-                self.symbolic.program,
+                self.program,
                 values,
                 SINGULAR * self.eps,
                 self.magnitude,
@@ -124,7 +136,8 @@ class Numeric:
             raise diagnosis.singular_pivot(symbolic, step, ratio)
         if node not in after_all and not any(node in group for group in together):
             after_all.add(node)
-        elif parent >= 0:  # rows are then exchanged between the two
+        elif parent >= 0 and int(symbolic.step_node[parent]) not in self.last:
+            # rows are then exchanged between the two
             after_all.discard(node)
             together.append((node, int(symbolic.step_node[parent])))
         else:
@@ -137,5 +150,6 @@ class Numeric:
                 symmetric=symbolic.symmetric,
                 after_all=frozenset(after_all),
                 together=together,
+                last=self.last,
             )
         )

@@ -1,0 +1,276 @@
+"""Condensation of a system onto chosen nodes: Schur complements, without eliminating the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import cutting
+from graphsys.accuracy import Matrix
+from graphsys.block import as_numbers
+from graphsys.graph import BlockGraph
+from graphsys.kernels import condensation as compiled
+from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
+from graphsys.numeric import Numeric
+from graphsys.symbolic import Symbolic, analyze
+from graphsys.vectors import check_rows, join
+
+if TYPE_CHECKING:
+    from graphsys.system import System
+
+Array = NDArray[Any]
+
+
+def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") -> Condensation:
+    """Condense a system onto chosen nodes: eliminate all others.
+
+    Parameters
+    ----------
+    system : System
+    nodes : iterable of labels
+        Nodes n to keep; their order is that of the rows of the result.
+    ordering : str or sequence of labels, optional
+        How to order the others, as for `System.analyze`.
+
+    Returns
+    -------
+    Condensation
+
+    Raises
+    ------
+    UnknownNodeError
+        Where a label names no node.
+    ValueError
+        Where a node is given twice, or a block has entries that are not finite.
+    SingularPivotError
+        Where the eliminated part is singular.
+
+    Examples
+    --------
+    >>> import graphsys as gs
+    >>> system = gs.System(gs.chain(3), 1, symmetric=True)
+    >>> for k in range(3):
+    ...     system[k, k] = 2.0
+    >>> system[0, 1] = system[1, 2] = -1.0
+    >>> gs.condense(system, [2, 0]).schur()
+    array([[ 1.5, -0.5],
+           [-0.5,  1.5]])
+    """
+    chosen = tuple(nodes)
+    keep = [system.graph.node(label) for label in chosen]
+    seen: set[int] = set()
+    for label, i in zip(chosen, keep):
+        if i in seen:
+            raise ValueError(f"node {label!r} is given twice")
+        seen.add(i)
+    symbolic = analyze(
+        system.graph,
+        ordering,
+        values=system.values,
+        symmetric=system.symmetric,
+        last=frozenset(keep),
+    )
+    return Condensation(symbolic, system.values, chosen)
+
+
+class Condensation:
+    """A system condensed onto chosen nodes n, all other nodes e eliminated; from `condense`.
+
+    ``schur()`` is S = A_nn - A_ne A_ee^-1 A_en. A x = b is solved by ``S x_n = reduce(b)`` and
+    ``x = expand(x_n, b)``; S may be singular, only A_ee must not be. `refactorize` condenses other
+    values on the same graph, and reuses everything symbolic.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+        Made with these nodes as the last.
+    values : ndarray, shape (symbolic.graph.nnz,)
+        Blocks in the layout of the graph.
+    nodes : tuple of labels
+        Nodes to keep.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+        Another one than was given when a singular pivot made a new order necessary.
+    nodes : tuple of labels
+    rows : ndarray of int, shape (K,)
+        Rows of the system that the rows of S are.
+    pivot_ratio : float
+        Smallest pivot of A_ee beside what its row held, as `Factor.pivot_ratio`.
+    """
+
+    def __init__(self, symbolic: Symbolic, values: Array, nodes: tuple[Hashable, ...]) -> None:
+        self.nodes = nodes
+        self.dtype = np.asarray(values).dtype
+        start, index = symbolic.graph.row_start, symbolic.graph.index
+        ranges = [np.arange(start[index[u]], start[index[u] + 1]) for u in nodes]
+        self.rows = np.concatenate([np.zeros(0, np.int64), *ranges])
+        self._partial = _Partial(
+            symbolic, self.dtype, frozenset(index[u] for u in nodes), self.rows
+        )
+        self._ready = False
+        self.refactorize(values)
+
+    @property
+    def symbolic(self) -> Symbolic:
+        """Symbolic factorization in use."""
+        return self._partial.symbolic
+
+    @property
+    def pivot_ratio(self) -> float:
+        """Smallest pivot of A_ee beside what its row held."""
+        return self._partial.pivot_ratio
+
+    @property
+    def graph(self) -> BlockGraph:
+        """The graph of the whole matrix."""
+        return self.symbolic.graph
+
+    def refactorize(self, values: Any) -> Condensation:
+        """Condense other values on the same graph.
+
+        Parameters
+        ----------
+        values : array_like, shape (graph.nnz,)
+            Blocks in the layout of the graph.
+
+        Returns
+        -------
+        Condensation
+            This one.
+
+        Raises
+        ------
+        SingularPivotError
+            Where A_ee is singular.
+        ValueError
+            Where `values` has another shape or entries that are not finite.
+        """
+        values = np.ascontiguousarray(as_numbers(values, self.dtype, "values"))
+        if values.shape != (self.graph.nnz,):
+            raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
+        self._ready = False
+        cutting.check_finite(self.graph, values)
+        self._partial.factorize(values)
+        self._ready = True
+        return self
+
+    def _check_ready(self) -> None:
+        if not self._ready:
+            raise ValueError("the last refactorize failed, so nothing is condensed")
+
+    def schur(self) -> Array:
+        """Schur complement S = A_nn - A_ne A_ee^-1 A_en, rows and columns in the nodes' order.
+
+        Returns
+        -------
+        ndarray, shape (K, K)
+        """
+        self._check_ready()
+        kept, partial = self.rows.size, self._partial
+        schur = np.empty(kept * kept, self.dtype)
+        total = int(self.symbolic.program[SUPERNODES])
+        compiled.read_schur(partial.program, total, partial.place, partial.arena, schur)
+        return schur.reshape((kept, kept), order="F")
+
+    def reduce(self, b: Any) -> Array:
+        """Right-hand side b_n - A_ne A_ee^-1 b_e of S x_n = reduce(b).
+
+        Parameters
+        ----------
+        b : array_like, shape (N,) or (N, k), or {label: vector}
+
+        Returns
+        -------
+        ndarray, shape (K,) or (K, k)
+        """
+        self._check_ready()
+        b = self._vectors(b)
+        count = 1 if b.ndim == 1 else b.shape[1]
+        reduced = self._partial.reduce(b.ravel(order="F"), count)
+        return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
+
+    def expand(self, x: Any, b: Any = None) -> Array:
+        """Solution x_e = A_ee^-1 (b_e - A_en x_n) of the eliminated nodes, beside that of the kept.
+
+        Parameters
+        ----------
+        x : array_like, shape (K,) or (K, k)
+            Solution x_n at the nodes that were kept.
+        b : array_like, shape (N,) or (N, k), or {label: vector}, optional
+            Right-hand side; zero by default.
+
+        Returns
+        -------
+        ndarray, shape (N,) or (N, k)
+        """
+        self._check_ready()
+        known = as_numbers(x, self.dtype, "x")
+        if known.ndim not in (1, 2) or known.shape[0] != self.rows.size:
+            kept = self.rows.size
+            raise ValueError(f"x has shape {known.shape}, it must be ({kept},) or ({kept}, k)")
+        shape = (int(self.graph.row_start[-1]), *known.shape[1:])
+        columns: Array = np.zeros(shape, self.dtype) if b is None else self._vectors(b)
+        if columns.shape != shape:
+            raise ValueError(f"b has shape {columns.shape}, beside this x it must be {shape}")
+        count = 1 if columns.ndim == 1 else columns.shape[1]
+        solution = self._partial.expand(columns.ravel(order="F"), known.ravel(order="F"), count)
+        return solution.reshape(shape, order="F")
+
+    def _vectors(self, b: Any) -> Array:
+        given = join(self.graph, b, self.dtype) if isinstance(b, Mapping) else b
+        columns: Array = as_numbers(given, self.dtype, "b")
+        check_rows(self.graph, columns)
+        return columns
+
+    def __repr__(self) -> str:
+        return (
+            f"Condensation({self.rows.size} of {self.graph.row_start[-1]} unknowns kept, "
+            f"{self.symbolic.ordering} order, {self.dtype})"
+        )
+
+
+class _Partial(Numeric):
+    """Factors of A_ee, and what they leave of the last nodes."""
+
+    def __init__(
+        self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int], rows: Array
+    ) -> None:
+        self.rows = rows
+        super().__init__(symbolic, dtype, last)
+
+    def _allocate(self, symbolic: Symbolic) -> None:
+        super()._allocate(symbolic)
+        total = int(self.program[ROWS])
+        order = self.program[self.program[ORDER_AT] :][:total]
+        position = np.empty(total, np.int64)
+        position[self.rows] = np.arange(self.rows.size)
+        self.place = position[order[total - self.rows.size :]]
+
+    def reduce(self, b: Array, count: int) -> Array:
+        out = np.empty(self.rows.size * count, self.dtype)
+        compiled.reduce(self.program, self.place, self.arena, b, count, self._work(b), out)
+        return out
+
+    def expand(self, b: Array, known: Array, count: int) -> Array:
+        out = np.empty(b.size, self.dtype)
+        compiled.expand(self.program, self.place, self.arena, b, known, count, self._work(b), out)
+        return out
+
+    def _work(self, b: Array) -> Array:
+        return np.empty(b.size + int(self.program[WIDEST]), self.dtype)
+
+    def _try_out(self, values: Array, failed: int) -> int:
+        """Find the eliminated unknowns once, beside the others that are told."""
+        matrix = Matrix.of(self.symbolic.graph, values)
+        ones = np.ones(int(self.program[ROWS]), self.dtype)
+        b = -matrix.residual(np.zeros_like(ones), ones, 1, False)
+        x = self.expand(b, ones[: self.rows.size], 1)
+        r = matrix.residual(b, x, 1, False)
+        r[self.rows] = 0.0
+        good = matrix.backward_error(r, b, x, 1, False) <= self.eps**0.5
+        return 0 if good else failed

@@ -1,0 +1,200 @@
+"""Selected inverse: by hand, against dense for all types, operation counts, refusals."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsys as gs
+from graphsys.families import body_joint_tree, random_saddle_system, random_system
+from graphsys.kernels import reference
+from graphsys.kernels import selected_inverse as kernels
+
+GRAPHS = (
+    gs.chain(7),
+    gs.random_tree(12),
+    gs.ladder(5),
+    gs.net(4),
+    gs.crystal(3),
+    nx.complete_graph(6),
+    nx.star_graph(9),
+    nx.empty_graph(3),
+)
+
+
+def dominant(graph, dims, **options):
+    """A system whose diagonal is about twice as large as the spectral radius of the rest."""
+    degree = max(degree for _, degree in graph.degree) + 1
+    return random_system(graph, dims, dominance=10 + 2 * (degree * np.max(dims)) ** 0.5, **options)
+
+
+def assert_equals_dense(system, inverse):
+    """Each block within the forward error of an elimination: condition number times rounding."""
+    matrix = system.to_dense()
+    if not matrix.size:
+        return
+    dense = np.linalg.inv(matrix.astype(np.result_type(matrix, float)))
+    bound = 10 * np.linalg.cond(matrix, np.inf) * np.finfo(system.dtype).eps
+    rows = system.graph.row_start
+    for u, v in [(u, u) for u in system.labels] + list(edges(system.graph)):
+        i, j = system.graph.index[u], system.graph.index[v]
+        block = dense[rows[i] : rows[i + 1], rows[j] : rows[j + 1]]
+        assert inverse[u, v].shape == block.shape and inverse[u, v].dtype == system.dtype
+        assert np.abs(inverse[u, v] - block).max(initial=0) <= bound * np.abs(dense).max()
+
+
+def edges(graph):
+    i, j = graph.pairs()
+    return [(graph.labels[a], graph.labels[b]) for a, b in zip(i, j, strict=True) if a != b]
+
+
+def test_two_nodes_by_hand():
+    # [2 1; 1 3]^-1 = [3 -1; -1 2] / 5
+    system = gs.System(nx.path_graph(["u", "v"]), 1, blocks={("u", "u"): 2, ("v", "v"): 3})
+    system["u", "v"] = system["v", "u"] = 1
+    inverse = system.factorize().selected_inverse()
+
+    assert inverse["u", "u"] == pytest.approx(3 / 5)
+    assert inverse["v", "v"] == pytest.approx(2 / 5)
+    assert inverse["u", "v"] == inverse["v", "u"] == pytest.approx(-1 / 5)
+    assert inverse.diagonal() == pytest.approx([0.6, 0.4])
+
+
+def test_the_ends_of_a_chain_know_the_whole_chain_but_not_each_other():
+    # tridiag(-1, 2, -1) of size 3 has the inverse [3 2 1; 2 4 2; 1 2 3] / 4
+    system = gs.System(gs.chain(3), 1, symmetric=True)
+    for k in range(3):
+        system[k, k] = 2
+    system[0, 1] = system[1, 2] = -1
+    inverse = system.factorize().selected_inverse()
+
+    assert inverse.diagonal() == pytest.approx([0.75, 1.0, 0.75])
+    expected = [[0.75, 0.5, 0], [0.5, 1, 0.5], [0, 0.5, 0.75]]
+    assert inverse.to_scipy().toarray() == pytest.approx(np.array(expected))
+    with pytest.raises(gs.UnknownEdgeError):
+        inverse[0, 2]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("dims", [1, 2, 3, 6, 8, 9, 20])
+def test_families_equal_dense(dims, dtype, symmetric):
+    for graph in GRAPHS:
+        system = dominant(graph, dims, dtype=dtype, symmetric=symmetric)
+        assert_equals_dense(system, system.factorize().selected_inverse())
+
+
+@given(data=st.data())
+def test_any_graph_with_any_sizes_equals_dense(data):
+    n = data.draw(st.integers(1, 12))
+    graph = nx.gnm_random_graph(n, data.draw(st.integers(0, 2 * n)), seed=data.draw(st.integers(0)))
+    size = data.draw(st.lists(st.integers(0, 12), min_size=n, max_size=n))
+    symmetric = data.draw(st.booleans())
+    system = dominant(graph, size, seed=data.draw(st.integers(0, 99)), symmetric=symmetric)
+    symbolic = system.analyze(data.draw(st.sampled_from(["auto", "dfs", "amd", "nd"])))
+
+    assert_equals_dense(system, system.factorize(symbolic).selected_inverse())
+
+
+@pytest.mark.parametrize("bodies", [2, 7, 20])
+def test_zero_diagonal_blocks_do_not_matter(bodies):
+    system = random_saddle_system(body_joint_tree(bodies))
+    assert_equals_dense(system, system.factorize().selected_inverse())
+
+
+def test_of_a_symmetric_system_it_is_exactly_symmetric():
+    system = dominant(gs.net(5), 4, symmetric=True)
+    inverse = system.factorize().selected_inverse().to_scipy().toarray()
+
+    assert np.array_equal(inverse, inverse.T)
+
+
+def test_it_is_the_covariance_of_samples_with_that_precision():
+    # the samples' own covariance is off by about variance * sqrt(2 / samples)
+    system = dominant(gs.ladder(3), 2, symmetric=True)
+    factor = system.factorize()
+    samples = 20_000
+    noise = np.random.default_rng(0).normal(size=(system.shape[0], samples))
+    x = np.linalg.solve(np.linalg.cholesky(system.to_dense()).T, noise)
+    found = factor.selected_inverse().diagonal()
+
+    assert np.all(np.abs((x**2).mean(axis=1) / found - 1) < 6 * (2 / samples) ** 0.5)
+
+
+def operations(monkeypatch, module, kernel, *arguments):
+    """Multiplications and additions of the products in a kernel, run as plain Python."""
+    count = 0
+
+    def counting(product):
+        def counted(*given):
+            nonlocal count
+            m, n, k = given[-3:]
+            count += 2 * m * n * k
+            product(*given)
+
+        return counted
+
+    with monkeypatch.context() as patch:
+        for name, value in vars(module).items():
+            if name in ("subtract_product", "assign_product", "add_product"):
+                patch.setattr(module, name, counting(getattr(reference, name)))
+            elif name in ("copy_block", "raise_magnitude", "invert_small", "product_from"):
+                patch.setattr(module, name, getattr(reference, name))
+            elif getattr(value, "__module__", None) == module.__name__ and hasattr(
+                value, "py_func"
+            ):
+                patch.setattr(module, name, value.py_func)
+        kernel.py_func(*arguments)
+    return count
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("graph", [gs.net(7), gs.crystal(3), nx.complete_graph(9)])
+def test_it_takes_twice_the_operations_of_the_factorization(monkeypatch, graph, symmetric):
+    # For d rows and s later 4 d s (s + d) beside 2 d s (s + d) + 2/3 d^3; of a symmetric matrix
+    # 2 d s (s + 2 d) beside half of those. A tenth more for zeros that supernodes store.
+    system = dominant(graph, 6, symmetric=symmetric)
+    factor = system.factorize(system.analyze("amd"))
+    program, arena = factor.symbolic.program, factor._numeric.arena
+    work = np.empty(kernels.selected_work_size(program))
+    inverse = np.empty_like(arena)
+    count = operations(monkeypatch, kernels, kernels.invert_selected, program, arena, work, inverse)
+
+    more = 2 * 6**2 * 6 * factor.symbolic.front.size if symmetric else 0
+    assert count <= 1.1 * (2 * factor.symbolic.operations + more)
+
+
+def test_on_chains_it_takes_operations_in_proportion_to_the_nodes(monkeypatch):
+    counts = []
+    for n in (10, 20, 40):
+        factor = dominant(gs.chain(n), 3).factorize()
+        program, arena = factor.symbolic.program, factor._numeric.arena
+        work = np.empty(kernels.selected_work_size(program))
+        inverse = np.empty_like(arena)
+        arguments = (program, arena, work, inverse)
+        counts.append(operations(monkeypatch, kernels, kernels.invert_selected, *arguments))
+
+    assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
+
+
+def test_labels_are_checked_and_blocks_are_read_only():
+    inverse = dominant(nx.path_graph(["a", "b", "c"]), 2).factorize().selected_inverse()
+    with pytest.raises(gs.UnknownNodeError, match="'d'"):
+        inverse["a", "d"]
+    with pytest.raises(gs.UnknownEdgeError, match="'a' and 'c'"):
+        inverse["a", "c"]
+    with pytest.raises(TypeError, match="two labels"):
+        inverse["a"]
+    with pytest.raises(ValueError, match="read-only"):
+        inverse["a", "b"][0, 0] = 1.0
+    assert repr(inverse) == "SelectedInverse(3 nodes, 2 edges)"
+
+
+def test_a_failed_factor_has_none():
+    system = dominant(gs.chain(4), 2)
+    factor = system.factorize()
+    with pytest.raises(gs.SingularPivotError):
+        factor.refactorize(np.zeros_like(system.values))
+    with pytest.raises(ValueError, match="last refactorize failed"):
+        factor.selected_inverse()
