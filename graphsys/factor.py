@@ -17,7 +17,7 @@ from graphsys.graph import BlockGraph
 from graphsys.kernels.program import ROWS
 from graphsys.numeric import Numeric
 from graphsys.selected_inverse import SelectedInverse, selected_inverse
-from graphsys.solution import Solver, SolveReport, linear_operator
+from graphsys.solution import UNREFINED, Solver, linear_operator
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.vectors import check_rows, join, split
 
@@ -91,7 +91,7 @@ class Factor:
     def __init__(self, symbolic: Symbolic, values: Array, *, refine: bool | None = None) -> None:
         self.dtype = np.asarray(values).dtype
         self.pivot_ratio = 0.0
-        self.report = SolveReport(0, None)
+        self.report = UNREFINED
         self._numeric = Numeric(symbolic, self.dtype)
         self._refine = refine
         self._solver: Solver | None = None
@@ -189,7 +189,7 @@ class Factor:
             Where refinement leaves a residual well above rounding level.
         """
         solver = self._ready()
-        if isinstance(b, Mapping):
+        if not isinstance(b, np.ndarray) and isinstance(b, Mapping):
             if out is not None:
                 raise ValueError("out goes with an array b, not with one by labels")
             return split(self.graph, self.solve(join(self.graph, b, self.dtype), trans))

@@ -24,9 +24,9 @@ def solve(
     # Out:
     out,
 ):
-    """A out = b for ``count`` right-hand sides (b, out: rows x count, column-major, flat).
+    """A out = b for ``count`` right-hand sides; 0, or 1 where the solution is not finite.
 
-    ``x`` holds them in elimination order, and behind them the widest pivot block's rows.
+    b and out are rows x count, column-major and flat; ``x`` holds them in elimination order, and behind them the widest pivot block's rows.
     """
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
@@ -35,9 +35,7 @@ def solve(
             x[j * rows + i] = b[j * rows + order[i]]
     _forward(program, arena, count, x)
     _backward(program, arena, count, x)
-    for j in range(count):
-        for i in range(rows):
-            out[j * rows + order[i]] = x[j * rows + i]
+    return _scatter(x, order, count, out)
 
 
 @kernel
@@ -62,9 +60,20 @@ def solve_transposed(
     for j in range(count):
         _forward_transposed(program, arena, j * rows, x)
         _backward_transposed(program, arena, j * rows, x, rows * count)
+    return _scatter(x, order, count, out)
+
+
+@kernel
+def _scatter(x, order, count, out):
+    """Out <- x in the user's order; 1 where an entry is not finite, else 0."""
+    rows = order.size
+    check = out.dtype.type(0)
     for j in range(count):
         for i in range(rows):
-            out[j * rows + order[i]] = x[j * rows + i]
+            entry = x[j * rows + i]
+            check += entry - entry
+            out[j * rows + order[i]] = entry
+    return 0 if check == 0 else 1
 
 
 @kernel
