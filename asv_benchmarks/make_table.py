@@ -30,20 +30,24 @@ def main(arguments):
     parser.add_argument("--no-write", action="store_true", help="leave docs and README as they are")
     options = parser.parse_args(arguments)
     FOLDER.mkdir(exist_ok=True)
-    saved = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": {}}
     if not options.draw:
-        measure(saved, options)
+        measure(options)
     if not options.no_write:
-        write(saved)
+        write(load())
 
 
-def measure(saved, options):
+def load():
+    """Return the saved results."""
+    return json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": {}}
+
+
+def measure(options):
     """Measure rows one by one; save and print each."""
     from benchmarks import machine, tables
     from benchmarks.compare import compare
     from benchmarks.rows import ROWS
 
-    saved["machine"] = machine.describe()
+    described = machine.describe()
     start = time.process_time()
     for row in ROWS:
         if options.only and not any(text in row.key for text in options.only):
@@ -51,8 +55,9 @@ def measure(saved, options):
         if row.slow and not options.all:
             continue
         comparison = compare(row.family, row.nodes, row.block)
-        saved["rows"][row.key] = comparison.as_dict()
         if not options.no_write:
+            saved = load() | {"machine": described}  # another run may have added to it
+            saved["rows"][row.key] = comparison.as_dict()
             RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
         print(tables.results([(row, comparison)]).splitlines()[-1], flush=True)
     print(f"{time.process_time() - start:.0f} s of CPU time")
@@ -72,7 +77,7 @@ def write(saved):
     rate = saved["machine"]["dgemm"]
     sections = {
         "machine": tables.machine(saved["machine"]),
-        "results": tables.results(measured),
+        "results": f"{tables.reached(measured)}\n\n{tables.results(measured)}",
         "analysis": tables.analysis(measured),
         "peers": tables.peers(measured),
         "readme": tables.readme(measured),

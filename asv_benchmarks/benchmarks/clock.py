@@ -47,7 +47,7 @@ def fastest(call, seconds=0.1, most=MOST):
     once = seconds_of(called, None, 1)
     count = max(1, round(BATCH / once))
     least, spent, rounds = once, once, 1
-    while rounds < FEWEST or (spent < seconds and rounds < most):
+    while (rounds < FEWEST and spent < 1.0) or (spent < seconds and rounds < most):
         once = seconds_of(called, None, count)
         least, spent, rounds = min(least, once), spent + once * count, rounds + 1
     return least

@@ -58,13 +58,15 @@ def draw(ax, comparisons, rate, title, names=None):
     limit = [c.operations / rate for c in comparisons]
     ax.plot(nodes, limit, color=GREY, linestyle=(0, (4, 3)), linewidth=1.2)
     ends.append([nodes[-1], limit[-1], "machine's limit", GREY, False])
-    ax.set(xscale="log", yscale="log", title=title, xlabel="nodes")
+    ax.set(xscale="log", yscale="log", xlabel="nodes")
+    ax.set_title(title, loc="left", fontsize=11)
     ax.grid(which="major", color="#E6E6E6", linewidth=0.7)
     ax.set_axisbelow(True)
     for side in ("top", "right"):
         ax.spines[side].set_visible(False)
     ax.yaxis.set_major_formatter(_duration)
     ax.minorticks_off()
+    ax.set_ylim(top=2.5 * ax.get_ylim()[1])  # room for names
     _label(ax, ends)
 
 
@@ -128,7 +130,7 @@ def save_family(path, family, comparisons, rate):
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(7.2, 4.4), dpi=130)
-    ax = figure.add_axes((0.1, 0.12, 0.62, 0.78))
+    ax = figure.add_axes((0.1, 0.12, 0.7, 0.77))
     sizes = "6 and 5" if "joint" in family else "6 × 6"
     draw(ax, comparisons, rate, f"{family}: refactorize and solve, blocks {sizes}")
     figure.savefig(path)
@@ -142,6 +144,6 @@ def save_pair(path, measured, rate, names=("graphsys", "splu", "PARDISO", "LAPAC
     found = families(measured)
     for left, family in ((0.07, "ladder"), (0.57, "net")):
         ax = figure.add_axes((left, 0.13, 0.31, 0.77))
-        ax.set(xlim=(6, 1.6 * max(c.nodes for c in found[family])), ylim=(2e-7, 3))
+        ax.set(xlim=(6, 1.6 * max(c.nodes for c in found[family])), ylim=(2e-7, 1))
         draw(ax, found[family], rate, f"{family}, blocks 6 × 6", names)
     figure.savefig(path)

@@ -49,6 +49,12 @@ def results(measured):
     return _table(header, [_line(row, c) for row, c in measured])
 
 
+def reached(measured):
+    """Return a sentence on how many goals are reached."""
+    answers = [answer for row, c in measured if (answer := met(row, c)) is not None]
+    return f"{sum(answers)} of {len(answers)} goals are reached."
+
+
 def _line(row, c):
     goal, best = rows.goal_of(row, c), c.best
     asked = "" if goal is None else f"{goal:g}×"
