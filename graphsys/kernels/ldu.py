@@ -85,14 +85,24 @@ def factorize(
         return factorize_narrow(program, values, tolerance, magnitude, arena, info)
     load(program, values, arena)
     magnitude[:] = 0.0
-    smallest = 1.0
-    info[1] = 0.0
+    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    at, count = program[PANELS_AT], program[SUPERNODES]
+    return eliminate(program, at, count, True, tolerance, magnitude, arena, info)
+
+
+@kernel
+def eliminate(program, at, count, push, tolerance, magnitude, arena, info):
+    """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
+
+    They update their ancestors' panels where ``push`` says so. How small its pivots are, and how
+    suspect, replaces the magnitude and the noise of the first row of each pivot block.
+    """
+    smallest, worst = info[0], 1.0 / tolerance
     symmetric = program[SYMMETRIC] != 0
     work_at, noise, scratch = program[WORK_AT], program[ROWS], 2 * program[ROWS]
-    worst = 1.0 / tolerance
-    info[2] = 0.0
-    at = program[PANELS_AT]
-    for _ in range(program[SUPERNODES]):
+    if info[2] > 0.0:
+        worst = magnitude[noise + int(info[2]) - 1]
+    for _ in range(count):
         p, q, first = program[at], program[at + 1], program[at + 2]
         lower, upper = program[at + 3], program[at + 4]
         pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
@@ -114,6 +124,7 @@ def factorize(
             if not (ratio > tolerance):
                 info[0] = ratio
                 return first + i + 1
+            magnitude[first + i] = ratio
             if ratio < smallest:
                 smallest = ratio
                 info[1] = first + i
@@ -121,6 +132,7 @@ def factorize(
                 largest = max(largest, largest_entry(magnitude, scratch, arena, d, m, w))
             if watched & 1:
                 doubt = suspicion(magnitude, noise + first + i, arena, d, m, w)
+                magnitude[noise + first + i] = doubt
                 if doubt > worst:
                     worst = doubt
                     info[2] = first + i + 1
@@ -156,7 +168,7 @@ def factorize(
                     )  # fmt: skip
             i += w
         at += pivots + 3 * runs
-        for _ in range(targets):
+        for _ in range(targets if push else 0):
             at = _update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena)
     info[0] = smallest
     return 0

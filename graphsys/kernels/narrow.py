@@ -68,11 +68,13 @@ def factorize_narrow(
         if not (ratio > tolerance):
             info[0] = ratio
             return first + 1
+        magnitude[first] = ratio  # of use no more, but for `changed`
         if ratio < smallest:
             smallest = ratio
             info[1] = first
         if watched:
             doubt = suspicion(magnitude, noise + first, arena, lower, m, w)
+            magnitude[noise + first] = doubt
             if doubt > worst:
                 worst = doubt
                 info[2] = first + 1
