@@ -4,27 +4,22 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from importlib.util import find_spec
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
 
 from graphsys import ordering as orders
 from graphsys.cycles import Children, Cycle, children_of, fundamental_cycles, spanning_forest
+from graphsys.elimination import Elimination
 from graphsys.graph import BlockGraph
-from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
-from graphsys.kernels.layout import PIVOT_ROWS, build_program, reverse_edges, supernodes
-from graphsys.kernels.narrow_layout import append_narrow
 from graphsys.kernels.program import ARENA_TOTAL
 from graphsys.pivots import Precedence, missing_rows, precedence
 
 Ints = npt.NDArray[np.int64]
 
-#: Nested dissection is worth trying from this many operations and nodes up.
-DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
 #: A depth-first order is tried beside minimum degree up to this many nodes.
 SMALL_NODES = 1000
-#: Most updates a node, on average, for which the first-touch program of small nodes is faster.
-NARROW_UPDATES = 6.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,188 +199,47 @@ def analyze(
     demand[kept] = 0
     who = precedence(graph, demand, after_all.union(kept.tolist()), together)
     edges = orders.adjacency(graph, who)
-    prepared = partial(_Candidate.of, graph, edges, who, symmetric, kept.size)
+    prepared = partial(Elimination.of, graph, edges, who, symmetric, kept.size)
     if not isinstance(ordering, str):
         order = orders.behind(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)
-        return best.finish({"given": best.operations})
+        return _finished(best, {"given": best.operations})
     names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
     tried = [prepared(name, orders.order_by_name(name, edges, kept)) for name in names]
-    best = min(tried, key=lambda candidate: candidate.operations)
-    if (
-        ordering == "auto"
-        and best.operations > DISSECTION_OPERATIONS
-        and len(graph.labels) > DISSECTION_NODES
-        and find_spec("pymetis") is not None
-    ):
+    best = min(tried, key=attrgetter("operations"))
+    if ordering == "auto" and best.worth_dissecting() and find_spec("pymetis") is not None:
         tried.append(prepared("nd", orders.order_by_name("nd", edges, kept)))
-        best = min(tried, key=lambda candidate: candidate.operations)
+        best = min(tried, key=attrgetter("operations"))
     candidates = {candidate.name: candidate.operations for candidate in tried}
-    return best.finish(candidates)
+    return _finished(best, candidates)
 
 
 def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
     """A depth-first order is best on trees and good with few cycles; else minimum degree."""
     nodes, edges = len(graph.labels), graph.neighbor.size // 2
-    if (
-        not who.waits.any()
-        and edges < nodes
-        and edges == nodes - spanning_forest(graph).n_components
-    ):
-        return ["dfs"]
+    if edges < nodes and not who.waits.any():
+        if edges == nodes - spanning_forest(graph).n_components:
+            return ["dfs"]
     few_cycles = edges < 2 * nodes - 1 and nodes <= SMALL_NODES
     return ["amd", "dfs"] if few_cycles else ["amd"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Candidate:
-    """An order with its elimination tree and cost, before its fronts are written down."""
-
-    graph: BlockGraph
-    edges: tuple[Ints, Ints]
-    who: Precedence
-    symmetric: bool
-    n_last: int
-    name: str
-    step_node: Ints
-    position: Ints
-    parent: Ints
-    count: Ints
-    below: Ints
-    operations: float
-
-    @classmethod
-    def of(
-        cls,
-        graph: BlockGraph,
-        edges: orders.Adjacency,
-        who: Precedence,
-        symmetric: bool,
-        n_last: int,
-        name: str,
-        order: Ints,
-    ) -> "_Candidate":
-        n = order.size
-        start, neighbor = orders.node_edges(graph, who, edges, order[n - n_last :])
-        position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
-        position[order] = np.arange(n)
-        elimination_tree(start, neighbor, order, position, parent)
-        renumbered = np.empty(n, np.int64)
-        postorder(parent, renumbered)
-        order = order[renumbered]
-        position[order] = np.arange(n)
-        place = np.empty(n + 1, np.int64)
-        place[renumbered] = np.arange(n)
-        place[n] = -1
-        parent = place[parent[renumbered]]
-        mark, count, below = np.empty((3, n), np.int64)
-        front_counts(start, neighbor, order, position, parent, graph.size, mark, count, below)
-        d, s = graph.size[order].astype(float), below.astype(float)
-        operations = float(np.sum(2 / 3 * d**3 + 2 * d * d * s + 2 * d * s * s))
-        if symmetric:
-            operations /= 2
-        return cls(
-            graph,
-            (start, neighbor),
-            who,
-            symmetric,
-            n_last,
-            name,
-            order,
-            position,
-            parent,
-            count,
-            below,
-            operations,
-        )
-
-    def finish(self, candidates: dict[str, float]) -> Symbolic:
-        """Fronts, supernodes and the program."""
-        graph, order, n = self.graph, self.step_node, self.step_node.size
-        start, neighbor = self.edges
-        size = graph.size[order]
-        front_start = np.zeros(n + 1, np.int64)
-        np.cumsum(self.count, out=front_start[1:])
-        front = np.empty(front_start[-1], np.int64)
-        fill = np.empty(front_start[-1], np.bool_)
-        work = np.empty((3, n), np.int64)
-        fronts(start, neighbor, order, self.position, self.parent, front_start, *work, front, fill)
-        joined = self._joined()
-        super_of, super_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
-        parent = self.parent.copy()
-        if 0 < self.n_last < n:
-            parent[n - self.n_last - 1] = -1  # no supernode across
-        n_super = supernodes(size, parent, self.below, joined, super_of, super_start)
-        narrow = self._is_narrow(n_super)
-        if narrow:
-            n_super, super_of, super_start = n, np.arange(n), np.arange(n + 1)
-        super_start = super_start[: n_super + 1].copy()
-        row_of = np.zeros(n + 1, np.int64)
-        np.cumsum(size, out=row_of[1:])
-        watched = self.who.watched[order]
-        loads = (*self._loads(), graph.diagonal_at[order])
-        program = build_program(
-            size,
-            graph.row_start[order],
-            joined,
-            front_start,
-            front,
-            super_of,
-            super_start,
-            row_of,
-            watched,
-            self.symmetric,
-            *loads,
-        )
-        if narrow:
-            program = append_narrow(
-                program, size, row_of, front_start, front, watched, self.symmetric, *loads
-            )
-        return Symbolic(
-            graph,
-            self.name,
-            candidates,
-            self.who,
-            self.symmetric,
-            order,
-            self.parent,
-            front_start,
-            front,
-            fill,
-            super_start,
-            row_of,
-            program,
-            int(program[ARENA_TOTAL]),
-            self.operations,
-        )
-
-    def _is_narrow(self, n_super: int) -> bool:
-        """Whether nodes are small, hardly merge, and update few others: see `kernels.narrow`."""
-        n, size = self.step_node.size, self.graph.size
-        if n == 0 or self.n_last or self.who.joined:
-            return False
-        if size.min() == 0 or size.max() > PIVOT_ROWS:
-            return False
-        return n_super >= 0.9 * n and float(np.square(self.count).sum()) <= NARROW_UPDATES * n
-
-    def _joined(self) -> npt.NDArray[np.bool_]:
-        """Steps that share a pivot block with the next one."""
-        joined = np.zeros(self.step_node.size, np.bool_)
-        if self.name != "given":
-            for group in self.who.joined:
-                steps = np.sort(self.position[list(group)])
-                joined[steps[:-1]] = True
-        return joined
-
-    def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
-        """Blocks off the diagonal by the earlier node: start, later node, places of both."""
-        graph = self.graph
-        source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
-        step, other = self.position[source], self.position[graph.neighbor]
-        rows = (graph.size[source] > 0) & (graph.size[graph.neighbor] > 0)
-        upper = np.flatnonzero((other > step) & rows)
-        upper = upper[np.lexsort((other[upper], step[upper]))]
-        reverse = reverse_edges(graph.neighbor_start, graph.neighbor)
-        start = np.zeros(graph.size.size + 1, np.int64)
-        np.cumsum(np.bincount(step[upper], minlength=graph.size.size), out=start[1:])
-        return start, other[upper], graph.block_at[reverse[upper]], graph.block_at[upper]
+def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
+    front_start, front, fill, super_start, row_of, program = best.tables()
+    return Symbolic(
+        best.graph,
+        best.name,
+        candidates,
+        best.who,
+        best.symmetric,
+        best.step_node,
+        best.parent,
+        front_start,
+        front,
+        fill,
+        super_start,
+        row_of,
+        program,
+        int(program[ARENA_TOTAL]),
+        best.operations,
+    )

@@ -1,0 +1,200 @@
+"""Elimination of a graph in one order: its tree, its cost, and the tables the kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys import ordering as orders
+from graphsys.graph import BlockGraph
+from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
+from graphsys.kernels.layout import (
+    PIVOT_ROWS,
+    build_program,
+    earlier_blocks,
+    reverse_edges,
+    supernodes,
+)
+from graphsys.kernels.narrow_layout import append_narrow
+from graphsys.pivots import Precedence
+
+Ints = npt.NDArray[np.int64]
+
+#: Nested dissection is worth trying from this many operations and nodes up.
+DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
+#: Most updates a node, on average, for which the first-touch program of small nodes is faster.
+NARROW_UPDATES = 6.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """An elimination order, a postorder of its tree, with the tree and what it costs.
+
+    Attributes
+    ----------
+    graph : BlockGraph
+    edges : tuple of ndarray of int
+        Adjacency lists (start, neighbours) of the edges that matter.
+    who : Precedence
+    symmetric : bool
+    n_last : int
+        How many of the last steps are not eliminated.
+    name : str
+        Method of the order.
+    step_node, position : ndarray of int, shape (n,)
+        Node of each step, step of each node.
+    parent : ndarray of int, shape (n,)
+        Elimination tree by steps; -1 at a root.
+    count, below : ndarray of int, shape (n,)
+        Later nodes that share a block with each step, and their rows.
+    operations : float
+        Floating-point operations of one numeric factorization.
+    """
+
+    graph: BlockGraph
+    edges: tuple[Ints, Ints]
+    who: Precedence
+    symmetric: bool
+    n_last: int
+    name: str
+    step_node: Ints
+    position: Ints
+    parent: Ints
+    count: Ints
+    below: Ints
+    operations: float
+
+    @classmethod
+    def of(
+        cls,
+        graph: BlockGraph,
+        edges: orders.Adjacency,
+        who: Precedence,
+        symmetric: bool,
+        n_last: int,
+        name: str,
+        order: Ints,
+    ) -> Elimination:
+        """Renumber an order of nodes by a postorder of its tree, and count its work."""
+        n = order.size
+        start, neighbor = orders.node_edges(graph, who, edges, order[n - n_last :])
+        position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
+        position[order] = np.arange(n)
+        elimination_tree(start, neighbor, order, position, parent)
+        renumbered = np.empty(n, np.int64)
+        postorder(parent, renumbered)
+        order = order[renumbered]
+        position[order] = np.arange(n)
+        place = np.empty(n + 1, np.int64)
+        place[renumbered] = np.arange(n)
+        place[n] = -1
+        parent = place[parent[renumbered]]
+        mark, count, below = np.empty((3, n), np.int64)
+        front_counts(start, neighbor, order, position, parent, graph.size, mark, count, below)
+        d, s = graph.size[order].astype(float), below.astype(float)
+        operations = float(np.sum(2 / 3 * d**3 + 2 * d * d * s + 2 * d * s * s))
+        if symmetric:
+            operations /= 2
+        return cls(
+            graph,
+            (start, neighbor),
+            who,
+            symmetric,
+            n_last,
+            name,
+            order,
+            position,
+            parent,
+            count,
+            below,
+            operations,
+        )
+
+    def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
+        """Fronts (start, entries, fill-in), supernodes, first rows, program: as in `Symbolic`."""
+        graph, order, n = self.graph, self.step_node, self.step_node.size
+        start, neighbor = self.edges
+        size = graph.size[order]
+        front_start = np.zeros(n + 1, np.int64)
+        np.cumsum(self.count, out=front_start[1:])
+        front = np.empty(front_start[-1], np.int64)
+        fill = np.empty(front_start[-1], np.bool_)
+        work = np.empty((3, n), np.int64)
+        fronts(start, neighbor, order, self.position, self.parent, front_start, *work, front, fill)
+        joined = self._joined()
+        super_of, super_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        parent = self.parent.copy()
+        if 0 < self.n_last < n:
+            parent[n - self.n_last - 1] = -1  # no supernode across
+        n_super = supernodes(size, parent, self.below, joined, super_of, super_start)
+        narrow = self._is_narrow(n_super)
+        if narrow:
+            n_super, super_of, super_start = n, np.arange(n), np.arange(n + 1)
+        super_start = super_start[: n_super + 1].copy()
+        row_of = np.zeros(n + 1, np.int64)
+        np.cumsum(size, out=row_of[1:])
+        watched = self.who.watched[order]
+        loads = (*self._loads(), graph.diagonal_at[order])
+        program = build_program(
+            size,
+            graph.row_start[order],
+            joined,
+            front_start,
+            front,
+            super_of,
+            super_start,
+            row_of,
+            watched,
+            self.symmetric,
+            *loads,
+        )
+        if narrow:
+            program = append_narrow(
+                program, size, row_of, front_start, front, watched, self.symmetric, *loads
+            )
+        return front_start, front, fill, super_start, row_of, program
+
+    def worth_dissecting(self) -> bool:
+        """Whether nested dissection may need fewer operations: large, and with much fill-in."""
+        nodes, edges = self.step_node.size, self.graph.neighbor.size // 2
+        large = self.operations > DISSECTION_OPERATIONS and nodes > DISSECTION_NODES
+        return large and int(self.count.sum()) > 2 * edges
+
+    def _is_narrow(self, n_super: int) -> bool:
+        """Whether nodes are small, hardly merge, and update few others: see `kernels.narrow`."""
+        n, size = self.step_node.size, self.graph.size
+        if n == 0 or self.n_last or self.who.joined:
+            return False
+        if size.min() == 0 or size.max() > PIVOT_ROWS:
+            return False
+        return n_super >= 0.9 * n and float(np.square(self.count).sum()) <= NARROW_UPDATES * n
+
+    def _joined(self) -> npt.NDArray[np.bool_]:
+        """Steps that share a pivot block with the next one."""
+        joined = np.zeros(self.step_node.size, np.bool_)
+        if self.name != "given":
+            for group in self.who.joined:
+                steps = np.sort(self.position[list(group)])
+                joined[steps[:-1]] = True
+        return joined
+
+    def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Blocks off the diagonal by the earlier node: start, later node, places of both."""
+        graph, n = self.graph, self.step_node.size
+        start = np.empty(n + 1, np.int64)
+        later = np.empty((3, graph.neighbor.size // 2), np.int64)
+        earlier_blocks(
+            graph.size,
+            graph.neighbor_start,
+            graph.neighbor,
+            graph.block_at,
+            reverse_edges(graph.neighbor_start, graph.neighbor),
+            self.step_node,
+            self.position,
+            start,
+            *later,
+        )
+        node, lower, upper = later[:, : start[n]]
+        return start, node, lower, upper
