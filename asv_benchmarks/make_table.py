@@ -10,6 +10,7 @@ Results are saved in docs/benchmarks/results.json after each row.
 
 import argparse
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -57,10 +58,21 @@ def measure(options):
         comparison = compare(row.family, row.nodes, row.block)
         if not options.no_write:
             saved = load() | {"machine": described}  # another run may have added to it
-            saved["rows"][row.key] = comparison.as_dict()
+            saved["rows"][row.key] = rounded(comparison.as_dict())
             RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
         print(tables.results([(row, comparison)]).splitlines()[-1], flush=True)
     print(f"{time.process_time() - start:.0f} s of CPU time")
+
+
+def rounded(found):
+    """Return nested results with four digits, and None for what is not a number."""
+    if isinstance(found, dict):
+        return {name: rounded(value) for name, value in found.items()}
+    if isinstance(found, list):
+        return [rounded(value) for value in found]
+    if isinstance(found, float):
+        return None if math.isnan(found) else float(f"{found:.4g}")
+    return found
 
 
 def write(saved):

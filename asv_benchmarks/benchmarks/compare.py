@@ -18,8 +18,9 @@ class Measured:
     Attributes
     ----------
     name, group : str
-    analyze : float
-        System.analyze, klu_analyze, phase 11 of PARDISO, ...; nan where it is part of `factor`.
+    analyze : float or None
+        System.analyze, klu_analyze, phase 11 of PARDISO, ...; not a number, or None when it was
+        saved, where it is part of `factor`.
     factor, solve, both : float
     backward_error : float
         ``|A x - b| / (|A| |x| + |b|)``, maximum norm.
@@ -27,7 +28,7 @@ class Measured:
 
     name: str
     group: str
-    analyze: float
+    analyze: float | None
     factor: float
     solve: float
     both: float

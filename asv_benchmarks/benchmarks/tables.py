@@ -90,7 +90,7 @@ def analysis(measured):
     for row, c in measured:
         if row.block != DIM:
             continue
-        known = {p.name: 1e3 * p.analyze for p in c.peers}
+        known = {p.name: 1e3 * p.analyze for p in c.peers if p.analyze is not None}
         ours, pardiso = 1e3 * c.ours.analyze, known.get("PARDISO 11")
         texts = [
             number(known[name]) if name in known else ""
