@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from graphsys.accuracy import Matrix, pivot_inverses
 from graphsys.block import as_numbers
-from graphsys.errors import InaccurateSolutionWarning
 from graphsys.gradient import values_gradient
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import ROWS
@@ -28,8 +26,6 @@ Array = NDArray[Any]
 
 #: Solves are checked and refined when a pivot is smaller than this beside what its block held.
 DOUBTFUL = 0.05
-#: Relative error from which determinants and inertia come with a warning.
-LOST = 1e-6
 
 
 def factorize(
@@ -84,6 +80,8 @@ class Factor:
     pivot_ratio : float
         Smallest pivot beside the largest magnitude its row ever had in its pivot block, at most 1:
         the smaller, the more digits were lost by cancellation.
+    refactorized : int
+        Supernodes that the last `refactorize` computed.
     report : SolveReport
         What the last solve took.
     """
@@ -119,13 +117,17 @@ class Factor:
         """Bytes of the factors."""
         return self._numeric.arena.nbytes
 
-    def refactorize(self, values: Any) -> Factor:
+    def refactorize(self, values: Any, changed: Iterable[Hashable] | None = None) -> Factor:
         """Factors of another matrix on the same graph; everything symbolic is reused.
 
         Parameters
         ----------
         values : array_like, shape (graph.nnz,)
             Blocks in the layout of the graph, of the type of this factor.
+        changed : iterable of labels, optional
+            Nodes whose diagonal block is another than last time, and both ends of each edge with
+            another block; all by default. Only they and their ancestors in the elimination tree
+            are computed anew, the result is the same.
 
         Returns
         -------
@@ -145,10 +147,13 @@ class Factor:
             values = as_numbers(values, self.dtype, "values")
             if values.shape != (self.graph.nnz,):
                 raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
+        nodes = None
+        if changed is not None and self._solver is not None:
+            nodes = np.array([self.graph.node(label) for label in changed], np.int64)
         self._solver, self._checked = None, None
         numeric = self._numeric
-        numeric.factorize(values)
-        self.pivot_ratio = numeric.pivot_ratio
+        numeric.factorize(values, nodes)
+        self.pivot_ratio, self.refactorized = numeric.pivot_ratio, numeric.factorized
         refine = self._refine
         if refine is None:
             refine = self.pivot_ratio < DOUBTFUL or numeric.suspect
@@ -263,7 +268,9 @@ class Factor:
         .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
            sparse matrix, Comm. ACM 18, 1975.
         """
-        return selected_inverse(self.symbolic, self._ready().arena)
+        arena = self._ready().arena
+        self._numeric.warn_of_lost_digits("the selected inverse")
+        return selected_inverse(self.symbolic, arena)
 
     def _matrix(self) -> Matrix:
         if self._checked is None:
@@ -306,17 +313,6 @@ class Factor:
         r, b, x = (v.ravel(order="F") for v in (self.residual(x, b), np.asarray(b), np.asarray(x)))
         return self._matrix().backward_error(r, b, x, b.size // max(self.shape[0], 1), False)
 
-    def _warn_of_lost_digits(self, what: str) -> None:
-        """Warn of what is read off the factors alone, which no refinement mends."""
-        lost = self._numeric.eps / self.pivot_ratio
-        if lost > LOST:
-            warnings.warn(
-                f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: a pivot is "
-                f"only {self.pivot_ratio:.1e} of what its block held",
-                InaccurateSolutionWarning,
-                stacklevel=3,
-            )
-
     def slogdet(self) -> tuple[Any, float]:
         """Sign (or phase) and logarithm of the absolute determinant.
 
@@ -327,7 +323,7 @@ class Factor:
         """
         sign: Any = np.ones((), self.dtype)[()]
         logarithm = 0.0
-        self._warn_of_lost_digits("the determinant")
+        self._numeric.warn_of_lost_digits("the determinant")
         for inverses in pivot_inverses(self.symbolic.program, self._numeric.arena):
             signs, logs = np.linalg.slogdet(inverses)
             sign *= np.prod(signs).conj()
@@ -348,7 +344,7 @@ class Factor:
         """
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
-        self._warn_of_lost_digits("the inertia")
+        self._numeric.warn_of_lost_digits("the inertia")
         positive = negative = 0
         for inverses in pivot_inverses(self.symbolic.program, self._numeric.arena):
             eigenvalues = np.linalg.eigvalsh(inverses)

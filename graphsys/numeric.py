@@ -12,15 +12,19 @@ from graphsys import cutting, diagnosis, kernels
 from graphsys.accuracy import Matrix
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.kernels.program import SUPERNODES
+from graphsys.reach import Reach
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic, analyze
 
 Array = NDArray[Any]
+Ints = NDArray[np.int64]
 
 #: How often a singular pivot may lead to another elimination order.
 REANALYSES = 8
 #: A pivot this small beside what its block held before is cancellation (times machine epsilon).
 SINGULAR = 64.0
+#: Relative error from which what is read off the factors alone comes with a warning.
+LOST = 1e-6
 
 
 class Numeric:
@@ -47,6 +51,8 @@ class Numeric:
         First row of the pivot block it was in.
     suspect : bool
         Whether a pivot block may hold rounding noise alone.
+    factorized : int
+        Supernodes that the last `factorize` computed.
     """
 
     def __init__(
@@ -67,14 +73,17 @@ class Numeric:
         _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
         self.arena = np.empty(symbolic.arena_size, self.dtype)
         self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
-        self.pivot_ratio, self.weakest, self.suspect = 0.0, 0, False
+        self.pivot_ratio, self.weakest, self.suspect, self.factorized = 0.0, 0, False, 0
+        self._reach: Reach | None = None
 
-    def factorize(self, values: Array) -> None:
+    def factorize(self, values: Array, changed: Ints | None = None) -> None:
         """Factorize a matrix; where a pivot is singular, in an order that avoids it.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
+        changed : ndarray of int, optional
+            Nodes that the factors of last time, good ones, do not know yet: see `Reach`.
 
         Raises
         ------
@@ -83,6 +92,8 @@ class Numeric:
         ValueError
             Where values are not finite.
         """
+        if changed is not None and self._update(values, changed):
+            return
         info = np.zeros(3)
         after_all: set[int] = set()
         together: list[tuple[int, ...]] = []
@@ -96,6 +107,7 @@ class Numeric:
                 info,
             )
             self.pivot_ratio, self.weakest, self.suspect = float(info[0]), int(info[1]), info[2] > 0
+            self.factorized = int(self.program[SUPERNODES])
             if failed == 0 and self.suspect:
                 failed = self._try_out(values, int(info[2]))
             elif self.suspect:  # a pivot that was noise came before, and led to this one
@@ -103,6 +115,35 @@ class Numeric:
             if failed == 0:
                 return
             self._reorder(values, failed - 1, after_all, together)
+
+    def _update(self, values: Array, changed: Ints) -> bool:
+        """Factorize what a change reaches; False where that asks for a look at the whole."""
+        if self._reach is None:
+            self._reach = Reach.of(self.symbolic)
+        reached = self._reach.from_nodes(changed)
+        self.factorized = reached.size
+        failed, self.pivot_ratio, self.weakest, suspect = self._reach.refactorize(
+            reached, values, SINGULAR * self.eps, self.magnitude, self.arena
+        )
+        self.suspect = suspect > 0
+        return failed == 0 and not self.suspect
+
+    def warn_of_lost_digits(self, what: str) -> None:
+        """Warn of what is read off the factors alone, which no refinement mends.
+
+        Parameters
+        ----------
+        what : str
+            Subject of the sentence.
+        """
+        lost = self.eps / self.pivot_ratio
+        if lost > LOST:
+            warnings.warn(
+                f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: a pivot is "
+                f"only {self.pivot_ratio:.1e} of what its block held",
+                InaccurateSolutionWarning,
+                stacklevel=3,
+            )
 
     def _try_out(self, values: Array, failed: int) -> int:
         """Solve once, for a pivot may be noise: 0 if it was none, else `failed`."""
