@@ -3,6 +3,7 @@
 import numpy as np
 
 from .jit import kernel
+from .medium import MEDIUM_WORK
 from .program import (
     ARENA_SIZE,
     ARENA_TOTAL,
@@ -258,7 +259,7 @@ def build_program(
     program[WIDEST] = widest
     program[NARROW_AT] = 0
     program[SCRATCH] = most
-    program[ARENA_TOTAL] = arena + WORK_COLUMNS * widest
+    program[ARENA_TOTAL] = arena + max(WORK_COLUMNS * widest, MEDIUM_WORK)
 
     at = HEADER
     for k in range(n):

@@ -15,6 +15,7 @@ from .blocks import (
 )
 from .jit import kernel
 from .large import invert_large
+from .medium import MEDIUM, invert_medium
 from .narrow import factorize_narrow
 from .noise import largest_entry, raise_noise, suspicion
 from .program import (
@@ -119,6 +120,10 @@ def eliminate(program, at, count, push, tolerance, magnitude, arena, info):
                 _mirror(arena, d, m, w)
             if w <= SMALL:
                 ratio = invert_small(arena, d, m, arena, d, m, magnitude, first + i, w)
+            elif w <= MEDIUM:
+                ratio = invert_medium(
+                    arena, d, m, arena, d, m, magnitude, first + i, w, arena, work_at
+                )
             else:
                 ratio = invert_large(arena, d, m, arena, d, m, magnitude, first + i, w)
             if not (ratio > tolerance):

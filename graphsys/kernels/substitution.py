@@ -26,7 +26,8 @@ def solve(
 ):
     """A out = b for ``count`` right-hand sides; 0, or 1 where the solution is not finite.
 
-    b and out are rows x count, column-major and flat; ``x`` holds them in elimination order, and behind them the widest pivot block's rows.
+    b and out are rows x count, column-major and flat; ``x`` holds them in elimination order, and
+    behind them the widest pivot block's rows.
     """
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]

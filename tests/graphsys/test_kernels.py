@@ -6,6 +6,7 @@ from numba import njit
 
 from graphsys.kernels import blocks, reference
 from graphsys.kernels.large import invert_large
+from graphsys.kernels.medium import MEDIUM_WORK, invert_medium
 
 TYPES = [np.float64, np.float32, np.complex128]
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 31, 32, 33, 40, 41]
@@ -199,6 +200,39 @@ def test_small_inverse_pivots_like_the_plain_loops(dtype, n):
         for j in range(n):
             mask[5 + j * ldd : 5 + j * ldd + n] = False
         assert np.array_equal(d[mask], outside[mask])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("n", range(9, 17))
+def test_medium_inverse_is_the_inverse_in_place_or_not(dtype, n):
+    rng = np.random.default_rng(n)
+    for block in inverse_cases(rng, n, dtype):
+        s = np.zeros(n + 3, np.zeros(0, dtype).real.dtype)
+        work = numbers(rng, MEDIUM_WORK + 16, dtype)
+        a, d = numbers(rng, (n + 1) * n + 20, dtype), numbers(rng, (n + 2) * n + 20, dtype)
+        reference._matrix(a, 4, n + 1, n, n)[...] = block
+        kept, around = a.copy(), d.copy()
+        ratio = invert_medium(d, 5, n + 2, a, 4, n + 1, s, 3, n, work, 7)
+        bound = 64 * n * np.finfo(dtype).eps * np.linalg.cond(block)
+        inverse = reference._matrix(d, 5, n + 2, n, n)
+        assert np.abs(inverse @ block - np.eye(n)).max() < bound
+        assert 0 < ratio <= 1
+        assert np.array_equal(a, kept)
+        reference._matrix(around, 5, n + 2, n, n)[...] = inverse
+        assert np.array_equal(d, around)  # nothing else was touched
+        s[:] = 0
+        assert invert_medium(a, 4, n + 1, a, 4, n + 1, s, 3, n, work, 7) == ratio
+        assert np.array_equal(reference._matrix(a, 4, n + 1, n, n), inverse)
+
+
+def test_a_medium_block_with_a_singular_corner_is_inverted_whole():
+    n, corner = 12, np.zeros((6, 6))
+    block = np.block([[corner, np.eye(6)], [2 * np.eye(6), corner]])
+    d, s, work = block.ravel(order="F").copy(), np.zeros(n), np.zeros(MEDIUM_WORK + 8)
+    assert invert_medium(d, 0, n, d, 0, n, s, 0, n, work, 0) == 1.0
+    assert np.array_equal(d.reshape(n, n, order="F") @ block, np.eye(n))
+    d[:] = 0.0
+    assert not invert_medium(d, 0, n, d, 0, n, np.zeros(n), 0, n, work, 0) > 0
 
 
 @pytest.mark.parametrize("n", [9, 12, 20, 50])
