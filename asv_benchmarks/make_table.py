@@ -1,7 +1,7 @@
 """Measure graphsys against its peers and write what docs/benchmarks.md and the README show.
 
-python asv_benchmarks/make_table.py                 # all rows but the slow ones, about 7 minutes
-python asv_benchmarks/make_table.py --all           # the slow ones too, about 20 minutes
+python asv_benchmarks/make_table.py                 # all rows but the slow ones, about 5 minutes
+python asv_benchmarks/make_table.py --all           # the slow ones too, about 30 minutes
 python asv_benchmarks/make_table.py --only ladder   # these rows anew, the others as saved
 python asv_benchmarks/make_table.py --draw          # nothing anew: tables and pictures only
 
