@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,9 +11,12 @@ from numpy.typing import NDArray
 
 from graphsys.graph import BlockGraph
 from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
+from graphsys.kernels.program import WIDEST
+from graphsys.kernels.refinement import refine
 from graphsys.kernels.substitution import pivot_blocks
 
 Array = NDArray[Any]
+Ints = NDArray[np.int64]
 
 #: Most steps of iterative refinement in one solve.
 REFINEMENTS = 5
@@ -61,33 +64,32 @@ class Matrix:
         return float(np.max(np.where(r == 0.0, 0.0, r / np.where(size == 0.0, 1.0, size))))
 
     def refine(
-        self,
-        b: Array,
-        x: Array,
-        count: int,
-        transposed: bool,
-        substitute: Callable[[Array], Array],
-    ) -> tuple[Array, int, float]:
-        """Iterative refinement until the backward error is at rounding level or stalls.
+        self, program: Ints, arena: Array, b: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[int, float]:
+        """Refine x in place until its backward error is at rounding level or stalls.
 
-        ``substitute`` solves with the factors. Returns the solution, the steps taken and its
-        backward error.
+        Returns the steps taken and the backward error; infinity where a step overflows.
         """
         eps = float(np.finfo(x.dtype).eps)
-        steps = 0
-        residual = self.residual(b, x, count, transposed)
-        error = self.backward_error(residual, b, x, count, transposed)
-        while error > eps and steps < REFINEMENTS:
-            better = x + substitute(residual)
-            new_residual = self.residual(b, better, count, transposed)
-            new_error = self.backward_error(new_residual, b, better, count, transposed)
-            if not new_error < error:
-                break
-            stalled = new_error > error / 2
-            x, residual, error, steps = better, new_residual, new_error, steps + 1
-            if stalled:
-                break
-        return x, steps, error
+        work = np.empty(4 * x.size + int(program[WIDEST]), x.dtype)
+        info = np.zeros(2)
+        norm = self.column_norm if transposed else self.row_norm
+        failed = refine(
+            *_tables(self.graph),
+            program,
+            arena,
+            self.values,
+            norm,
+            eps,
+            REFINEMENTS,
+            transposed,
+            b,
+            count,
+            work,
+            x,
+            info,
+        )
+        return int(info[0]), np.inf if failed else float(info[1])
 
 
 def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:

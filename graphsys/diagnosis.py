@@ -54,13 +54,21 @@ def singular_step(
     pivot_block = np.array([arena[place + j * (p + q) :][:w] for j in range(w)]).T
     if symbolic.symmetric:
         pivot_block = np.tril(pivot_block) + np.tril(pivot_block, -1).T
+    overflown = ~np.isfinite(pivot_block).all(axis=1)
+    if overflown.any():  # by pivots before it that were next to nothing
+        return _step_of(symbolic, row + int(np.argmax(overflown))), 0.0
     rows = int(program[ROWS])
     held = np.fmax(magnitude[row : row + w], magnitude[rows + row : rows + row + w])
     held = np.fmax(held, np.abs(pivot_block).max(axis=1))
     scaled = pivot_block / np.where(held > 0, held, 1.0)[:, None]
     left, singular_values, _ = np.linalg.svd(scaled)
     guilty = row + int(np.argmax(np.abs(left[:, -1]).round(8)))
-    return int(np.searchsorted(symbolic.row_of, guilty, side="right")) - 1, singular_values[-1]
+    return _step_of(symbolic, guilty), float(singular_values[-1])
+
+
+def _step_of(symbolic: Symbolic, row: int) -> int:
+    """Elimination step that a row belongs to."""
+    return int(np.searchsorted(symbolic.row_of, row, side="right")) - 1
 
 
 def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivotError:
@@ -112,7 +120,7 @@ def useless_factors(symbolic: Symbolic, row: int, error: float, ratio: float) ->
     -------
     SingularPivotError
     """
-    step = int(np.searchsorted(symbolic.row_of, row, side="right")) - 1
+    step = _step_of(symbolic, row)
     label = symbolic.graph.labels[int(symbolic.step_node[step])]
     return SingularPivotError(
         f"the backward error stays at {error:.1e} after refinement: the matrix is singular to "

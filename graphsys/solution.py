@@ -92,9 +92,8 @@ class Solver:
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
         eps = float(np.finfo(x.dtype).eps)
-        x, steps, error = matrix.refine(
-            flat, x, count, transposed, lambda r: self.substitute(r, count, transposed)
-        )
+        program = self.symbolic.program
+        steps, error = matrix.refine(program, self.arena, flat, x, count, transposed)
         if not error <= eps**0.5:
             raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)
         if error > 1e4 * eps:

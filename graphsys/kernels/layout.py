@@ -259,7 +259,8 @@ def build_program(
     program[WIDEST] = widest
     program[NARROW_AT] = 0
     program[SCRATCH] = most
-    program[ARENA_TOTAL] = arena + max(WORK_COLUMNS * widest, MEDIUM_WORK)
+    work = WORK_COLUMNS * widest
+    program[ARENA_TOTAL] = arena + (max(work, MEDIUM_WORK) if widest > PIVOT_ROWS else work)
 
     at = HEADER
     for k in range(n):

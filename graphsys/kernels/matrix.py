@@ -62,12 +62,16 @@ def absolute_sums(
                 j, at = i, diagonal_at[i]
             else:
                 j, at = neighbor[p], block_at[p]
+            rows = of_rows[row_start[i] : row_start[i + 1]]
             for column in range(row_start[j], row_start[j + 1]):
-                for row in range(row_start[i], row_start[i + 1]):
-                    entry = abs(values[at])
-                    of_rows[row] += entry
-                    of_columns[column] += entry
-                    at += 1
+                block_column = values[at : at + rows.size]
+                total = of_columns[column]
+                for row in range(rows.size):
+                    entry = abs(block_column[row])
+                    rows[row] += entry
+                    total += entry
+                of_columns[column] = total
+                at += rows.size
 
 
 @kernel

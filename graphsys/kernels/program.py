@@ -26,7 +26,8 @@ Its panel has 1 there, plus 2 when it updates watched ones.
 The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
 block on top, ``upper`` is p x q. After the factorization the pivot blocks hold their inverses
 D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels
-lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256 numbers at least;
+lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256 numbers at
+least where that has more than 8 rows;
 ``arena_size`` counts the panels, ``arena_total`` both. Behind the magnitudes of all rows lie their
 noise and ``scratch`` more numbers.
 """
