@@ -9,12 +9,17 @@ import numpy.typing as npt
 
 from graphsys import ordering as orders
 from graphsys.graph import BlockGraph
-from graphsys.kernels.elimination import elimination_tree, front_counts, fronts, postorder
+from graphsys.kernels.elimination import (
+    earlier_blocks,
+    elimination_tree,
+    front_counts,
+    fronts,
+    postorder,
+    reverse_edges,
+)
 from graphsys.kernels.layout import (
     PIVOT_ROWS,
     build_program,
-    earlier_blocks,
-    reverse_edges,
     supernodes,
 )
 from graphsys.kernels.narrow_layout import append_narrow

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphsys import cutting
 from graphsys.graph import BlockGraph
-from graphsys.kernels.layout import reverse_edges
+from graphsys.kernels.elimination import reverse_edges
 from graphsys.kernels.program import ARENA_SIZE
 from graphsys.kernels.selected_inverse import (
     invert_selected,

@@ -241,7 +241,8 @@ def fronts(
     """Fronts, ascending, and which of their entries are fill-in."""
     mark[:] = -1
     edge[:] = -1
-    place[:] = front_start[:-1]
+    for k in range(order.size):
+        place[k] = front_start[k]
     for i in range(order.size):
         mark[i] = i
         node = order[i]
@@ -292,3 +293,59 @@ def defer(
                     result[found] = waiting
                     found += 1
     return found
+
+
+@kernel
+def reverse_edges(neighbor_start, neighbor):
+    """Place of (j, i) for the place of each (i, j) in symmetric ascending adjacency lists."""
+    reverse = np.empty(neighbor.size, np.int64)
+    place = neighbor_start[:-1].copy()
+    for i in range(place.size):
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            j = neighbor[p]
+            reverse[place[j]] = p
+            place[j] += 1
+    return reverse
+
+
+@kernel
+def earlier_blocks(
+    # Tables:
+    size,
+    neighbor_start,
+    neighbor,
+    block_at,
+    reverse,
+    order,
+    position,
+    # Out:
+    start,
+    later,
+    lower,
+    upper,
+):
+    """Blocks off the diagonal by the earlier step of the two: later step, places of L and of U.
+
+    ``later[start[k]:start[k + 1]]`` are ascending; blocks without entries are left out.
+    """
+    n = order.size
+    start[:] = 0
+    for counted in range(2):
+        for j in range(n):
+            node = order[j]
+            for p in range(neighbor_start[node], neighbor_start[node + 1]):
+                k = position[neighbor[p]]
+                if k < j and size[node] > 0 and size[neighbor[p]] > 0:
+                    if counted:
+                        at = start[k]
+                        later[at], lower[at], upper[at] = j, block_at[p], block_at[reverse[p]]
+                    start[k] += 1
+        if not counted:  # a count becomes the first place, which moves on to the next one's
+            total = 0
+            for k in range(n):
+                count = start[k]
+                start[k] = total
+                total += count
+    for k in range(n, 0, -1):
+        start[k] = start[k - 1]
+    start[0] = 0

@@ -189,7 +189,7 @@ def private_function(module, name, result, arguments, names):
     if name in module.globals:
         return module.globals[name], None
     function = ir.Function(module, ir.FunctionType(result, arguments), name)
-    function.linkage = "internal"
+    function.linkage = "linkonce_odr"
     function.attributes.add("nounwind")
     function.attributes.add("noinline")
     function.attributes.add("optsize")  # no unrolling: the bodies are tiles already

@@ -82,62 +82,6 @@ def supernodes(
 
 
 @kernel
-def reverse_edges(neighbor_start, neighbor):
-    """Place of (j, i) for the place of each (i, j) in symmetric ascending adjacency lists."""
-    reverse = np.empty(neighbor.size, np.int64)
-    place = neighbor_start[:-1].copy()
-    for i in range(place.size):
-        for p in range(neighbor_start[i], neighbor_start[i + 1]):
-            j = neighbor[p]
-            reverse[place[j]] = p
-            place[j] += 1
-    return reverse
-
-
-@kernel
-def earlier_blocks(
-    # Tables:
-    size,
-    neighbor_start,
-    neighbor,
-    block_at,
-    reverse,
-    order,
-    position,
-    # Out:
-    start,
-    later,
-    lower,
-    upper,
-):
-    """Blocks off the diagonal by the earlier step of the two: later step, places of L and of U.
-
-    ``later[start[k]:start[k + 1]]`` are ascending; blocks without entries are left out.
-    """
-    n = order.size
-    start[:] = 0
-    for counted in range(2):
-        for j in range(n):
-            node = order[j]
-            for p in range(neighbor_start[node], neighbor_start[node + 1]):
-                k = position[neighbor[p]]
-                if k < j and size[node] > 0 and size[neighbor[p]] > 0:
-                    if counted:
-                        at = start[k]
-                        later[at], lower[at], upper[at] = j, block_at[p], block_at[reverse[p]]
-                    start[k] += 1
-        if not counted:  # a count becomes the first place, which moves on to the next one's
-            total = 0
-            for k in range(n):
-                count = start[k]
-                start[k] = total
-                total += count
-    for k in range(n, 0, -1):
-        start[k] = start[k - 1]
-    start[0] = 0
-
-
-@kernel
 def _find(front, first, last, k):
     """Place of k in the ascending front[first:last]."""
     while first < last:
@@ -303,6 +247,15 @@ def build_program(
 
 
 @kernel
+def _any(flags, first, last):
+    """1 where one of flags[first:last] is set, else 0."""
+    for k in range(first, last):
+        if flags[k]:
+            return 1
+    return 0
+
+
+@kernel
 def _put_load(program, at, source, rows, columns, to, ld):
     """One block of the load table."""
     program[at] = source
@@ -332,7 +285,7 @@ def _put_panel(
     program[at + 5] = pivots[s]
     program[at + 6] = runs
     program[at + 7] = targets
-    program[at + 8] = 1 if watched[super_start[s] : last + 1].any() else 0
+    program[at + 8] = _any(watched, super_start[s], last + 1)
     for e in range(front_first, front_last):
         if watched[front[e]]:
             program[at + 8] |= 2
@@ -372,7 +325,7 @@ def _put_panel(
         program[head + 2] = upper[t]
         program[head + 3] = t_p
         program[head + 4] = t_first
-        program[head + 7] = 1 if watched[super_start[t] : after].any() else 0
+        program[head + 7] = _any(watched, super_start[t], after)
         at += TARGET_FIELDS
         columns = 0
         count = 0

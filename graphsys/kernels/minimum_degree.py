@@ -90,7 +90,8 @@ def minimum_degree(
             room += length[lists[p]]
         if free + room > lists.size:
             longer = np.empty(2 * lists.size + room, np.int64)
-            longer[:free] = lists[:free]
+            for p in range(free):
+                longer[p] = lists[p]
             lists = longer
         front_at = free
         front_weight = 0

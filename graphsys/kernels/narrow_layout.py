@@ -40,7 +40,8 @@ def append_narrow(
                 edge[e] = load
                 load += 1
     longer = np.empty(program.size + length, np.int64)
-    longer[: program.size] = program
+    for p in range(program.size):
+        longer[p] = program[p]
     longer[NARROW_AT] = program.size
     touched = np.zeros(n, np.bool_)
     touched_lower = np.zeros(front.size, np.bool_)

@@ -58,8 +58,8 @@ def refine(
         if not (new_error < error):
             break
         stalled = new_error > error / 2.0
-        x[:length] = trial
-        residual[:] = following
+        for i in range(length):
+            x[i], residual[i] = trial[i], following[i]
         error = new_error
         steps += 1
         if stalled:
@@ -72,7 +72,8 @@ def refine(
 def _residual(tables, values, transposed, b, count, x, r):
     """r <- b - A x, or b - A^T x, for all columns."""
     size, row_start, neighbor_start, neighbor, diagonal_at, block_at = tables
-    r[:] = b
+    for i in range(r.size):
+        r[i] = b[i]
     rows = r.size // max(count, 1)
     for j in range(count):
         subtract_matrix_product(

@@ -116,7 +116,8 @@ def _apply_inverse(arena, d, m, w, x, row, rows, count):
     copy = rows * count
     for j in range(count):
         place = j * rows + row
-        x[copy : copy + w] = x[place : place + w]
+        for i in range(w):
+            x[copy + i] = x[place + i]
         assign_product(x, place, rows, arena, d, m, x, copy, 1, w, w, 1, w)
 
 
