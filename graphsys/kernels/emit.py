@@ -21,7 +21,7 @@ def host_has(feature):
     """Whether numba compiles for a processor with an LLVM feature such as "avx512f"."""
     if config.CPU_FEATURES is not None:
         return f"+{feature}" in config.CPU_FEATURES.split(",")
-    if config.CPU_NAME == "generic":
+    if config.CPU_NAME is not None:  # another processor, of which no more is known
         return False
     return bool(llvm.get_host_cpu_features().get(feature))
 

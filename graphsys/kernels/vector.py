@@ -64,8 +64,9 @@ def _product_signature(module, name, real, is_complex, mode):
 def _product_tile_sizes(real, is_complex):
     """Most vectors and columns of a tile, and most columns when there is one vector."""
     vectors, columns = tile(real)
-    if is_complex:  # two accumulators an element
-        return vectors, max(1, columns // 2), max(1, columns // 2)
+    if is_complex:  # two accumulators an element; 8 rows are 16 reals and must fit one tile
+        columns = max(1, columns * vectors // (2 * max(vectors, 2)))
+        return max(vectors, 2), columns, columns
     return vectors, columns, 8 if vectors > 1 else columns
 
 
