@@ -15,6 +15,7 @@ from graphsys.graph import BlockGraph
 from graphsys.kernels import condensation as compiled
 from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
 from graphsys.numeric import Numeric
+from graphsys.solution import explain_not_finite
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.vectors import check_rows, join
 
@@ -191,7 +192,10 @@ class Condensation:
         self._check_ready()
         b = self._vectors(b)
         count = 1 if b.ndim == 1 else b.shape[1]
-        reduced = self._partial.reduce(b.ravel(order="F"), count)
+        flat = b.ravel(order="F")
+        reduced = self._partial.reduce(flat, count)
+        if not np.isfinite(reduced).all():
+            explain_not_finite(self.graph, flat)
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
 
     def expand(self, x: Any, b: Any = None) -> Array:
@@ -214,11 +218,16 @@ class Condensation:
             kept = self.rows.size
             raise ValueError(f"x has shape {known.shape}, it must be ({kept},) or ({kept}, k)")
         shape = (int(self.graph.row_start[-1]), *known.shape[1:])
+        if not np.isfinite(known).all():
+            raise ValueError("x is not finite")
         columns: Array = np.zeros(shape, self.dtype) if b is None else self._vectors(b)
         if columns.shape != shape:
             raise ValueError(f"b has shape {columns.shape}, beside this x it must be {shape}")
         count = 1 if columns.ndim == 1 else columns.shape[1]
-        solution = self._partial.expand(columns.ravel(order="F"), known.ravel(order="F"), count)
+        flat = columns.ravel(order="F")
+        solution = self._partial.expand(flat, known.ravel(order="F"), count)
+        if not np.isfinite(solution).all():
+            explain_not_finite(self.graph, flat)
         return solution.reshape(shape, order="F")
 
     def _vectors(self, b: Any) -> Array:

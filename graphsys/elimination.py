@@ -179,10 +179,9 @@ class Elimination:
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""
         joined = np.zeros(self.step_node.size, np.bool_)
-        if self.name != "given":
-            for group in self.who.joined:
-                steps = np.sort(self.position[list(group)])
-                joined[steps[:-1]] = True
+        for group in self.who.joined:
+            steps = np.sort(self.position[list(group)])
+            joined[steps[:-1]] = True
         return joined
 
     def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:

@@ -68,7 +68,8 @@ class Factor:
     symbolic : Symbolic
     values : ndarray, shape (symbolic.graph.nnz,)
         Blocks in the layout of the graph. They are read, and copied when solves have to refine;
-        `residual` otherwise reads them where they are.
+        `residual`, `backward_error` and `rcond` otherwise read them where they are, so leave them
+        as they were factorized until then.
     refine : bool, optional
         As for `factorize`.
 

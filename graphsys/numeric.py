@@ -23,8 +23,9 @@ Ints = NDArray[np.int64]
 REANALYSES = 8
 #: A pivot this small beside what its block held before is cancellation (times machine epsilon).
 SINGULAR = 64.0
-#: Relative error from which what is read off the factors alone comes with a warning.
-LOST = 1e-6
+#: Part of the digits of a number that may be lost before what is read off the factors alone comes
+#: with a warning: 10 of 16 in double precision.
+LOST = 0.6
 
 
 class Numeric:
@@ -137,7 +138,7 @@ class Numeric:
             Subject of the sentence.
         """
         lost = self.eps / self.pivot_ratio
-        if lost > LOST:
+        if lost > self.eps ** (1.0 - LOST):
             warnings.warn(
                 f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: a pivot is "
                 f"only {self.pivot_ratio:.1e} of what its block held",

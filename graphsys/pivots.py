@@ -186,6 +186,7 @@ class _Flow:
         self.demand = demand
         self.needy = needy
         self.capacity = np.where(needy, 0, graph.size)
+        self.degree = np.diff(graph.neighbor_start)
         self.given: dict[int, dict[int, int]] = {}
         self.taken: dict[int, set[int]] = {}
 
@@ -214,8 +215,7 @@ class _Flow:
         regular = [int(i) for i in self.neighbours(j) if self.capacity[i] > 0]
         able = [i for i in regular if self.capacity[i] >= self.demand[j]]
         if able:
-            degree = np.diff(self.graph.neighbor_start)
-            i = min(able, key=lambda i: (-self.capacity[i], degree[i], i))
+            i = min(able, key=lambda i: (-self.capacity[i], self.degree[i], i))
             regular = [i]
         for i in sorted(regular, key=lambda i: -self.capacity[i]):
             amount = min(int(self.capacity[i]), self.lack(j))

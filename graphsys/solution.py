@@ -85,7 +85,7 @@ class Solver:
         x = np.empty(flat.size, flat.dtype)
         substitute = kernels.solve_transposed if transposed else kernels.solve
         if substitute(program, self.arena, flat, count, work, x) != 0:
-            _explain_not_finite(self.symbolic.graph, flat)
+            explain_not_finite(self.symbolic.graph, flat)
         return x
 
     def _refine(
@@ -131,7 +131,22 @@ def linear_operator(
     )
 
 
-def _explain_not_finite(graph: BlockGraph, flat: Array) -> None:
+def explain_not_finite(graph: BlockGraph, flat: Array) -> None:
+    """Raise for a solution that is not finite: because b is not, or because it overflows.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    flat : ndarray
+        Right-hand sides b, by columns.
+
+    Raises
+    ------
+    ValueError
+        Where b is not finite, with the label of a node.
+    OverflowError
+        Otherwise.
+    """
     bad = np.flatnonzero(~np.isfinite(flat))
     if bad.size:
         row = bad[0] % int(graph.row_start[-1])

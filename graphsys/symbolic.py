@@ -1,7 +1,7 @@
 """Symbolic factorization: all that depends on the graph and not on values."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from operator import attrgetter
@@ -198,6 +198,8 @@ def analyze(
     demand = missing_rows(graph, zero_diagonal, values)
     demand[kept] = 0
     who = precedence(graph, demand, after_all.union(kept.tolist()), together)
+    if not isinstance(ordering, str):  # taken as it is: nobody is brought together
+        who = replace(who, joined=())
     edges = orders.adjacency(graph, who)
     prepared = partial(Elimination.of, graph, edges, who, symmetric, kept.size)
     if not isinstance(ordering, str):

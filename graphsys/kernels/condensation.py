@@ -6,7 +6,7 @@
 
 from .jit import kernel
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES, SYMMETRIC
-from .substitution import _backward, _forward
+from .substitution import backward, forward, gather, scatter
 
 
 @kernel
@@ -67,10 +67,8 @@ def reduce(
     """out = b_n - A_ne A_ee^-1 b_e for ``count`` right-hand sides, by columns."""
     rows, kept = program[ROWS], place.size
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
-    for j in range(count):
-        for i in range(rows):
-            x[j * rows + i] = b[j * rows + order[i]]
-    _forward(program, arena, count, x)
+    gather(b, order, count, x)
+    forward(program, arena, count, x)
     for j in range(count):
         for i in range(kept):
             out[j * kept + place[i]] = x[j * rows + rows - kept + i]
@@ -94,14 +92,10 @@ def expand(
     """x_e = A_ee^-1 (b_e - A_en x_n) beside the x_n that are known, by columns."""
     rows, kept = program[ROWS], place.size
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
-    for j in range(count):
-        for i in range(rows):
-            x[j * rows + i] = b[j * rows + order[i]]
-    _forward(program, arena, count, x)
+    gather(b, order, count, x)
+    forward(program, arena, count, x)
     for j in range(count):
         for i in range(kept):
             x[j * rows + rows - kept + i] = known[j * kept + place[i]]
-    _backward(program, arena, count, x)
-    for j in range(count):
-        for i in range(rows):
-            out[j * rows + order[i]] = x[j * rows + i]
+    backward(program, arena, count, x)
+    scatter(x, order, count, out)

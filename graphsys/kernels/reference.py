@@ -5,6 +5,8 @@ Same names, arguments and results as in `blocks`; matrices are column-major insi
 
 import numpy as np
 
+from .large import invert_large
+
 
 def _matrix(array, at, ld, m, n):
     """View of the m x n column-major matrix at ``array[at]``."""
@@ -56,8 +58,6 @@ def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
 
 def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
     """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
-    from .large import invert_large
-
     held = s[s_at : s_at + n].copy()
     ratio = invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
     s[s_at : s_at + n] = held

@@ -31,12 +31,10 @@ def solve(
     """
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
-    for j in range(count):
-        for i in range(rows):
-            x[j * rows + i] = b[j * rows + order[i]]
-    _forward(program, arena, count, x)
-    _backward(program, arena, count, x)
-    return _scatter(x, order, count, out)
+    gather(b, order, count, x)
+    forward(program, arena, count, x)
+    backward(program, arena, count, x)
+    return scatter(x, order, count, out)
 
 
 @kernel
@@ -55,17 +53,24 @@ def solve_transposed(
     """A^T out = b, without conjugation; as `solve`."""
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
-    for j in range(count):
-        for i in range(rows):
-            x[j * rows + i] = b[j * rows + order[i]]
+    gather(b, order, count, x)
     for j in range(count):
         _forward_transposed(program, arena, j * rows, x)
         _backward_transposed(program, arena, j * rows, x, rows * count)
-    return _scatter(x, order, count, out)
+    return scatter(x, order, count, out)
 
 
 @kernel
-def _scatter(x, order, count, out):
+def gather(b, order, count, x):
+    """X <- b in elimination order."""
+    rows = order.size
+    for j in range(count):
+        for i in range(rows):
+            x[j * rows + i] = b[j * rows + order[i]]
+
+
+@kernel
+def scatter(x, order, count, out):
     """Out <- x in the user's order; 1 where an entry is not finite, else 0."""
     rows = order.size
     check = out.dtype.type(0)
@@ -78,7 +83,7 @@ def _scatter(x, order, count, out):
 
 
 @kernel
-def _forward(program, arena, count, x):
+def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
     for s in range(program[SUPERNODES]):
@@ -122,7 +127,7 @@ def _apply_inverse(arena, d, m, w, x, row, rows, count):
 
 
 @kernel
-def _backward(program, arena, count, x):
+def backward(program, arena, count, x):
     """x_k = z_k - sum_j W_kj x_j."""
     rows = program[ROWS]
     for s in range(program[SUPERNODES] - 1, -1, -1):

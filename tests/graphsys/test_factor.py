@@ -149,6 +149,14 @@ def test_slogdet_and_rcond_equal_dense(dtype):
         assert exact * (1 - 1e-10) <= factor.rcond() <= 3 * exact
 
 
+def test_single_precision_is_no_loss_of_digits():
+    system = random_system(gs.ladder(6), 3, dtype=np.float32)
+    sign, logarithm = system.factorize().slogdet()  # a warning is an error here
+
+    expected = np.linalg.slogdet(system.to_dense().astype(float))
+    assert (sign, logarithm) == pytest.approx((expected.sign, expected.logabsdet), rel=1e-5)
+
+
 def test_refactorize_reuses_everything_and_equals_a_new_factor():
     system, other = (random_system(gs.net(6), 6, seed=seed) for seed in (0, 1))
     factor = system.factorize()

@@ -107,6 +107,17 @@ def test_pairs_are_a_matching_not_the_first_that_come():
     assert np.allclose(system.to_dense() @ system.solve(np.arange(4.0)), np.arange(4.0))
 
 
+def test_an_order_as_given_has_no_more_fill_in_than_its_graph_makes():
+    # path without diagonal: auto joins neighbours in pairs, a given order does not
+    system = gs.System(gs.chain(4), 9)
+    for u, v in gs.chain(4).edges:
+        system[u, v] = system[v, u] = np.eye(9)
+    symbolic = system.analyze([0, 3, 1, 2])
+
+    assert symbolic.precedence.joined == () and symbolic.n_fill == 0
+    assert system.analyze().precedence.joined == ((0, 1), (2, 3))
+
+
 def test_a_node_that_got_its_pivot_gives_one_to_the_next():
     # x - a - b with zero blocks on a and b: x serves a, and only a can serve b
     graph = nx.path_graph(["x", "a", "b"])

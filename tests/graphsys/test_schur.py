@@ -213,3 +213,16 @@ def test_nodes_and_vectors_are_checked():
     with pytest.raises(ValueError, match="finite"):
         gs.condense(system, ["a"])
     assert repr(condensed) == "Condensation(2 of 6 unknowns kept, amd order, float64)"
+
+
+def test_vectors_that_are_not_finite_are_refused_by_label():
+    system = random_system(nx.path_graph(["a", "b", "c"]), 2)
+    condensed = gs.condense(system, ["c"])
+    for bad in (np.nan, np.inf):
+        b = [0, 0, 0, bad, 0, 0]
+        with pytest.raises(ValueError, match="b is not finite at node 'b'"):
+            condensed.reduce(b)
+        with pytest.raises(ValueError, match="b is not finite at node 'b'"):
+            condensed.expand([0.0, 0.0], b)
+        with pytest.raises(ValueError, match="x is not finite"):
+            condensed.expand([0.0, bad])

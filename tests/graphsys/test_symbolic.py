@@ -140,6 +140,14 @@ def test_operations_do_not_depend_on_the_numbering_of_a_ladder():
     assert max(operations) <= 1.05 * min(operations)
 
 
+@pytest.mark.parametrize("graph", [gs.net(18), gs.crystal(6), gs.crystal(8)])
+def test_minimum_degree_depends_little_on_the_numbering(graph):
+    operations = [
+        gs.System(relabelled(graph, seed), 6).analyze("amd").operations for seed in range(10)
+    ]
+    assert max(operations) <= 1.2 * min(operations)
+
+
 @pytest.mark.parametrize(
     ("graph", "amd", "metis"),  # design study: operations with 6 x 6 blocks
     [

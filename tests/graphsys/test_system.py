@@ -1,4 +1,4 @@
-"""Values of a system: by label, as one array, by attributes; products; what is refused."""
+"""Values of a system: by label, as one array; products; what is refused."""
 
 import copy
 import pickle
@@ -243,113 +243,6 @@ def test_a_block_graph_is_shared_between_systems(hand):
 
 
 # Symmetric systems.
-
-
-@given(systems(symmetric=True))
-def test_a_symmetric_system_equals_its_transpose(system):
-    assert np.array_equal(system.to_dense(), system.to_dense().T)
-
-
-def test_setting_a_block_of_a_symmetric_system_sets_its_transpose():
-    system = System(nx.path_graph(["a", "b"]), [1, 2], symmetric=True)
-    system["b", "a"] = [[1.0], [2.0]]
-    system["a", "b"] += [[10.0, 10.0]]
-    system["b", "b"] = [[3.0, 4.0], [4.0, 5.0]]
-
-    assert system.to_dense().tolist() == [[0.0, 11.0, 12.0], [11.0, 3.0, 4.0], [12.0, 4.0, 5.0]]
-    assert repr(system) == "System(2 nodes, 1 edges, 3 unknowns, float64, symmetric)"
-
-
-def test_rounding_asymmetry_is_averaged_away():
-    a = 1.0 + np.finfo(float).eps
-    system = System(nx.path_graph(2), [2, 1], symmetric=True)
-    system[0, 0] = [[5.0, 1.0], [a, 5.0]]
-    assert system[0, 0][0, 1] == system[0, 0][1, 0]
-
-    values = system.values.copy()
-    values[1] = a
-    system.values = values
-    assert system[0, 0][0, 1] == system[0, 0][1, 0]
-
-
-def test_an_asymmetric_diagonal_block_is_refused():
-    system = System(nx.path_graph(["a", "b"]), 2, symmetric=True)
-    with pytest.raises(ValueError, match=r"block of node 'a' is not symmetric.*differ by 0\.5"):
-        system["a", "a"] = [[1.0, 1.5], [1.0, 1.0]]
-    assert not system.values.any()
-
-
-def test_asymmetric_values_are_refused_against_the_size_of_their_block():
-    system = System(nx.path_graph(["a", "b"]), [1, 2], symmetric=True)
-    system.values = [1e20, 1.0, 2.0, 3.0, 4.0, 4.0, 5.0, 1.0, 2.0]
-    before = system.values.copy()
-    with pytest.raises(ValueError, match=r"block \('a', 'b'\) is not the transpose.*by 0\.001"):
-        system.values = [1e20, 1.0, 2.001, 3.0, 4.0, 4.0, 5.0, 1.0, 2.0]
-    with pytest.raises(ValueError, match="block of node 'b' is not symmetric"):
-        system.values = [1e20, 1.0, 2.0, 3.0, 4.0, 5.0, 5.0, 1.0, 2.0]
-    assert np.array_equal(system.values, before)
-
-
-def test_a_block_given_both_ways_must_agree_with_itself():
-    graph = nx.path_graph(["a", "b"])
-    both = {("a", "b"): [[1.0, 2.0]], ("b", "a"): [[1.0], [2.0]]}
-    assert System(graph, [1, 2], symmetric=True, blocks=both)["a", "b"].tolist() == [[1.0, 2.0]]
-
-    both["b", "a"] = [[1.0], [3.0]]
-    with pytest.raises(ValueError, match=r"block \('a', 'b'\) is not the transpose of block"):
-        System(graph, [1, 2], symmetric=True, blocks=both)
-
-
-# Attributes of a networkx graph.
-
-
-def test_blocks_are_read_from_a_digraph():
-    graph = nx.DiGraph()
-    graph.add_node("a", dim=1, D=[[1.0]])
-    graph.add_node("b", dim=2)
-    graph.add_node("c", dim=7, D="not taken")
-    graph.add_edge("b", "a", K=[[8.0], [9.0]])
-    graph.add_edge("b", "c", K="not taken")
-
-    system = System.from_attributes(graph, "dim", block="K", diagonal="D", nodelist=["a", "b"])
-
-    assert system.to_dense().tolist() == [[1.0, 0.0, 0.0], [8.0, 0.0, 0.0], [9.0, 0.0, 0.0]]
-
-
-@pytest.mark.parametrize("nodelist", [["a", "b"], ["b", "a"]])
-@pytest.mark.parametrize("edge", [("a", "b"), ("b", "a")])
-def test_an_undirected_edge_holds_the_block_from_the_earlier_node_to_the_later(nodelist, edge):
-    graph = nx.Graph()
-    graph.add_edge(*edge, block=[[1.0, 2.0], [3.0, 4.0]])
-
-    system = System.from_attributes(graph, 2, nodelist=nodelist, symmetric=True)
-
-    assert system[nodelist[0], nodelist[1]].tolist() == [[1.0, 2.0], [3.0, 4.0]]
-    assert system[nodelist[1], nodelist[0]].tolist() == [[1.0, 3.0], [2.0, 4.0]]
-
-
-def test_an_undirected_graph_does_not_tell_unsymmetric_blocks():
-    with pytest.raises(TypeError, match="give a DiGraph, or symmetric=True"):
-        System.from_attributes(nx.path_graph(2), 1)
-
-
-def test_attributes_that_nobody_carries_are_refused():
-    graph = nx.DiGraph()
-    graph.add_edge("a", "b", block=1.0)
-    with pytest.raises(ValueError, match="no edge has an attribute 'K' and no node one 'D'"):
-        System.from_attributes(graph, 1, block="K", diagonal="D")
-
-
-def test_an_adjacency_has_no_attributes():
-    with pytest.raises(TypeError, match="only networkx has attributes"):
-        System.from_attributes(sp.csr_array((2, 2)), 1)
-
-
-def test_an_empty_graph_has_empty_attributes():
-    assert System.from_attributes(nx.DiGraph(), 1).shape == (0, 0)
-
-
-# What is refused; a refusal leaves the system as it was.
 
 
 @pytest.mark.parametrize(
