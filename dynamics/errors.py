@@ -1,0 +1,45 @@
+"""What can go wrong in a simulation, each with a sentence in the user's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+__all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError"]
+
+
+class UnknownNameError(KeyError):
+    """A name is that of no body, joint, force or contact of the mechanism."""
+
+    def __str__(self) -> str:
+        return str(self.args[0]) if self.args else ""
+
+
+class InconsistentStateError(ValueError):
+    """A state violates the joints and cannot be made to fulfil them."""
+
+
+class ConvergenceError(ArithmeticError):
+    """A step's equations were not solved; the state before the step is kept.
+
+    Parameters
+    ----------
+    message : str
+        The full sentence: which body or joint, which step, which residual, what to do.
+    step : int
+        Number of the step, from 0.
+    residual : float
+        Largest residual that was reached.
+    name : hashable
+        Label of the body or joint with that residual.
+    """
+
+    def __init__(
+        self, message: str, step: int = 0, residual: float = float("nan"), name: Hashable = None
+    ) -> None:
+        super().__init__(message)
+        self.step = step
+        self.residual = residual
+        self.name = name
+
+    def __reduce__(self) -> tuple[type, tuple[str, int, float, Hashable]]:
+        return type(self), (str(self), self.step, self.residual, self.name)

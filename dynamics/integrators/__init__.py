@@ -1,0 +1,1 @@
+"""Integrators that stand alone, one file a published method; `dynamics.Model` needs none of them."""
