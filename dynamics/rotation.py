@@ -1,0 +1,399 @@
+"""Rotations as quaternions ``[s, v]``: scalar first, Hamilton product, body to world.
+
+Every function takes one quaternion, shape (4,), or an array of them, shape (..., 4), and gives
+float64 back. A quaternion need not have unit length where it stands for a rotation: it is
+normalized first, and refused where it is zero.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.spatial.transform import Rotation
+
+__all__ = [
+    "align",
+    "as_numbers",
+    "conjugate",
+    "from_axis_angle",
+    "from_matrix",
+    "from_rotation_vector",
+    "from_rpy",
+    "multiply",
+    "normalized",
+    "random",
+    "rotate",
+    "to_matrix",
+    "to_rotation_vector",
+    "to_rpy",
+]
+
+Float = NDArray[np.float64]
+
+# A matrix typed with six digits, as in robot files, is this far from orthogonal.
+ORTHOGONAL = 1e-5
+
+
+def as_numbers(value: Any, shape: tuple[Any, ...], name: str) -> Float:
+    """Array of finite real numbers of a given shape.
+
+    Parameters
+    ----------
+    value : array_like
+        What the user gave.
+    shape : tuple of int
+        What its shape must be; after ``...`` in front, what its last axes must be.
+    name : str
+        What the user calls it, for the message.
+
+    Returns
+    -------
+    ndarray of float
+        A copy.
+
+    Raises
+    ------
+    TypeError
+        Where it is no array of real numbers.
+    ValueError
+        Where its shape is another, or a number is infinite or NaN.
+    """
+    try:
+        given = np.asarray(value)
+    except ValueError as error:  # rows of unequal length
+        raise ValueError(f"{name} is no array: {error}") from error
+    if given.dtype.kind not in "iuf":
+        raise TypeError(f"{name} must hold real numbers, not {value!r}")
+    last = shape[1:] if shape[:1] == (...,) else shape
+    if given.shape[max(given.ndim - len(last), 0) if last != shape else 0 :] != last:
+        wanted = "(" + ", ".join(["..." if n is ... else str(n) for n in shape]) + ")"
+        raise ValueError(f"{name} has shape {given.shape}, it must be {wanted}")
+    array = np.array(given, dtype=np.float64)
+    if not np.isfinite(array).all():
+        raise ValueError(f"{name} must be finite, not {value!r}")
+    return array
+
+
+def normalized(q: ArrayLike) -> Float:
+    """Quaternions of unit length.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternions, scalar first.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where one is zero or not finite.
+    """
+    return _unit(as_numbers(q, (..., 4), "a quaternion"), "a quaternion")
+
+
+def multiply(p: ArrayLike, q: ArrayLike) -> Float:
+    """Hamilton product ``p * q``: the rotation q followed by the rotation p.
+
+    Parameters
+    ----------
+    p, q : array_like, shape (..., 4)
+        Quaternions of any length, scalar first.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where a number is not finite.
+    """
+    a, b = as_numbers(p, (..., 4), "a quaternion"), as_numbers(q, (..., 4), "a quaternion")
+    s, t, u, v = a[..., :1], b[..., :1], a[..., 1:], b[..., 1:]
+    scalar = s * t - (u * v).sum(axis=-1, keepdims=True)
+    return np.concatenate([scalar, s * v + t * u + np.cross(u, v)], axis=-1)
+
+
+def conjugate(q: ArrayLike) -> Float:
+    """Conjugate ``[s, -v]``: for unit length, the inverse rotation.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternions of any length, scalar first.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where a number is not finite.
+    """
+    return np.asarray(as_numbers(q, (..., 4), "a quaternion") * [1.0, -1.0, -1.0, -1.0])
+
+
+def rotate(q: ArrayLike, a: ArrayLike) -> Float:
+    """Vector of the body's frame, written in the world's: ``q * a * conj(q)``.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Orientations, body to world.
+    a : array_like, shape (..., 3)
+        Vectors in the frame of the body.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 3)
+        The vectors in the frame of the world.
+
+    Raises
+    ------
+    ValueError
+        Where a quaternion is zero or a number is not finite.
+    """
+    unit, vector = normalized(q), as_numbers(a, (..., 3), "a vector")
+    s, v = unit[..., :1], unit[..., 1:]
+    twice = 2.0 * np.cross(v, vector)
+    return vector + s * twice + np.cross(v, twice)
+
+
+def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Float:
+    """Rotation about an axis by the right-hand rule.
+
+    Parameters
+    ----------
+    axis : array_like, shape (..., 3)
+        Direction of the axis, of any length but zero.
+    angle : array_like of float, shape (...)
+        Angle, rad.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where an axis is zero or a number is not finite.
+    """
+    direction = _unit(as_numbers(axis, (..., 3), "the axis"), "the axis")
+    half = 0.5 * as_numbers(angle, (...,), "the angle")[..., None]
+    v = np.sin(half) * direction
+    return np.concatenate([np.broadcast_to(np.cos(half), (*v.shape[:-1], 1)), v], axis=-1)
+
+
+def from_rotation_vector(vector: ArrayLike) -> Float:
+    """Rotation about a vector's direction by its length: the exponential map.
+
+    Parameters
+    ----------
+    vector : array_like, shape (..., 3)
+        Rotation vectors, rad.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where a number is not finite.
+    """
+    half = 0.5 * as_numbers(vector, (..., 3), "a rotation vector")
+    length = np.linalg.norm(half, axis=-1, keepdims=True)
+    # np.sinc(x) is sin(pi x) / (pi x), 1 at 0.
+    return np.concatenate([np.cos(length), np.sinc(length / np.pi) * half], axis=-1)
+
+
+def to_rotation_vector(q: ArrayLike) -> Float:
+    """Shortest rotation vector of a rotation: the logarithm.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternions, scalar first; q and -q give the same.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 3)
+        Rotation vectors of length 0 to pi, rad.
+
+    Raises
+    ------
+    ValueError
+        Where a quaternion is zero or not finite.
+    """
+    unit = normalized(q)
+    return np.asarray(_as_rotation(unit).as_rotvec()).reshape(*unit.shape[:-1], 3)
+
+
+def from_matrix(matrix: ArrayLike) -> Float:
+    """Quaternion of a rotation matrix, with a scalar part that is not negative.
+
+    Parameters
+    ----------
+    matrix : array_like, shape (..., 3, 3)
+        Rotation matrices: columns are the body's axes in the frame of the world.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where ``R.T @ R`` is more than 1e-5 from the identity, or R is a reflection.
+    """
+    R = as_numbers(matrix, (..., 3, 3), "a rotation matrix")
+    gap = abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    if gap > ORTHOGONAL:
+        raise ValueError(f"a rotation matrix must be orthogonal; R.T @ R is {gap:.1e} from that")
+    if (np.linalg.det(R) < 0.0).any():
+        raise ValueError("a rotation matrix must have determinant 1; this one is a reflection")
+    return _from_rotation(Rotation.from_matrix(R.reshape(-1, 3, 3)), R.shape[:-2])
+
+
+def to_matrix(q: ArrayLike) -> Float:
+    """Rotation matrix of a quaternion.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternions, scalar first.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 3, 3)
+        ``R @ a_body`` is the vector in the frame of the world.
+
+    Raises
+    ------
+    ValueError
+        Where a quaternion is zero or not finite.
+    """
+    unit = normalized(q)
+    return np.asarray(_as_rotation(unit).as_matrix()).reshape(*unit.shape[:-1], 3, 3)
+
+
+def from_rpy(rpy: ArrayLike) -> Float:
+    """Rotation from roll, pitch and yaw as in URDF: ``Rz(yaw) Ry(pitch) Rx(roll)``.
+
+    Parameters
+    ----------
+    rpy : array_like, shape (..., 3)
+        Angles about the fixed x, y and z axes, in this order, rad.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 4)
+
+    Raises
+    ------
+    ValueError
+        Where a number is not finite.
+    """
+    angles = as_numbers(rpy, (..., 3), "roll, pitch and yaw")
+    return _from_rotation(Rotation.from_euler("xyz", angles.reshape(-1, 3)), angles.shape[:-1])
+
+
+def to_rpy(q: ArrayLike) -> Float:
+    """Roll, pitch and yaw of a rotation as in URDF.
+
+    Parameters
+    ----------
+    q : array_like, shape (..., 4)
+        Quaternions, scalar first.
+
+    Returns
+    -------
+    ndarray of float, shape (..., 3)
+        Angles, rad; pitch from -pi/2 to pi/2. At a pitch of +-pi/2 only a sum or difference of
+        roll and yaw matters: yaw is 0 there.
+
+    Raises
+    ------
+    ValueError
+        Where a quaternion is zero or not finite.
+    """
+    unit = normalized(q)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # gimbal lock, which the docstring settles
+        angles = np.asarray(_as_rotation(unit).as_euler("xyz"))
+    return angles.reshape(*unit.shape[:-1], 3)
+
+
+def align(a: ArrayLike, b: ArrayLike) -> Float:
+    """Shortest rotation that turns the direction a into the direction b.
+
+    Parameters
+    ----------
+    a, b : array_like, shape (3,)
+        Directions of any length but zero.
+
+    Returns
+    -------
+    ndarray of float, shape (4,)
+        Where a and b are opposite, half a turn about one of the axes at right angles to both.
+
+    Raises
+    ------
+    ValueError
+        Where a direction is zero or not finite.
+    """
+    u = _unit(as_numbers(a, (3,), "a direction"), "a direction")
+    v = _unit(as_numbers(b, (3,), "a direction"), "a direction")
+    middle = u + v
+    length = np.linalg.norm(middle)
+    if length < 1e-7:  # opposite: half the angle is a right one to rounding
+        across = np.cross(u, np.eye(3)[abs(u).argmin()])
+        return np.concatenate([[0.0], _unit(across, "the axis")])
+    middle = middle / length  # half way, so that its angle to u is half the angle of the rotation
+    return normalized(np.concatenate([[u @ middle], np.cross(u, middle)]))
+
+
+def random(rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Float:
+    """Rotations that are uniformly distributed.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        Source of random numbers: ``numpy.random.default_rng(seed)``.
+    size : int or tuple of int
+        How many; by default one.
+
+    Returns
+    -------
+    ndarray of float, shape (*size, 4)
+    """
+    shape = (size,) if isinstance(size, int) else tuple(size)
+    return normalized(rng.standard_normal((*shape, 4)))
+
+
+def _unit(array: Float, name: str) -> Float:
+    """Vectors along the last axis divided by their length; a zero one is refused."""
+    # Scaled by the largest entry first, so that squares neither overflow nor vanish.
+    largest = abs(array).max(axis=-1, keepdims=True)
+    if (largest == 0.0).any():
+        raise ValueError(f"{name} must not be zero")
+    scaled = array / largest
+    return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
+
+
+def _as_rotation(unit: Float) -> Any:
+    """Quaternions as scipy has them: one list, scalar last."""
+    return Rotation.from_quat(np.roll(unit.reshape(-1, 4), -1, axis=-1))
+
+
+def _from_rotation(rotation: Any, shape: tuple[int, ...]) -> Float:
+    """Quaternions of scipy in the given shape, scalar first and not negative."""
+    q = np.roll(rotation.as_quat(), 1, axis=-1).reshape(*shape, 4)
+    return np.asarray(np.where(q[..., :1] < 0.0, -q, q))
