@@ -1,1 +1,57 @@
-"""Rigid-body dynamics on the graph-sparse solver `graphsys`: not written yet."""
+"""Rigid-body dynamics in maximal coordinates, on the graph-sparse solver `graphsys`.
+
+Describe bodies and joints with labels (`Mechanism`), finalize them into tables (`Model`), step or
+`simulate`.
+"""
+
+from typing import Any
+
+from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
+
+# What needs the compiler, a solver or a picture is imported when it is first asked for.
+_LATER = {
+    "Body": "bodies",
+    "Box": "shapes",
+    "Capsule": "shapes",
+    "Compound": "shapes",
+    "ConstantVelocity": "joint_types",
+    "Custom": "joint_types",
+    "Cylinder": "shapes",
+    "Cylindrical": "joint_types",
+    "Distance": "joint_types",
+    "Fixed": "joint_types",
+    "FixedOrientation": "joint_types",
+    "Floating": "joint_types",
+    "FreeAxis": "joint_types",
+    "Helical": "joint_types",
+    "Joint": "joints",
+    "Mechanism": "mechanism",
+    "Model": "model",
+    "Planar": "joint_types",
+    "PlanarAxis": "joint_types",
+    "PointOnLine": "joint_types",
+    "PointOnPlane": "joint_types",
+    "Prismatic": "joint_types",
+    "Revolute": "joint_types",
+    "Rod": "shapes",
+    "Sphere": "shapes",
+    "Spherical": "joint_types",
+    "Spring": "forces",
+    "State": "state",
+    "StepInfo": "model",
+    "Universal": "joint_types",
+}
+
+__all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError", *sorted(_LATER)]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'dynamics' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(f"dynamics.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

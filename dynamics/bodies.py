@@ -1,0 +1,146 @@
+"""Rigid bodies: what moves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.shapes import Shape
+
+__all__ = ["WORLD", "Body", "body"]
+
+Float = NDArray[np.float64]
+
+
+class _World:
+    """The inertial frame, a parent like any body."""
+
+    name = "world"
+
+    def __repr__(self) -> str:
+        return "world"
+
+    def __reduce__(self) -> str:
+        return "WORLD"
+
+
+#: The inertial frame.
+WORLD = _World()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body; its frame has the origin at the centre of mass.
+
+    Attributes
+    ----------
+    name : hashable
+    mass : float
+        kg.
+    inertia : ndarray of float, shape (3, 3)
+        About the centre of mass, along the body's axes, kg m^2.
+    position : ndarray of float, shape (3,), or None
+        Of the centre of mass in the world at the start, m; None leaves it to the joints.
+    orientation : ndarray of float, shape (4,), or None
+        Body to world, scalar first.
+    drag, spin_drag : float
+        Force over velocity, N s/m; torque over angular velocity, N m s/rad.
+    gravity_scale : float
+        Part of the mechanism's gravity that acts on the body.
+    shape : Shape or None
+        What it looks like and what it touches with.
+    """
+
+    name: Hashable
+    mass: float
+    inertia: Float
+    position: Float | None = None
+    orientation: Float | None = None
+    drag: float = 0.0
+    spin_drag: float = 0.0
+    gravity_scale: float = 1.0
+    shape: Any = None
+
+
+def body(
+    shape: Shape | None,
+    *,
+    name: Hashable,
+    mass: float | None = None,
+    inertia: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    orientation: ArrayLike | None = None,
+    drag: float = 0.0,
+    spin_drag: float = 0.0,
+    gravity_scale: float = 1.0,
+) -> Body:
+    """Make a body from a shape, or from mass and inertia; see `Body`.
+
+    Parameters
+    ----------
+    shape : Shape or None
+        Gives mass and inertia where they are not given.
+    name : hashable
+    mass : float, optional
+    inertia : array_like, shape (3, 3) or (3,), optional
+        Matrix, or principal moments along the body's axes.
+    position : array_like, shape (3,), optional
+    orientation : array_like, shape (4,), optional
+    drag, spin_drag, gravity_scale : float, optional
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    ValueError
+        Where mass or inertia is missing, not finite, not positive definite or none of a rigid
+        body (each principal moment at most the sum of the others).
+    """
+    label = f"body {name!r}"
+    if mass is None or inertia is None:
+        if shape is None:
+            raise ValueError(f"{label} needs a shape, or both mass and inertia")
+        if np.abs(shape.center_of_mass).max() > 1e-9:
+            raise ValueError(
+                f"{label}: the origin of a body is its centre of mass, and that of the shape lies "
+                f"at {shape.center_of_mass}; use shape.centered()"
+            )
+        mass = shape.mass if mass is None else mass
+        inertia = shape.inertia * (mass / shape.mass) if inertia is None else inertia
+    mass = float(mass)
+    if not (np.isfinite(mass) and mass > 0.0):
+        raise ValueError(f"mass of {label} is {mass}, and must be positive and finite")
+    matrix = np.array(inertia, np.float64)
+    if matrix.shape == (3,):
+        matrix = np.diag(matrix)
+    _check_inertia(matrix, label)
+    for value, what in ((drag, "drag"), (spin_drag, "spin_drag")):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{what} of {label} is {value}, and must be finite and not negative")
+    x = None if position is None else rotation.as_numbers(position, (3,), f"position of {label}")
+    q = None
+    if orientation is not None:
+        q = rotation.normalized(rotation.as_numbers(orientation, (4,), f"orientation of {label}"))
+    return Body(name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape)
+
+
+def _check_inertia(matrix: Float, label: str) -> None:
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        raise ValueError(f"inertia of {label} must be 3 x 3 (or 3 moments) and finite")
+    if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
+        raise ValueError(f"inertia of {label} is not symmetric")
+    moments = np.linalg.eigvalsh(matrix)
+    if moments[0] <= 0.0:
+        raise ValueError(f"inertia of {label} is not positive definite: moments {moments}")
+    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
+        raise ValueError(
+            f"inertia of {label} is that of no rigid body: its moments {moments} violate the "
+            "triangle inequality"
+        )

@@ -1,0 +1,95 @@
+"""Users' Python functions as C functions that compiled code can call.
+
+A function that numba compiles runs at full speed; any other is called through ctypes, which takes
+the GIL and some microseconds a call. An exception ends the step: it is kept, and raised again.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Callback", "constraint", "controller"]
+
+POINTER = ctypes.POINTER(ctypes.c_double)
+Float = NDArray[np.float64]
+
+
+class Callback:
+    """A C function made of a Python one.
+
+    Parameters
+    ----------
+    function : callable
+        Takes the arrays, changes the last ones.
+    shapes : tuple of tuple of int
+        Shapes of the arrays.
+
+    Attributes
+    ----------
+    address : int
+        Of the C function: of pointers to doubles, giving 0 or, after an exception, 1.
+    error : Exception or None
+        What the function raised last.
+    """
+
+    def __init__(self, function: Callable[..., None], shapes: tuple[tuple[int, ...], ...]) -> None:
+        self.function, self.shapes = function, shapes
+        self.error: BaseException | None = None
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[POINTER] * len(shapes))
+        self._c = prototype(self._call)
+        self.address = int(ctypes.cast(self._c, ctypes.c_void_p).value or 0)
+
+    def _call(self, *pointers: Any) -> int:
+        try:
+            arrays = (
+                np.ctypeslib.as_array(p, (max(1, int(np.prod(s))),))[: int(np.prod(s))].reshape(s)
+                for p, s in zip(pointers, self.shapes)
+            )
+            self.function(*arrays)
+        except BaseException as error:  # nothing may leave a C function
+            self.error = error
+            return 1
+        return 0
+
+    def reraise(self) -> None:
+        """Raise what the function raised."""
+        if self.error is not None:
+            error, self.error = self.error, None
+            raise error
+
+
+def constraint(function: Callable[..., Any], count: int, label: str) -> Callback:
+    """C function of a user's constraint.
+
+    Parameters
+    ----------
+    function : callable
+        ``g, jacobian = function(pose_a, pose_b)``.
+    count : int
+        Number of values.
+    label : str
+        Whose it is.
+
+    Returns
+    -------
+    Callback
+    """
+
+    def call(pose_a: Float, pose_b: Float, g: Float, jacobian: Float) -> None:
+        values, slopes = function(pose_a.copy(), pose_b.copy())
+        values, slopes = np.asarray(values, float), np.asarray(slopes, float)
+        if values.shape != (count,) or slopes.shape != (count, 12):
+            raise ValueError(
+                f"the constraint of {label} gave shapes {values.shape} and {slopes.shape}, "
+                f"not ({count},) and ({count}, 12)"
+            )
+        if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
+            raise ValueError(f"the constraint of {label} gave values that are not finite")
+        g[:], jacobian[:] = values, slopes
+
+    return Callback(call, ((7,), (7,), (count,), (count, 12)))

@@ -1,0 +1,203 @@
+"""Closing loops: the nearest state that fulfils all constraints (Gauss-Newton on the graph)."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import coordinates, rotation
+from dynamics.bodies import WORLD
+from dynamics.errors import InconsistentStateError
+from dynamics.kernels import layout as at
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+Float = NDArray[np.float64]
+
+CLOSED = 1e-12
+ITERATIONS = 100
+#: Against redundant rows, over the largest diagonal of G M^-1 G^T.
+DAMPED = 1e-9
+
+
+def initial_state(model: Model) -> State:
+    """Bodies where joints put them; see `Model.initial_state`."""
+    data = np.zeros(at.state_size(model.n_bodies, model.n_rows))
+    state = State(data, model.n_bodies)
+    state.pose[:, 3] = 1.0
+    mechanism = model.mechanism
+    every = {WORLD.name, *mechanism.bodies}
+    placed: set[Hashable] = set()
+    graph = mechanism.graph()
+    for joint in mechanism.joints.values():
+        if WORLD in (joint.parent, joint.child):
+            other = joint.child if joint.parent is WORLD else joint.parent
+            if other.name in placed or other.position is not None:
+                continue
+            zero = np.zeros(joint.n_coordinates)
+            place = coordinates.child_frame if joint.parent is WORLD else coordinates.parent_frame
+            frame = place(joint, coordinates.STILL, zero, zero)
+            _hang(model, state, other, frame, placed)
+    for body in mechanism.bodies.values():
+        if body.position is not None or body.name not in placed:
+            if body.name in placed:
+                continue
+            x = np.zeros(3) if body.position is None else body.position
+            q = coordinates.STILL[1] if body.orientation is None else body.orientation
+            _hang(model, state, body, (x, q, np.zeros(3), np.zeros(3)), placed)
+    for body in mechanism.bodies.values():  # what the user placed stays there
+        if body.position is not None or body.orientation is not None:
+            i = model.body_number(body.name)
+            if body.position is not None:
+                state.pose[i, :3] = body.position
+            if body.orientation is not None:
+                state.pose[i, 3:] = body.orientation
+    del every, graph
+    if np.abs(model.constraint_violation(state)).max(initial=0.0) > CLOSED:
+        return assemble(model, state, {}, {})
+    return state
+
+
+def _hang(
+    model: Model, state: State, body: Any, frame: coordinates.Frame, placed: set[Hashable]
+) -> None:
+    free = set(model.mechanism.bodies) - placed
+    coordinates.put_behind(model, state, body, frame, free, {})
+    graph = model.mechanism.graph()
+    graph.remove_node(WORLD.name)
+    graph.remove_nodes_from(placed)
+    import networkx as nx
+
+    placed |= nx.node_connected_component(graph, body.name)
+
+
+def assemble(
+    model: Model,
+    state: State,
+    joints: Mapping[Hashable, ArrayLike],
+    velocities: Mapping[Hashable, ArrayLike],
+) -> State:
+    """Nearest state with closed loops; see `Model.assemble`."""
+    after = state.copy()
+    targets = {
+        name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "position")
+        for name, value in joints.items()
+    }
+    wanted = {
+        name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "velocity")
+        for name, value in velocities.items()
+    }
+    twists = model.twists_of(state)
+    weights = _weights(model)
+    n = model.n_bodies
+    last = np.inf
+    for _ in range(ITERATIONS):
+        g, G = _equations(model, after, targets)
+        error = float(np.abs(g).max(initial=0.0))
+        if error <= CLOSED or (error <= 1e-10 and error >= last):
+            break
+        last = error
+        move = -_least(G, g, weights).reshape(n, 6)
+        part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
+        part = min(part, 1.0)
+        after.pose[:, :3] += part * move[:, :3]
+        turned = rotation.from_rotation_vector(part * move[:, 3:])
+        after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
+    g, G = _equations(model, after, targets)
+    if not np.abs(g).max(initial=0.0) <= 1e-10:
+        k = int(np.argmax(np.abs(g)))
+        name = _owner(model, k, targets)
+        raise InconsistentStateError(
+            f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
+            "its points and axes, or start from a state nearer to the one you mean"
+        )
+    g, G = _equations(model, after, wanted if wanted else {}, rates=True)
+    rates = np.zeros(g.size)
+    if wanted:
+        rates[model.n_rows :] = np.concatenate(list(wanted.values()))
+    twist = twists.ravel() - _least(G, G @ twists.ravel() - rates, weights)
+    if not np.abs(G @ twist - rates).max(initial=0.0) <= 1e-8 * max(1.0, np.abs(twist).max()):
+        k = int(np.argmax(np.abs(G @ twist - rates)))
+        raise InconsistentStateError(
+            f"the velocities cannot all be fulfilled: that of {_owner(model, k, wanted)!r} is not "
+            "what was asked for"
+        )
+    for i, one in enumerate(twist.reshape(n, 6)):
+        model.set_twist(after, i, one)
+    return after
+
+
+def _weights(model: Model) -> Float:
+    """Inverse masses and mean inverse moments."""
+    out = np.empty((model.n_bodies, 6))
+    for i, body in enumerate(model.mechanism.bodies.values()):
+        out[i, :3], out[i, 3:] = 1.0 / body.mass, 3.0 / np.trace(body.inertia)
+    return out.ravel()
+
+
+def _equations(
+    model: Model, state: State, targets: Mapping[Hashable, Float], rates: bool = False
+) -> tuple[Float, Any]:
+    """Values and Jacobian (scipy.sparse) of all constraints and of the joints that are told."""
+    from scipy.sparse import csr_array
+
+    space = model.workspace
+    joints = int(model.tables.plan[at.JOINTS])
+    zeros = np.zeros((1, 6 * model.n_bodies))
+    values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
+    groups = list(range(joints))
+    G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
+    for name, target in targets.items():
+        group = model.tables.measure_group[name][1 if rates else 0]
+        found = space.measured(group, group + 1, state.data[None], zeros)[0, :, 0]
+        table = model.tables.plan[model.tables.plan[at.GROUP_AT] + group * at.GROUP_FIELDS :]
+        first = int(table[at.FIRST_ROW])
+        values.append(found - target)
+        G.append(space.G[12 * first : 12 * (first + found.size)].reshape(-1, 12).copy())
+        groups.append(group)
+    g, slopes = np.concatenate(values), np.concatenate(G)
+    columns = np.empty(slopes.shape, np.int64)
+    row = 0
+    for group in groups:
+        table = model.tables.plan[model.tables.plan[at.GROUP_AT] + group * at.GROUP_FIELDS :]
+        count = int(table[at.N_ROWS])
+        ends = 6 * np.array([table[at.A], table[at.B]])
+        columns[row : row + count] = (ends[:, None] + np.arange(6)).ravel()
+        row += count
+    start = 12 * np.arange(g.size + 1)
+    wide = csr_array((slopes.ravel(), columns.ravel(), start), (g.size, 6 * model.n_bodies + 6))
+    return g, wide[:, : 6 * model.n_bodies]
+
+
+def _least(G: Any, g: Float, weights: Float) -> Float:
+    """Smallest weighted x with G x = g, damped where rows are redundant."""
+    from scipy.sparse import diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    if g.size == 0:
+        return np.zeros(weights.size)
+    normal = G @ diags_array(weights) @ G.T
+    damped = DAMPED * float(normal.diagonal().max())
+    solved = splu((normal + damped * eye_array(g.size)).tocsc())
+    y = solved.solve(g)
+    for _ in range(3):  # takes the damping out of what is not redundant
+        y += solved.solve(g - normal @ y)
+    return np.asarray(weights * (G.T @ y))
+
+
+def _owner(model: Model, row: int, targets: Mapping[Hashable, Float]) -> Hashable:
+    """Joint of a row of `_equations`."""
+    if row < model.n_rows:
+        k = int(np.searchsorted(model.tables.row_start, row, side="right")) - 1
+        return list(model.tables.joint_index)[k]
+    row -= model.n_rows
+    for name, target in targets.items():
+        if row < target.size:
+            return name
+        row -= target.size
+    raise AssertionError("a row has an owner")

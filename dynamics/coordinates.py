@@ -1,0 +1,180 @@
+"""Joint coordinates to body states: a joint's child, and all behind it, placed from its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.bodies import WORLD
+from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.joints import Joint
+from dynamics.kernels import rows as kinds
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+Float = NDArray[np.float64]
+STILL = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
+
+#: Position, orientation, velocity (world), angular velocity (world) of a frame.
+Frame = tuple[Float, Float, Float, Float]
+
+
+def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float, Float]:
+    """Displacement and turn of the child's frame in the parent's, and how they change.
+
+    Parameters
+    ----------
+    joint : Joint
+    q, rates : ndarray of float, shape (number of coordinates,)
+
+    Returns
+    -------
+    tuple of ndarray of float, shapes (3,), (4,), (3,), (3,)
+        Displacement and its rate (parent's frame), orientation of the child in the parent's frame
+        and the child's angular velocity relative to the parent (child's frame).
+    """
+    shift, slide = np.zeros(3), np.zeros(3)
+    vector, spin = np.zeros(3), np.zeros(3)
+    turn = np.array([1.0, 0.0, 0.0, 0.0])
+    heads: dict[int, tuple[float, float, Any]] = {}
+    for row, rate, value, speed in zip(joint.positions, joint.rates, q, rates):
+        if row.kind == kinds.TRANSLATION:
+            shift, slide = shift + value * row.axis, slide + speed * row.axis
+        elif row.kind in (kinds.HEADING_A, kinds.HEADING_B):
+            heads[row.kind] = (value, speed, row)
+        else:
+            vector, spin = vector + value * row.axis, spin + speed * rate.axis
+    turn = rotation.multiply(joint.offset, rotation.from_rotation_vector(vector))
+    if joint.kind == "helical":
+        screw = joint.rows[-1]
+        turn = rotation.multiply(
+            joint.offset, rotation.from_rotation_vector(screw.second * (q[0] / screw.pitch))
+        )
+        spin = screw.second * (rates[0] / screw.pitch)
+    if heads:
+        (a, da, row), (b, db, _) = heads[kinds.HEADING_A], heads[kinds.HEADING_B]
+        first = rotation.from_axis_angle(row.axis, a)
+        last = rotation.from_axis_angle(row.second, b)
+        turn = rotation.multiply(rotation.multiply(first, joint.offset), last)
+        spin = da * rotation.rotate(rotation.conjugate(turn), row.axis) + db * row.second
+    return shift, turn, slide, spin
+
+
+def child_frame(joint: Joint, parent: Frame, q: Float, rates: Float) -> Frame:
+    """State of the child from that of the parent and the joint's coordinates."""
+    x, orientation, v, omega = parent
+    shift, turn, slide, spin = motion_of(joint, q, rates)
+    arm = rotation.rotate(orientation, joint.parent_point + shift)
+    now = rotation.multiply(orientation, turn)
+    omega_child = omega + rotation.rotate(now, spin)
+    point = rotation.rotate(now, joint.child_point)
+    at_joint = v + np.cross(omega, arm) + rotation.rotate(orientation, slide)
+    return x + arm - point, now, at_joint - np.cross(omega_child, point), omega_child
+
+
+def parent_frame(joint: Joint, child: Frame, q: Float, rates: Float) -> Frame:
+    """State of the parent from that of the child and the joint's coordinates."""
+    x, orientation, v, omega = child
+    shift, turn, slide, spin = motion_of(joint, q, rates)
+    now = rotation.multiply(orientation, rotation.conjugate(turn))
+    omega_parent = omega - rotation.rotate(orientation, spin)
+    arm = rotation.rotate(now, joint.parent_point + shift)
+    point = rotation.rotate(orientation, joint.child_point)
+    at_joint = v + np.cross(omega, point) - rotation.rotate(now, slide)
+    return x + point - arm, now, at_joint - np.cross(omega_parent, arm), omega_parent
+
+
+def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
+    """Frame of a body or the world."""
+    if body is WORLD:
+        return STILL
+    i = model.body_number(body.name)
+    q = state.pose[i, 3:].copy()
+    return state.pose[i, :3].copy(), q, twists[i, :3].copy(), rotation.rotate(q, twists[i, 3:])
+
+
+def put(model: Model, state: State, body: Any, frame: Frame) -> None:
+    """Place a body."""
+    i = model.body_number(body.name)
+    state.pose[i, :3], state.pose[i, 3:] = frame[0], rotation.normalized(frame[1])
+    spin = rotation.rotate(rotation.conjugate(frame[1]), frame[3])
+    model.set_twist(state, i, np.concatenate([frame[2], spin]))
+
+
+def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
+    """Numbers of a joint's coordinates, checked."""
+    count = joint.n_coordinates
+    numbers = np.asarray(value, np.float64)
+    if numbers.ndim == 0:
+        numbers = np.full(count, float(numbers)) if count == 1 or numbers == 0.0 else numbers[None]
+    return rotation.as_numbers(numbers, (count,), f"{what} of joint {joint.name!r}")
+
+
+def joint_of(model: Model, name: Hashable) -> Joint:
+    """Joint by name."""
+    try:
+        return model.mechanism.joints[name]
+    except KeyError:
+        raise UnknownNameError(
+            f"there is no joint {name!r}; joints are {list(model.mechanism.joints)}"
+        ) from None
+
+
+def set_joint(
+    model: Model, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike
+) -> None:
+    """Put a joint at given coordinates, and all bodies behind it along; see `Model.set_joint`."""
+    joint = joint_of(model, name)
+    q = per_coordinate(joint, position, "position")
+    rates = per_coordinate(joint, velocity, "velocity")
+    graph = model.mechanism.graph()
+    graph.remove_edge(joint.parent.name, joint.child.name, key=name)
+    if joint.positions == () or joint.child.name == WORLD.name:
+        raise InconsistentStateError(f"joint {name!r} has no coordinates to set; use assemble")
+    behind = nx.node_connected_component(graph, joint.child.name)
+    if joint.parent.name in behind or (WORLD.name in behind and joint.kind != "floating"):
+        raise InconsistentStateError(
+            f"joint {name!r} is on a loop, so it cannot move alone: use "
+            f"model.assemble(state, {{{name!r}: ...}})"
+        )
+    twists = model.twists_of(state)
+    known = {
+        other.name: model.workspace.joint(other.name, state.data[None], twists.reshape(1, -1))[0]
+        for other in model.mechanism.joints.values()
+        if other.positions and other.parent.name in behind and other.child.name in behind
+    }
+    child = child_frame(joint, frame_of(model, state, joint.parent, twists), q, rates)
+    put_behind(model, state, joint.child, child, behind, known)
+
+
+def put_behind(
+    model: Model, state: State, root: Any, frame: Frame, behind: Any, known: dict[Hashable, Float]
+) -> None:
+    """Place a body and all that hangs on it, joints kept at the coordinates that are known."""
+    frames = {root.name: frame}
+    put(model, state, root, frame)
+    waiting = [root.name]
+    by_body: dict[Hashable, list[Joint]] = {}
+    for joint in model.mechanism.joints.values():
+        if joint.parent.name in behind and joint.child.name in behind:
+            by_body.setdefault(joint.parent.name, []).append(joint)
+            by_body.setdefault(joint.child.name, []).append(joint)
+    while waiting:
+        name = waiting.pop(0)
+        for joint in by_body.get(name, ()):
+            down = joint.parent.name == name
+            other = joint.child if down else joint.parent
+            if other.name in frames or other is WORLD:
+                continue
+            here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
+            place = child_frame if down else parent_frame
+            frames[other.name] = place(joint, frames[name], here[:, 0], here[:, 1])
+            put(model, state, other, frames[other.name])
+            waiting.append(other.name)

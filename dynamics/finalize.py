@@ -1,0 +1,260 @@
+"""From names to tables: a mechanism's plan, constants and block graph."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+import graphsys as gs
+from dynamics import callbacks
+from dynamics.bodies import WORLD
+from dynamics.joints import Joint, Row
+from dynamics.kernels import layout as at
+from dynamics.kernels import rows as kinds
+from dynamics.mechanism import Mechanism
+from dynamics.tables import Tables
+
+Float = NDArray[np.float64]
+
+#: Added to the diagonal of constraints on loops, over their effective inverse mass (maths A.4).
+LOOP_REGULARIZATION = 1e-8
+TURNING = {
+    kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
+}  # fmt: skip
+ANGULAR = {kinds.ROTATION, kinds.ANGLE, kinds.DOT, kinds.LOGARITHM, kinds.SPIN}
+
+
+class _Group:
+    """One group of rows while the tables are written."""
+
+    def __init__(self, joint: Any, rows: tuple[Row, ...] | list[Row], offset: Any = None) -> None:
+        self.parent, self.child = joint.parent, joint.child
+        self.points = (joint.parent_point, joint.child_point)
+        self.offset = np.array([1.0, 0.0, 0.0, 0.0]) if offset is None else offset
+        self.rows = list(rows)
+        n = len(self.rows)
+        self.n_rows = n
+        self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.compliance, self.theta, self.regularization = 0.0, 1.0, np.zeros(n)
+        self.control = np.full(n, -1)
+        self.callback = 0
+
+
+def tables_of(mechanism: Mechanism) -> Tables:
+    """Write the tables of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+
+    Returns
+    -------
+    Tables
+
+    Raises
+    ------
+    ValueError
+        Where it has no body.
+    """
+    if not mechanism.bodies:
+        raise ValueError("the mechanism has no body; add one with add_body")
+    joints = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
+    calls = {
+        joint.name: callbacks.constraint(joint.user, joint.n_user, f"joint {joint.name!r}")
+        for joint in joints
+        if joint.user is not None
+    }
+    cycles = _loops(mechanism, joints)
+    in_loop = {name for cycle in cycles for name in cycle}
+    groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
+    forces, names, controls = _forces(mechanism)
+    measures = []
+    measure_group: dict[Hashable, tuple[int, int]] = {}
+    for joint in mechanism.joints.values():
+        if joint.positions:
+            first = len(groups) + len(forces) + len(measures)
+            measure_group[joint.name] = (first, first + 1)
+            measures += [_Group(joint, joint.positions, joint.offset)]
+            measures += [_Group(joint, joint.rates, joint.offset)]
+    body_index = {name: i for i, name in enumerate(mechanism.bodies)}
+    symbolic = _symbolic(mechanism, joints, forces)
+    plan, constant = _written(mechanism, groups, forces, measures, body_index, symbolic.graph)
+    plan[at.CONTROLS] = len(names)
+    return Tables(
+        plan,
+        constant,
+        symbolic,
+        body_index,
+        {joint.name: k for k, joint in enumerate(joints)},
+        np.concatenate([[0], np.cumsum([g.n_rows for g in groups])]).astype(np.int64),
+        tuple(names),
+        controls,
+        measure_group,
+        cycles,
+        tuple(calls.values()),
+    )
+
+
+def _loops(mechanism: Mechanism, joints: list[Joint]) -> tuple[tuple[Hashable, ...], ...]:
+    """Joints on each independent loop of bodies, joints and the world; graphsys finds them."""
+    graph = nx.Graph()
+    graph.add_node(WORLD.name)
+    graph.add_nodes_from(mechanism.bodies)
+    for joint in joints:
+        graph.add_edges_from([(joint.parent.name, joint.name), (joint.name, joint.child.name)])
+    symbolic = gs.System(graph, 1).analyze("dfs")
+    held = {joint.name for joint in joints}
+    return tuple(tuple(name for name in cycle if name in held) for cycle in symbolic.cycles)
+
+
+def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Group:
+    group = _Group(joint, joint.rows, joint.offset)
+    group.n_rows = joint.n_rows
+    n = group.n_rows
+    group.rows = group.rows or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * n
+    group.stiffness, group.rest = np.zeros(n), np.array([row.rest for row in group.rows])
+    group.damping = np.full(n, joint.constraint_damping)
+    group.compliance, group.theta = joint.compliance, 1.0
+    group.control, group.regularization = np.full(n, -1), np.zeros(n)
+    if joint.compliance > 0.0:
+        group.theta = joint.theta
+    if joint.name in calls:
+        group.callback = calls[joint.name].address
+    if in_loop and joint.compliance == 0.0:
+        bodies = [body for body in (joint.parent, joint.child) if body is not WORLD]
+        light = sum(1.0 / body.mass for body in bodies)
+        thin = sum(3.0 / np.trace(body.inertia) for body in bodies)
+        for i, row in enumerate(group.rows):
+            loose = thin if row.kind in ANGULAR else light
+            group.regularization[i] = LOOP_REGULARIZATION * loose
+    return group
+
+
+def _forces(
+    mechanism: Mechanism,
+) -> tuple[list[_Group], list[Hashable], dict[Hashable, tuple[int, int]]]:
+    """Groups of springs, dampers and controls; names of the controls and where they start."""
+    groups: list[_Group] = []
+    names: list[Hashable] = []
+    start: dict[Hashable, tuple[int, int]] = {}
+    for joint in mechanism.joints.values():
+        sprung = bool((joint.stiffness != 0.0).any())
+        moved = bool((joint.damping != 0.0).any()) or joint.actuated
+        if joint.actuated:
+            start[joint.name] = (len(names), joint.n_coordinates)
+        same = [p.kind == r.kind for p, r in zip(joint.positions, joint.rates)]
+        if sprung or (moved and all(same)):
+            group = _Group(joint, joint.positions, joint.offset)
+            group.stiffness, group.rest = joint.stiffness.copy(), joint.rest.copy()
+            groups.append(group)
+        if moved:
+            if not all(same):
+                groups.append(_Group(joint, joint.rates, joint.offset))
+            groups[-1].damping = joint.damping.copy()
+            if joint.actuated:
+                groups[-1].control = len(names) + np.arange(joint.n_coordinates)
+                names += [joint.name] * joint.n_coordinates
+    for spring in mechanism.springs.values():
+        group = _Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
+        group.stiffness[0], group.damping[0] = spring.stiffness, spring.damping
+        group.rest[0] = spring.length
+        if spring.actuated:
+            start[spring.name] = (len(names), 1)
+            group.control[0] = len(names)
+            names.append(spring.name)
+        groups.append(group)
+    return groups, names, start
+
+
+def _symbolic(mechanism: Mechanism, joints: list[Joint], forces: list[_Group]) -> gs.Symbolic:
+    """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold."""
+    graph = nx.Graph()
+    sizes = {name: 6 for name in mechanism.bodies}
+    graph.add_nodes_from(mechanism.bodies)
+    for joint in joints:
+        graph.add_node(joint.name)
+        sizes[joint.name] = joint.n_rows
+        for end in (joint.parent, joint.child):
+            if end is not WORLD:
+                graph.add_edge(end.name, joint.name)
+    for group in forces:
+        ends = (group.parent, group.child)
+        if group.damping.any() and WORLD not in ends:
+            graph.add_edge(group.parent.name, group.child.name)
+    system = gs.System(graph, sizes)
+    return system.analyze(zero_diagonal=[joint.name for joint in joints])
+
+
+def _written(
+    mechanism: Mechanism,
+    joints: list[_Group],
+    forces: list[_Group],
+    measures: list[_Group],
+    body_index: dict[Hashable, int],
+    graph: Any,
+) -> tuple[NDArray[np.int64], Float]:
+    groups = joints + forces + measures
+    n, rows = len(body_index), sum(group.n_rows for group in groups)
+    held = sum(group.n_rows for group in joints)
+    looked_at = held + sum(group.n_rows for group in forces)
+    group_at = at.HEADER + n
+    row_at = group_at + len(groups) * at.GROUP_FIELDS
+    plan = np.zeros(row_at + rows * at.ROW_FIELDS, np.int64)
+    group_constant_at = n * at.BODY_SIZE
+    row_constant_at = group_constant_at + len(groups) * at.GROUP_SIZE
+    constant = np.zeros(row_constant_at + rows * at.ROW_SIZE)
+    for place, value in (
+        (at.BODIES, n), (at.JOINTS, len(joints)), (at.GROUPS, len(joints) + len(forces)),
+        (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
+        (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
+        (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
+        (at.MEASURED_ROWS, rows), (at.WORK_SIZE, at.work_size(n, held, looked_at)),
+    ):  # fmt: skip
+        plan[place] = value
+    plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
+    for i, body in enumerate(mechanism.bodies.values()):
+        c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
+        c[at.MASS] = body.mass
+        c[at.INERTIA : at.INERTIA + 9] = body.inertia.ravel()
+        c[at.GRAVITY : at.GRAVITY + 3] = body.gravity_scale * mechanism.gravity
+        c[at.DRAG], c[at.SPIN_DRAG] = body.drag, body.spin_drag
+        c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
+    first_row = 0
+    for k, group in enumerate(groups):
+        a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
+        p = plan[group_at + k * at.GROUP_FIELDS : group_at + (k + 1) * at.GROUP_FIELDS]
+        p[at.DIAGONAL_AT : at.JB_AT + 1] = -1
+        p[at.A], p[at.B], p[at.N_ROWS], p[at.FIRST_ROW] = a, b, group.n_rows, first_row
+        p[at.CALLBACK] = group.callback
+        p[at.TURNS] = any(row.kind in TURNING for row in group.rows)
+        if k < len(joints):
+            p[at.DIAGONAL_AT] = graph.diagonal_at[n + k]
+            if a < n:
+                p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, n + k), _block(graph, n + k, a)
+            if b < n:
+                p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, n + k), _block(graph, n + k, b)
+        elif group.damping.any() and a < n and b < n:
+            p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, b), _block(graph, b, a)
+        c = constant[group_constant_at + k * at.GROUP_SIZE :][: at.GROUP_SIZE]
+        c[at.POINT_A : at.POINT_A + 3], c[at.POINT_B : at.POINT_B + 3] = group.points
+        c[at.OFFSET : at.OFFSET + 4] = group.offset
+        for i, row in enumerate(group.rows):
+            p = plan[row_at + (first_row + i) * at.ROW_FIELDS :]
+            p[at.KIND], p[at.CONTROL] = row.kind, group.control[i]
+            c = constant[row_constant_at + (first_row + i) * at.ROW_SIZE :][: at.ROW_SIZE]
+            c[at.AXIS : at.AXIS + 3], c[at.SECOND : at.SECOND + 3] = row.axis, row.second
+            c[at.REST], c[at.PITCH] = group.rest[i], row.pitch
+            c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
+            c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta
+            c[at.REGULARIZATION] = group.regularization[i]
+        first_row += group.n_rows
+    return plan, constant
+
+
+def _block(graph: Any, i: int, j: int) -> int:
+    """Place of block (i, j) in the values."""
+    return int(graph.edge_at(i, j))

@@ -1,0 +1,138 @@
+"""What acts on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
+
+from .jit import kernel
+from .layout import (
+    BODIES,
+    BODY_SIZE,
+    CONTROL,
+    DAMPING,
+    DRAG,
+    FIRST_ROW,
+    GRAVITY,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    ROW_AT,
+    ROW_CONSTANT_AT,
+    ROW_FIELDS,
+    ROW_SIZE,
+    SPIN_DRAG,
+    STIFFNESS,
+    THETA,
+    TWIST,
+    A,
+    B,
+)
+
+
+@kernel
+def inner(G, at, u, t):
+    """G[at:at + 6] . u[t:t + 6]."""
+    return (
+        G[at] * u[t]
+        + G[at + 1] * u[t + 1]
+        + G[at + 2] * u[t + 2]
+        + G[at + 3] * u[t + 3]
+        + G[at + 4] * u[t + 4]
+        + G[at + 5] * u[t + 5]
+    )
+
+
+@kernel
+def add_multiple(r, t, scale, G, at):
+    """r[t:t + 6] <- r[t:t + 6] + scale G[at:at + 6]."""
+    r[t] += scale * G[at]
+    r[t + 1] += scale * G[at + 1]
+    r[t + 2] += scale * G[at + 2]
+    r[t + 3] += scale * G[at + 3]
+    r[t + 4] += scale * G[at + 4]
+    r[t + 5] += scale * G[at + 5]
+
+
+@kernel
+def damp(plan, constant, scale, G, u, r):
+    """r <- r + scale c G^T G u for the dampers of forces, and the drag of bodies."""
+    n = plan[BODIES]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        for j in range(3):
+            r[t + j] += scale * constant[c + DRAG] * u[t + j]
+            r[t + 3 + j] += scale * constant[c + SPIN_DRAG] * u[t + 3 + j]
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            damping = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
+            if damping == 0.0:
+                continue
+            rate = 0.0
+            if a < n:
+                rate += inner(G, 12 * row, u, TWIST * a)
+            if b < n:
+                rate += inner(G, 12 * row + 6, u, TWIST * b)
+            if a < n:
+                add_multiple(r, TWIST * a, scale * damping * rate, G, 12 * row)
+            if b < n:
+                add_multiple(r, TWIST * b, scale * damping * rate, G, 12 * row + 6)
+
+
+@kernel
+def push(plan, constant, end, G, mu, scale, r):
+    """r <- r + scale (theta or, at the ``end`` of an interval, 1 - theta) G^T mu."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            theta = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + THETA]
+            part = scale * mu[row] * (1.0 - theta if end else theta)
+            if a < n:
+                add_multiple(r, TWIST * a, part, G, 12 * row)
+            if b < n:
+                add_multiple(r, TWIST * b, part, G, 12 * row + 6)
+
+
+@kernel
+def conservative(plan, constant, G, g, f):
+    """f <- gravity and springs, -k g G^T, at a node."""
+    n = plan[BODIES]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        for j in range(3):
+            f[t + j] = constant[c + MASS] * constant[c + GRAVITY + j]
+            f[t + 3 + j] = 0.0
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            force = -constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + STIFFNESS] * g[row]
+            if force == 0.0:
+                continue
+            if a < n:
+                add_multiple(f, TWIST * a, force, G, 12 * row)
+            if b < n:
+                add_multiple(f, TWIST * b, force, G, 12 * row + 6)
+
+
+@kernel
+def drive(plan, scale, G, control, wrench, f):
+    """f <- f + scale (wrenches + G^T control), at a node."""
+    n = plan[BODIES]
+    for i in range(wrench.size):
+        f[i] += scale * wrench[i]
+    if control.size == 0:
+        return
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
+            if index < 0:
+                continue
+            if a < n:
+                add_multiple(f, TWIST * a, scale * control[index], G, 12 * row)
+            if b < n:
+                add_multiple(f, TWIST * b, scale * control[index], G, 12 * row + 6)

@@ -1,0 +1,180 @@
+"""Matrix of one Newton step, written straight to its places in the values of the block graph."""
+
+import math
+
+from .jit import kernel
+from .layout import (
+    AJ_AT,
+    BJ_AT,
+    BODIES,
+    BODY_AT,
+    BODY_SIZE,
+    COMPLIANCE,
+    DAMPING,
+    DIAGONAL_AT,
+    DRAG,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    INERTIA,
+    JA_AT,
+    JB_AT,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    REGULARIZATION,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    SPIN_DRAG,
+    THETA,
+    TWIST,
+    A,
+    B,
+)
+from .quaternion import cross, dot, load3, multiply_matrix
+
+
+@kernel
+def bodies(plan, constant, h, u, values):
+    """Diagonal blocks diag(m, d pi^- / d omega) with the bodies' drag; u = 0 gives diag(m, J)."""
+    for i in range(plan[BODIES]):
+        at, c, t = plan[plan[BODY_AT] + i], i * BODY_SIZE, TWIST * i
+        omega = load3(u, t + 3)
+        phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
+        s = math.sqrt(1.0 - dot(phi, phi))
+        spin = multiply_matrix(constant, c + INERTIA, omega)
+        heavy = constant[c + MASS] + 0.5 * h * constant[c + DRAG]
+        for k in range(18):
+            values[at + k] = 0.0
+        values[at], values[at + 7], values[at + 14] = heavy, heavy, heavy
+        for k in range(3):  # column k: s J e + phi x J e - (h/2) ((phi . e) / s + J omega x e)
+            column = (
+                constant[c + INERTIA + k],
+                constant[c + INERTIA + 3 + k],
+                constant[c + INERTIA + 6 + k],
+            )
+            turn = cross(phi, column)
+            ratio = 0.5 * h * phi[k] / s
+            to = at + 18 + 6 * k
+            values[to], values[to + 1], values[to + 2] = 0.0, 0.0, 0.0
+            values[to + 3] = s * column[0] + turn[0] - ratio * spin[0]
+            values[to + 4] = s * column[1] + turn[1] - ratio * spin[1]
+            values[to + 5] = s * column[2] + turn[2] - ratio * spin[2]
+            values[to + 3 + k] += 0.5 * h * constant[c + SPIN_DRAG]
+        x, y, z = 0.5 * h * spin[0], 0.5 * h * spin[1], 0.5 * h * spin[2]
+        values[at + 18 + 4] -= z  # (J omega)^x, by columns
+        values[at + 18 + 5] += y
+        values[at + 24 + 3] += z
+        values[at + 24 + 5] -= x
+        values[at + 30 + 3] -= y
+        values[at + 30 + 4] += x
+
+
+@kernel
+def add_outer(values, at, scale, G, left, right):
+    """values[at:at + 36] <- + scale G[left:left + 6] G[right:right + 6]^T, by columns."""
+    for j in range(6):
+        part = scale * G[right + j]
+        for i in range(6):
+            values[at + 6 * j + i] += part * G[left + i]
+
+
+@kernel
+def dampers(plan, constant, h, G, values):
+    """(h/2) c G^T G of the forces' dampers, behind `bodies`."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for place in (plan[group + AJ_AT], plan[group + JA_AT]):
+            if place >= 0:
+                for i in range(36):
+                    values[place + i] = 0.0
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            c = 0.5 * h * constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
+            if c == 0.0:
+                continue
+            at, bt = 12 * row, 12 * row + 6
+            if a < n:
+                add_outer(values, plan[plan[BODY_AT] + a], c, G, at, at)
+            if b < n:
+                add_outer(values, plan[plan[BODY_AT] + b], c, G, bt, bt)
+            if plan[group + AJ_AT] >= 0:
+                add_outer(values, plan[group + AJ_AT], c, G, at, bt)
+                add_outer(values, plan[group + JA_AT], c, G, bt, at)
+
+
+@kernel
+def stretched(G, at, phi, s):
+    """G E(phi): derivative with respect to omega, over h, of a row with slope G in theta."""
+    t = load3(G, at)
+    turn = cross(t, phi)
+    ratio = dot(t, phi) / s
+    return (
+        s * t[0] - turn[0] + ratio * phi[0],
+        s * t[1] - turn[1] + ratio * phi[1],
+        s * t[2] - turn[2] + ratio * phi[2],
+    )
+
+
+@kernel
+def joint_body(constant, c, h, u, t, G, at, first, rows, column, row, values):
+    """Blocks (body, joint) and (joint, body) of one body: -theta G^T, and G_next diag(1, E)."""
+    x, y, z = 0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5]
+    s = math.sqrt(1.0 - x * x - y * y - z * z)
+    for i in range(rows):
+        p = c + i * ROW_SIZE
+        theta = constant[p + THETA]
+        late = theta + constant[p + COMPLIANCE] * constant[p + DAMPING] / h
+        place = 12 * (first + i) + at
+        to = column + 6 * i
+        for j in range(6):
+            values[to + j] = -theta * G[0][place + j]
+        turn = stretched(G[1], place + 3, (x, y, z), s)
+        for j in range(3):
+            values[row + i + rows * j] = late * G[1][place + j]
+            values[row + i + rows * (3 + j)] = late * turn[j]
+
+
+@kernel
+def assemble(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    u,
+    G,
+    G_next,
+    # Out:
+    values,
+):  # fmt: skip
+    """d r / d x: every block of the matrix (maths A.2)."""
+    n = plan[BODIES]
+    bodies(plan, constant, h, u, values)
+    dampers(plan, constant, h, G, values)
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        c = plan[ROW_CONSTANT_AT] + first * ROW_SIZE
+        if a < n:
+            joint_body(
+                constant, c, h, u, TWIST * a, (G, G_next), 0, first, rows,
+                plan[group + AJ_AT], plan[group + JA_AT], values,
+            )  # fmt: skip
+        if b < n:
+            joint_body(
+                constant, c, h, u, TWIST * b, (G, G_next), 6, first, rows,
+                plan[group + BJ_AT], plan[group + JB_AT], values,
+            )  # fmt: skip
+        at = plan[group + DIAGONAL_AT]
+        for i in range(rows * rows):
+            values[at + i] = 0.0
+        for i in range(rows):
+            p = c + i * ROW_SIZE
+            soft = constant[p + COMPLIANCE] / (h * h) + constant[p + REGULARIZATION]
+            values[at + i * (rows + 1)] = soft

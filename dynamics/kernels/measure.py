@@ -1,0 +1,223 @@
+"""What is read off states: coordinates and rates of joints, velocities, energies, over many states."""
+
+from graphsys.kernels import factorize, solve
+
+from .forces import inner
+from .jit import kernel
+from .layout import (
+    AJ_AT,
+    BJ_AT,
+    BODIES,
+    BODY_SIZE,
+    COMPLIANCE,
+    DIAGONAL_AT,
+    FIRST_ROW,
+    GRAVITY,
+    GROUP_AT,
+    GROUP_FIELDS,
+    INERTIA,
+    JA_AT,
+    JB_AT,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    POSE,
+    REGULARIZATION,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    ROWS,
+    STIFFNESS,
+    TWIST,
+    A,
+    B,
+)
+from .matrix import bodies
+from .motion import rotation_matrices
+from .quaternion import dot, load3, multiply_matrix, rotate
+from .rows import evaluate
+
+
+@kernel
+def placed(n, state, pose, matrix):
+    """Pose of all bodies and the world, and their rotation matrices."""
+    for i in range(POSE * n):
+        pose[i] = state[i]
+    for i in range(POSE):
+        pose[POSE * n + i] = 0.0
+    pose[POSE * n + 3] = 1.0
+    rotation_matrices(n, pose, matrix)
+
+
+@kernel
+def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out):
+    """out[k] <- rows of groups ``first`` to ``last`` at each state: values, and rates G V."""
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+        place = 0
+        for group in range(first, last):
+            at = plan[GROUP_AT] + group * GROUP_FIELDS
+            a, b, row = plan[at + A], plan[at + B], plan[at + FIRST_ROW]
+            for i in range(row, row + plan[at + N_ROWS]):
+                rate = 0.0
+                if a < n:
+                    rate += inner(G, 12 * i, twists[k], TWIST * a)
+                if b < n:
+                    rate += inner(G, 12 * i + 6, twists[k], TWIST * b)
+                out[k, place, 0] = g[i]
+                out[k, place, 1] = rate
+                place += 1
+
+
+@kernel
+def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, out):
+    """out[k] <- kinetic, gravitational and spring energy; springs in groups ``first`` to ``last``.
+
+    Compliant constraints store energy too: their multipliers' squares, C lambda^2 / 2.
+    """
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, first, last, pose, matrix, False, g, G)
+        kinetic, height, stored = 0.0, 0.0, 0.0
+        for i in range(n):
+            c = i * BODY_SIZE
+            v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
+            kinetic += 0.5 * constant[c + MASS] * dot(v, v)
+            kinetic += 0.5 * dot(w, multiply_matrix(constant, c + INERTIA, w))
+            height -= constant[c + MASS] * dot(load3(constant, c + GRAVITY), load3(pose, POSE * i))
+        for group in range(first, last):
+            at = plan[GROUP_AT] + group * GROUP_FIELDS
+            row = plan[at + FIRST_ROW]
+            for i in range(row, row + plan[at + N_ROWS]):
+                c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
+                if group >= plan[JOINTS]:
+                    stored += 0.5 * constant[c + STIFFNESS] * g[i] * g[i]
+                elif constant[c + COMPLIANCE] > 0.0:
+                    stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
+        out[k, 0], out[k, 1], out[k, 2] = kinetic, height, stored
+
+
+@kernel
+def momenta(plan, constant, states, twists, out):
+    """out[k] <- linear momentum, and angular momentum about the world's origin."""
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        for j in range(6):
+            out[k, j] = 0.0
+        for i in range(n):
+            c, p = i * BODY_SIZE, POSE * i
+            x = load3(states[k], p)
+            v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
+            q = (states[k, p + 3], states[k, p + 4], states[k, p + 5], states[k, p + 6])
+            spin = rotate(q, multiply_matrix(constant, c + INERTIA, w))
+            m = constant[c + MASS]
+            for j in range(3):
+                out[k, j] += m * v[j]
+                l, r = (j + 1) % 3, (j + 2) % 3
+                out[k, 3 + j] += spin[j] + m * (x[l] * v[r] - x[r] * v[l])
+
+
+@kernel
+def projection_matrix(plan, constant, zero, G, values):
+    """[[M, -G^T], [G, eps]]; compliant rows hold nothing and become 1."""
+    n = plan[BODIES]
+    for i in range(values.size):
+        values[i] = 0.0
+    bodies(plan, constant, 0.0, zero, values)
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        for i in range(rows):
+            c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
+            place = 12 * (first + i)
+            to = plan[group + DIAGONAL_AT] + i * (rows + 1)
+            if constant[c + COMPLIANCE] > 0.0:
+                values[to] = 1.0
+                continue
+            values[to] = constant[c + REGULARIZATION]
+            for j in range(6):
+                if plan[group + A] < n:
+                    values[plan[group + AJ_AT] + 6 * i + j] = -G[place + j]
+                    values[plan[group + JA_AT] + rows * j + i] = G[place + j]
+                if plan[group + B] < n:
+                    values[plan[group + BJ_AT] + 6 * i + j] = -G[place + 6 + j]
+                    values[plan[group + JB_AT] + rows * j + i] = G[place + 6 + j]
+
+
+@kernel
+def mobility(plan, constant, x, G, r):
+    """r <- r - [[M, -G^T], [G, 0]] x, for the rigid rows."""
+    n = plan[BODIES]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        spin = multiply_matrix(constant, c + INERTIA, load3(x, t + 3))
+        for j in range(3):
+            r[t + j] -= constant[c + MASS] * x[t + j]
+            r[t + 3 + j] -= spin[j]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            mu = x[TWIST * n + row]
+            if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
+                r[TWIST * n + row] -= mu
+                continue
+            if a < n:
+                r[TWIST * n + row] -= inner(G, 12 * row, x, TWIST * a)
+                for j in range(6):
+                    r[TWIST * a + j] += mu * G[12 * row + j]
+            if b < n:
+                r[TWIST * n + row] -= inner(G, 12 * row + 6, x, TWIST * b)
+                for j in range(6):
+                    r[TWIST * b + j] += mu * G[12 * row + 6 + j]
+
+
+@kernel
+def project(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    states,
+    # Work:
+    pose,
+    matrix,
+    g,
+    G,
+    x,
+    r,
+    dx,
+    solver,
+    # Out:
+    twists,
+):  # fmt: skip
+    """twists[k] <- V of each state: M V = p + G^T nu, G V = 0 (maths A.1); 0 or 1 + k that failed.
+
+    Two refinements take out the regularization of redundant rows.
+    """
+    values, magnitude, arena, work, status = solver
+    n, rows = plan[BODIES], plan[ROWS]
+    m = TWIST * n
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, 0, plan[JOINTS], pose, matrix, True, g, G)
+        for i in range(m + rows):
+            x[i] = 0.0
+        projection_matrix(plan, constant, x, G, values)
+        if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+            return 1 + k
+        for _ in range(3):
+            for i in range(m):
+                r[i] = states[k, POSE * n + i]
+            for i in range(rows):
+                r[m + i] = 0.0
+            mobility(plan, constant, x, G, r)
+            solve(program, arena, r, 1, work, dx)
+            for i in range(m + rows):
+                x[i] += dx[i]
+        for i in range(m):
+            twists[k, i] = x[i]
+    return 0

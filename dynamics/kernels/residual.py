@@ -1,0 +1,84 @@
+"""Residual of one step: the discrete Euler-Lagrange equations with their constraints.
+
+Rows are scaled to impulses: body rows in N s and N m s, constraint rows as velocities g/h
+(Bruedigam et al. 2023, eqs. 10, 16, 18; half kicks and nodal momenta make it second order).
+"""
+
+import math
+
+from .forces import damp, push
+from .jit import kernel
+from .layout import (
+    BODIES,
+    BODY_SIZE,
+    COMPLIANCE,
+    DAMPING,
+    INERTIA,
+    LARGEST_INERTIA,
+    MASS,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    ROWS,
+    THETA,
+    TWIST,
+)
+from .quaternion import cross, load3, multiply_matrix
+
+
+@kernel
+def residual(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    kick,
+    G,
+    g,
+    x,
+    g_next,
+    # Out:
+    r,
+):  # fmt: skip
+    """r(x) of one step: momentum balance and constraints.
+
+    Gives the largest velocity error, largest |g|, and the
+    squared norm of both as velocities (NaN where anything is).
+
+    ``kick`` is the momentum with all impulses at the start node that do not depend on x; ``G, g``
+    are the rows at the start, ``g_next`` at the end.
+    """
+    n = plan[BODIES]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        for j in range(3):
+            r[t + j] = constant[c + MASS] * x[t + j] - kick[t + j]
+        omega = load3(x, t + 3)
+        phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
+        s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
+        spin = multiply_matrix(constant, c + INERTIA, omega)
+        turn = cross(phi, spin)
+        for j in range(3):
+            r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
+    damp(plan, constant, 0.5 * h, G, x, r)
+    rows = plan[ROWS]
+    mu = x[TWIST * n : TWIST * n + rows]
+    push(plan, constant, False, G, mu, -1.0, r)
+    worst, opened, merit = 0.0, 0.0, 0.0
+    for row in range(rows):
+        c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+        theta, compliance = constant[c + THETA], constant[c + COMPLIANCE]
+        lag = compliance * constant[c + DAMPING] / h
+        value = (theta + lag) * g_next[row] + (1.0 - theta - lag) * g[row]
+        value += compliance / h * mu[row]
+        opened = max(opened, abs(value))
+        r[TWIST * n + row] = value / h
+        merit += (value / h) ** 2
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        light, thin = 1.0 / constant[c + MASS], 1.0 / constant[c + LARGEST_INERTIA]
+        for j in range(3):
+            speed, rate = abs(r[t + j]) * light, abs(r[t + 3 + j]) * thin
+            worst = max(worst, max(speed, rate))
+            merit += speed * speed + rate * rate
+    return worst, opened, merit

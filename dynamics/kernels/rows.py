@@ -1,0 +1,275 @@
+"""Rows: scalar functions of two poses, for constraints and for forces alike, with Jacobians.
+
+With ``r = x_b + Q_b p_b - x_a``, ``d = Q_a^T r``, ``rho = q_off* q_a* q_b = [s, v]`` and the row's
+axis n, the kinds are
+
+=============  ===========================================  ======================================
+kind           value                                        axis n lives in
+=============  ===========================================  ======================================
+POINT          n . (r - Q_a p_a)                            the world's frame
+TRANSLATION    n . (d - p_a)                                a's frame
+ROTATION       2 n . v                                      the offset frame (b's, when aligned)
+ANGLE          2 atan2(n . v, s)                            the offset frame
+DOT            (Q_a n) . (Q_b e)                            n in a's frame, e in b's
+SCREW          n . (d - p_a) - pitch angle                  a's frame; angle about e, offset frame
+DISTANCE       |r - Q_a p_a|
+LOGARITHM      n . log rho, the rotation vector             the offset frame
+SPIN           0; its rate is n . (omega_b - omega_a)       b's frame
+HEADING_A      angle about n of Q_a^T Q_b e                 n in a's frame, e in b's
+HEADING_B      angle about e of Q_b^T Q_a n, reversed       n in a's frame, e in b's
+=============  ===========================================  ======================================
+
+each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular. Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation
+vector in the body's frame (Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled, so that it
+is an angle too).
+"""
+
+import math
+
+from .callback import call_constraint
+from .jit import kernel
+from .layout import (
+    AXIS,
+    CALLBACK,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_CONSTANT_AT,
+    GROUP_FIELDS,
+    GROUP_SIZE,
+    KIND,
+    N_ROWS,
+    OFFSET,
+    PITCH,
+    POINT_A,
+    POINT_B,
+    POSE,
+    REST,
+    ROW_AT,
+    ROW_CONSTANT_AT,
+    ROW_FIELDS,
+    ROW_SIZE,
+    SECOND,
+    TURNS,
+    A,
+    B,
+)
+from .quaternion import conjugate, cross, dot, load3, load4, multiply, rotate
+
+POINT = 0
+TRANSLATION = 1
+ROTATION = 2
+ANGLE = 3
+DOT = 4
+SCREW = 5
+DISTANCE = 6
+USER = 7
+LOGARITHM = 8
+SPIN = 9
+HEADING_A = 10
+HEADING_B = 11
+
+FULL_TURNS = 4.0 * math.pi  # after which a quaternion comes back to itself
+
+
+@kernel
+def turned(m, at, a):
+    """Q a, Q row-major at ``m[at:at + 9]``."""
+    return (
+        m[at] * a[0] + m[at + 1] * a[1] + m[at + 2] * a[2],
+        m[at + 3] * a[0] + m[at + 4] * a[1] + m[at + 5] * a[2],
+        m[at + 6] * a[0] + m[at + 7] * a[1] + m[at + 8] * a[2],
+    )
+
+
+@kernel
+def turned_back(m, at, a):
+    """Q^T a, Q row-major at ``m[at:at + 9]``."""
+    return (
+        m[at] * a[0] + m[at + 3] * a[1] + m[at + 6] * a[2],
+        m[at + 1] * a[0] + m[at + 4] * a[1] + m[at + 7] * a[2],
+        m[at + 2] * a[0] + m[at + 5] * a[1] + m[at + 8] * a[2],
+    )
+
+
+@kernel
+def write(G, at, w, ta, tb):
+    """G[at:at + 12] <- (-w, ta, w, tb)."""
+    G[at], G[at + 1], G[at + 2] = -w[0], -w[1], -w[2]
+    G[at + 3], G[at + 4], G[at + 5] = ta
+    G[at + 6], G[at + 7], G[at + 8] = w
+    G[at + 9], G[at + 10], G[at + 11] = tb
+
+
+@kernel
+def angle_about(n, rho):
+    """2 atan2(n . v, s), and its derivative with respect to theta_b in the offset frame's b side."""
+    v = (rho[1], rho[2], rho[3])
+    along = dot(n, v)
+    scale = 1.0 / (rho[0] * rho[0] + along * along)
+    nv = cross(n, v)
+    s, c = rho[0] * scale, along * scale
+    slope = (
+        s * (rho[0] * n[0] + nv[0]) + c * v[0],
+        s * (rho[0] * n[1] + nv[1]) + c * v[1],
+        s * (rho[0] * n[2] + nv[2]) + c * v[2],
+    )
+    return 2.0 * math.atan2(along, rho[0]), slope
+
+
+@kernel
+def carried(off, rho, slope):
+    """Derivative with respect to theta_a, from that with respect to theta_b: -Q_a^T Q_b slope."""
+    back = rotate(off, rotate(rho, slope))
+    return -back[0], -back[1], -back[2]
+
+
+@kernel
+def logarithm(n, rho):
+    """n . phi for phi = log rho, and its derivative with respect to theta_b, J_r(phi)^-T n."""
+    sign = 1.0 if rho[0] >= 0.0 else -1.0
+    v = (sign * rho[1], sign * rho[2], sign * rho[3])
+    sine = math.sqrt(dot(v, v))
+    half = math.atan2(sine, sign * rho[0])
+    scale = 2.0 if sine < 1e-8 else 2.0 * half / sine
+    phi = (scale * v[0], scale * v[1], scale * v[2])
+    # (1 - (phi/2) cot(phi/2)) / phi^2, by its series near 0
+    c = 1.0 / 12.0 + half * half / 180.0
+    if half > 1e-2:
+        c = (1.0 - half * sign * rho[0] / sine) / (4.0 * half * half)
+    one = cross(phi, n)
+    two = cross(phi, one)
+    slope = (
+        n[0] - 0.5 * one[0] + c * two[0],
+        n[1] - 0.5 * one[1] + c * two[1],
+        n[2] - 0.5 * one[2] + c * two[2],
+    )
+    return dot(n, phi), slope
+
+
+@kernel
+def heading(n, zero, now):
+    """Angle about n from one vector across n to another."""
+    return math.atan2(dot(n, cross(zero, now)), dot(zero, now))
+
+
+@kernel
+def evaluate(
+    # Tables:
+    plan,
+    constant,
+    first,
+    last,
+    # In:
+    pose,
+    matrix,
+    slopes,
+    # Out:
+    g,
+    G,
+):  # fmt: skip
+    """g_i(z) of the rows of groups ``first`` to ``last``; with ``slopes`` their Jacobians G too."""
+    zero = (0.0, 0.0, 0.0)
+    rho = (1.0, 0.0, 0.0, 0.0)
+    for k in range(first, last):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        row, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        if plan[group + CALLBACK] != 0:
+            call_constraint(plan[group + CALLBACK], pose, POSE * a, POSE * b, g, row, G, 12 * row)
+            continue
+        at = plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
+        point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
+        off = load4(constant, at + OFFSET)
+        qa, qb = load4(pose, POSE * a + 3), load4(pose, POSE * b + 3)
+        arm = turned(matrix, 9 * b, point_b)
+        r = (
+            pose[POSE * b] + arm[0] - pose[POSE * a],
+            pose[POSE * b + 1] + arm[1] - pose[POSE * a + 1],
+            pose[POSE * b + 2] + arm[2] - pose[POSE * a + 2],
+        )
+        arm = turned(matrix, 9 * a, point_a)
+        gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
+        if plan[group + TURNS] != 0:
+            rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
+        for i in range(row, row + rows):
+            kind = plan[plan[ROW_AT] + i * ROW_FIELDS + KIND]
+            c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
+            n = load3(constant, c + AXIS)
+            w, ta, tb = zero, zero, zero
+            if kind == POINT:
+                value = dot(n, gap)
+                if slopes:
+                    w = n
+                    ta = cross(turned_back(matrix, 9 * a, n), point_a)
+                    tb = cross(point_b, turned_back(matrix, 9 * b, n))
+            elif kind == TRANSLATION or kind == SCREW:
+                w = turned(matrix, 9 * a, n)
+                value = dot(w, gap)
+                if slopes:
+                    ta = cross(n, turned_back(matrix, 9 * a, r))
+                    tb = cross(point_b, turned_back(matrix, 9 * b, w))
+                if kind == SCREW:
+                    pitch = constant[c + PITCH]
+                    angle, slope = angle_about(load3(constant, c + SECOND), rho)
+                    angle += FULL_TURNS * math.floor((value / pitch - angle) / FULL_TURNS + 0.5)
+                    value -= pitch * angle
+                    if slopes:
+                        back = carried(off, rho, slope)
+                        tb = (
+                            tb[0] - pitch * slope[0],
+                            tb[1] - pitch * slope[1],
+                            tb[2] - pitch * slope[2],
+                        )
+                        ta = (
+                            ta[0] - pitch * back[0],
+                            ta[1] - pitch * back[1],
+                            ta[2] - pitch * back[2],
+                        )
+            elif kind == ROTATION:
+                v = (rho[1], rho[2], rho[3])
+                value = 2.0 * dot(n, v)
+                if slopes:
+                    s, nv = rho[0], cross(n, v)
+                    tb = (s * n[0] + nv[0], s * n[1] + nv[1], s * n[2] + nv[2])
+                    ta = rotate(off, (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2]))
+            elif kind == ANGLE:
+                value, tb = angle_about(n, rho)
+                if slopes:
+                    ta = carried(off, rho, tb)
+            elif kind == DOT:
+                e = load3(constant, c + SECOND)
+                wa, wb = turned(matrix, 9 * a, n), turned(matrix, 9 * b, e)
+                value = dot(wa, wb)
+                if slopes:
+                    ta = cross(n, turned_back(matrix, 9 * a, wb))
+                    tb = cross(e, turned_back(matrix, 9 * b, wa))
+            elif kind == LOGARITHM:
+                value, tb = logarithm(n, rho)
+                if slopes:
+                    ta = carried(off, rho, tb)
+            elif kind == SPIN:
+                value, tb = 0.0, n
+                if slopes:
+                    ta = carried(off, rho, tb)
+            elif kind == HEADING_A:
+                e = load3(constant, c + SECOND)
+                now = turned_back(matrix, 9 * a, turned(matrix, 9 * b, e))
+                value, ta = heading(n, rotate(off, e), now), (-n[0], -n[1], -n[2])
+                if slopes:
+                    tb = turned_back(matrix, 9 * b, turned(matrix, 9 * a, n))
+            elif kind == HEADING_B:
+                e = load3(constant, c + SECOND)
+                now = turned_back(matrix, 9 * b, turned(matrix, 9 * a, n))
+                value, tb = -heading(e, rotate(conjugate(off), n), now), e
+                if slopes:
+                    ta = turned_back(matrix, 9 * a, turned(matrix, 9 * b, e))
+                    ta = (-ta[0], -ta[1], -ta[2])
+            else:  # DISTANCE
+                value = math.sqrt(dot(gap, gap))
+                if slopes:
+                    w = (gap[0] / value, gap[1] / value, gap[2] / value)
+                    ta = cross(turned_back(matrix, 9 * a, w), point_a)
+                    tb = cross(point_b, turned_back(matrix, 9 * b, w))
+            g[i] = value - constant[c + REST]
+            if slopes:
+                write(G, 12 * i, w, ta, tb)

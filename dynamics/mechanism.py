@@ -1,0 +1,183 @@
+"""Describing a mechanism with labels; `Mechanism.finalize` makes the tables of it."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics import rotation
+from dynamics.bodies import WORLD, Body, body
+from dynamics.errors import UnknownNameError
+from dynamics.forces import Spring
+from dynamics.joints import Joint
+from dynamics.shapes import Shape
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["Mechanism"]
+
+
+class Mechanism:
+    """Bodies, joints and forces under names, in the order they were added.
+
+    Parameters
+    ----------
+    gravity : array_like, shape (3,), optional
+        Acceleration in the world's frame, m/s^2.
+
+    Attributes
+    ----------
+    world : World
+        The inertial frame, parent or child of any joint.
+    bodies, joints, springs : dict
+        By name.
+    """
+
+    def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
+        self.gravity = rotation.as_numbers(gravity, (3,), "gravity")
+        self.world = WORLD
+        self.bodies: dict[Hashable, Body] = {}
+        self.joints: dict[Hashable, Joint] = {}
+        self.springs: dict[Hashable, Spring] = {}
+        self._used: set[Hashable] = {WORLD.name}
+
+    def add_body(
+        self, shape: Shape | None = None, *, name: Hashable = None, **options: Any
+    ) -> Body:
+        """Add a rigid body.
+
+        Parameters
+        ----------
+        shape : Shape, optional
+            Gives mass and inertia where ``mass=`` and ``inertia=`` do not.
+        name : hashable, optional
+            By default ``"body 0"`` and so on.
+        **options
+            Those of `dynamics.bodies.body`: ``mass, inertia, position, orientation, drag,
+            spin_drag, gravity_scale``.
+
+        Returns
+        -------
+        Body
+            To name it in joints.
+
+        Raises
+        ------
+        ValueError
+            For a name in use, or a mass or inertia that no body has.
+        """
+        name = f"body {len(self.bodies)}" if name is None else name
+        self._check_name(name)
+        made = body(shape, name=name, **options)
+        self.bodies[name] = made
+        self._used.add(name)
+        return made
+
+    def add_joint(self, joint: Joint) -> Joint:
+        """Add a joint, made by `Revolute` and its like.
+
+        Parameters
+        ----------
+        joint : Joint
+
+        Returns
+        -------
+        Joint
+
+        Raises
+        ------
+        ValueError
+            For a name in use.
+        UnknownNameError
+            Where it holds a body of another mechanism.
+        """
+        self._check_name(joint.name)
+        self._check_ends(joint, f"joint {joint.name!r}")
+        self.joints[joint.name] = joint
+        self._used.add(joint.name)
+        return joint
+
+    def add_force(self, force: Spring) -> Spring:
+        """Add a spring between two points.
+
+        Parameters
+        ----------
+        force : Spring
+
+        Returns
+        -------
+        Spring
+
+        Raises
+        ------
+        ValueError
+            For a name in use.
+        UnknownNameError
+            Where it holds a body of another mechanism.
+        """
+        self._check_name(force.name)
+        self._check_ends(force, f"spring {force.name!r}")
+        self.springs[force.name] = force
+        self._used.add(force.name)
+        return force
+
+    def finalize(self, timestep: float = 0.01, **options: Any) -> Model:
+        """Make the tables that a simulation runs on.
+
+        Parameters
+        ----------
+        timestep : float, optional
+            s.
+        **options
+            Those of `Model`: ``integrator``, ``form``, ``tolerance``, ``largest_turn``.
+
+        Returns
+        -------
+        Model
+        """
+        from dynamics.model import Model
+
+        return Model(self, timestep, **options)
+
+    def graph(self) -> Any:
+        """Bodies and joints as a `networkx.MultiGraph`, the world included.
+
+        Returns
+        -------
+        networkx.MultiGraph
+        """
+        import networkx as nx
+
+        graph = nx.MultiGraph()
+        graph.add_node(WORLD.name)
+        graph.add_nodes_from(self.bodies)
+        for joint in self.joints.values():
+            graph.add_edge(joint.parent.name, joint.child.name, key=joint.name, kind=joint.kind)
+        return graph
+
+    def _check_name(self, name: Hashable) -> None:
+        if name in self._used:
+            raise ValueError(f"the name {name!r} is in use; names of a mechanism differ")
+
+    def _check_ends(self, thing: Any, label: str) -> None:
+        for end in (thing.parent, thing.child):
+            if end is not WORLD and self.bodies.get(getattr(end, "name", None)) is not end:
+                raise UnknownNameError(
+                    f"{label} holds {end!r}, which is no body of this mechanism; use what "
+                    "add_body gave back"
+                )
+
+    def __repr__(self) -> str:
+        return f"Mechanism({len(self.bodies)} bodies, {len(self.joints)} joints)"
+
+    def __contains__(self, name: Hashable) -> bool:
+        return name in self._used
+
+    @property
+    def mass(self) -> float:
+        """Of all bodies, kg."""
+        return float(np.sum([one.mass for one in self.bodies.values()]))

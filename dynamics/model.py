@@ -1,0 +1,458 @@
+"""A mechanism ready to move: `Model.step`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import closing, coordinates, rotation
+from dynamics.errors import ConvergenceError, UnknownNameError
+from dynamics.finalize import tables_of
+from dynamics.kernels import layout as at
+from dynamics.kernels import step as kernel
+from dynamics.mechanism import Mechanism
+from dynamics.state import State
+from dynamics.workspace import Workspace
+
+__all__ = ["Model", "StepInfo"]
+
+Float = NDArray[np.float64]
+
+WENT_WRONG = {
+    -1: "Newton's method did not converge",
+    -2: "the matrix is singular",
+    -3: "numbers are not finite",
+    -4: "a body turns too far in one interval",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class StepInfo:
+    """What one step took.
+
+    Attributes
+    ----------
+    status : int
+        0 where it converged.
+    iterations, factorizations : int
+        Of Newton's method, all intervals together.
+    intervals : int
+        How many the step was cut into; 1 is the rule.
+    residual : float
+        Largest error of a velocity, m/s or rad/s.
+    violation : float
+        Largest constraint value, m or rad.
+    """
+
+    status: int
+    iterations: int
+    factorizations: int
+    intervals: int
+    residual: float
+    violation: float
+
+
+class Model:
+    """Tables, symbolic factorization and settings of a mechanism; never changes.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    timestep : float
+        s.
+    integrator : {"variational"}, optional
+    form : {"second order", "first order"}, optional
+        What momenta mean at nodes: the half-kick form, or the papers' (Bruedigam et al. 2023),
+        whose positions are the same from the same discrete start.
+    tolerance : float, optional
+        Of Newton's method: error of velocities over the largest, and of constraints in m or rad.
+    largest_turn : float, optional
+        Angle in rad that a body may turn in one interval; a step is cut where one turns more.
+
+    Attributes
+    ----------
+    mechanism : Mechanism
+    timestep : float
+    tables : Tables
+    symbolic : graphsys.Symbolic
+    """
+
+    def __init__(
+        self,
+        mechanism: Mechanism,
+        timestep: float = 0.01,
+        *,
+        integrator: str = "variational",
+        form: str = "second order",
+        tolerance: float = 1e-10,
+        largest_turn: float = 1.0,
+    ) -> None:
+        if integrator != "variational":
+            raise ValueError(f'integrator {integrator!r} is unknown; there is "variational"')
+        if form not in ("second order", "first order"):
+            raise ValueError(f'form {form!r} is unknown; use "second order" or "first order"')
+        for value, what in (
+            (timestep, "timestep"), (tolerance, "tolerance"), (largest_turn, "largest_turn"),
+        ):  # fmt: skip
+            if not (math.isfinite(value) and value > 0.0):
+                raise ValueError(f"{what} is {value}, and must be positive and finite")
+        self.mechanism = mechanism
+        self.timestep = float(timestep)
+        self.form = form
+        self.tolerance = float(tolerance)
+        self.tables = tables_of(mechanism)
+        self.symbolic = self.tables.symbolic
+        self.n_bodies = len(self.tables.body_index)
+        self.n_rows = int(self.tables.row_start[-1])
+        self.n_controls = len(self.tables.control_names)
+        # |phi| of an interval is the sine of half the angle
+        self.settings = np.array([tolerance, math.sin(min(0.5 * largest_turn, 1.2))])
+        self.workspace = Workspace(self)
+
+    # States
+
+    def initial_state(self) -> State:
+        """Bodies where joints put them, all coordinates 0, at rest.
+
+        Returns
+        -------
+        State
+
+        Raises
+        ------
+        InconsistentStateError
+            Where loops cannot be closed.
+        """
+        return closing.initial_state(self)
+
+    def assemble(
+        self,
+        state: State,
+        joints: Mapping[Hashable, ArrayLike] | None = None,
+        velocities: Mapping[Hashable, ArrayLike] | None = None,
+    ) -> State:
+        """Nearest state whose loops are closed and whose named joints are where they are told.
+
+        Parameters
+        ----------
+        state : State
+            Left as it is.
+        joints, velocities : mapping, optional
+            Coordinates by name of joint, and their rates.
+
+        Returns
+        -------
+        State
+
+        Raises
+        ------
+        InconsistentStateError
+            Where there is none, naming the joint that stays open.
+        """
+        return closing.assemble(self, state, joints or {}, velocities or {})
+
+    def set_joint(
+        self, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike = 0.0
+    ) -> None:
+        """Put a joint at given coordinates, and all bodies behind it along.
+
+        Parameters
+        ----------
+        state : State
+            Changed.
+        name : hashable
+        position, velocity : float or array_like, shape (number of coordinates,)
+
+        Raises
+        ------
+        InconsistentStateError
+            Where the joint is on a loop: use `assemble`.
+        """
+        coordinates.set_joint(self, state, name, position, velocity)
+
+    def set_body(
+        self,
+        state: State,
+        name: Hashable,
+        *,
+        position: ArrayLike | None = None,
+        orientation: ArrayLike | None = None,
+        velocity: ArrayLike | None = None,
+        angular_velocity: ArrayLike | None = None,
+    ) -> None:
+        """Place one body; joints are not looked at: see `assemble`.
+
+        Parameters
+        ----------
+        state : State
+            Changed.
+        name : hashable
+        position : array_like, shape (3,), optional
+            Of the centre of mass, world, m.
+        orientation : array_like, shape (4,), optional
+            Body to world, scalar first.
+        velocity : array_like, shape (3,), optional
+            World, m/s.
+        angular_velocity : array_like, shape (3,), optional
+            Body frame, rad/s.
+        """
+        i = self.body_number(name)
+        label = f"body {name!r}"
+        twist = self.twists_of(state)[i]
+        if position is not None:
+            state.pose[i, :3] = rotation.as_numbers(position, (3,), f"position of {label}")
+        if orientation is not None:
+            q = rotation.as_numbers(orientation, (4,), f"orientation of {label}")
+            state.pose[i, 3:] = rotation.normalized(q)
+        if velocity is not None:
+            twist[:3] = rotation.as_numbers(velocity, (3,), f"velocity of {label}")
+        if angular_velocity is not None:
+            twist[3:] = rotation.as_numbers(angular_velocity, (3,), f"angular_velocity of {label}")
+        self.set_twist(state, i, twist)
+
+    def twists_of(self, state: State) -> Float:
+        """M^-1 p of every body: velocities before the projection onto the constraints."""
+        out = np.empty((self.n_bodies, 6))
+        for i, body in enumerate(self.mechanism.bodies.values()):
+            out[i, :3] = state.momentum[i, :3] / body.mass
+            out[i, 3:] = np.linalg.solve(body.inertia, state.momentum[i, 3:])
+        return out
+
+    def set_twist(self, state: State, i: int, twist: Float) -> None:
+        """Give body i a velocity: its momentum, and the guesses of the next step."""
+        body = self.tables_body(i)
+        state.momentum[i, :3] = body.mass * twist[:3]
+        state.momentum[i, 3:] = body.inertia @ twist[3:]
+        state.interval_velocity[i] = state.interval_velocity_before[i] = twist
+
+    def tables_body(self, i: int) -> Any:
+        """Body number i."""
+        return list(self.mechanism.bodies.values())[i]
+
+    def body_number(self, name: Hashable) -> int:
+        """Row of a body in the arrays of a state.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        int
+
+        Raises
+        ------
+        UnknownNameError
+        """
+        try:
+            return self.tables.body_index[name]
+        except KeyError:
+            raise UnknownNameError(
+                f"there is no body {name!r}; bodies are {list(self.tables.body_index)}"
+            ) from None
+
+    # What a state holds
+
+    def velocities(self, state: State) -> Float:
+        """Velocities that fulfil the constraints: the projection of the momenta.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (n, 6)
+            v (world, m/s) and omega (body frame, rad/s).
+        """
+        if self.form == "first order":
+            return state.interval_velocity.copy()
+        return self.workspace.velocities(state.data[None])[0].reshape(-1, 6)
+
+    def joint(self, state: State, name: Hashable) -> tuple[Float, Float]:
+        """Coordinates of a joint and their rates.
+
+        Parameters
+        ----------
+        state : State
+        name : hashable
+
+        Returns
+        -------
+        position, velocity : ndarray of float, shape (number of coordinates,)
+        """
+        twists = self.velocities(state).reshape(1, -1)
+        found = self.workspace.joint(name, state.data[None], twists)
+        return found[0, :, 0], found[0, :, 1]
+
+    def constraint_violation(self, state: State) -> Float:
+        """Values of all constraint rows, m or rad.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (m,)
+        """
+        joints = int(self.tables.plan[at.JOINTS])
+        zeros = np.zeros((1, 6 * self.n_bodies))
+        return self.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
+
+    def energy(self, state: State) -> float:
+        """Kinetic, gravitational and elastic energy together, J.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        float
+        """
+        twists = self.velocities(state).reshape(1, -1)
+        return float(self.workspace.energies(state.data[None], twists).sum())
+
+    # Motion
+
+    def step(
+        self,
+        state: State,
+        control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
+        wrenches: Mapping[Hashable, ArrayLike] | None = None,
+    ) -> tuple[State, StepInfo]:
+        """One step.
+
+        Parameters
+        ----------
+        state : State
+            Left as it is.
+        control : array_like, shape (c,), or mapping, optional
+            Generalized forces of the actuated axes during the step, N or N m; or by name.
+        wrenches : mapping, optional
+            By name of body: force (world, N) and torque (body frame, N m) at its centre of mass.
+
+        Returns
+        -------
+        state : State
+        info : StepInfo
+
+        Raises
+        ------
+        ConvergenceError
+            Where the step's equations were not solved, even cut into pieces.
+        """
+        after = state.copy()
+        info = np.zeros(kernel.INFO_SIZE)
+        space = self.workspace
+        bad = kernel.step(
+            self.tables.plan,
+            self.tables.constant,
+            self.symbolic.program,
+            self.timestep,
+            self.settings,
+            self.controls_of(control),
+            self.wrenches_of(wrenches),
+            after.data,
+            space.work,
+            space.solver,
+            info,
+            False,
+        )
+        if bad != 0:
+            raise self.failure(bad, 0, state.time, info)
+        after.time = state.time + self.timestep
+        return after, StepInfo(0, *(int(x) for x in info[[3, 2, 4]]), *map(float, info[:2]))
+
+    def controls_of(self, control: Any) -> Float:
+        """Vector of controls from a vector, a mapping by name or None.
+
+        Parameters
+        ----------
+        control : array_like, mapping or None
+
+        Returns
+        -------
+        ndarray of float, shape (c,)
+
+        Raises
+        ------
+        ValueError
+            Where its shape is another, or it is not finite.
+        UnknownNameError
+            Where it names what is not actuated.
+        """
+        if control is None:
+            return np.zeros(self.n_controls)
+        if isinstance(control, Mapping):
+            out = np.zeros(self.n_controls)
+            for name, value in control.items():
+                if name not in self.tables.control_start:
+                    raise UnknownNameError(
+                        f"{name!r} is not actuated; actuated are {list(self.tables.control_start)}"
+                    )
+                first, count = self.tables.control_start[name]
+                out[first : first + count] = rotation.as_numbers(
+                    np.atleast_1d(np.asarray(value, float)), (count,), f"control of {name!r}"
+                )
+            return out
+        return rotation.as_numbers(control, (self.n_controls,), "control")
+
+    def wrenches_of(self, wrenches: Mapping[Hashable, ArrayLike] | None) -> Float:
+        """Vector of wrenches, empty where there is none.
+
+        Parameters
+        ----------
+        wrenches : mapping or None
+
+        Returns
+        -------
+        ndarray of float, shape (6 n,) or (0,)
+        """
+        if not wrenches:
+            return np.zeros(0)
+        out = np.zeros((self.n_bodies, 6))
+        for name, wrench in wrenches.items():
+            out[self.body_number(name)] = rotation.as_numbers(
+                wrench, (6,), f"wrench on body {name!r}"
+            )
+        return out.ravel()
+
+    def failure(self, bad: int, step: int, time: float, info: Float) -> ConvergenceError:
+        """What to raise when a step failed.
+
+        Parameters
+        ----------
+        bad : int
+        step : int
+        time : float
+        info : ndarray of float
+
+        Returns
+        -------
+        ConvergenceError
+        """
+        for call in self.tables.callbacks:
+            call.reraise()
+        name, what = self.workspace.worst()
+        return ConvergenceError(
+            f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in "
+            f"{2**kernel.DEPTH} intervals; the largest residual is {info[0]:.2e} in {what} "
+            f"{name!r} (constraints open by {info[1]:.2e}). Use a smaller timestep, or look at "
+            "that part's masses, forces and state",
+            step,
+            float(info[0]),
+            name,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"Model({self.n_bodies} bodies, {self.n_rows} constraints, "
+            f"{len(self.tables.cycles)} loops, timestep {self.timestep} s)"
+        )

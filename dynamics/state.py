@@ -1,0 +1,64 @@
+"""State of a mechanism at a node of time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.layout import POSE, TWIST
+
+__all__ = ["State"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)
+class State:
+    """All that a step needs to know, in one array; the rest are views into it.
+
+    Attributes
+    ----------
+    data : ndarray of float, shape (25 n + m,)
+        Of n bodies and m constraint rows.
+    n : int
+        Number of bodies.
+    time : float
+        s.
+    pose : ndarray of float, shape (n, 7)
+        Position of the centre of mass (world, m) and orientation (body to world, scalar first).
+    momentum : ndarray of float, shape (n, 6)
+        Linear (world, kg m/s) and angular (body frame, about the centre of mass), up to what
+        constraints take up: see `Model.velocities`.
+    interval_velocity : ndarray of float, shape (n, 6)
+        v (world) and omega (body frame) of the last interval: Newton's first guess.
+    interval_velocity_before : ndarray of float, shape (n, 6)
+        And of the one before it.
+    multipliers : ndarray of float, shape (m,)
+        Forces of the constraints over the last interval, N or N m.
+    """
+
+    data: Float
+    n: int
+    time: float = 0.0
+    pose: Float = field(init=False, repr=False)
+    momentum: Float = field(init=False, repr=False)
+    interval_velocity: Float = field(init=False, repr=False)
+    interval_velocity_before: Float = field(init=False, repr=False)
+    multipliers: Float = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        n, at = self.n, POSE * self.n
+        self.pose = self.data[:at].reshape(n, POSE)
+        ends = [at + k * TWIST * n for k in range(4)]
+        parts = [self.data[a:b].reshape(n, TWIST) for a, b in zip(ends, ends[1:])]
+        self.momentum, self.interval_velocity, self.interval_velocity_before = parts
+        self.multipliers = self.data[ends[3] :]
+
+    def copy(self) -> State:
+        """Return another state of the same numbers."""
+        return State(self.data.copy(), self.n, self.time)
+
+    def __reduce__(self) -> tuple[type, tuple[Float, int, float]]:
+        return type(self), (self.data, self.n, self.time)

@@ -1,0 +1,62 @@
+"""Tables that the kernels read, and the maps from names to places in them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Tables"]
+
+Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """A mechanism as arrays; n bodies, j joints with constraints, m rows of them, c controls.
+
+    Attributes
+    ----------
+    plan : ndarray of int, shape (any,)
+        See `dynamics.kernels.layout`.
+    constant : ndarray of float, shape (any,)
+        See there.
+    symbolic : graphsys.Symbolic
+        Of the graph of bodies and joints.
+    body_index : dict
+        Number of a body by name.
+    joint_index : dict
+        Number of a joint with constraints by name.
+    row_start : ndarray of int, shape (j + 1,)
+        Rows of joint k are ``row_start[k]:row_start[k + 1]``.
+    control_names : tuple
+        Name of the joint or spring of each control.
+    control_start : dict
+        First control of a joint or spring by name, and how many it has.
+    measure_group : dict
+        Groups (positions, rates) of a joint's coordinates by name.
+    cycles : tuple of tuple
+        Joints on each independent loop, from the joint or body that opens it.
+    callbacks : tuple
+        Keeps users' functions alive.
+    """
+
+    plan: Ints
+    constant: Float
+    symbolic: Any
+    body_index: dict[Hashable, int]
+    joint_index: dict[Hashable, int]
+    row_start: Ints
+    control_names: tuple[Hashable, ...]
+    control_start: dict[Hashable, tuple[int, int]]
+    measure_group: dict[Hashable, tuple[int, int]]
+    cycles: tuple[tuple[Hashable, ...], ...]
+    callbacks: tuple[Any, ...]
+
+    def __post_init__(self) -> None:
+        self.plan.setflags(write=False)
+        self.row_start.setflags(write=False)

@@ -1,0 +1,170 @@
+"""Arrays that steps work in: one workspace a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import graphsys.kernels as solver_kernels
+from dynamics.errors import UnknownNameError
+from dynamics.kernels import layout as at
+from dynamics.kernels import measure as kernel
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["Workspace"]
+
+Float = NDArray[np.float64]
+
+
+class Workspace:
+    """Arrays for steps and measurements of one model.
+
+    Parameters
+    ----------
+    model : Model
+
+    Attributes
+    ----------
+    work : ndarray of float
+        See `dynamics.kernels.step`.
+    solver : tuple of ndarray
+        Matrix values, magnitudes, arena, solution workspace and status of `graphsys.kernels`.
+    """
+
+    def __init__(self, model: Model) -> None:
+        tables = model.tables
+        self.plan, self.constant = tables.plan, tables.constant
+        self.program = tables.symbolic.program
+        self.row_start, self.joint_index = tables.row_start, tables.joint_index
+        self.body_index, self.measure_group = tables.body_index, tables.measure_group
+        arena, magnitude, work = solver_kernels.work_sizes(self.program, 1)
+        self.solver = (
+            np.zeros(tables.symbolic.graph.nnz),
+            np.empty(magnitude),
+            np.empty(arena),
+            np.empty(work),
+            np.zeros(3),
+        )
+        self.work = np.zeros(int(self.plan[at.WORK_SIZE]))
+        n, rows = int(self.plan[at.BODIES]), int(self.plan[at.MEASURED_ROWS])
+        unknowns = at.TWIST * n + int(self.plan[at.ROWS])
+        self.pose, self.matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+        self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
+        self.x, self.r, self.dx = np.zeros((3, unknowns))
+
+    def velocities(self, states: Float) -> Float:
+        """Projected velocities of many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 6 n)
+        """
+        twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
+        failed = kernel.project(
+            self.plan, self.constant, self.program, states, self.pose, self.matrix, self.g,
+            self.G, self.x, self.r, self.dx, self.solver, twists,
+        )  # fmt: skip
+        if failed:
+            raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
+        return twists
+
+    def measured(self, first: int, last: int, states: Float, twists: Float) -> Float:
+        """Values and rates of rows of some groups.
+
+        Parameters
+        ----------
+        first, last : int
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, rows, 2)
+        """
+        groups = self.plan[self.plan[at.GROUP_AT] :][: at.GROUP_FIELDS * self.plan[at.MEASURES]]
+        rows = int(groups.reshape(-1, at.GROUP_FIELDS)[first:last, at.N_ROWS].sum())
+        out = np.empty((states.shape[0], rows, 2))
+        kernel.measure(
+            self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
+            self.g, self.G, out,
+        )  # fmt: skip
+        return out
+
+    def joint(self, name: Hashable, states: Float, twists: Float) -> Float:
+        """Coordinates and rates of a joint in many states.
+
+        Parameters
+        ----------
+        name : hashable
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, coordinates, 2)
+        """
+        if name not in self.measure_group:
+            raise UnknownNameError(
+                f"there is no joint {name!r} with coordinates; there are {list(self.measure_group)}"
+            )
+        first, second = self.measure_group[name]
+        out = self.measured(first, first + 1, states, twists)
+        out[:, :, 1] = self.measured(second, second + 1, states, twists)[:, :, 1]
+        return out
+
+    def energies(self, states: Float, twists: Float) -> Float:
+        """Kinetic, gravitational and elastic energy of many states, J.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 3)
+        """
+        out = np.empty((states.shape[0], 3))
+        kernel.energies(
+            self.plan, self.constant, 0, int(self.plan[at.GROUPS]), states, twists,
+            self.pose, self.matrix, self.g, self.G, out,
+        )  # fmt: skip
+        return out
+
+    def momenta(self, states: Float, twists: Float) -> Float:
+        """Linear momentum, and angular momentum about the origin, of many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 6)
+        """
+        out = np.empty((states.shape[0], 6))
+        kernel.momenta(self.plan, self.constant, states, twists, out)
+        return out
+
+    def worst(self) -> tuple[Any, str]:
+        """Name of the body or joint with the largest residual of the last step."""
+        n, rows = int(self.plan[at.BODIES]), int(self.plan[at.ROWS])
+        every = int(self.plan[at.ALL_ROWS])
+        unknowns = at.TWIST * n + rows
+        start = 2 * ((at.POSE + 9) * (n + 1) + 13 * every + at.TWIST * n) + unknowns
+        r = np.nan_to_num(np.abs(self.work[start : start + unknowns]), nan=np.inf)
+        place = int(np.argmax(r))
+        if place < at.TWIST * n:
+            return list(self.body_index)[place // at.TWIST], "body"
+        joint = int(np.searchsorted(self.row_start, place - at.TWIST * n, side="right")) - 1
+        return list(self.joint_index)[joint], "joint"
