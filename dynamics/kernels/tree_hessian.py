@@ -1,16 +1,14 @@
 """Second derivatives of a tree's energies in O(n^2) (Fan 2018, Alg. 2 and 3), and of its forces."""
 
 from .jit import kernel
-from .quaternion import cross
+from .quaternion import cross, load3
 from .tree_algebra import ad_dual, add_spatial, dot6, load6, load9, subtract_dual
-from .quaternion import load3
 from .tree_constraints import add_push_slopes
 from .tree_layout import (
     AXIS,
     BODY,
     CENTER,
     DAMPING,
-    IMPULSE,
     INERTIA,
     MASS,
     MOMENTUM,
@@ -112,7 +110,7 @@ def add_force_slopes(
     tree, pins, loads,
     # In:
     wh, k, a, s, multiplier, motion,
-    # Work, 114 n:
+    # Work, 78 n:
     composite,
     # Out, (n, n):
     by_places, by_speeds,
@@ -153,7 +151,10 @@ def add_force_slopes(
         )  # fmt: skip
         axis = load6(motion, m + AXIS)
         force = ad_dual(load6(composite, C + 72), axis)
-        left, left_speed = _multiply_left(composite, C, axis), _multiply_left(composite, C + 36, axis)
+        left, left_speed = (
+            _multiply_left(composite, C, axis),
+            _multiply_left(composite, C + 36, axis),
+        )
         right = _multiply(composite, C, axis)
         turned = _multiply(composite, C + 36, load6(motion, m + TURN))
         right_speed = _multiply(composite, C + 36, axis)
@@ -216,7 +217,9 @@ def stage_hessians(tree, rule, pins, loads, h, k, multiplier, motion, composite,
                 vq[j * n + i] = w * qv[i * n + j]
         for j in range(n * n):
             qv[j] *= w * h
-        add_force_slopes(tree, pins, loads, w * h, k, a, nodes - 1, multiplier, motion, composite, qq, qv)
+        add_force_slopes(
+            tree, pins, loads, w * h, k, a, nodes - 1, multiplier, motion, composite, qq, qv
+        )
 
 
 @kernel

@@ -50,22 +50,16 @@ def linearize(
             work, step, gap, trial, nodes_q, impulse, r,
         )  # fmt: skip
         if status == SOLVED:
-            status = factorize_step(
-                tree, rule, pins, loads, False, h, first + k, impulse, work
-            )
+            status = factorize_step(tree, rule, pins, loads, False, h, first + k, impulse, work)
         if status != SOLVED:
             return k, status
         for i in range(n):
             q_next[at + i] = nodes_q[s * n + i]
             p_next[at + i] = r[s * n + i]
-        stage_hessians(
-            tree, rule, pins, loads, h, first + k, impulse, work[0], composite, stages
-        )
+        stage_hessians(tree, rule, pins, loads, h, first + k, impulse, work[0], composite, stages)
         # Blocks dR^b/dq^0, then dR^s/dq^g
         for b in range(nodes):
-            residual_block(
-                rule[1], nodes, n, h, stages, b, 0, blocks[b * size : (b + 1) * size]
-            )
+            residual_block(rule[1], nodes, n, h, stages, b, 0, blocks[b * size : (b + 1) * size])
         for g in range(1, nodes):
             block = blocks[(nodes + g - 1) * size : (nodes + g) * size]
             residual_block(rule[1], nodes, n, h, stages, s, g, block)

@@ -5,9 +5,7 @@ import math
 from .jit import kernel
 from .quaternion import cross, load3
 from .tree_algebra import (
-    ad_dual,
     add6,
-    add9,
     add_block9,
     add_spatial,
     apply,

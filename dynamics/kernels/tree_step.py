@@ -165,6 +165,8 @@ def _small(size, before, tolerance):
     """What is left after a step, size * ratio / (1 - ratio), is below the tolerance or rounding."""
     if size <= tolerance:
         return True
+    if not math.isfinite(before):
+        return False
     ratio = size / before
     if ratio < 1.0 and size * ratio / (1.0 - ratio) <= tolerance:
         return True
@@ -247,9 +249,7 @@ def simulate(
             for i in range(n):
                 q[(k + 1) * n + i] = nodes_q[s * n + i]
                 p[(k + 1) * n + i] = r[s * n + i]
-            status = velocity(
-                tree, pins, nodes, s, p, (k + 1) * n, work, speed, (k + 1) * n
-            )
+            status = velocity(tree, pins, nodes, s, p, (k + 1) * n, work, speed, (k + 1) * n)
         if status != SOLVED:
             return k, status
     return steps, SOLVED
