@@ -1,22 +1,22 @@
-"""Higher-order variational integrator of a tree in its joints' coordinates, linear in the bodies."""
+"""Higher-order variational integrator of a tree in its joints' coordinates, in O(n) a step."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
+from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.integrators.tree import Tree
 from dynamics.integrators.tree_quadrature import NAMED, lobatto
 from dynamics.integrators.tree_tables import tables
+from dynamics.integrators.tree_trajectory import TreeTrajectory, not_solved, singular
 from dynamics.integrators.tree_work import Loads, Work, loads
 from dynamics.kernels import tree_layout as layout
 from dynamics.kernels import tree_momentum, tree_motion, tree_step
 
-__all__ = ["TreeIntegrator", "TreeTrajectory"]
+__all__ = ["TreeIntegrator"]
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
@@ -25,54 +25,6 @@ Int = NDArray[np.int64]
 CLOSED = 1e-8
 #: Iterations of Newton's and of the quasi-Newton method by default.
 MOST = {"newton": 30, "quasi-newton": 200}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class TreeTrajectory:
-    """States of a tree over N steps.
-
-    Attributes
-    ----------
-    time : ndarray of float, shape (N + 1,)
-        s.
-    q : ndarray of float, shape (N + 1, n)
-        Coordinates of the joints, rad or m.
-    p : ndarray of float, shape (N + 1, n)
-        Momenta of the joints, as the integrator carries them: not projected onto the constraints.
-    velocity : ndarray of float, shape (N + 1, n)
-        dq/dt, with the constraints kept.
-    multipliers : ndarray of float, shape (N, s, m)
-        Impulse of each constraint at the nodes 0..s - 1 of each step, N s.
-    iterations : ndarray of int, shape (N,)
-        Of the method that solved a step.
-    joints : tuple of hashable
-        Labels of the n columns.
-    """
-
-    time: Float
-    q: Float
-    p: Float
-    velocity: Float
-    multipliers: Float
-    iterations: Int
-    joints: tuple[Hashable, ...]
-
-    def joint(self, label: Hashable) -> tuple[Float, Float]:
-        """Coordinate and velocity of one joint.
-
-        Parameters
-        ----------
-        label : hashable
-            The joint's, that of the body below it.
-
-        Returns
-        -------
-        q, velocity : ndarray of float, shape (N + 1,)
-        """
-        if label not in self.joints:
-            raise UnknownNameError(f"there is no joint {label!r} in this trajectory")
-        column = self.joints.index(label)
-        return self.q[:, column], self.velocity[:, column]
 
 
 class TreeIntegrator:
@@ -132,7 +84,9 @@ class TreeIntegrator:
         if not (np.isfinite(timestep) and timestep > 0.0):
             raise ValueError(f"timestep is {timestep}: it must be a positive number of seconds")
         if isinstance(quadrature, str) and quadrature not in NAMED:
-            raise ValueError(f"quadrature {quadrature!r} is none of {', '.join(NAMED)} and no degree")
+            raise ValueError(
+                f"quadrature {quadrature!r} is none of {', '.join(NAMED)} and no degree"
+            )
         if method not in MOST:
             raise ValueError(f"method {method!r} is none of {', '.join(MOST)}")
         self.timestep = float(timestep)
@@ -248,7 +202,7 @@ class TreeIntegrator:
         -------
         ndarray of float, shape (n,)
         """
-        motion = self._motion(q, velocity)
+        motion = self.motion(q, velocity)
         p = np.empty(len(self.joints))
         tree_momentum.momentum(self.tables.tree, motion, p)
         return p
@@ -271,13 +225,13 @@ class TreeIntegrator:
             Where the mass matrix or the constraints are singular.
         """
         speed = np.zeros(len(self.joints))
-        motion = self._motion(q, speed)
+        motion = self.motion(q, speed)
         status = tree_step.velocity(
             self.tables.tree, self.tables.pins, 1, 0, self._vector(p, "p"), 0,
             self.work.with_motion(motion), speed, 0,
         )  # fmt: skip
         if status != layout.SOLVED:
-            raise ValueError(self._singular(status))
+            raise ValueError(singular(self, status))
         return speed
 
     def energy(self, q: ArrayLike, velocity: ArrayLike) -> Float:
@@ -297,7 +251,7 @@ class TreeIntegrator:
         n = len(self.joints)
         found = np.empty(int(np.prod(shape)))
         for row, (x, v) in enumerate(zip(places.reshape(-1, n), speeds.reshape(-1, n))):
-            motion = self._motion(x, v)
+            motion = self.motion(x, v)
             p = np.empty(n)
             potential = tree_motion.potential(self.tables.tree, np.ascontiguousarray(x), motion)
             tree_momentum.momentum(self.tables.tree, motion, p)
@@ -319,7 +273,7 @@ class TreeIntegrator:
         positions : ndarray of float, shape (n, 3)
             Origins of the bodies' frames in the world's, m.
         """
-        motion = self._motion(q, np.zeros(len(self.joints))).reshape(-1, layout.RECORD)
+        motion = self.motion(q, np.zeros(len(self.joints))).reshape(-1, layout.RECORD)
         turns = motion[:, layout.ROTATION : layout.ROTATION + 9].reshape(-1, 3, 3)
         return turns, motion[:, layout.ORIGIN : layout.ORIGIN + 3]
 
@@ -356,7 +310,7 @@ class TreeIntegrator:
         if not names:
             return
         place, speed = self._vector(q, "q"), self._vector(velocity, "velocity")
-        gaps, slopes = self.work.constraints(self.tables, place, self._motion(place, speed))
+        gaps, slopes = self.work.constraints(self.tables, place, self.motion(place, speed))
         for name, gap in zip(names, gaps):
             if abs(gap) > CLOSED * max(1.0, np.abs(place).max()):
                 raise InconsistentStateError(
@@ -384,57 +338,26 @@ class TreeIntegrator:
             iterations,
         )  # fmt: skip
         if status != layout.SOLVED:
-            raise self.failure(done, status)
-        time = h * np.arange(steps + 1)
+            raise not_solved(self, done, status)
+        time: Float = h * np.arange(steps + 1, dtype=float)
         return TreeTrajectory(time, places, momenta, speeds, multipliers, iterations, self.joints)
 
-    def failure(self, step: int, status: int) -> ConvergenceError:
-        """The sentence for a step that failed.
+    def motion(self, q: ArrayLike, velocity: ArrayLike) -> Float:
+        """Poses, twists and joint axes of all bodies, as the kernels hold them.
 
         Parameters
         ----------
-        step : int
-            Its number.
-        status : int
-            What the kernel gave back.
+        q, velocity : array_like, shape (n,)
+            Coordinates and their rates.
 
         Returns
         -------
-        ConvergenceError
+        ndarray of float, shape (n * RECORD,)
+            As in `dynamics.kernels.tree_layout`.
         """
-        n, s = len(self.joints), self.degree
-        rest = np.abs(self.work.vectors[-1][: s * n]).reshape(s, n).max(axis=0)
-        worst = int(np.argmax(np.where(np.isfinite(rest), rest, np.inf)))
-        label = self.joints[worst]
-        if status == layout.REDUNDANT:
-            what = self._singular(status)
-        elif status == layout.NOT_FINITE:
-            what = "its numbers are no longer finite: take a smaller timestep or smaller forces"
-        else:
-            what = (
-                f"residual {rest[worst]:.3g} at joint {label!r} after {self.method[1]} iterations: "
-                f"take a smaller timestep"
-            )
-            if self.method[0]:
-                what += ' or method="newton"'
-        message = f"step {step} was not solved, {what}; the state before it is kept"
-        return ConvergenceError(message, step, float(rest[worst]), label)
-
-    def _singular(self, status: int) -> str:
-        """What is singular."""
-        if status == layout.REDUNDANT:
-            names = ", ".join(repr(name) for name in dict.fromkeys(self.tables.constraints))
-            return f"constraints {names} are redundant here: leave out axes that joints hold already"
-        pivots = self.work.arrays[2].reshape(len(self.joints), -1)[:, 42]
-        label = self.joints[int(np.flatnonzero(~(pivots > 0.0))[-1])]
-        return f"joint {label!r} moves no mass: give the bodies below it mass or inertia"
-
-    def _motion(self, q: ArrayLike, speed: ArrayLike) -> Float:
-        """Motion of one node."""
         motion = np.empty(len(self.joints) * layout.RECORD)
-        tree_motion.move_at(
-            self.tables.tree, self._vector(q, "q"), self._vector(speed, "velocity"), motion
-        )
+        places, speeds = self._vector(q, "q"), self._vector(velocity, "velocity")
+        tree_motion.move_at(self.tables.tree, places, speeds, motion)
         return motion
 
     def _vector(self, value: ArrayLike, name: str) -> Float:

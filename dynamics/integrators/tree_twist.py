@@ -85,7 +85,8 @@ def rotation(value: ArrayLike, name: str) -> Float:
     if q.shape != (4,) or not abs(np.linalg.norm(q) - 1.0) < 1e-6:
         raise ValueError(f"{name}: orientation must be a unit quaternion, scalar first")
     s, v = q[0] / np.linalg.norm(q), q[1:] / np.linalg.norm(q)
-    return (2.0 * s * s - 1.0) * np.eye(3) + 2.0 * s * skew(v) + 2.0 * np.outer(v, v)
+    turn: Float = (2.0 * s * s - 1.0) * np.eye(3) + 2.0 * s * skew(v) + 2.0 * np.outer(v, v)
+    return turn
 
 
 def skew(a: Float) -> Float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.integrators.tree_tables import Tables
-from dynamics.kernels import tree_constraints, tree_newton, tree_step
+from dynamics.kernels import tree_constraints, tree_newton
 from dynamics.kernels import tree_layout as layout
 from dynamics.kernels.tree_momentum import INERTIAS
 
@@ -170,35 +170,3 @@ def _strides(x: Float, tail: tuple[int, ...], name: str, steps: int, nodes: int)
     if lead == 0:
         return [0, 0]
     return [1, 0] if lead == 1 else [nodes, 1]
-
-
-def evaluate(
-    integrator: TreeIntegrator, q: Float, p: Float, load: Loads, multiplier: Float
-) -> tuple[Float, Float]:
-    """Residuals of the discrete Euler-Lagrange equations and the next momentum (Algorithm 1).
-
-    Parameters
-    ----------
-    integrator : TreeIntegrator
-        Its work holds the motion afterwards.
-    q : ndarray of float, shape (s + 1, n)
-        Control points.
-    p : ndarray of float, shape (n,)
-        Momentum at the start.
-    load : Loads
-    multiplier : ndarray of float, shape (s * m,)
-        Impulses of the constraints.
-
-    Returns
-    -------
-    residual : ndarray of float, shape (s, n)
-    p_next : ndarray of float, shape (n,)
-    """
-    tables = integrator.tables
-    r = np.zeros(q.size)
-    tree_step.residual(
-        tables.tree, tuple(integrator.rule), tables.pins, load, integrator.timestep, 0,
-        np.ascontiguousarray(q).reshape(-1), p, multiplier, integrator.work.arrays[0], r,
-    )  # fmt: skip
-    rows = r.reshape(q.shape)
-    return rows[:-1], rows[-1]

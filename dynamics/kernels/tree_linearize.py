@@ -1,4 +1,4 @@
-"""Exact linearization of a step: how (q, p, lambda) at its end follow (q, p, force) at its start."""
+"""Exact linearization of a step: derivatives of q, p and lambda at its end by q, p and force."""
 
 from .jit import kernel
 from .tree_hessian import residual_block, stage_hessians
