@@ -39,7 +39,9 @@ _LATER = {
     "Spring": "forces",
     "State": "state",
     "StepInfo": "model",
+    "Trajectory": "trajectory",
     "Universal": "joint_types",
+    "simulate": "simulation",
 }
 
 __all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError", *sorted(_LATER)]

@@ -109,6 +109,7 @@ class Model:
         self.symbolic = self.tables.symbolic
         self.n_bodies = len(self.tables.body_index)
         self.n_rows = int(self.tables.row_start[-1])
+        self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         self.settings = np.array([tolerance, math.sin(min(0.5 * largest_turn, 1.2))])

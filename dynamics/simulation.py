@@ -1,0 +1,190 @@
+"""Running a model: `simulate`."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.callbacks import Callback
+from dynamics.errors import InconsistentStateError
+from dynamics.kernels import layout as at
+from dynamics.kernels import step as kernel
+from dynamics.state import State
+from dynamics.trajectory import Trajectory
+from dynamics.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["simulate"]
+
+Float = NDArray[np.float64]
+
+#: How far open the constraints of a first state may be, m or rad.
+CONSISTENT = 1e-6
+
+
+def simulate(
+    model: Model,
+    state: State,
+    seconds: float,
+    *,
+    controller: Callable[..., Any] | None = None,
+    controls: ArrayLike | None = None,
+    wrenches: ArrayLike | None = None,
+    every: int = 1,
+    progress: bool | Callable[[float], None] = False,
+    workspace: Workspace | None = None,
+) -> Trajectory:
+    """Simulate and record.
+
+    Without a controller the whole run stays in compiled code. A controller written in Python costs
+    some 3 microseconds a step beside its own time.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Where it starts; left as it is.
+    seconds : float
+    controller : callable, optional
+        ``controller(state, time)`` gives the controls of the step, shape (c,).
+    controls : array_like, shape (c,) or (steps, c), optional
+        Controls of every step where there is no controller; the last row stays.
+    wrenches : array_like, shape (6 n,) or (steps, 6 n), optional
+        External force (world) and torque (body frame) on every body.
+    every : int, optional
+        Steps between records.
+    progress : bool or callable, optional
+        Show a bar, or call with the part that is done.
+    workspace : Workspace, optional
+        Where threads run the same model, one for each.
+
+    Returns
+    -------
+    Trajectory
+        Of the first state and every ``every``-th.
+
+    Raises
+    ------
+    ConvergenceError
+        Where a step's equations were not solved; ``error.trajectory`` is the motion before it.
+    InconsistentStateError
+        Where the first state violates the constraints: see `Model.assemble`.
+    ValueError
+        For times and controls that make no sense.
+    """
+    steps = _steps(model, seconds, every)
+    table, outside = _inputs(model, controls, wrenches)
+    _check_start(model, state)
+    space = model.workspace if workspace is None else workspace
+    record = np.empty((steps // every, state.data.size))
+    call = None
+    if controller is not None:
+        table = np.zeros((1, model.n_controls))
+        call = _controller(model, controller, state)
+    info, totals = np.zeros(kernel.INFO_SIZE), np.zeros(8)
+    totals[0] = state.time
+    now = state.copy()
+    done = 0
+    for count in _portions(steps, every, progress):
+        part = record[done // every : (done + count) // every]
+        finished = kernel.simulate(
+            model.tables.plan, model.tables.constant, model.symbolic.program, model.timestep,
+            model.settings, count, every, 0 if call is None else call.address,
+            table if table.shape[0] == 1 else table[min(done, len(table) - 1) :],
+            outside if outside.shape[0] == 1 else outside[min(done, len(outside) - 1) :],
+            now.data, space.work, space.solver, part, info, totals,
+        )  # fmt: skip
+        done += finished
+        _show(progress, done, steps)
+        if finished < count:
+            break
+    time = state.time + model.timestep * every * np.arange(done // every + 1)
+    states = np.concatenate([state.data[None], record[: done // every]])
+    names = ("iterations", "intervals", "most_iterations", "most_intervals", "factorizations")
+    what = {"steps": done} | dict(zip(names, totals[1:6].astype(int).tolist()))
+    trajectory = Trajectory(model, time, states, table, what)
+    if done < steps:
+        if call is not None:
+            call.reraise()
+        error = model.failure(int(info[kernel.STATUS]), done, float(totals[0]), info)
+        error.trajectory = trajectory
+        raise error
+    return trajectory
+
+
+def _steps(model: Model, seconds: float, every: int) -> int:
+    if not (math.isfinite(seconds) and seconds >= 0.0):
+        raise ValueError(f"seconds is {seconds}, and must be finite and not negative")
+    if every < 1:
+        raise ValueError(f"every is {every}, and must be at least 1")
+    return max(every, round(seconds / model.timestep / every) * every) if seconds > 0.0 else 0
+
+
+def _inputs(model: Model, controls: Any, wrenches: Any) -> tuple[Float, Float]:
+    table = np.zeros((1, model.n_controls))
+    if controls is not None:
+        table = np.atleast_2d(np.array(controls, np.float64))
+        if table.shape[1] != model.n_controls or not np.isfinite(table).all():
+            raise ValueError(
+                f"controls must be finite, of shape ({model.n_controls},) or (steps, "
+                f"{model.n_controls}): actuated are {model.tables.control_names}"
+            )
+    outside = np.zeros((1, 0))
+    if wrenches is not None:
+        outside = np.atleast_2d(np.array(wrenches, np.float64))
+        if outside.shape[1] != 6 * model.n_bodies or not np.isfinite(outside).all():
+            raise ValueError(f"wrenches must be finite, {6 * model.n_bodies} a step")
+    return table, outside
+
+
+def _check_start(model: Model, state: State) -> None:
+    size = at.state_size(model.n_bodies, model.n_rows)
+    if state.data.shape != (size,):
+        raise ValueError(f"the state has {state.data.size} numbers, this model's have {size}")
+    if not np.isfinite(state.data).all():
+        raise ValueError("the state holds numbers that are not finite")
+    if model.n_rows:
+        g = np.abs(model.constraint_violation(state))
+        if g.max() > CONSISTENT and not model.soft:
+            k = int(np.searchsorted(model.tables.row_start, np.argmax(g), side="right")) - 1
+            raise InconsistentStateError(
+                f"joint {list(model.tables.joint_index)[k]!r} is open by {g.max():.2e} at the "
+                "start; use model.assemble(state), or set the joint's coordinates"
+            )
+
+
+def _controller(model: Model, controller: Callable[..., Any], state: State) -> Callback:
+    names = model.n_controls
+
+    def call(time: Float, data: Float, control: Float) -> None:
+        now = State(data, model.n_bodies, float(time[0]))
+        control[:] = model.controls_of(controller(now, now.time)) if names else 0.0
+
+    return Callback(call, ((1,), (state.data.size,), (names,)))
+
+
+def _portions(steps: int, every: int, progress: Any) -> list[int]:
+    if steps == 0:
+        return []
+    if progress is False:
+        return [steps]
+    most = max(every, steps // 100 // every * every)
+    portions = [most] * (steps // most)
+    return portions + ([steps % most] if steps % most else [])
+
+
+def _show(progress: Any, done: int, steps: int) -> None:
+    if progress is False:
+        return
+    if callable(progress):
+        progress(done / steps)
+        return
+    part = round(40 * done / steps)
+    end = "\n" if done == steps else "\r"
+    print(f"[{'#' * part}{'.' * (40 - part)}] {100 * done // steps} %", end=end, flush=True)

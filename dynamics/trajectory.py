@@ -1,0 +1,225 @@
+"""Motion that was recorded: states over time, and what is read off them by label."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.errors import UnknownNameError
+from dynamics.kernels import layout as at
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["Trajectory"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(eq=False)
+class Trajectory:
+    """States of a model at nodes of time.
+
+    Attributes
+    ----------
+    model : Model
+    time : ndarray of float, shape (k,)
+        s.
+    states : ndarray of float, shape (k, state size)
+        See `State`.
+    controls : ndarray of float, shape (any, c)
+        What was put in: one row a step, the last for all that follow.
+    info : dict
+        What the run took: ``iterations`` and ``intervals`` of all steps, the most of one step.
+    """
+
+    model: Model
+    time: Float
+    states: Float
+    controls: Float = field(default_factory=lambda: np.zeros((0, 0)))
+    info: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return self.time.size
+
+    def __getitem__(self, k: int) -> State:
+        return State(self.states[k].copy(), self.model.n_bodies, float(self.time[k]))
+
+    @property
+    def final(self) -> State:
+        """The last state."""
+        return self[-1]
+
+    def body(self, name: Hashable) -> tuple[Float, Float]:
+        """Positions and orientations of a body.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        positions : ndarray of float, shape (k, 3)
+            Of the centre of mass, world, m.
+        orientations : ndarray of float, shape (k, 4)
+            Body to world, scalar first.
+        """
+        i = at.POSE * self.model.body_number(name)
+        return self.states[:, i : i + 3], self.states[:, i + 3 : i + at.POSE]
+
+    @cached_property
+    def twists(self) -> Float:
+        """Velocities of all bodies, shape (k, 6 n): see `Model.velocities`."""
+        n = self.model.n_bodies
+        if self.model.form == "first order":
+            start = (at.POSE + at.TWIST) * n
+            return self.states[:, start : start + at.TWIST * n].copy()
+        return self.model.workspace.velocities(self.states)
+
+    def body_velocity(self, name: Hashable) -> tuple[Float, Float]:
+        """Velocities (world, m/s) and angular velocities (body frame, rad/s) of a body.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        velocities, angular_velocities : ndarray of float, shape (k, 3)
+        """
+        i = at.TWIST * self.model.body_number(name)
+        return self.twists[:, i : i + 3], self.twists[:, i + 3 : i + 6]
+
+    def joint(self, name: Hashable) -> Float:
+        """Coordinates of a joint.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        ndarray of float, shape (k,) or (k, number of coordinates)
+        """
+        found = self.model.workspace.joint(name, self.states, self.twists)[:, :, 0]
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def joint_velocity(self, name: Hashable) -> Float:
+        """Rates of a joint's coordinates.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        ndarray of float, shape (k,) or (k, number of coordinates)
+        """
+        found = self.model.workspace.joint(name, self.states, self.twists)[:, :, 1]
+        return found[:, 0] if found.shape[1] == 1 else found
+
+    def reaction(self, name: Hashable) -> Float:
+        """Forces of a joint's constraints over the interval before each node.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        ndarray of float, shape (k, rows of the joint)
+            N or N m, by rows of the joint (see `Joint.rows`); those of a `Revolute` are the force
+            on the child along the world's axes, and the torques across its axis.
+        """
+        if name not in self.model.tables.joint_index:
+            raise UnknownNameError(
+                f"there is no joint {name!r} with constraints; there are "
+                f"{list(self.model.tables.joint_index)}"
+            )
+        k = self.model.tables.joint_index[name]
+        n, start = self.model.n_bodies, self.model.tables.row_start
+        first = (at.POSE + 3 * at.TWIST) * n
+        return self.states[:, first + start[k] : first + start[k + 1]]
+
+    def energies(self) -> dict[str, Float]:
+        """Kinetic, gravitational and elastic energy, J, each of shape (k,)."""
+        parts = self.model.workspace.energies(self.states, self.twists)
+        return dict(zip(("kinetic", "gravitational", "elastic"), parts.T.copy()))
+
+    def energy(self) -> Float:
+        """Energy, J, shape (k,)."""
+        return np.asarray(self.model.workspace.energies(self.states, self.twists).sum(axis=1))
+
+    def momentum(self) -> Float:
+        """Linear momentum, and angular momentum about the world's origin, shape (k, 6)."""
+        return self.model.workspace.momenta(self.states, self.twists)
+
+    def constraint_violation(self) -> Float:
+        """Largest constraint value of each state, m or rad, shape (k,)."""
+        joints = int(self.model.tables.plan[at.JOINTS])
+        zeros = np.zeros((len(self), at.TWIST * self.model.n_bodies))
+        found = self.model.workspace.measured(0, joints, self.states, zeros)[:, :, 0]
+        return np.asarray(np.abs(found).max(axis=1, initial=0.0))
+
+    def save(self, path: str | Path) -> None:
+        """Write times, states and names to a ``.npz`` file; no pickles inside.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        np.savez_compressed(
+            path,
+            version=np.array(1),
+            time=self.time,
+            states=self.states,
+            controls=self.controls,
+            bodies=np.array([str(name) for name in self.model.tables.body_index]),
+            joints=np.array([str(name) for name in self.model.tables.joint_index]),
+        )
+
+    @classmethod
+    def load(cls, path: str | Path, model: Model) -> Trajectory:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or Path
+        model : Model
+            Of the same mechanism.
+
+        Returns
+        -------
+        Trajectory
+
+        Raises
+        ------
+        ValueError
+            Where the file is no trajectory, or one of another mechanism.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                kept = {name: file[name] for name in file.files}
+            time, states, controls = kept["time"], kept["states"], kept["controls"]
+            names = (list(kept["bodies"]), list(kept["joints"]))
+        except (KeyError, ValueError, EOFError, OSError) as error:
+            if isinstance(error, FileNotFoundError):
+                raise
+            raise ValueError(f"{path} holds no trajectory of dynamics: {error}") from None
+        here = tuple(
+            [str(name) for name in index]
+            for index in (model.tables.body_index, model.tables.joint_index)
+        )
+        size = at.state_size(model.n_bodies, model.n_rows)
+        if names != here or states.shape != (time.size, size):
+            raise ValueError(
+                f"{path} is of another mechanism: its bodies are {names[0]}, its joints {names[1]}"
+            )
+        return cls(model, time, states, controls)
