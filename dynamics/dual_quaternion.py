@@ -314,7 +314,7 @@ class DualQuaternion:
             Where the direction is zero or a number is not finite.
         """
         s = rotation.as_numbers(direction, (3,), "the direction of the axis")
-        s = rotation.rotate(rotation.align((0, 0, 1), s), (0, 0, 1))
+        s = rotation.unit_vector(s, "the direction of the axis")
         k = rotation.as_numbers(point, (3,), "the point of the axis")
         turn, along = rotation.as_numbers([angle, translation], (2,), "angle and translation")
         return cls.exp(np.concatenate([turn * s, turn * np.cross(k, s) + along * s]))

@@ -1,8 +1,7 @@
 """Rotations as quaternions ``[s, v]``: scalar first, Hamilton product, body to world.
 
-Every function takes one quaternion, shape (4,), or an array of them, shape (..., 4), and gives
-float64 back. A quaternion need not have unit length where it stands for a rotation: it is
-normalized first, and refused where it is zero.
+Every function takes one quaternion or an array of them, shape (..., 4). One that stands for a
+rotation is normalized first, and refused where it is zero.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ __all__ = [
     "to_matrix",
     "to_rotation_vector",
     "to_rpy",
+    "unit_vector",
 ]
 
 Float = NDArray[np.float64]
@@ -94,7 +94,7 @@ def normalized(q: ArrayLike) -> Float:
     ValueError
         Where one is zero or not finite.
     """
-    return _unit(as_numbers(q, (..., 4), "a quaternion"), "a quaternion")
+    return unit_vector(as_numbers(q, (..., 4), "a quaternion"), "a quaternion")
 
 
 def multiply(p: ArrayLike, q: ArrayLike) -> Float:
@@ -185,7 +185,7 @@ def from_axis_angle(axis: ArrayLike, angle: ArrayLike) -> Float:
     ValueError
         Where an axis is zero or a number is not finite.
     """
-    direction = _unit(as_numbers(axis, (..., 3), "the axis"), "the axis")
+    direction = unit_vector(as_numbers(axis, (..., 3), "the axis"), "the axis")
     half = 0.5 * as_numbers(angle, (...,), "the angle")[..., None]
     v = np.sin(half) * direction
     return np.concatenate([np.broadcast_to(np.cos(half), (*v.shape[:-1], 1)), v], axis=-1)
@@ -349,15 +349,15 @@ def align(a: ArrayLike, b: ArrayLike) -> Float:
     ValueError
         Where a direction is zero or not finite.
     """
-    u = _unit(as_numbers(a, (3,), "a direction"), "a direction")
-    v = _unit(as_numbers(b, (3,), "a direction"), "a direction")
-    middle = u + v
-    length = np.linalg.norm(middle)
-    if length < 1e-7:  # opposite: half the angle is a right one to rounding
-        across = np.cross(u, np.eye(3)[abs(u).argmin()])
-        return np.concatenate([[0.0], _unit(across, "the axis")])
-    middle = middle / length  # half way, so that its angle to u is half the angle of the rotation
-    return normalized(np.concatenate([[u @ middle], np.cross(u, middle)]))
+    u = unit_vector(as_numbers(a, (3,), "a direction"), "a direction")
+    v = unit_vector(as_numbers(b, (3,), "a direction"), "a direction")
+    axis = np.cross(u, v)
+    if np.linalg.norm(axis) < 1e-15:  # alike or opposite
+        axis = np.cross(u, np.eye(3)[abs(u).argmin()])
+    axis = unit_vector(axis, "the axis")
+    axis = unit_vector(axis - (axis @ u) * u, "the axis")  # near half a turn rounding had tilted it
+    cos, sin = np.linalg.norm(u + v), np.linalg.norm(u - v)
+    return normalized(np.concatenate([[cos], sin * axis]))
 
 
 def random(rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Float:
@@ -378,8 +378,8 @@ def random(rng: np.random.Generator, size: int | tuple[int, ...] = ()) -> Float:
     return normalized(rng.standard_normal((*shape, 4)))
 
 
-def _unit(array: Float, name: str) -> Float:
-    """Vectors along the last axis divided by their length; a zero one is refused."""
+def unit_vector(array: Float, name: str) -> Float:
+    """Vectors along the last axis, finite, divided by their length; a zero one is refused."""
     # Scaled by the largest entry first, so that squares neither overflow nor vanish.
     largest = abs(array).max(axis=-1, keepdims=True)
     if (largest == 0.0).any():

@@ -165,10 +165,7 @@ class Round(Shape):
         label = type(self).__name__
         length = positive(length, f"length of {label}")
         n = rotation.as_numbers(axis, (3,), f"axis of {label}")
-        if not n.any():
-            raise ValueError(f"axis of {label} must not be zero")
-        n /= abs(n).max()  # first, so that squares neither overflow nor vanish
-        n /= np.linalg.norm(n)
+        n = rotation.unit_vector(n, f"axis of {label}")
         volume, along, across = self._solid(radius, length)
         self._keep(radius=radius, length=length, axis=n)
         self._fill(volume, mass, density, across * np.eye(3) + (along - across) * np.outer(n, n))
