@@ -45,7 +45,8 @@ class Body:
     inertia : ndarray of float, shape (3, 3)
         About the centre of mass, along the body's axes, kg m^2.
     position : ndarray of float, shape (3,), or None
-        Of the centre of mass in the world at the start, m; None leaves it to the joints.
+        Of the centre of mass in the world at the start, m; None leaves it to the joints. A body
+        with a position or an orientation has both, by default 0 and the identity.
     orientation : ndarray of float, shape (4,), or None
         Body to world, scalar first.
     drag, spin_drag : float
@@ -128,6 +129,9 @@ def body(
     q = None
     if orientation is not None:
         q = rotation.normalized(rotation.as_numbers(orientation, (4,), f"orientation of {label}"))
+    if x is not None or q is not None:  # a body that is placed is placed entirely
+        x = np.zeros(3) if x is None else x
+        q = np.array([1.0, 0.0, 0.0, 0.0]) if q is None else q
     return Body(name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape)
 
 

@@ -31,49 +31,19 @@ def initial_state(model: Model) -> State:
     state = State(data, model.n_bodies)
     state.pose[:, 3] = 1.0
     mechanism = model.mechanism
-    every = {WORLD.name, *mechanism.bodies}
-    placed: set[Hashable] = set()
-    graph = mechanism.graph()
-    for joint in mechanism.joints.values():
-        if WORLD in (joint.parent, joint.child):
-            other = joint.child if joint.parent is WORLD else joint.parent
-            if other.name in placed or other.position is not None:
-                continue
-            zero = np.zeros(joint.n_coordinates)
-            place = coordinates.child_frame if joint.parent is WORLD else coordinates.parent_frame
-            frame = place(joint, coordinates.STILL, zero, zero)
-            _hang(model, state, other, frame, placed)
+    still = np.zeros(3)
+    known = {WORLD.name: coordinates.STILL}
     for body in mechanism.bodies.values():
-        if body.position is not None or body.name not in placed:
-            if body.name in placed:
-                continue
-            x = np.zeros(3) if body.position is None else body.position
-            q = coordinates.STILL[1] if body.orientation is None else body.orientation
-            _hang(model, state, body, (x, q, np.zeros(3), np.zeros(3)), placed)
-    for body in mechanism.bodies.values():  # what the user placed stays there
-        if body.position is not None or body.orientation is not None:
-            i = model.body_number(body.name)
-            if body.position is not None:
-                state.pose[i, :3] = body.position
-            if body.orientation is not None:
-                state.pose[i, 3:] = body.orientation
-    del every, graph
+        if body.position is not None and body.orientation is not None:
+            known[body.name] = (body.position, body.orientation, still, still)
+    coordinates.hang(model, state, known, {})
+    for body in mechanism.bodies.values():  # neither placed nor held by what is
+        if body.name not in known:
+            known[body.name] = coordinates.STILL
+            coordinates.hang(model, state, known, {}, [body.name])
     if np.abs(model.constraint_violation(state)).max(initial=0.0) > CLOSED:
         return assemble(model, state, {}, {})
     return state
-
-
-def _hang(
-    model: Model, state: State, body: Any, frame: coordinates.Frame, placed: set[Hashable]
-) -> None:
-    free = set(model.mechanism.bodies) - placed
-    coordinates.put_behind(model, state, body, frame, free, {})
-    graph = model.mechanism.graph()
-    graph.remove_node(WORLD.name)
-    graph.remove_nodes_from(placed)
-    import networkx as nx
-
-    placed |= nx.node_connected_component(graph, body.name)
 
 
 def assemble(

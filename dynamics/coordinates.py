@@ -100,9 +100,9 @@ def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
     return state.pose[i, :3].copy(), q, twists[i, :3].copy(), rotation.rotate(q, twists[i, 3:])
 
 
-def put(model: Model, state: State, body: Any, frame: Frame) -> None:
+def put(model: Model, state: State, name: Hashable, frame: Frame) -> None:
     """Place a body."""
-    i = model.body_number(body.name)
+    i = model.body_number(name)
     state.pose[i, :3], state.pose[i, 3:] = frame[0], rotation.normalized(frame[1])
     spin = rotation.rotate(rotation.conjugate(frame[1]), frame[3])
     model.set_twist(state, i, np.concatenate([frame[2], spin]))
@@ -151,30 +151,50 @@ def set_joint(
         if other.positions and other.parent.name in behind and other.child.name in behind
     }
     child = child_frame(joint, frame_of(model, state, joint.parent, twists), q, rates)
-    put_behind(model, state, joint.child, child, behind, known)
+    every = {WORLD.name, *model.mechanism.bodies}
+    frames = dict.fromkeys(every - behind, STILL)  # stay where they are
+    frames[joint.child.name] = child
+    hang(model, state, frames, known, [joint.child.name])
 
 
-def put_behind(
-    model: Model, state: State, root: Any, frame: Frame, behind: Any, known: dict[Hashable, Float]
+def hang(
+    model: Model,
+    state: State,
+    frames: dict[Hashable, Frame],
+    known: dict[Hashable, Float],
+    waiting: list[Hashable] | None = None,
 ) -> None:
-    """Place a body and all that hangs on it, joints kept at the coordinates that are known."""
-    frames = {root.name: frame}
-    put(model, state, root, frame)
-    waiting = [root.name]
+    """Place bodies: those with frames there, then those that joints hang on them, breadth first.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed.
+    frames : dict
+        Frames by name, added to.
+    known : dict of ndarray of float, shape (number of coordinates, 2)
+        Coordinates and rates of joints; the others are at 0 and still.
+    waiting : list, optional
+        Names to begin with; by default all that have frames.
+    """
+    waiting = list(frames) if waiting is None else waiting
     by_body: dict[Hashable, list[Joint]] = {}
     for joint in model.mechanism.joints.values():
-        if joint.parent.name in behind and joint.child.name in behind:
-            by_body.setdefault(joint.parent.name, []).append(joint)
-            by_body.setdefault(joint.child.name, []).append(joint)
+        by_body.setdefault(joint.parent.name, []).append(joint)
+        by_body.setdefault(joint.child.name, []).append(joint)
+    for name in waiting:
+        if name != WORLD.name:
+            put(model, state, name, frames[name])
     while waiting:
         name = waiting.pop(0)
         for joint in by_body.get(name, ()):
             down = joint.parent.name == name
-            other = joint.child if down else joint.parent
-            if other.name in frames or other is WORLD:
+            other = (joint.child if down else joint.parent).name
+            if other in frames:
                 continue
             here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
             place = child_frame if down else parent_frame
-            frames[other.name] = place(joint, frames[name], here[:, 0], here[:, 1])
-            put(model, state, other, frames[other.name])
-            waiting.append(other.name)
+            frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
+            put(model, state, other, frames[other])
+            waiting.append(other)

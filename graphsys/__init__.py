@@ -20,6 +20,7 @@ __version__ = "0.1.0"
 
 # What needs the compiler or a picture is imported when it is first asked for.
 _LATER = {
+    "Batch": "batch",
     "Condensation": "condensation",
     "Factor": "factor",
     "SelectedInverse": "selected_inverse",
@@ -32,6 +33,7 @@ _LATER = {
 }
 
 __all__ = [
+    "Batch",
     "Condensation",
     "Factor",
     "InaccurateSolutionWarning",
