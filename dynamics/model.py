@@ -90,7 +90,7 @@ class Model:
         integrator: str = "variational",
         form: str = "second order",
         tolerance: float = 1e-10,
-        largest_turn: float = 0.25,
+        largest_turn: float = 0.15,
     ) -> None:
         if integrator != "variational":
             raise ValueError(f'integrator {integrator!r} is unknown; there is "variational"')
