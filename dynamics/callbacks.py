@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Callback", "constraint", "controller"]
+__all__ = ["Callback", "constraint"]
 
 POINTER = ctypes.POINTER(ctypes.c_double)
 Float = NDArray[np.float64]

@@ -32,7 +32,7 @@ def initial_state(model: Model) -> State:
     state.pose[:, 3] = 1.0
     mechanism = model.mechanism
     still = np.zeros(3)
-    known = {WORLD.name: coordinates.STILL}
+    known: dict[Hashable, coordinates.Frame] = {WORLD.name: coordinates.STILL}
     for body in mechanism.bodies.values():
         if body.position is not None and body.orientation is not None:
             known[body.name] = (body.position, body.orientation, still, still)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from typing import Any
 
 __all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError"]
 
@@ -31,12 +32,18 @@ class ConvergenceError(ArithmeticError):
         Largest residual that was reached.
     name : hashable
         Label of the body or joint with that residual.
+
+    Attributes
+    ----------
+    trajectory : Trajectory or None
+        The motion before the step, where it was recorded.
     """
 
     def __init__(
         self, message: str, step: int = 0, residual: float = float("nan"), name: Hashable = None
     ) -> None:
         super().__init__(message)
+        self.trajectory: Any = None
         self.step = step
         self.residual = residual
         self.name = name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -15,8 +15,10 @@ from dynamics.bodies import WORLD
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
-from dynamics.mechanism import Mechanism
 from dynamics.tables import Tables
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
 
 Float = NDArray[np.float64]
 
@@ -72,7 +74,7 @@ def tables_of(mechanism: Mechanism) -> Tables:
     in_loop = {name for cycle in cycles for name in cycle}
     groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
     forces, names, controls = _forces(mechanism)
-    measures = []
+    measures: list[_Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
         if joint.positions:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,8 @@ from dynamics.bodies import WORLD, Body, body
 from dynamics.errors import UnknownNameError
 from dynamics.forces import Spring
 from dynamics.joints import Joint
+from dynamics.model import Model
 from dynamics.shapes import Shape
-
-if TYPE_CHECKING:
-    from dynamics.model import Model
 
 __all__ = ["Mechanism"]
 
@@ -139,8 +137,6 @@ class Mechanism:
         -------
         Model
         """
-        from dynamics.model import Model
-
         return Model(self, timestep, **options)
 
     def graph(self) -> Any:

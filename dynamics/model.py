@@ -5,30 +5,26 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics import closing, coordinates, rotation
-from dynamics.errors import ConvergenceError, UnknownNameError
+from dynamics import closing, coordinates, inputs, rotation
+from dynamics.diagnosis import failure
+from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as kernel
-from dynamics.mechanism import Mechanism
 from dynamics.state import State
 from dynamics.workspace import Workspace
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
 
 __all__ = ["Model", "StepInfo"]
 
 Float = NDArray[np.float64]
-
-WENT_WRONG = {
-    -1: "Newton's method did not converge",
-    -2: "the matrix is singular",
-    -3: "numbers are not finite",
-    -4: "a body turns too far in one interval",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +98,7 @@ class Model:
             if not (math.isfinite(value) and value > 0.0):
                 raise ValueError(f"{what} is {value}, and must be positive and finite")
         self.mechanism = mechanism
+        self.bodies = tuple(mechanism.bodies.values())
         self.timestep = float(timestep)
         self.form = form
         self.tolerance = float(tolerance)
@@ -226,14 +223,10 @@ class Model:
 
     def set_twist(self, state: State, i: int, twist: Float) -> None:
         """Give body i a velocity: its momentum, and the guesses of the next step."""
-        body = self.tables_body(i)
+        body = self.bodies[i]
         state.momentum[i, :3] = body.mass * twist[:3]
         state.momentum[i, 3:] = body.inertia @ twist[3:]
         state.interval_velocity[i] = state.interval_velocity_before[i] = twist
-
-    def tables_body(self, i: int) -> Any:
-        """Body number i."""
-        return list(self.mechanism.bodies.values())[i]
 
     def body_number(self, name: Hashable) -> int:
         """Row of a body in the arrays of a state.
@@ -273,7 +266,7 @@ class Model:
         """
         if self.form == "first order":
             return state.interval_velocity.copy()
-        return self.workspace.velocities(state.data[None])[0].reshape(-1, 6)
+        return np.asarray(self.workspace.velocities(state.data[None])[0].reshape(-1, 6))
 
     def joint(self, state: State, name: Hashable) -> tuple[Float, Float]:
         """Coordinates of a joint and their rates.
@@ -358,8 +351,8 @@ class Model:
             self.symbolic.program,
             self.timestep,
             self.settings,
-            self.controls_of(control),
-            self.wrenches_of(wrenches),
+            inputs.controls_of(self, control),
+            inputs.wrenches_of(self, wrenches),
             after.data,
             space.work,
             space.solver,
@@ -367,90 +360,9 @@ class Model:
             False,
         )
         if bad != 0:
-            raise self.failure(bad, 0, state.time, info)
+            raise failure(self, bad, 0, state.time, info)
         after.time = state.time + self.timestep
         return after, StepInfo(0, *(int(x) for x in info[[3, 2, 4]]), *map(float, info[:2]))
-
-    def controls_of(self, control: Any) -> Float:
-        """Vector of controls from a vector, a mapping by name or None.
-
-        Parameters
-        ----------
-        control : array_like, mapping or None
-
-        Returns
-        -------
-        ndarray of float, shape (c,)
-
-        Raises
-        ------
-        ValueError
-            Where its shape is another, or it is not finite.
-        UnknownNameError
-            Where it names what is not actuated.
-        """
-        if control is None:
-            return np.zeros(self.n_controls)
-        if isinstance(control, Mapping):
-            out = np.zeros(self.n_controls)
-            for name, value in control.items():
-                if name not in self.tables.control_start:
-                    raise UnknownNameError(
-                        f"{name!r} is not actuated; actuated are {list(self.tables.control_start)}"
-                    )
-                first, count = self.tables.control_start[name]
-                out[first : first + count] = rotation.as_numbers(
-                    np.atleast_1d(np.asarray(value, float)), (count,), f"control of {name!r}"
-                )
-            return out
-        return rotation.as_numbers(control, (self.n_controls,), "control")
-
-    def wrenches_of(self, wrenches: Mapping[Hashable, ArrayLike] | None) -> Float:
-        """Vector of wrenches, empty where there is none.
-
-        Parameters
-        ----------
-        wrenches : mapping or None
-
-        Returns
-        -------
-        ndarray of float, shape (6 n,) or (0,)
-        """
-        if not wrenches:
-            return np.zeros(0)
-        out = np.zeros((self.n_bodies, 6))
-        for name, wrench in wrenches.items():
-            out[self.body_number(name)] = rotation.as_numbers(
-                wrench, (6,), f"wrench on body {name!r}"
-            )
-        return out.ravel()
-
-    def failure(self, bad: int, step: int, time: float, info: Float) -> ConvergenceError:
-        """What to raise when a step failed.
-
-        Parameters
-        ----------
-        bad : int
-        step : int
-        time : float
-        info : ndarray of float
-
-        Returns
-        -------
-        ConvergenceError
-        """
-        for call in self.tables.callbacks:
-            call.reraise()
-        name, what = self.workspace.worst()
-        return ConvergenceError(
-            f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in "
-            f"{2**kernel.DEPTH} intervals; the largest residual is {info[0]:.2e} in {what} "
-            f"{name!r} (constraints open by {info[1]:.2e}). Use a smaller timestep, or look at "
-            "that part's masses, forces and state",
-            step,
-            float(info[0]),
-            name,
-        )
 
     def __repr__(self) -> str:
         return (

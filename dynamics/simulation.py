@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynamics import inputs
 from dynamics.callbacks import Callback
+from dynamics.diagnosis import failure
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as kernel
@@ -104,7 +106,7 @@ def simulate(
         _show(progress, done, steps)
         if finished < count:
             break
-    time = state.time + model.timestep * every * np.arange(done // every + 1)
+    time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=np.float64)
     states = np.concatenate([state.data[None], record[: done // every]])
     names = ("iterations", "intervals", "most_iterations", "most_intervals", "factorizations")
     what = {"steps": done} | dict(zip(names, totals[1:6].astype(int).tolist()))
@@ -112,7 +114,7 @@ def simulate(
     if done < steps:
         if call is not None:
             call.reraise()
-        error = model.failure(int(info[kernel.STATUS]), done, float(totals[0]), info)
+        error = failure(model, int(info[kernel.STATUS]), done, float(totals[0]), info)
         error.trajectory = trajectory
         raise error
     return trajectory
@@ -164,7 +166,7 @@ def _controller(model: Model, controller: Callable[..., Any], state: State) -> C
 
     def call(time: Float, data: Float, control: Float) -> None:
         now = State(data, model.n_bodies, float(time[0]))
-        control[:] = model.controls_of(controller(now, now.time)) if names else 0.0
+        control[:] = inputs.controls_of(model, controller(now, now.time)) if names else 0.0
 
     return Callback(call, ((1,), (state.data.size,), (names,)))
 

@@ -43,7 +43,7 @@ class Matrix:
     def of(cls, graph: BlockGraph, values: Array) -> Matrix:
         """Matrix with its norms."""
         of_rows, of_columns = np.zeros((2, int(graph.row_start[-1])), values.real.dtype)
-        absolute_sums(*_tables(graph), values, of_rows, of_columns)
+        absolute_sums(*tables(graph), values, of_rows, of_columns)
         return cls(graph, values, float(of_rows.max(initial=0)), float(of_columns.max(initial=0)))
 
     def residual(self, b: Array, x: Array, count: int, transposed: bool) -> Array:
@@ -51,7 +51,7 @@ class Matrix:
         r = b.copy()
         rows = b.size // max(count, 1)
         for j in range(count):
-            subtract_matrix_product(*_tables(self.graph), self.values, transposed, x, j * rows, r)
+            subtract_matrix_product(*tables(self.graph), self.values, transposed, x, j * rows, r)
         return r
 
     def backward_error(self, r: Array, b: Array, x: Array, count: int, transposed: bool) -> float:
@@ -75,7 +75,7 @@ class Matrix:
         info = np.zeros(2)
         norm = self.column_norm if transposed else self.row_norm
         failed = refine(
-            *_tables(self.graph),
+            *tables(self.graph),
             program,
             arena,
             self.values,
@@ -117,7 +117,13 @@ def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
         yield arena[places]
 
 
-def _tables(graph: BlockGraph) -> tuple[NDArray[np.int64], ...]:
+def tables(graph: BlockGraph) -> tuple[NDArray[np.int64], ...]:
+    """Arrays of a graph that the kernels of `graphsys.kernels.matrix` start with.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    """
     return (
         graph.size,
         graph.row_start,

@@ -32,15 +32,13 @@ def _caller(n_arrays, text):
             places.append(builder.gep(array.data, [at]))
         return builder.sext(builder.call(function, places), ir.IntType(64))
 
-    if n_arrays == 4:
+    def four(typing, address, w, w_at, x, x_at, y, y_at, z, z_at):
+        return types.int64(types.int64, w, w_at, x, x_at, y, y_at, z, z_at), generate
 
-        def typed(typing, address, w, w_at, x, x_at, y, y_at, z, z_at):
-            return types.int64(types.int64, w, w_at, x, x_at, y, y_at, z, z_at), generate
-    else:
+    def three(typing, address, x, x_at, y, y_at, z, z_at):
+        return types.int64(types.int64, x, x_at, y, y_at, z, z_at), generate
 
-        def typed(typing, address, x, x_at, y, y_at, z, z_at):
-            return types.int64(types.int64, x, x_at, y, y_at, z, z_at), generate
-
+    typed = four if n_arrays == 4 else three
     typed.__doc__ = text
     return intrinsic(typed)
 

@@ -75,12 +75,12 @@ POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
 
 
-def state_size(bodies, rows):
+def state_size(bodies: int, rows: int) -> int:
     """Length of a state."""
     return (POSE + 3 * TWIST) * bodies + rows
 
 
-def work_size(bodies, rows, all_rows):
+def work_size(bodies: int, rows: int, all_rows: int) -> int:
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = (POSE + 9) * (bodies + 1) + 13 * all_rows + TWIST * bodies

@@ -1,4 +1,4 @@
-"""What is read off states: coordinates and rates of joints, velocities, energies, over many states."""
+"""What is read off many states: coordinates and rates of joints, velocities, energies."""
 
 from graphsys.kernels import factorize, solve
 
@@ -115,8 +115,8 @@ def momenta(plan, constant, states, twists, out):
             m = constant[c + MASS]
             for j in range(3):
                 out[k, j] += m * v[j]
-                l, r = (j + 1) % 3, (j + 2) % 3
-                out[k, 3 + j] += spin[j] + m * (x[l] * v[r] - x[r] * v[l])
+                y, z = (j + 1) % 3, (j + 2) % 3
+                out[k, 3 + j] += spin[j] + m * (x[y] * v[z] - x[z] * v[y])
 
 
 @kernel

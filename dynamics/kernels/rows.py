@@ -19,9 +19,9 @@ HEADING_A      angle about n of Q_a^T Q_b e                 n in a's frame, e in
 HEADING_B      angle about e of Q_b^T Q_a n, reversed       n in a's frame, e in b's
 =============  ===========================================  ======================================
 
-each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular. Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation
-vector in the body's frame (Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled, so that it
-is an angle too).
+each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular.
+Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's
+frame (Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled, so that it is an angle too).
 """
 
 import math
@@ -102,7 +102,7 @@ def write(G, at, w, ta, tb):
 
 @kernel
 def angle_about(n, rho):
-    """2 atan2(n . v, s), and its derivative with respect to theta_b in the offset frame's b side."""
+    """2 atan2(n . v, s), and its derivative with respect to theta_b."""
     v = (rho[1], rho[2], rho[3])
     along = dot(n, v)
     scale = 1.0 / (rho[0] * rho[0] + along * along)

@@ -21,7 +21,7 @@ INFO_SIZE = 8
 
 @kernel
 def node_of(plan, work, at):
-    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; and the place after."""
+    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after."""
     n, rows = plan[BODIES], plan[ALL_ROWS]
     a = at + POSE * (n + 1)
     b = a + 9 * (n + 1)
@@ -171,7 +171,7 @@ def step(
     for level in range(DEPTH + 1):
         count = 1 << level
         part = h / count
-        for k in range(count):
+        for _ in range(count):
             done = interval(
                 plan, constant, program, part, settings[0], control, wrench, p, u, u_prev, mu,
                 1.0 if level == 0 else 0.0, node, trial, scratch, solver, info,

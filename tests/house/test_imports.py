@@ -10,7 +10,7 @@ from .source import compiled_functions, files, imports, is_kernel_file, tree, wi
 
 GRAPHSYS = files("graphsys")
 DYNAMICS = files("dynamics")
-KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "graphsys.kernels")
+KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "ctypes", "graphsys.kernels")
 
 
 def foreign(parsed, name):
