@@ -25,6 +25,7 @@ Z, CHANGE, TARGET, NODE, ZETA, CHI, MATRIX, RESIDUAL, WORK_SIZE = 0, 9, 18, 24, 
 
 MOST_TURN = 0.95  # largest |Phi| that Newton's method may try
 CLOSE = 1e-8  # relative change after which the error is its square: rounding
+NOISE = 8 * 2.0**-52  # a change of the pose that rounding makes
 ITERATIONS = 30
 
 

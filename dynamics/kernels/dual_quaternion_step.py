@@ -7,6 +7,7 @@ A pose is seven numbers at ``pose[at]``: position in the world, quaternion; a mo
 import math
 
 from .dual_quaternion import (
+    ANCHOR,
     CHANGE,
     CHI,
     CLOSE,
@@ -15,6 +16,7 @@ from .dual_quaternion import (
     ITERATIONS,
     MATRIX,
     NODE,
+    NOISE,
     NOT_FINITE,
     POINT,
     RESIDUAL,
@@ -23,6 +25,7 @@ from .dual_quaternion import (
     TOO_LARGE,
     UNSOLVED,
     ZETA,
+    M,
     W,
     Z,
     energy_norm,
@@ -76,6 +79,17 @@ def equations(table, jointed, position, orientation, work):
 
 
 @kernel
+def rounding(table, position):
+    """x^T M x of changes x by which rounding alone may miss the joint."""
+    a, c = load3(table, POINT), load3(table, ANCHOR)
+    reach = dot(a, a) + dot(c, c) + dot(position, position)
+    total = 0.0
+    for i in range(6):
+        total += (1.0 if i < 3 else reach) * table[M + 7 * i]
+    return total * NOISE * NOISE
+
+
+@kernel
 def newton(table, jointed, position, orientation, work):
     """z of [A; B](z) = target + G^T nu, g(z) = 0; status and iterations."""
     product6(table, W, work, TARGET, work, Z)  # (5.11): exact where nothing turns
@@ -86,6 +100,7 @@ def newton(table, jointed, position, orientation, work):
     if dot(phi, phi) >= 1.0:
         return TOO_LARGE, 0
     limit_turn(work, Z)
+    floor = rounding(table, position) if jointed else 0.0
     for iteration in range(1, ITERATIONS + 1):
         n = equations(table, jointed, position, orientation, work)
         sign = solve(n, work, MATRIX, work, CHANGE)
@@ -94,7 +109,7 @@ def newton(table, jointed, position, orientation, work):
         limit_turn(work, Z)
         change, size = energy_norm(table, work, CHANGE), energy_norm(table, work, Z)
         work[RESIDUAL] = math.sqrt(change / size) if size > 0.0 else 0.0
-        if change <= CLOSE * CLOSE * size:
+        if change <= CLOSE * CLOSE * size + floor:
             # Beyond the fold of the momenta of a step the determinant is negative.
             return (SOLVED if sign > 0.0 else TOO_LARGE), iteration
         if sign == 0.0:
