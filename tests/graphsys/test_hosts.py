@@ -12,6 +12,7 @@ HOSTS = {
     "baseline x86-64": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
     "AVX2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+sse4.2,+avx,+avx2,+fma"},
 }
+FILES = [str(Path(__file__).with_name(name)) for name in ("test_kernels.py", "test_lanes.py")]
 
 
 @pytest.mark.slow
@@ -24,7 +25,7 @@ def test_every_kernel_is_right_on_lesser_processors(host):
         if not llvmlite.binding.get_host_cpu_features().get("avx2"):
             pytest.skip("this processor has no AVX2")
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", str(Path(__file__).with_name("test_kernels.py"))],
+        [sys.executable, "-m", "pytest", "-q", *FILES],
         env=os.environ | HOSTS[host],
         capture_output=True,
         text=True,

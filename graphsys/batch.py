@@ -1,0 +1,266 @@
+"""Many systems of one graph, factorized and solved side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.block import as_dtype, as_numbers
+from graphsys.engines import FAILURES, Engine, Lanes, engine_for
+from graphsys.factor import DOUBTFUL, Factor
+from graphsys.graph import BlockGraph
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+
+
+class Batch:
+    """Factors of many matrices on one graph; small systems go eight at a time, in vector lanes.
+
+    Each system is as accurate as by `Factor`: one whose pivots are singular in the common
+    elimination order, or that cannot be refined, is factorized alone by one. One that fails even so
+    does not stop the others: its solutions are NaN, and `failures` says why.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+        Of the graph that all systems share, from `System.analyze`.
+    values : array_like, shape (count, graph.nnz), optional
+        Blocks of each system in the layout of `System.values`, to be factorized at once.
+    refine : bool, optional
+        Whether solves compute residuals and refine until they are at rounding level. By default
+        they do for systems with a pivot that was small beside what its block held before.
+    threads : int, optional
+        Threads that share the systems.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+    count : int
+        Systems; 0 before the first values.
+    pivot_ratio : ndarray, shape (count,)
+        As `Factor.pivot_ratio`; NaN where a pivot is singular in the common elimination order.
+    backward_error : ndarray, shape (count,)
+        Of the last solve, ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; NaN where not
+        computed.
+    failures : dict of int to Exception
+        Why a system could not be factorized or solved; a `SingularPivotError` has the node's label.
+
+    Raises
+    ------
+    ValueError
+        Where `values` has another shape, or `threads` is less than 1.
+    TypeError
+        Where `values` are no numbers.
+
+    Examples
+    --------
+    >>> import graphsys as gs
+    >>> import numpy as np
+    >>> system = gs.System(gs.chain(2), 1, blocks={(0, 0): 2.0, (1, 1): 4.0})
+    >>> batch = gs.Batch(system.analyze(), [system.values, 2 * system.values])
+    >>> batch.solve([[2.0, 4.0], [2.0, 4.0]])
+    array([[1. , 1. ],
+           [0.5, 0.5]])
+    """
+
+    def __init__(
+        self,
+        symbolic: Symbolic,
+        values: Any = None,
+        *,
+        refine: bool | None = None,
+        threads: int = 1,
+    ) -> None:
+        if isinstance(threads, bool) or threads < 1:
+            raise ValueError(f"threads is {threads}, it must be 1 or more")
+        self.symbolic, self.threads, self._refine = symbolic, threads, refine
+        self.count = 0
+        self.failures: dict[int, Exception] = {}
+        self.pivot_ratio = self.backward_error = np.zeros(0)
+        self._alone: dict[int, Factor] = {}
+        self._engine: Engine | None = None
+        self._factors = False
+        if values is not None:
+            self.refactorize(values)
+
+    @property
+    def graph(self) -> BlockGraph:
+        """The graph of all systems."""
+        return self.symbolic.graph
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Number of systems, and the shape of each."""
+        rows = int(self.graph.row_start[-1])
+        return self.count, rows, rows
+
+    @property
+    def status(self) -> NDArray[np.str_]:
+        """What became of each system, shape (count,): "batch", "alone" or "failed"."""
+        status = np.full(self.count, "batch", "<U6")
+        status[list(self._alone)] = "alone"
+        status[list(self.failures)] = "failed"
+        return status
+
+    def refactorize(self, values: Any) -> Batch:
+        """Factors of other matrices.
+
+        Parameters
+        ----------
+        values : array_like, shape (count, graph.nnz)
+            Blocks of each system; copied where solves have to refine.
+
+        Returns
+        -------
+        Batch
+            This one.
+
+        Raises
+        ------
+        ValueError
+            Where `values` has another shape.
+        """
+        self._factors = False
+        numbers, engine = self._start(values)
+        engine.factorize(numbers, self.threads)
+        self.pivot_ratio = engine.ratio[: self.count]
+        self._factors = True
+        self._values = numbers
+        doubtful = self.pivot_ratio < self._refine_below
+        if doubtful.any():
+            self._values = numbers.copy()
+        for i in np.flatnonzero(~engine.trusted()[: self.count]).tolist():
+            self._go_alone(i, numbers[i])
+        return self
+
+    def solve(self, b: Any, trans: str = "N") -> Array:
+        """Solutions of A_i x_i = b_i.
+
+        Parameters
+        ----------
+        b : array_like, shape (count, N) or (count, N, k)
+            Right-hand sides of each system.
+        trans : {"N", "T", "H"}, optional
+            Solve with the A_i, their transposes, or their conjugate transposes.
+
+        Returns
+        -------
+        ndarray, shape of b
+            NaN for systems that failed.
+
+        Raises
+        ------
+        ValueError
+            Where b has another shape, or there are no factors.
+        """
+        if not self._factors or self._engine is None:
+            raise ValueError("there are no factors to solve with: refactorize first")
+        right = self._right_hand_sides(b, trans)
+        x, error = self._engine.solve(self._values, right, trans, self._refine_below, self.threads)
+        return self._finished(self._values, right, trans, x, error)
+
+    def solve_once(self, values: Any, b: Any, trans: str = "N") -> Array:
+        """Solutions with other matrices, whose factors are not kept: one pass through memory.
+
+        Parameters
+        ----------
+        values : array_like, shape (count, graph.nnz)
+        b : array_like, shape (count, N) or (count, N, k)
+        trans : {"N", "T", "H"}, optional
+            As for `solve`.
+
+        Returns
+        -------
+        ndarray, shape of b
+            NaN for systems that failed.
+
+        Raises
+        ------
+        ValueError
+            Where `values` or b has another shape.
+        """
+        self._factors = False
+        numbers, engine = self._start(values)
+        if not isinstance(engine, Lanes) or trans != "N":
+            return self.refactorize(numbers).solve(b, trans)
+        right = self._right_hand_sides(b, trans)
+        x = engine.solve_once(numbers, right, self.threads)
+        self.pivot_ratio = engine.ratio[: self.count].copy()
+        unsure = ~engine.trusted()[: self.count] | (self.pivot_ratio < self._refine_below)
+        again = np.flatnonzero(unsure)
+        if again.size:
+            part = Batch(self.symbolic, numbers[again], refine=self._refine, threads=self.threads)
+            x[again] = part.solve(right[again])
+            self.backward_error[again] = part.backward_error
+            self.failures = {int(again[i]): failure for i, failure in part.failures.items()}
+            self._alone = {int(again[i]): factor for i, factor in part._alone.items()}
+        return x
+
+    @property
+    def _refine_below(self) -> float:
+        """Pivot ratio below which solutions are refined."""
+        if self._refine is None:
+            return DOUBTFUL
+        return np.inf if self._refine else 0.0
+
+    def _start(self, values: Any) -> tuple[Array, Engine]:
+        """Values as they are needed and what works on them, nothing known of them yet."""
+        numbers = as_numbers(values, None, "values")
+        numbers = np.ascontiguousarray(numbers, as_dtype(numbers.dtype))
+        if numbers.ndim != 2 or numbers.shape[1] != self.graph.nnz:
+            raise ValueError(
+                f"values has shape {numbers.shape}, it must be (count, {self.graph.nnz})"
+            )
+        self.count, self.failures, self._alone = numbers.shape[0], {}, {}
+        self.backward_error = np.full(self.count, np.nan)
+        engine = self._engine
+        if engine is None or engine.count != self.count or engine.dtype != numbers.dtype:
+            engine = self._engine = engine_for(self.symbolic, self.count, numbers.dtype)
+        return numbers, engine
+
+    def _right_hand_sides(self, b: Any, trans: str) -> Array:
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
+        assert self._engine is not None
+        right = np.ascontiguousarray(as_numbers(b, self._engine.dtype, "b"))
+        shape = self.shape[:2]
+        if right.ndim not in (2, 3) or right.shape[:2] != shape:
+            raise ValueError(f"b has shape {right.shape}, it must be {shape} or {(*shape, 'k')}")
+        return right
+
+    def _go_alone(self, i: int, values: Array) -> None:
+        """Factorize one system by itself."""
+        try:
+            self._alone[i] = Factor(self.symbolic, values, refine=self._refine)
+        except FAILURES as failure:
+            self.failures[i] = failure
+
+    def _finished(self, values: Array, b: Array, trans: str, x: Array, error: Array) -> Array:
+        """Solutions with those that went alone, or failed, in their places."""
+        assert self._engine is not None
+        self.backward_error = error
+        refined = self.pivot_ratio < self._refine_below
+        for i in np.flatnonzero(refined & ~(error <= self._engine.enough)).tolist():
+            if i not in self._alone and i not in self.failures and np.isfinite(b[i]).all():
+                self._go_alone(i, values[i])
+        for i, factor in list(self._alone.items()):
+            x[i] = error[i] = np.nan
+            if not np.isfinite(b[i]).all():
+                continue
+            try:
+                x[i] = factor.solve(b[i], trans)
+            except FAILURES as failure:
+                self.failures[i] = failure
+            else:
+                reported = factor.report.backward_error
+                error[i] = np.nan if reported is None else reported
+        failed = list(self.failures)
+        x[failed] = error[failed] = np.nan
+        return x
+
+    def __repr__(self) -> str:
+        _, rows, _ = self.shape
+        return f"Batch({self.count} systems of {rows} unknowns, {self.symbolic.ordering} order)"

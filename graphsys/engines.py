@@ -1,0 +1,322 @@
+"""How a batch is factorized and solved: side by side in vector lanes, or one after another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.accuracy import REFINEMENTS, Matrix, tables
+from graphsys.errors import SingularPivotError
+from graphsys.kernels import batch_groups as compiled
+from graphsys.kernels import work_sizes
+from graphsys.kernels.batch import factorize_groups, schedule
+from graphsys.kernels.program import WIDEST
+from graphsys.numeric import SINGULAR
+from graphsys.solution import Solver
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+
+#: Systems side by side, one in each lane of a vector.
+LANES = 8
+#: Most bytes of the factors of so many systems: beyond, they leave the second cache too often.
+LANES_BYTES = 2**21
+#: Largest pivot block that is inverted in the lanes.
+LANES_ROWS = 8
+#: Backward error, in machine epsilons, that refinement side by side must reach.
+REFINED = 8.0
+#: What may go wrong with one system; the others are solved all the same.
+FAILURES = (SingularPivotError, ValueError, OverflowError)
+
+
+def engine_for(symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> Engine:
+    """The faster engine: lanes for small blocks and factors that stay in the second cache.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    count : int
+    dtype : dtype
+    """
+    fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
+    small = fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f"
+    return (Lanes if small else Each)(symbolic, count, dtype)
+
+
+class Engine(ABC):
+    """Factors of many systems.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+    count : int
+        Systems.
+    dtype : dtype
+    tolerance : float
+        Pivot ratio below which a pivot is singular.
+    enough : float
+        Backward error that a refined solution must have.
+    ratio : ndarray, shape (count,) or longer
+        Smallest pivot ratio of each system.
+    """
+
+    enough: float
+    ratio: Array
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        self.symbolic, self.count, self.dtype = symbolic, count, dtype
+        self.tolerance = SINGULAR * float(np.finfo(dtype).eps)
+
+    @abstractmethod
+    def trusted(self) -> NDArray[np.bool_]:
+        """Systems whose pivots are good."""
+
+    @abstractmethod
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+
+    @abstractmethod
+    def solve(
+        self, values: Array, b: Array, trans: str, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions and backward errors; refined where the pivot ratio is below a bound."""
+
+
+class Lanes(Engine):
+    """Eight systems at a time in the lanes of vectors."""
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(symbolic, count, dtype)
+        self.enough = REFINED * float(np.finfo(dtype).eps)
+        self.padded = max(count, LANES)  # a group of less than eight has the last system again
+        self.groups = -(-count // LANES)
+        self.table = schedule(symbolic.program)
+        self.rows = int(symbolic.graph.row_start[-1])
+        self.ratio, self.suspicion = np.ones((2, self.padded), dtype)
+        self.arena = np.zeros(0, dtype)
+
+    def trusted(self) -> NDArray[np.bool_]:
+        """Systems whose pivots are good."""
+        doubt = self.suspicion > 1.0 / self.tolerance
+        return np.asarray((self.ratio > self.tolerance) & ~doubt)
+
+    def _pad(self, array: Array) -> Array:
+        missing = self.padded - self.count
+        return (
+            np.concatenate([array, *[array[-1:]] * missing]).ravel() if missing else array.ravel()
+        )
+
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+        if self.arena.size == 0:
+            self.arena = aligned(LANES * self.groups * self.symbolic.arena_size, self.dtype)
+        self._factorize(values, threads, None, 0)
+
+    def solve_once(self, values: Array, b: Array, threads: int) -> Array:
+        """Solutions, unrefined; the factors are not kept."""
+        columns = b.shape[2] if b.ndim == 3 else 1
+        out = self._factorize(values, threads, self._pad(b), columns)
+        return out[: b.size].reshape(b.shape)
+
+    def _factorize(self, values: Array, threads: int, b: Array | None, columns: int) -> Array:
+        flat, nothing = self._pad(values), np.empty(0, self.dtype)
+        out = nothing if b is None else np.empty_like(b)
+
+        def work(first: int, last: int) -> None:
+            arena = self.arena
+            if b is not None:
+                arena = aligned(LANES * self.symbolic.arena_size, self.dtype)
+            factorize_groups(
+                self.symbolic.program, self.table, flat, self.padded, first, last,
+                nothing if b is None else b, columns,
+                aligned(LANES * (2 * self.rows + 3), self.dtype),
+                aligned(LANES * self.rows * columns, self.dtype),
+                arena, self.ratio, self.suspicion, out,
+            )  # fmt: skip
+
+        share(threads, self.groups, work)
+        return out
+
+    def solve(
+        self, values: Array, b: Array, trans: str, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions and backward errors."""
+        columns = b.shape[2] if b.ndim == 3 else 1
+        every = np.arange(self.groups)
+        x = self._substitute(self._pad(b), columns, trans != "N", every, threads)
+        x = x[: b.size].reshape(b.shape)
+        error = np.full(self.count, np.nan)
+        some = np.flatnonzero(self.trusted()[: self.count] & (self.ratio[: self.count] < below))
+        if some.size:
+            with np.errstate(all="ignore"):  # what is not finite is told by its error
+                x[some], error[some] = self._refined(values, b, x, trans != "N", some, threads)
+        return x, error
+
+    def _substitute(
+        self, b: Array, columns: int, transposed: bool, groups: Array, threads: int
+    ) -> Array:
+        out = np.empty_like(b)
+
+        def work(first: int, last: int) -> None:
+            compiled.solve_groups(
+                self.symbolic.program, self.arena, self.padded, groups, first, last, transposed,
+                b, columns, aligned(LANES * self.rows * columns, self.dtype), out,
+            )  # fmt: skip
+
+        share(threads, groups.size, work)
+        return out
+
+    def _refined(
+        self, values: Array, b: Array, x: Array, transposed: bool, some: Array, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions of some systems, refined until the backward error is at rounding or stalls."""
+        graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
+        norm = np.empty((some.size, 1), self.dtype)
+        sums = np.empty((2, self.rows), self.dtype)
+        compiled.norms(
+            *tables(graph), values.ravel(), graph.nnz, some, transposed, *sums, norm[:, 0]
+        )
+        right, known = self._by_columns(b[some]), self._by_columns(x[some])
+
+        def check(x: Array) -> tuple[Array, Array]:
+            r = right.copy()
+            compiled.residuals(
+                *tables(graph), values.ravel(), graph.nnz, some, transposed, x.ravel(), columns,
+                r.reshape(-1),
+            )  # fmt: skip
+            sizes = (np.abs(v).max(axis=2, initial=0.0) for v in (r, x, right))
+            of_r, of_x, of_b = sizes
+            size = norm * of_x + of_b
+            return r, np.where(of_r == 0.0, 0.0, of_r / np.where(size == 0.0, 1.0, size))
+
+        enough = float(np.finfo(self.dtype).eps)
+        residual, error = check(known)
+        active = error > enough
+        for _ in range(REFINEMENTS):
+            if not active.any():
+                break
+            full = np.zeros((self.padded, *b.shape[1:]), self.dtype)
+            full[some] = self._by_rows(residual, b)
+            groups = np.unique(some[active.any(axis=1)] // LANES)
+            step = self._substitute(full.ravel(), columns, transposed, groups, threads)
+            trial = known + self._by_columns(step.reshape(full.shape)[some])
+            following, new = check(trial)
+            better = active & (new < error)
+            active &= (new < error / 2.0) & (new > enough)
+            known[better], residual[better] = trial[better], following[better]
+            error[better] = new[better]
+        return self._by_rows(known, b), error.max(axis=1, initial=0.0)
+
+    def _by_columns(self, x: Array) -> Array:
+        """Array of shape (systems, k, N)."""
+        return np.ascontiguousarray(x.swapaxes(1, 2) if x.ndim == 3 else x[:, None, :])
+
+    def _by_rows(self, x: Array, b: Array) -> Array:
+        return x.swapaxes(1, 2) if b.ndim == 3 else x[:, 0]
+
+
+class Each(Engine):
+    """One system after another, in compiled code."""
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(symbolic, count, dtype)
+        self.enough = float(np.finfo(dtype).max)  # whatever `Solver` accepts
+        self.ratio, self.suspicion, self.weakest = np.ones((3, count))
+        self.arena = np.empty(count * symbolic.arena_size, dtype)
+
+    def trusted(self) -> NDArray[np.bool_]:
+        """Systems whose pivots are good."""
+        return np.asarray((self.ratio > self.tolerance) & (self.suspicion == 0.0))
+
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+        program = self.symbolic.program
+        flat = values.ravel()
+        real = np.zeros(0, self.dtype).real.dtype
+
+        def work(first: int, last: int) -> None:
+            compiled.factorize_each(
+                program, flat, self.count, first, last, self.tolerance,
+                np.empty(work_sizes(program, 1)[1], real), np.zeros(3),
+                self.arena, self.ratio, self.suspicion, self.weakest,
+            )  # fmt: skip
+
+        share(threads, self.count, work)
+
+    def solve(
+        self, values: Array, b: Array, trans: str, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions and backward errors."""
+        program, conjugate = self.symbolic.program, trans == "H" and self.dtype.kind == "c"
+        columns = b.shape[2] if b.ndim == 3 else 1
+        right = (b.swapaxes(1, 2) if b.ndim == 3 else b).ravel()
+        right = right.conj() if conjugate else right
+        out, error = np.empty_like(right), np.full(self.count, np.nan)
+
+        def work(first: int, last: int) -> None:
+            x = np.empty(work_sizes(program, columns)[2], self.dtype)
+            compiled.solve_each(
+                program, self.arena, first, last, trans != "N", right, columns, x, out
+            )
+
+        share(threads, self.count, work)
+        out = out.conj() if conjugate else out
+        shaped = out.reshape(b.swapaxes(1, 2).shape).swapaxes(1, 2) if b.ndim == 3 else out
+        x = np.ascontiguousarray(shaped).reshape(b.shape)
+        for i in np.flatnonzero(self.trusted() & (self.ratio < below)).tolist():
+            x[i], error[i] = self._refined(i, values[i], b[i], trans)
+        return x, error
+
+    def _refined(self, i: int, values: Array, b: Array, trans: str) -> tuple[Any, float]:
+        """Refined solutions of one system; an infinite error where that is not possible."""
+        size, matrix = self.symbolic.arena_size, Matrix.of(self.symbolic.graph, values)
+        arena = self.arena[i * size : (i + 1) * size]
+        ratio, weakest = float(self.ratio[i]), int(self.weakest[i])
+        try:
+            solver = Solver(self.symbolic, arena, matrix, ratio, weakest)
+            x, report = solver.columns(b, trans)
+        except FAILURES:
+            return np.nan, np.inf
+        return x, report.backward_error or 0.0
+
+
+@cache
+def _pool(threads: int) -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(threads)
+
+
+def share(threads: int, total: int, work: Callable[[int, int], None]) -> None:
+    """Call ``work(first, last)`` for parts of ``range(total)``, each in a thread of its own.
+
+    Parameters
+    ----------
+    threads, total : int
+    work : callable
+    """
+    parts = min(threads, total)
+    if parts <= 1:
+        if total:
+            work(0, total)
+        return
+    edges = [total * part // parts for part in range(parts + 1)]
+    for _ in _pool(parts).map(work, edges[:-1], edges[1:]):
+        pass
+
+
+def aligned(size: int, dtype: np.dtype[Any]) -> Array:
+    """Array whose vectors of eight do not straddle cache lines.
+
+    Parameters
+    ----------
+    size : int
+    dtype : dtype
+    """
+    room = np.empty(size + LANES, dtype)
+    first = -(room.ctypes.data // room.itemsize) % LANES
+    return room[first : first + size]

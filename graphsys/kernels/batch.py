@@ -1,0 +1,305 @@
+"""Numeric factorization of eight systems at once, one in each lane of a vector.
+
+`ldu` and `substitution` with a vector in the place of each number: the same program, the arena with
+eight numbers for each of its own, ``arena[base + 8 * place + lane]``. Rows are exchanged within a
+pivot block in each lane by itself. A singular pivot stops nobody: what follows is of no use in its
+lane and harms no other, and the lane's ratio tells.
+"""
+
+import numpy as np
+
+from .batch_blocks import (
+    assign_lanes,
+    invert_lanes,
+    load_lanes,
+    raise_lanes,
+    subtract_lanes,
+)
+from .batch_substitution import backward_eight, forward_eight, gather_eight, scatter_eight
+from .emit import LANES
+from .jit import kernel
+from .program import (
+    ARENA_TOTAL,
+    LOAD_AT,
+    LOAD_FIELDS,
+    LOADS,
+    PANEL_FIELDS,
+    PANELS_AT,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    SYMMETRIC,
+    TARGET_FIELDS,
+)
+
+
+@kernel
+def schedule(program):
+    """Which panels to load when: those that a supernode is the first to touch, before it starts.
+
+    For each supernode: how many panels, then for each of them (place in the arena, its length if it
+    must be cleared first, loads, place in the load table). The blocks that are then worked with
+    are still in the first cache.
+    """
+    count, symmetric = program[SUPERNODES], program[SYMMETRIC] != 0
+    table = np.empty(5 * count + 1, np.int64)
+    touched = np.zeros(count, np.bool_)
+    first_load = np.full(count + 1, program[LOADS])
+    filled = np.zeros(count, np.int64)
+    s = 0
+    for load in range(program[LOADS]):
+        at = program[LOAD_AT] + LOAD_FIELDS * load
+        while s + 1 < count and program[at + 3] >= program[program[program[STARTS_AT] + s + 1] + 3]:
+            s += 1
+        first_load[s] = min(first_load[s], load)
+        filled[s] += program[at + 1] * program[at + 2]
+    for s in range(count - 1, -1, -1):
+        first_load[s] = min(first_load[s], first_load[s + 1])
+    place = 0
+    for s in range(count):
+        at = program[program[STARTS_AT] + s]
+        targets = program[at + 7]
+        at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+        head = place
+        table[head] = 0
+        place += 1
+        t = s
+        for target in range(-1, targets):
+            if target >= 0:
+                while program[program[program[STARTS_AT] + t] + 2] != program[at + 4]:
+                    t += 1
+                at += TARGET_FIELDS + 3 * program[at + 6]
+            if touched[t]:
+                continue
+            touched[t] = True
+            panel = program[program[STARTS_AT] + t]
+            size = program[panel] * (program[panel] + 2 * program[panel + 1])
+            table[head] += 1
+            table[place] = program[panel + 3]
+            table[place + 1] = size if symmetric or filled[t] < size else 0
+            table[place + 2] = first_load[t + 1] - first_load[t]
+            table[place + 3] = program[LOAD_AT] + LOAD_FIELDS * first_load[t]
+            place += 4
+    return table
+
+
+@kernel
+def _load(program, table, place, values, first, stride, arena, base):
+    """Panels <- their blocks, of what the schedule names at ``place``; returns the place behind."""
+    panels = table[place]
+    place += 1
+    for _ in range(panels):
+        clear = base + LANES * table[place]
+        panel = arena[clear : clear + LANES * table[place + 1]]
+        for i in range(panel.size):
+            panel[i] = 0.0
+        at = table[place + 3]
+        for _ in range(table[place + 2]):
+            load_lanes(
+                arena, base + LANES * program[at + 3], program[at + 4],
+                values, first + program[at], stride, program[at + 1], program[at + 2],
+            )  # fmt: skip
+            at += LOAD_FIELDS
+        place += 4
+    return place
+
+
+@kernel
+def factorize_groups(
+    # Tables:
+    program,
+    table,
+    # In:
+    values,
+    count,
+    first_group,
+    last_group,
+    b,
+    columns,
+    # Work:
+    magnitude,
+    x,
+    # Out:
+    arena,
+    ratio,
+    suspicion,
+    out,
+):
+    """L, D^-1, W of groups of eight systems; where ``columns`` > 0, out <- A^-1 b on the way.
+
+    Group g is the systems from ``min(8 g, count - 8)`` on: the last one overlaps where they do not
+    divide by eight, and computes the same numbers again. ``values``, ``b`` and ``out`` hold system
+    after system, ``columns`` numbers for each row. ``arena`` is for one group where there are
+    right-hand sides, its factors are lost; it is for all groups else. ``ratio`` is the smallest
+    pivot relative to what its row held, NaN where one is singular; ``suspicion`` how far a pivot
+    block may be rounding noise, as in `noise`. ``magnitude`` is for ``2 rows + 3`` vectors;
+    ``table`` is from `schedule`.
+    """
+    nnz, rows = values.size // count, program[ROWS]
+    noise, largest_at = LANES * rows, 2 * LANES * rows
+    symmetric = program[SYMMETRIC] != 0
+    for g in range(first_group, last_group):
+        system = min(LANES * g, count - LANES)
+        base = 0 if columns > 0 else LANES * g * program[ARENA_TOTAL]
+        if columns > 0:
+            gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
+        for i in range(magnitude.size):
+            magnitude[i] = 0.0
+        for lane in range(system, system + LANES):
+            ratio[lane], suspicion[lane] = 1.0, 0.0
+        at, place = program[PANELS_AT], 0
+        for _ in range(program[SUPERNODES]):
+            place = _load(program, table, place, values, system * nnz, nnz, arena, base)
+            panel = at
+            p, q, row = program[at], program[at + 1], program[at + 2]
+            lower, upper = base + LANES * program[at + 3], base + LANES * program[at + 4]
+            pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
+            watched = program[at + 8]
+            m = p + q
+            at += PANEL_FIELDS
+            if watched != 0:
+                for lane in range(LANES):
+                    magnitude[largest_at + lane] = 0.0
+            i = 0
+            for block in range(pivots):
+                w = program[at + block]
+                d = lower + LANES * (i * m + i)
+                right, below = p - i - w, m - i - w
+                if symmetric:
+                    _mirror(arena, d, m, w)
+                held = LANES * (row + i)
+                invert_lanes(arena, d, m, magnitude, held, ratio, system, w)
+                if watched != 0:
+                    _raise_largest(magnitude, largest_at, arena, d, m, w)
+                if watched & 1:
+                    _raise_suspicion(magnitude, noise + held, arena, d, m, w, suspicion, system)
+                if symmetric:
+                    if right > 0:  # W = D^-1 L^T: the rows to the right are never stored before
+                        assign_lanes(
+                            arena, d + LANES * w * m, m, arena, d, m, arena, d + LANES * w, m, 1,
+                            w, right, w,
+                        )  # fmt: skip
+                    if q > 0:
+                        assign_lanes(
+                            arena, upper + LANES * i, p, arena, d, m,
+                            arena, d + LANES * (w + right), m, 1, w, q, w,
+                        )  # fmt: skip
+                else:
+                    if right > 0:
+                        there = d + LANES * w * m
+                        assign_lanes(arena, there, m, arena, d, m, arena, there, 1, m, w, right, w)
+                    if q > 0:
+                        there = upper + LANES * i
+                        assign_lanes(arena, there, p, arena, d, m, arena, there, 1, p, w, q, w)
+                if right > 0:
+                    j = i + w
+                    for later in range(block + 1, pivots):
+                        size = program[at + later]
+                        there = lower + LANES * (j * m + j)
+                        raise_lanes(magnitude, LANES * (row + j), arena, there, m, size, size)
+                        if watched & 1:
+                            left = lower + LANES * (i * m + j)
+                            _raise_noise(
+                                magnitude, noise + LANES * (row + j), largest_at, arena, left, m,
+                                size, w,
+                            )  # fmt: skip
+                        j += size
+                    subtract_lanes(
+                        arena, d + LANES * (w * m + w), m, arena, d + LANES * w, m,
+                        arena, d + LANES * w * m, 1, m, below, right, w,
+                    )  # fmt: skip
+                    if q > 0 and not symmetric:
+                        subtract_lanes(
+                            arena, upper + LANES * (i + w), p, arena, d + LANES * w, m,
+                            arena, upper + LANES * i, 1, p, right, q, w,
+                        )  # fmt: skip
+                i += w
+            if columns > 0:
+                forward_eight(program, panel, arena, base, columns, x)
+            at += pivots + 3 * runs
+            for _ in range(targets):
+                at = _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena)
+        if columns > 0:
+            backward_eight(program, arena, base, columns, x)
+            scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)
+
+
+@kernel
+def _mirror(arena, d, m, w):
+    """Upper triangle of a pivot block <- its lower triangle."""
+    for j in range(1, w):
+        for i in range(j):
+            for lane in range(LANES):
+                arena[d + LANES * (j * m + i) + lane] = arena[d + LANES * (i * m + j) + lane]
+
+
+@kernel
+def _raise_largest(magnitude, largest_at, arena, d, m, w):
+    """largest <- max(largest, max |D^-1|)."""
+    for j in range(w):
+        raise_lanes(magnitude, largest_at, arena, d + LANES * j * m, 1, 1, w)
+
+
+@kernel
+def _raise_noise(magnitude, noise, largest_at, arena, left, m, rows, columns):
+    """noise_i <- max(noise_i, max_k |L_ik| max |L| max |D^-1|), as `noise.raise_noise`."""
+    all_at, row_at = largest_at + LANES, largest_at + 2 * LANES
+    for lane in range(LANES):
+        magnitude[all_at + lane] = 0.0
+    for i in range(rows):
+        raise_lanes(magnitude, all_at, arena, left + LANES * i, m, 1, columns)
+    for i in range(rows):
+        for lane in range(LANES):
+            magnitude[row_at + lane] = 0.0
+        raise_lanes(magnitude, row_at, arena, left + LANES * i, m, 1, columns)
+        for lane in range(LANES):
+            product = magnitude[row_at + lane] * magnitude[all_at + lane]
+            product *= magnitude[largest_at + lane]
+            place = noise + LANES * i + lane
+            magnitude[place] = max(magnitude[place], product)
+
+
+@kernel
+def _raise_suspicion(magnitude, noise, arena, d, m, w, suspicion, info_at):
+    """suspicion <- max(suspicion, max_ij noise_j |D^-1_ij|)."""
+    for j in range(w):
+        for i in range(w):
+            for lane in range(LANES):
+                entry = abs(arena[d + LANES * (j * m + i) + lane])
+                entry *= magnitude[noise + LANES * j + lane]
+                suspicion[info_at + lane] = max(suspicion[info_at + lane], entry)
+
+
+@kernel
+def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
+    t_lower, t_upper = base + LANES * program[at], base + LANES * program[at + 2]
+    t_m, t_p, t_first = program[at + 1], program[at + 3], program[at + 4]
+    columns, runs, watched = program[at + 5], program[at + 6], program[at + 7] != 0
+    noise, largest_at = LANES * (program[ROWS] + t_first), 2 * LANES * program[ROWS]
+    at += TARGET_FIELDS
+    for c in range(columns):
+        c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
+        left = lower + LANES * (p + c_from)
+        diagonal = t_lower + LANES * (c_to * t_m + c_to)
+        raise_lanes(magnitude, LANES * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
+        if watched:
+            _raise_noise(magnitude, noise + LANES * c_to, largest_at, arena, left, m, c_size, p)
+        for r in range(c if symmetric else 0, runs):
+            r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+            subtract_lanes(
+                arena, t_lower + LANES * (c_to * t_m + program[at + 3 * r + 2]), t_m,
+                arena, lower + LANES * (p + r_from), m,
+                arena, upper + LANES * c_from * p, 1, p,
+                r_size, c_size, p,
+            )  # fmt: skip
+        if not symmetric:
+            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
+                r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+                subtract_lanes(
+                    arena, t_upper + LANES * ((program[at + 3 * r + 2] - t_p) * t_p + c_to), t_p,
+                    arena, left, m,
+                    arena, upper + LANES * r_from * p, 1, p,
+                    c_size, r_size, p,
+                )  # fmt: skip
+    return at + 3 * runs

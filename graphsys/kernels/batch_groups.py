@@ -1,0 +1,178 @@
+"""Solves of many systems of one graph, and factorizations of large ones one after another.
+
+Arrays hold system after system: ``values`` (count nnz,), ``b`` and ``out`` (count rows columns,).
+"""
+
+import numpy as np
+
+from .batch_substitution import (
+    backward_eight,
+    backward_transposed_eight,
+    forward_eight,
+    forward_transposed_eight,
+    gather_eight,
+    scatter_eight,
+)
+from .emit import LANES
+from .jit import kernel
+from .ldu import factorize
+from .matrix import absolute_sums, subtract_matrix_product
+from .program import ARENA_TOTAL, ROWS, STARTS_AT, SUPERNODES
+from .substitution import solve, solve_transposed
+
+
+@kernel
+def solve_groups(
+    # Tables:
+    program,
+    # In:
+    arena,
+    count,
+    groups,
+    first,
+    last,
+    transposed,
+    b,
+    columns,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """out <- A^-1 b, or A^-T b, for ``groups[first:last]``, numbered as by `factorize_groups`."""
+    length = program[ROWS] * columns
+    for g in groups[first:last]:
+        start, base = min(LANES * g, count - LANES) * length, LANES * g * program[ARENA_TOTAL]
+        gather_eight(program, b, start, length, columns, x)
+        if transposed:
+            forward_transposed_eight(program, arena, base, columns, x)
+            backward_transposed_eight(program, arena, base, columns, x)
+        else:
+            for s in range(program[SUPERNODES]):
+                panel = program[program[STARTS_AT] + s]
+                forward_eight(program, panel, arena, base, columns, x)
+            backward_eight(program, arena, base, columns, x)
+        scatter_eight(program, x, start, length, columns, out)
+
+
+@kernel
+def residuals(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    nnz,
+    systems,
+    transposed,
+    x,
+    columns,
+    # Out:
+    r,
+):
+    """r <- r - A x, or r - A^T x, of the chosen systems; x and r (systems columns rows,)."""
+    rows = row_start[size.size]
+    at = 0
+    for s in systems:
+        mine = values[s * nnz : (s + 1) * nnz]
+        for _ in range(columns):
+            subtract_matrix_product(
+                size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
+                mine, transposed, x, at, r,
+            )  # fmt: skip
+            at += rows
+
+
+@kernel
+def norms(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    nnz,
+    systems,
+    transposed,
+    # Work:
+    of_rows,
+    of_columns,
+    # Out:
+    norm,
+):
+    """Maximum norms of A, or of A^T, of the chosen systems."""
+    for k in range(systems.size):
+        s = systems[k]
+        absolute_sums(
+            size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
+            values[s * nnz : (s + 1) * nnz], of_rows, of_columns,
+        )  # fmt: skip
+        largest = norm.dtype.type(0)
+        for i in range(of_rows.size):
+            largest = max(largest, of_columns[i] if transposed else of_rows[i])
+        norm[k] = largest
+
+
+@kernel
+def factorize_each(
+    # Tables:
+    program,
+    # In:
+    values,
+    count,
+    first,
+    last,
+    tolerance,
+    # Work:
+    magnitude,
+    info,
+    # Out:
+    arena,
+    ratio,
+    suspicion,
+    weakest,
+):
+    """Factors of the systems first:last, one after another, at ``arena[s arena_total:]``."""
+    nnz, length = values.size // count, program[ARENA_TOTAL]
+    for s in range(first, last):
+        failed = factorize(
+            program, values[s * nnz : (s + 1) * nnz], tolerance, magnitude,
+            arena[s * length : (s + 1) * length], info,
+        )  # fmt: skip
+        ratio[s] = info[0] if failed == 0 else np.nan
+        suspicion[s], weakest[s] = (np.inf if info[2] > 0.0 else 0.0), info[1]
+
+
+@kernel
+def solve_each(
+    # Tables:
+    program,
+    # In:
+    arena,
+    first,
+    last,
+    transposed,
+    b,
+    columns,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """out <- A^-1 b, or A^-T b, for the systems first:last; b and out by columns."""
+    rows, total = program[ROWS] * columns, program[ARENA_TOTAL]
+    for s in range(first, last):
+        mine, place = arena[s * total : (s + 1) * total], s * rows
+        if transposed:
+            solve_transposed(
+                program, mine, b[place : place + rows], columns, x, out[place : place + rows]
+            )
+        else:
+            solve(program, mine, b[place : place + rows], columns, x, out[place : place + rows])

@@ -1,0 +1,246 @@
+"""Products, magnitudes and loads of blocks for eight systems at once, as LLVM functions.
+
+Every number of a block is a vector: the same number of eight systems, one in each lane. Matrices
+are column-major, their leading dimensions and steps count vectors. The numba intrinsics on top are
+in `batch_blocks`, with their NumPy twins.
+"""
+
+from llvmlite import ir
+
+from .emit import I32, I64, LANES, REAL, Emitter, host_has, integer, private_function
+
+#: Most rows of a tile: one tile holds all rows of a pivot block.
+TILE_ROWS = 8
+
+
+def tile_columns():
+    """Columns of a tile: as many as fit the registers of the host beside `TILE_ROWS` rows."""
+    return 3 if host_has("avx512f") else 1
+
+
+def product_function(module, real, mode, transposed=False):
+    """``C <- C - A B`` ("subtract") or ``A B`` ("assign"); A^T stands for A where `transposed`.
+
+    Arguments ``(c, ldc, a, lda, b, row_step, column_step, m, n, k)``: C is m x n; element (i, j) of
+    B lies at ``b + i row_step + j column_step``. In mode "assign" C may be B when m <= 8.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_lanes_{mode}_{'transposed_' if transposed else ''}{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, pointer, I64, I64, I64, I64, I64],
+        ["c", "ldc", "a", "lda", "b", "row_step", "column_step", "m", "n", "k"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    c, ldc, a, lda, b, row_step, column_step, m, n, k = function.args
+    ldc, lda, row_step, column_step = (
+        builder.shl(step, integer(3)) for step in (ldc, lda, row_step, column_step)
+    )
+    steps = (lda, integer(LANES)) if transposed else (integer(LANES), lda)
+    columns = tile_columns()
+    with emit.loop("columns", integer(0), n, integer(columns), []) as (j, _):
+        nc = _at_most(builder, builder.sub(n, j), columns)
+        c_column = emit.at(c, builder.mul(j, ldc))
+        b_column = emit.at(b, builder.mul(j, column_step))
+        with emit.loop("rows", integer(0), m, integer(TILE_ROWS), []) as (i, _):
+            mr = _at_most(builder, builder.sub(m, i), TILE_ROWS)
+            c_tile = emit.at(c_column, builder.mul(i, integer(LANES)))
+            a_tile = emit.at(a, builder.mul(i, steps[0]))
+            done = builder.append_basic_block("tile.done")
+            never = builder.append_basic_block("tile.never")
+            switch = builder.switch(builder.add(builder.mul(mr, integer(TILE_ROWS)), nc), never)
+            for rows in range(1, TILE_ROWS + 1):
+                for width in range(1, columns + 1):
+                    block = builder.append_basic_block(f"tile.{rows}.{width}")
+                    switch.add_case(integer(TILE_ROWS * rows + width), block)
+                    builder.position_at_end(block)
+                    places = (c_tile, ldc, a_tile, *steps, b_column, row_step, column_step)
+                    _product_tile(emit, places, k, rows, width, mode)
+                    builder.branch(done)
+            builder.position_at_end(never)
+            builder.unreachable()
+            builder.position_at_end(done)
+    builder.ret_void()
+    return function
+
+
+def _at_most(builder, count, most):
+    fewer = builder.icmp_signed("<", count, integer(most))
+    return builder.select(fewer, count, integer(most))
+
+
+def _product_tile(emit, places, k, rows, width, mode):
+    """One tile in registers, over all k."""
+    builder = emit.b
+    c, ldc, a, a_row, a_column, b, row_step, column_step = places
+    c_places = [
+        [emit.at(c, builder.mul(integer(q), ldc), integer(LANES * r)) for r in range(rows)]
+        for q in range(width)
+    ]
+    a_rows = [emit.at(a, builder.mul(integer(r), a_row)) for r in range(rows)]
+    b_columns = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(width)]
+    subtract = mode == "subtract"
+    sums = [
+        emit.load(place) if subtract else emit.fill(0.0) for column in c_places for place in column
+    ]
+    loop = emit.loop("k", integer(0), k, integer(1), [*sums, integer(0), integer(0)])
+    with loop as (_, values):
+        *new, a_at, b_at = values
+        right = [emit.load(emit.at(column, b_at)) for column in b_columns]
+        for r in range(rows):
+            left = emit.load(emit.at(a_rows[r], a_at))
+            if subtract:
+                left = builder.fneg(left)
+            for q in range(width):
+                new[q * rows + r] = emit.fma(left, right[q], new[q * rows + r])
+        loop.carry([*new, builder.add(a_at, a_column), builder.add(b_at, row_step)])
+    for q in range(width):
+        for r in range(rows):
+            emit.store(loop.results[q * rows + r], c_places[q][r])
+
+
+def magnitude_function(module, real):
+    """``s_i <- max(s_i, max_j |A_ij|)``: arguments ``(s, a, lda, m, n)``."""
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_lanes_magnitude_{real}",
+        ir.VoidType(),
+        [pointer, pointer, I64, I64, I64],
+        ["s", "a", "lda", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    s, a, lda, m, n = function.args
+    lda = builder.shl(lda, integer(3))
+    end = builder.shl(m, integer(3))
+    with emit.loop("rows", integer(0), end, integer(LANES), []) as (i, _):
+        loop = emit.loop("columns", integer(0), n, integer(1), [emit.load(emit.at(s, i)), i])
+        with loop as (_, (largest, place)):
+            entry = emit.intrinsic("fabs", emit.vector, emit.load(emit.at(a, place)))
+            loop.carry([larger(emit, entry, largest), builder.add(place, lda)])
+        emit.store(loop.results[0], emit.at(s, i))
+    builder.ret_void()
+    return function
+
+
+def larger(emit, value, other):
+    """Larger lane of two; `other` where `value` is NaN."""
+    return emit.b.select(emit.b.fcmp_ordered(">", value, other), value, other)
+
+
+def load_function(module, real):
+    """``B <- block`` of eight systems: arguments ``(b, ldb, a, stride, m, n)``.
+
+    The m x n blocks are column-major without gaps, `stride` numbers from one system to the next.
+    Four numbers of eight systems are transposed in registers at a time.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_lanes_load_{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, I64, I64],
+        ["b", "ldb", "a", "stride", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    b, ldb, a, stride, m, n = function.args
+    systems = [emit.at(a, builder.mul(integer(lane), stride)) for lane in range(LANES)]
+    gap = builder.shl(builder.sub(ldb, m), integer(3))  # from the end of a column to the next one
+    total = builder.mul(m, n)
+    whole = builder.and_(total, integer(-4))
+
+    def put(vector, place, row):
+        """Store a vector; place and row of the next one."""
+        emit.store(vector, emit.at(b, place))
+        row = builder.add(row, integer(1))
+        ends = builder.icmp_signed("==", row, m)
+        step = builder.select(ends, builder.add(gap, integer(LANES)), integer(LANES))
+        return builder.add(place, step), builder.select(ends, integer(0), row)
+
+    loop = emit.loop("fours", integer(0), whole, integer(4), [integer(0), integer(0)])
+    with loop as (e, (place, row)):
+        for vector in _four_numbers(emit, [emit.at(system, e) for system in systems]):
+            place, row = put(vector, place, row)
+        loop.carry([place, row])
+    rest = emit.loop("rest", whole, total, integer(1), loop.results)
+    with rest as (e, (place, row)):
+        vector = ir.Constant(emit.vector, ir.Undefined)
+        for lane, system in enumerate(systems):
+            number = emit.load_scalar(emit.at(system, e))
+            vector = builder.insert_element(vector, number, ir.Constant(I32, lane))
+        rest.carry(put(vector, place, row))
+    builder.ret_void()
+    return function
+
+
+def _four_numbers(emit, pointers):
+    """Vectors of the numbers 0 to 3 at eight pointers."""
+    builder = emit.b
+
+    def shuffle(x, y, places):
+        order = ir.Constant(ir.VectorType(I32, len(places)), places)
+        return builder.shuffle_vector(x, y, order)
+
+    quarter = ir.VectorType(emit.element, 4).as_pointer()
+    fours = [builder.load(builder.bitcast(p, quarter), align=emit.align) for p in pointers]
+    # System s beside system s + 4: all that follows stays within a half of the registers.
+    halves = [shuffle(fours[s], fours[s + 4], list(range(8))) for s in range(4)]
+    even, odd = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
+    low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    pairs = [[shuffle(halves[s], halves[s + 1], order) for s in (0, 2)] for order in (even, odd)]
+    return [shuffle(*pairs[e % 2], low if e < 2 else high) for e in range(4)]
+
+
+def gather_function(module, real):
+    """``x_i <- b[order_i step]`` of eight systems: ``(x, b, stride, order, step, rows)``."""
+    function, builder = _exchange_signature(module, "gather", real)
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    x, b, stride, order, step, rows = function.args
+    systems = [emit.at(b, builder.mul(integer(lane), stride)) for lane in range(LANES)]
+    with emit.loop("rows", integer(0), rows, integer(1), []) as (i, _):
+        row = builder.mul(builder.load(emit.at(order, i)), step)
+        vector = ir.Constant(emit.vector, ir.Undefined)
+        for lane, system in enumerate(systems):
+            number = emit.load_scalar(emit.at(system, row))
+            vector = builder.insert_element(vector, number, ir.Constant(I32, lane))
+        emit.store(vector, emit.at(x, builder.shl(i, integer(3))))
+    builder.ret_void()
+    return function
+
+
+def scatter_function(module, real):
+    """``b[order_i step] <- x_i`` of eight systems; arguments as of `gather_function`."""
+    function, builder = _exchange_signature(module, "scatter", real)
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    x, b, stride, order, step, rows = function.args
+    systems = [emit.at(b, builder.mul(integer(lane), stride)) for lane in range(LANES)]
+    with emit.loop("rows", integer(0), rows, integer(1), []) as (i, _):
+        row = builder.mul(builder.load(emit.at(order, i)), step)
+        vector = emit.at(x, builder.shl(i, integer(3)))
+        for lane, system in enumerate(systems):
+            number = emit.load_scalar(emit.at(vector, integer(lane)))
+            builder.store(number, emit.at(system, row), align=emit.align)
+    builder.ret_void()
+    return function
+
+
+def _exchange_signature(module, name, real):
+    pointer = REAL[real].as_pointer()
+    return private_function(
+        module,
+        f"graphsys_lanes_{name}_{real}",
+        ir.VoidType(),
+        [pointer, pointer, I64, I64.as_pointer(), I64, I64],
+        ["x", "b", "stride", "order", "step", "rows"],
+    )

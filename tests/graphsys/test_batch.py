@@ -1,0 +1,273 @@
+"""Many systems at once: by hand, against dense and `Factor`, and what happens to the bad ones."""
+
+import os
+import subprocess
+import sys
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsys as gs
+from graphsys.engines import Each, Lanes
+from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from tests.graphsys.test_factor import backward_error
+
+EPS = np.finfo(float).eps
+
+
+def values_of(graph, dims, count, **options):
+    """A system, and values of `count` systems like it."""
+    systems = [random_system(graph, dims, seed=seed, **options) for seed in range(count)]
+    return systems[0], np.stack([system.values for system in systems])
+
+
+def right_hand_sides(batch, columns=None, dtype=float):
+    rng = np.random.default_rng(0)
+    shape = batch.shape[:2] + (() if columns is None else (columns,))
+    return rng.normal(size=shape).astype(dtype)
+
+
+def worst_error(system, values, x, b, trans="N"):
+    """Largest backward error of all systems."""
+    errors = []
+    for one, x_one, b_one in zip(values, x, b, strict=True):
+        system.values = one
+        matrix = {"N": system.to_dense(), "T": system.to_dense().T}
+        matrix["H"] = matrix["T"].conj()
+        errors.append(backward_error(matrix[trans], x_one, b_one))
+    return max(errors)
+
+
+def test_three_systems_by_hand():
+    # [2 1; 1 3] and multiples of it: x = (4/5, 7/5), halved and quartered
+    system = gs.System(gs.chain(2), 1, blocks={(0, 0): 2, (1, 1): 3, (0, 1): 1, (1, 0): 1})
+    batch = gs.Batch(system.analyze(), [system.values * scale for scale in (1, 2, 4)])
+    x = batch.solve([[3, 5]] * 3)
+
+    assert x == pytest.approx(np.outer([1, 0.5, 0.25], [0.8, 1.4]))
+    assert batch.status.tolist() == ["batch"] * 3 and batch.failures == {}
+    assert repr(batch) == "Batch(3 systems of 2 unknowns, dfs order)"
+
+
+def test_rows_are_exchanged_in_each_lane_by_itself():
+    # one block of 3; each system is another permutation, scaled: x_i = b_j / (lane + 1)
+    system = gs.System(gs.chain(1), 3)
+    system[0, 0] = np.eye(3)
+    permutations = [np.eye(3)[list(p)] for p in ((0, 1, 2), (1, 0, 2), (2, 1, 0), (1, 2, 0))]
+    blocks = [(k + 1) * permutations[k % 4] for k in range(8)]
+    batch = gs.Batch(system.analyze("dfs"), [block.ravel(order="F") for block in blocks])
+    b = np.array([1.0, 2.0, 3.0])
+
+    for k, x in enumerate(batch.solve([b] * 8)):
+        assert x == pytest.approx(permutations[k % 4].T @ b / (k + 1))
+    assert (batch.pivot_ratio == 1.0).all() and set(batch.status) == {"batch"}
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_families_solve_to_rounding_in_lanes(dtype, symmetric):
+    bound = 45 * np.finfo(dtype).eps  # as for `Factor`
+    for graph in (gs.chain(7), gs.random_tree(12), gs.ladder(5), gs.net(4), nx.complete_graph(6)):
+        for dims in (1, 3, 6, 8):
+            system, values = values_of(graph, dims, 11, dtype=dtype, symmetric=symmetric)
+            batch = gs.Batch(system.analyze(), values)
+            for columns, trans in ((None, "N"), (None, "T"), (4, "N"), (4, "T"), (1, "H")):
+                b = right_hand_sides(batch, columns, dtype)
+                x = batch.solve(b, trans)
+                assert x.shape == b.shape and x.dtype == dtype
+                assert worst_error(system, values, x, b, trans) < bound
+                once = gs.Batch(batch.symbolic).solve_once(values, b, trans)
+                assert worst_error(system, values, once, b, trans) < bound
+            assert isinstance(batch._engine, Lanes)
+
+
+@pytest.mark.parametrize(("dims", "dtype"), [(12, np.float64), (9, np.float32), (3, complex)])
+def test_large_blocks_and_complex_numbers_go_one_after_another(dims, dtype):
+    system, values = values_of(gs.ladder(4), dims, 5, dtype=dtype)
+    batch = gs.Batch(system.analyze(), values, refine=True)
+    for columns, trans in ((None, "N"), (3, "T"), (3, "H")):
+        b = right_hand_sides(batch, columns).astype(dtype)
+        bound = 45 * np.finfo(dtype).eps
+        assert worst_error(system, values, batch.solve(b, trans), b, trans) < bound
+        once = batch.solve_once(values, b, trans)
+        assert worst_error(system, values, once, b, trans) < bound
+        assert (batch.backward_error < bound).all()
+    assert isinstance(batch._engine, Each)
+
+
+@given(data=st.data())
+def test_any_graph_with_any_sizes_equals_dense(data):
+    n = data.draw(st.integers(1, 10))
+    graph = nx.gnm_random_graph(n, data.draw(st.integers(0, 2 * n)), seed=data.draw(st.integers(0)))
+    size = data.draw(st.lists(st.integers(0, 8), min_size=n, max_size=n))
+    count = data.draw(st.integers(1, 18))
+    system, values = values_of(graph, size, count, dominance=20.0)
+    ordering = data.draw(st.sampled_from(["auto", "dfs", "amd"]))
+    batch = gs.Batch(system.analyze(ordering), values, threads=data.draw(st.integers(1, 3)))
+    b = right_hand_sides(batch, data.draw(st.sampled_from([None, 1, 4])))
+    x = batch.solve(b)
+
+    if x.size:
+        assert worst_error(system, values, x, b) < 1e-14
+    assert np.array_equal(gs.Batch(batch.symbolic).solve_once(values, b), x)
+
+
+def test_blocks_that_are_not_dominant_are_refined_as_a_factor_refines_them():
+    for graph in (gs.chain(30), gs.ladder(10), gs.crystal(3)):
+        system, values = values_of(graph, 6, 24, dominance=0.0)
+        batch = gs.Batch(system.analyze(), values)
+        b = right_hand_sides(batch, 2)
+        x = batch.solve(b)
+
+        assert (batch.pivot_ratio < 0.05).any()
+        refined = batch.pivot_ratio < 0.05
+        assert (batch.backward_error[refined] <= 8 * EPS).all()
+        assert np.isnan(batch.backward_error[~refined]).all()
+        assert worst_error(system, values[refined], x[refined], b[refined]) <= 8 * EPS
+        once = gs.Batch(batch.symbolic).solve_once(values, b)
+        assert worst_error(system, values[refined], once[refined], b[refined]) <= 8 * EPS
+
+
+def test_mechanisms_with_zero_diagonal_blocks_solve_to_1e_12():
+    systems = [random_saddle_system(body_joint_chain(6), seed=seed) for seed in range(19)]
+    values = np.stack([system.values for system in systems])
+    batch = gs.Batch(systems[0].analyze(), values)
+    b = right_hand_sides(batch)
+
+    assert worst_error(systems[0], values, batch.solve(b), b) < 1e-12
+    assert worst_error(systems[0], values, batch.solve(b, "T"), b, "T") < 1e-12
+    assert batch.failures == {}
+
+
+def test_a_system_whose_pivot_fails_in_the_common_order_goes_alone():
+    # block of node "a" singular in system 2 alone, though the matrix is regular
+    system, values = values_of(nx.path_graph(["a", "b", "c"]), 6, 9)
+    system.values = values[2]
+    system["a", "a"] = np.ones((6, 6))
+    values[2] = system.values
+    batch = gs.Batch(system.analyze(["a", "b", "c"]), values)
+    assert batch.status[2] == "failed"  # an order of the user's is kept
+    batch = gs.Batch(system.analyze("dfs"), values)
+    b = right_hand_sides(batch)
+
+    if batch.symbolic.order.index("a") == 0:
+        assert batch.status.tolist() == ["batch"] * 2 + ["alone"] + ["batch"] * 6
+    assert worst_error(system, values, batch.solve(b), b) < 1e-14
+    assert worst_error(system, values, batch.solve_once(values, b), b) < 1e-14
+
+
+def test_bad_systems_are_values_and_lose_no_other():
+    system, values = values_of(nx.path_graph(["a", "b", "c"]), 3, 20)
+    batch = gs.Batch(system.analyze(), values)
+    b = right_hand_sides(batch)
+    good = batch.solve(b)
+    system.values = values[4]
+    for u, v in (("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("b", "b")):
+        system[u, v] = np.zeros((3, 3))
+    values[4] = system.values
+    values[17, system.graph.edge_at(1, 2)] = np.nan
+    b[9, 1] = np.inf
+    others = np.setdiff1d(np.arange(20), [4, 9, 17])
+
+    for x in (batch.refactorize(values).solve(b), batch.solve_once(values, b)):
+        assert np.array_equal(x[others], good[others])
+        assert np.isnan(x[[4, 17]]).all() and not np.isfinite(x[9]).all()
+        assert sorted(batch.failures) == [4, 17]
+        assert isinstance(batch.failures[4], gs.SingularPivotError)
+        assert batch.failures[4].node == "b"
+        assert "('b', 'c')" in str(batch.failures[17])
+        assert batch.status[[3, 4, 17]].tolist() == ["batch", "failed", "failed"]
+
+
+def test_a_redundant_constraint_fails_here_as_it_does_alone():
+    # the same constraint twice: noise must not pass for a pivot
+    graph = nx.Graph([("body", "one"), ("body", "two")])
+    systems = []
+    for seed in range(8):
+        system = gs.System(graph, {"body": 6, "one": 3, "two": 3})
+        system["body", "body"] = np.eye(6)
+        for k, joint in enumerate(("one", "two")):
+            rows = np.random.default_rng(seed + 100 * k * (seed != 3)).normal(size=(3, 6))
+            system[joint, "body"], system["body", joint] = rows, -rows.T
+        systems.append(system)
+    batch = gs.Batch(systems[0].analyze(), [system.values for system in systems])
+
+    assert list(batch.failures) == [3]
+    assert batch.failures[3].node in ("one", "two")
+    b = right_hand_sides(batch)
+    x = batch.solve(b)
+    assert np.isnan(x[3]).all() and np.isfinite(np.delete(x, 3, axis=0)).all()
+
+
+def test_threads_share_the_systems_and_change_nothing():
+    system, values = values_of(gs.ladder(4), 4, 50)
+    one, two = (gs.Batch(system.analyze(), values, threads=t) for t in (1, 2))
+    b = right_hand_sides(one)
+
+    assert np.array_equal(one.solve(b), two.solve(b))
+    assert np.array_equal(one.solve_once(values, b), two.solve_once(values, b))
+
+
+def test_values_may_change_after_the_factorization():
+    system, values = values_of(gs.chain(5), 3, 8, dominance=0.0)
+    batch = gs.Batch(system.analyze(), values, refine=True)
+    b, kept = right_hand_sides(batch), values.copy()
+    values[:] = np.nan
+
+    assert worst_error(system, kept, batch.solve(b), b) <= 8 * EPS
+
+
+def test_another_number_of_systems_and_none_at_all():
+    system, values = values_of(gs.chain(3), 2, 12)
+    batch = gs.Batch(system.analyze(), values)
+    assert batch.shape == (12, 6, 6)
+    batch.refactorize(values[:3])
+    b = right_hand_sides(batch)
+    assert batch.shape == (3, 6, 6) and worst_error(system, values[:3], batch.solve(b), b) < 1e-14
+    assert batch.refactorize(values[:0]).solve(np.zeros((0, 6))).shape == (0, 6)
+    assert batch.solve_once(values[:0], np.zeros((0, 6, 2))).shape == (0, 6, 2)
+
+
+def test_what_does_not_fit_is_refused():
+    system, values = values_of(gs.chain(3), 2, 4)
+    symbolic = system.analyze()
+    batch = gs.Batch(symbolic)
+    with pytest.raises(ValueError, match="refactorize first"):
+        batch.solve(np.zeros((4, 6)))
+    with pytest.raises(ValueError, match=r"values has shape \(28,\), it must be \(count, 28\)"):
+        batch.refactorize(system.values)
+    with pytest.raises(TypeError, match="values is not an array of numbers"):
+        batch.refactorize([["x"] * 28])
+    batch.refactorize(values)
+    with pytest.raises(ValueError, match=r"b has shape \(4, 5\), it must be \(4, 6\)"):
+        batch.solve(np.zeros((4, 5)))
+    with pytest.raises(ValueError, match="'X', it must be 'N', 'T' or 'H'"):
+        batch.solve(np.zeros((4, 6)), "X")
+    with pytest.raises(TypeError, match="b is complex"):
+        batch.solve(np.zeros((4, 6), complex))
+    with pytest.raises(ValueError, match="threads is 0"):
+        gs.Batch(symbolic, threads=0)
+    batch.solve_once(values, np.zeros((4, 6)))
+    with pytest.raises(ValueError, match="refactorize first"):
+        batch.solve(np.zeros((4, 6)))
+
+
+def test_the_twins_of_the_kernels_solve_as_well():
+    code = """
+import numpy as np, graphsys as gs
+from graphsys.families import random_system
+system = random_system(gs.ladder(2), 2)
+batch = gs.Batch(system.analyze(), [random_system(gs.ladder(2), 2, seed=s).values for s in (0, 1)])
+b = np.ones((2, 8))
+for x in (batch.solve(b), batch.solve(b, "T"), batch.solve_once(batch._values, b)):
+    A = system.to_dense()
+    print(min(abs(A @ x[0] - 1).max(), abs(A.T @ x[0] - 1).max()) < 1e-13)
+"""
+    environment = os.environ | {"NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert run.stdout.split() == ["True"] * 3
