@@ -42,6 +42,7 @@ _LATER = {
     "Trajectory": "trajectory",
     "Universal": "joint_types",
     "simulate": "simulation",
+    "zoo": "zoo",
 }
 
 __all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError", *sorted(_LATER)]
@@ -52,7 +53,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module 'dynamics' has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module(f"dynamics.{_LATER[name]}"), name)
+    module = import_module(f"dynamics.{_LATER[name]}")
+    return module if name == _LATER[name] else getattr(module, name)
 
 
 def __dir__() -> list[str]:

@@ -1,0 +1,348 @@
+"""Chains and trees that hang from the world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics import joint_types as joints
+from dynamics import rotation
+from dynamics.bodies import Body
+from dynamics.joints import Joint
+from dynamics.mechanism import Mechanism
+from dynamics.model import Model
+from dynamics.shapes import Box, Sphere
+from dynamics.state import State
+
+X, Y, Z = np.eye(3)
+
+#: Joints of a random tree, and how often each is drawn.
+LIKELY = {
+    "Revolute": 0.3,
+    "Spherical": 0.15,
+    "Prismatic": 0.1,
+    "Cylindrical": 0.1,
+    "Universal": 0.1,
+    "Helical": 0.05,
+    "Planar": 0.05,
+    "PlanarAxis": 0.05,
+    "ConstantVelocity": 0.05,
+    "Fixed": 0.05,
+}
+
+
+def pendulum(
+    n: int,
+    joint: str = "revolute",
+    *,
+    angles: ArrayLike = 0.0,
+    damper: float = 0.0,
+    timestep: float = 0.01,
+    **options: Any,
+) -> tuple[Model, State]:
+    """Make a chain of boxes of 1 m and 1 kg that swings about y; all angles 0 is straight along +x.
+
+    Parameters
+    ----------
+    n : int
+        Number of links.
+    joint : {"revolute", "spherical"}, optional
+    angles : float or array_like, shape (n,), optional
+        Of each link against the one before, about y, rad: pi/2 in the first one hangs down.
+    damper : float, optional
+        N m s/rad, in every joint.
+    timestep : float, optional
+        s.
+    **options
+        Those of `Mechanism.finalize`.
+
+    Returns
+    -------
+    model : Model
+        Bodies and joints are called ``("link", i)`` and ``("joint", i)``.
+    state : State
+        At rest.
+    """
+    mechanism = Mechanism()
+    parent: Any = mechanism.world
+    for i in range(n):
+        link = mechanism.add_body(Box(1.0, 0.1, 0.1, mass=1.0), name=("link", i))
+        where: dict[str, Any] = {
+            "parent_point": 0.5 * X if i else 0.0 * X,
+            "child_point": -0.5 * X,
+            "name": ("joint", i),
+            "damper": damper,
+        }
+        if joint == "revolute":
+            mechanism.add_joint(joints.Revolute(parent, link, Y, **where))
+        elif joint == "spherical":
+            mechanism.add_joint(joints.Spherical(parent, link, **where))
+        else:
+            raise ValueError(f'joint {joint!r} is unknown; use "revolute" or "spherical"')
+        parent = link
+    model = mechanism.finalize(timestep, **options)
+    state = model.initial_state()
+    for i, angle in enumerate(np.broadcast_to(np.asarray(angles, float), (n,))):
+        if angle != 0.0:
+            model.set_joint(state, ("joint", i), angle if joint == "revolute" else angle * Y)
+    return model, state
+
+
+def double_pendulum(
+    angles: tuple[float, float] = (1.2, 0.4),
+    rates: tuple[float, float] = (0.5, -0.7),
+    *,
+    compliance: float = 0.0,
+    theta: float = 0.5,
+    timestep: float = 0.01,
+    **options: Any,
+) -> tuple[Model, State]:
+    """Make two rods of 1 m and 1 kg that swing about x and hang down at angle 0.
+
+    Parameters
+    ----------
+    angles, rates : tuple of float, optional
+        Of the first and of the second rod in the world, rad and rad/s.
+    compliance, theta : float, optional
+        Of both joints: see `Joint`.
+    timestep : float, optional
+        s.
+    **options
+        Those of `Mechanism.finalize`.
+
+    Returns
+    -------
+    model : Model
+        Bodies and joints are called ``("link", i)`` and ``("joint", i)``.
+    state : State
+    """
+    mechanism = Mechanism()
+    parent: Any = mechanism.world
+    for i in range(2):
+        link = mechanism.add_body(mass=1.0, inertia=[1 / 12, 1 / 12, 0.01], name=("link", i))
+        mechanism.add_joint(
+            joints.Revolute(
+                parent,
+                link,
+                X,
+                parent_point=-0.5 * Z if i else 0.0 * Z,
+                child_point=0.5 * Z,
+                name=("joint", i),
+                compliance=compliance,
+                theta=theta,
+            )
+        )
+        parent = link
+    model = mechanism.finalize(timestep, **options)
+    state = model.initial_state()
+    model.set_joint(state, ("joint", 0), angles[0], rates[0])
+    model.set_joint(state, ("joint", 1), angles[1] - angles[0], rates[1] - rates[0])
+    return model, state
+
+
+def damped_pendulum(
+    angle: float = 1.5, damper: float = 0.5, *, timestep: float = 0.01, **options: Any
+) -> tuple[Model, State]:
+    """Make one thin rod of 1 m and 1 kg with a damper in its hinge; it hangs down at angle 0.
+
+    Parameters
+    ----------
+    angle : float, optional
+        rad.
+    damper : float, optional
+        N m s/rad.
+    timestep : float, optional
+        s.
+    **options
+        Those of `Mechanism.finalize`.
+
+    Returns
+    -------
+    model : Model
+        With the joint ``"hinge"``.
+    state : State
+        At rest.
+    """
+    mechanism = Mechanism()
+    rod = mechanism.add_body(mass=1.0, inertia=[1 / 12, 1 / 12, 0.01], name="rod")
+    mechanism.add_joint(
+        joints.Revolute(mechanism.world, rod, X, child_point=0.5 * Z, damper=damper, name="hinge")
+    )
+    model = mechanism.finalize(timestep, **options)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", angle)
+    return model, state
+
+
+def sphere_chain(
+    n: int, *, tilt: float = 0.0, height: float = 1.0, timestep: float = 0.01, **options: Any
+) -> tuple[Model, State]:
+    """Make n balls of 1 kg and radius 0.25 m in a row, joined where they touch, in free flight.
+
+    Parameters
+    ----------
+    n : int
+    tilt : float, optional
+        How far the row rises from the x axis, rad.
+    height : float, optional
+        Of the lowest point of the first ball, m.
+    timestep : float, optional
+        s.
+    **options
+        Those of `Mechanism.finalize`.
+
+    Returns
+    -------
+    model : Model
+        Bodies and joints are called ``("ball", i)`` and ``("joint", i)``.
+    state : State
+        Moving along y at 1 m/s.
+    """
+    mechanism = Mechanism()
+    row = rotation.from_axis_angle(Y, -tilt)
+    balls: list[Body] = []
+    for i in range(n):
+        place = rotation.rotate(row, 0.5 * i * X) + (0.25 + height) * Z
+        made = Sphere(0.25, mass=1.0)
+        balls.append(mechanism.add_body(made, name=("ball", i), position=place, orientation=row))
+        if i:
+            mechanism.add_joint(
+                joints.Spherical(
+                    balls[i - 1],
+                    balls[i],
+                    parent_point=0.25 * X,
+                    child_point=-0.25 * X,
+                    name=("joint", i - 1),
+                )
+            )
+    model = mechanism.finalize(timestep, **options)
+    state = model.initial_state()
+    for i in range(n):
+        model.set_body(state, ("ball", i), velocity=Y)
+    return model, state
+
+
+def random_tree(
+    n: int,
+    seed: int = 0,
+    *,
+    branch: int = 3,
+    loops: int = 0,
+    timestep: float = 0.01,
+    **options: Any,
+) -> tuple[Model, State]:
+    """Make a tree of random bodies and joints of all kinds, with loops closed by random joints.
+
+    Parameters
+    ----------
+    n : int
+        Number of bodies.
+    seed : int, optional
+    branch : int, optional
+        A body hangs from one of the last ``branch`` bodies; 1 is a chain.
+    loops : int, optional
+        Number of joints that close loops; they fit the state, whatever that is.
+    timestep : float, optional
+        s.
+    **options
+        Those of `Mechanism.finalize`.
+
+    Returns
+    -------
+    model : Model
+        Bodies are numbers, joints ``(parent, child)`` and ``("loop", i)``.
+    state : State
+        Random coordinates and rates; with loops at rest.
+    """
+    rng = np.random.default_rng(seed)
+    mechanism = Mechanism()
+    bodies: list[Any] = []
+    made: list[Joint] = []
+    for i in range(n):
+        A = rng.normal(size=(3, 3))
+        moments = rng.uniform(0.1, 0.2, size=3)
+        inertia = np.linalg.qr(A)[0] @ np.diag(moments) @ np.linalg.qr(A)[0].T
+        body = mechanism.add_body(
+            mass=rng.uniform(0.5, 1.5), inertia=0.5 * (inertia + inertia.T), name=i
+        )
+        parent = bodies[rng.integers(max(0, i - branch), i)] if i else mechanism.world
+        made.append(mechanism.add_joint(_random_joint(parent, body, rng, (parent.name, i))))
+        bodies.append(body)
+    placed = mechanism.finalize(timestep)
+    state = placed.initial_state()
+    for joint in made:
+        if joint.n_coordinates:
+            size = joint.n_coordinates
+            rates = np.zeros(size) if loops else 0.5 * rng.normal(size=size)
+            placed.set_joint(state, joint.name, 0.5 * rng.normal(size=size), rates)
+    if not loops:
+        model = mechanism.finalize(timestep, **options)
+        return model, State(state.data.copy(), n)
+    for k in range(loops):
+        a, b = rng.choice(n + 1, size=2, replace=False)
+        _close(mechanism, placed, state, bodies, int(min(a, b)), int(max(a, b)), k, rng)
+    model = mechanism.finalize(timestep, **options)
+    start = model.initial_state()
+    for i in range(n):
+        model.set_body(start, i, position=state.pose[i, :3], orientation=state.pose[i, 3:])
+    return model, start
+
+
+def _random_joint(parent: Any, child: Any, rng: np.random.Generator, name: Any) -> Joint:
+    """A joint of any kind but the loosest, between random points."""
+    kind = str(rng.choice(list(LIKELY), p=list(LIKELY.values())))
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    across = np.cross(axis, rng.normal(size=3))
+    points = 0.4 * rng.normal(size=(2, 3))
+    arguments: tuple[Any, ...] = () if kind in ("Spherical", "Fixed") else (axis,)
+    if kind == "Universal":
+        arguments = (axis, across / np.linalg.norm(across))
+    elif kind == "Helical":
+        arguments = (axis, 0.3)
+    made: Joint = getattr(joints, kind)(
+        parent,
+        child,
+        *arguments,
+        parent_point=points[0],
+        child_point=points[1],
+        orientation=rotation.random(rng),
+        name=name,
+    )
+    return made
+
+
+def _close(
+    mechanism: Mechanism,
+    model: Model,
+    state: State,
+    bodies: list[Any],
+    a: int,
+    b: int,
+    k: int,
+    rng: np.random.Generator,
+) -> None:
+    """A joint between two bodies (the last number is the world) that fits where they are."""
+    n = len(bodies)
+    first, second = (bodies[i] if i < n else mechanism.world for i in (a, b))
+    poses = np.vstack([state.pose, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
+    point = poses[[a, b], :3].mean(axis=0) + 0.1 * rng.normal(size=3)
+    ends = [rotation.rotate(rotation.conjugate(poses[i, 3:]), point - poses[i, :3]) for i in (a, b)]
+    turn = rotation.multiply(rotation.conjugate(poses[a, 3:]), poses[b, 3:])
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    where: dict[str, Any] = {
+        "parent_point": ends[0],
+        "child_point": ends[1],
+        "orientation": turn,
+        "name": ("loop", k),
+    }
+    kind = rng.integers(3)
+    if kind == 0:
+        mechanism.add_joint(joints.Revolute(first, second, axis, **where))
+    elif kind == 1:
+        mechanism.add_joint(joints.Spherical(first, second, **where))
+    else:
+        mechanism.add_joint(joints.PointOnPlane(first, second, axis, **where))
