@@ -152,7 +152,7 @@ def _least(G: Any, g: Float, weights: Float) -> Float:
     if g.size == 0:
         return np.zeros(weights.size)
     normal = G @ diags_array(weights) @ G.T
-    damped = DAMPED * float(normal.diagonal().max())
+    damped = DAMPED * float(normal.diagonal().max()) or 1.0
     solved = splu((normal + damped * eye_array(g.size)).tocsc())
     y = solved.solve(g)
     for _ in range(3):  # takes the damping out of what is not redundant

@@ -58,6 +58,10 @@ def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float
             joint.offset, rotation.from_rotation_vector(screw.second * (q[0] / screw.pitch))
         )
         spin = screw.second * (rates[0] / screw.pitch)
+    if joint.kind == "constant velocity":  # its row keeps t . v at 0: t turns as the bends demand
+        t = joint.rows[-1].axis
+        rho = rotation.from_rotation_vector(vector)
+        spin = spin - t * (spin @ np.cross(t, rho[1:])) / rho[0]
     if heads:
         (a, da, row), (b, db, _) = heads[kinds.HEADING_A], heads[kinds.HEADING_B]
         first = rotation.from_axis_angle(row.axis, a)

@@ -19,7 +19,8 @@ HEADING_A      angle about n of Q_a^T Q_b e                 n in a's frame, e in
 HEADING_B      angle about e of Q_b^T Q_a n, reversed       n in a's frame, e in b's
 =============  ===========================================  ======================================
 
-each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular.
+each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular; points
+at no distance count as b below a.
 Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's
 frame (Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled, so that it is an angle too).
 """
@@ -267,7 +268,9 @@ def evaluate(
             else:  # DISTANCE
                 value = math.sqrt(dot(gap, gap))
                 if slopes:
-                    w = (gap[0] / value, gap[1] / value, gap[2] / value)
+                    w = (0.0, 0.0, -1.0)
+                    if value > 0.0:
+                        w = (gap[0] / value, gap[1] / value, gap[2] / value)
                     ta = cross(turned_back(matrix, 9 * a, w), point_a)
                     tb = cross(point_b, turned_back(matrix, 9 * b, w))
             g[i] = value - constant[c + REST]

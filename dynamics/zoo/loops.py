@@ -18,8 +18,16 @@ X, Y, Z = np.eye(3)
 UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
 
 
-def _hinge(mechanism: Mechanism, parent: Any, child: Any, axis: Any, ends: Any, name: Any) -> None:
-    """Revolute joint about an axis of the world that fits where the placed bodies are."""
+def _hinge(
+    mechanism: Mechanism,
+    parent: Any,
+    child: Any,
+    axis: Any,
+    ends: Any,
+    name: Any,
+    zero: Any = None,
+) -> None:
+    """Revolute joint about an axis of the world; at angle 0 as placed, or the child at ``zero``."""
     turn = UPRIGHT if parent is WORLD else rotation.conjugate(parent.orientation)
     mechanism.add_joint(
         joints.Revolute(
@@ -28,7 +36,7 @@ def _hinge(mechanism: Mechanism, parent: Any, child: Any, axis: Any, ends: Any, 
             rotation.rotate(turn, axis),
             parent_point=ends[0],
             child_point=ends[1],
-            orientation=rotation.multiply(turn, child.orientation),
+            orientation=rotation.multiply(turn, child.orientation if zero is None else zero),
             name=name,
         )
     )
@@ -59,7 +67,8 @@ def four_bar(
     -------
     model : Model
         Bodies ``"crank", "coupler", "rocker"``, rods along their y axes; joints ``"crank ground",
-        "crank coupler", "rocker coupler", "rocker ground"``.
+        "crank coupler", "rocker coupler", "rocker ground"``; the coordinate of the first is the
+        crank's angle, those of the others start at 0.
     state : State
     """
     crank, coupler, rocker, ground = lengths
@@ -87,7 +96,7 @@ def four_bar(
             orientation=rotation.from_axis_angle(X, turn),
         )
     a, b, c = 0.5 * crank * Y, 0.5 * coupler * Y, 0.5 * rocker * Y
-    _hinge(mechanism, mechanism.world, bars["crank"], X, (0.0 * X, -a), "crank ground")
+    _hinge(mechanism, mechanism.world, bars["crank"], X, (0.0 * X, -a), "crank ground", UPRIGHT)
     _hinge(mechanism, bars["crank"], bars["coupler"], X, (a, -b), "crank coupler")
     _hinge(mechanism, bars["rocker"], bars["coupler"], X, (c, b), "rocker coupler")
     _hinge(mechanism, mechanism.world, bars["rocker"], X, (foot, -c), "rocker ground")

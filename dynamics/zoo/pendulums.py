@@ -279,7 +279,7 @@ def random_tree(
             placed.set_joint(state, joint.name, 0.5 * rng.normal(size=size), rates)
     if not loops:
         model = mechanism.finalize(timestep, **options)
-        return model, State(state.data.copy(), n)
+        return model, model.state_of(state.data.copy())
     for k in range(loops):
         a, b = rng.choice(n + 1, size=2, replace=False)
         _close(mechanism, placed, state, bodies, int(min(a, b)), int(max(a, b)), k, rng)
