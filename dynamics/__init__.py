@@ -23,6 +23,7 @@ _LATER = {
     "FixedOrientation": "joint_types",
     "Floating": "joint_types",
     "FreeAxis": "joint_types",
+    "HalfSpace": "contacts",
     "Helical": "joint_types",
     "Joint": "joints",
     "Mechanism": "mechanism",

@@ -93,3 +93,34 @@ def constraint(function: Callable[..., Any], count: int, label: str) -> Callback
         g[:], jacobian[:] = values, slopes
 
     return Callback(call, ((7,), (7,), (count,), (count, 12)))
+
+
+def distance(function: Callable[..., Any], label: str) -> Callback:
+    """C function of a user's signed distance between two bodies.
+
+    Parameters
+    ----------
+    function : callable
+        ``distance, normal, point = function(pose_a, pose_b)``: m, unit vector from a to b and the
+        nearest point on b, both in the world's frame; the point on a lies a distance before it.
+    label : str
+        Whose it is.
+
+    Returns
+    -------
+    Callback
+    """
+
+    def call(pose_a: Float, pose_b: Float, out: Float) -> None:
+        gap, normal, point = function(pose_a.copy(), pose_b.copy())
+        normal, point = np.asarray(normal, float), np.asarray(point, float)
+        if normal.shape != (3,) or point.shape != (3,):
+            raise ValueError(f"the distance of {label} gave no normal and point of shape (3,)")
+        if not (np.isfinite(gap) and np.isfinite(normal).all() and np.isfinite(point).all()):
+            raise ValueError(f"the distance of {label} gave values that are not finite")
+        if abs(normal @ normal - 1.0) > 1e-6:
+            raise ValueError(f"the distance of {label} gave a normal that is no unit vector")
+        out[0], out[1:4] = gap, normal
+        out[4:7], out[7:10] = point - gap * normal - pose_a[:3], point - pose_b[:3]
+
+    return Callback(call, ((7,), (7,), (10,)))

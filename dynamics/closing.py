@@ -27,8 +27,7 @@ DAMPED = 1e-9
 
 def initial_state(model: Model) -> State:
     """Bodies where joints put them; see `Model.initial_state`."""
-    data = np.zeros(at.state_size(model.n_bodies, model.n_rows))
-    state = State(data, model.n_bodies)
+    state = model.state_of(np.zeros(model.state_size))
     state.pose[:, 3] = 1.0
     mechanism = model.mechanism
     still = np.zeros(3)

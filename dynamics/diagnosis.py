@@ -17,6 +17,7 @@ WENT_WRONG = {
     -1: "Newton's method did not converge",
     -2: "the matrix is singular",
     -3: "numbers are not finite",
+    -5: "a user's distance function failed",
     -4: "a body turns too far in one interval",
 }
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys as gs
-from dynamics import callbacks
+from dynamics import callbacks, contact_tables
 from dynamics.bodies import WORLD
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
@@ -44,6 +44,7 @@ class _Group:
         self.compliance, self.theta, self.regularization = 0.0, 1.0, np.zeros(n)
         self.control = np.full(n, -1)
         self.callback = 0
+        self.limited: Hashable = None  # name of the joint whose limits look at these rows
 
 
 def tables_of(mechanism: Mechanism) -> Tables:
@@ -83,9 +84,23 @@ def tables_of(mechanism: Mechanism) -> Tables:
             measures += [_Group(joint, joint.positions, joint.offset)]
             measures += [_Group(joint, joint.rates, joint.offset)]
     body_index = {name: i for i, name in enumerate(mechanism.bodies)}
-    symbolic = _symbolic(mechanism, joints, forces)
+    first = sum(group.n_rows for group in groups)
+    limited: dict[Hashable, int] = {}
+    for group in forces:
+        if group.limited is not None:
+            limited[group.limited] = first
+        first += group.n_rows
+    records, distances = contact_tables.records_of(mechanism, limited)
+    symbolic = _symbolic(mechanism, joints, forces, records)
     plan, constant = _written(mechanism, groups, forces, measures, body_index, symbolic.graph)
     plan[at.CONTROLS] = len(names)
+    more, numbers, slots = contact_tables.written(records, body_index, symbolic.graph)
+    plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
+    plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
+    plan[at.WORK_SIZE] = at.work_size(
+        *(int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS))
+    )
+    plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     return Tables(
         plan,
         constant,
@@ -96,8 +111,10 @@ def tables_of(mechanism: Mechanism) -> Tables:
         tuple(names),
         controls,
         measure_group,
+        tuple(record.label for record in records),
+        slots,
         cycles,
-        tuple(calls.values()),
+        (*calls.values(), *distances),
     )
 
 
@@ -149,8 +166,9 @@ def _forces(
         if joint.actuated:
             start[joint.name] = (len(names), joint.n_coordinates)
         same = [p.kind == r.kind for p, r in zip(joint.positions, joint.rates)]
-        if sprung or (moved and all(same)):
+        if sprung or (moved and all(same)) or joint.limits is not None:
             group = _Group(joint, joint.positions, joint.offset)
+            group.limited = joint.name if joint.limits is not None else None
             group.stiffness, group.rest = joint.stiffness.copy(), joint.rest.copy()
             groups.append(group)
         if moved:
@@ -172,7 +190,12 @@ def _forces(
     return groups, names, start
 
 
-def _symbolic(mechanism: Mechanism, joints: list[Joint], forces: list[_Group]) -> gs.Symbolic:
+def _symbolic(
+    mechanism: Mechanism,
+    joints: list[Joint],
+    forces: list[_Group],
+    records: list[contact_tables.Record],
+) -> gs.Symbolic:
     """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold."""
     graph = nx.Graph()
     sizes = {name: 6 for name in mechanism.bodies}
@@ -187,6 +210,9 @@ def _symbolic(mechanism: Mechanism, joints: list[Joint], forces: list[_Group]) -
         ends = (group.parent, group.child)
         if group.damping.any() and WORLD not in ends:
             graph.add_edge(group.parent.name, group.child.name)
+    for record in records:
+        if record.joins_bodies:
+            graph.add_edge(record.parent.name, record.child.name)
     system = gs.System(graph, sizes)
     return system.analyze(zero_diagonal=[joint.name for joint in joints])
 
@@ -214,7 +240,7 @@ def _written(
         (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
         (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
         (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
-        (at.MEASURED_ROWS, rows), (at.WORK_SIZE, at.work_size(n, held, looked_at)),
+        (at.MEASURED_ROWS, rows),
     ):  # fmt: skip
         plan[place] = value
     plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]

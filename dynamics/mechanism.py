@@ -10,8 +10,10 @@ from numpy.typing import ArrayLike
 
 from dynamics import rotation
 from dynamics.bodies import WORLD, Body, body
+from dynamics.contacts import Contact, contact
 from dynamics.errors import UnknownNameError
 from dynamics.forces import Spring
+from dynamics.geometry import Frame
 from dynamics.joints import Joint
 from dynamics.model import Model
 from dynamics.shapes import Shape
@@ -31,8 +33,10 @@ class Mechanism:
     ----------
     world : World
         The inertial frame, parent or child of any joint.
-    bodies, joints, springs : dict
+    bodies, joints, springs, contacts : dict
         By name.
+    frames : dict of Frame
+        Named frames on bodies, as the links of a robot file; their names are apart from the others.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -41,6 +45,8 @@ class Mechanism:
         self.bodies: dict[Hashable, Body] = {}
         self.joints: dict[Hashable, Joint] = {}
         self.springs: dict[Hashable, Spring] = {}
+        self.frames: dict[Hashable, Frame] = {}
+        self.contacts: dict[Hashable, Contact] = {}
         self._used: set[Hashable] = {WORLD.name}
 
     def add_body(
@@ -122,6 +128,48 @@ class Mechanism:
         self.springs[force.name] = force
         self._used.add(force.name)
         return force
+
+    def add_contact(
+        self, body: Any, against: Any = WORLD, *, name: Hashable = None, **options: Any
+    ) -> Contact:
+        """Let two bodies touch; by default a body and the ground, the half-space z < 0.
+
+        Parameters
+        ----------
+        body : Body
+        against : Body or world, optional
+        name : hashable, optional
+        **options
+            ``shape=`` of the body and ``against_shape=`` (a shape, a `HalfSpace`, or a point, shape
+            (3,)) where they are not the bodies' own; ``friction=0.5``, ``torsional=`` and
+            ``rolling=`` (m), ``restitution=``, ``compliance=`` (m/N), or ``distance=`` with a
+            function of your own: see `dynamics.contacts.contact`.
+
+        Returns
+        -------
+        Contact
+
+        Raises
+        ------
+        ValueError
+            For a name in use, bodies that are rigidly joined, negative coefficients, and pairs of
+            shapes that are not offered.
+        UnknownNameError
+            Where it holds a body of another mechanism.
+        """
+        name = f"{against.name}|{body.name}" if name is None else name
+        self._check_name(name)
+        options["first_shape"] = options.pop("against_shape", None)
+        made = contact(against, body, name=name, **options)
+        self._check_ends(made, f"contact {name!r}")
+        for joint in self.joints.values():
+            if joint.kind == "fixed" and {joint.parent, joint.child} == {body, against}:
+                raise ValueError(
+                    f"contact {name!r} is of bodies that joint {joint.name!r} holds rigidly"
+                )
+        self.contacts[name] = made
+        self._used.add(name)
+        return made
 
     def finalize(self, timestep: float = 0.01, **options: Any) -> Model:
         """Make the tables that a simulation runs on.

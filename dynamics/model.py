@@ -70,6 +70,11 @@ class Model:
     largest_turn : float, optional
         Angle in rad that a body may turn in one interval; a step is cut where one turns more.
 
+    barrier : float, optional
+        Accuracy of contacts, J: a contact that bears a force rests ``barrier / force`` metres off.
+    contact_tolerance : float, optional
+        Largest residual of a step with contacts, N s or m/s.
+
     Attributes
     ----------
     mechanism : Mechanism
@@ -87,6 +92,8 @@ class Model:
         form: str = "second order",
         tolerance: float = 1e-10,
         largest_turn: float = 0.15,
+        barrier: float = 1e-8,
+        contact_tolerance: float = 1e-9,
     ) -> None:
         if integrator != "variational":
             raise ValueError(f'integrator {integrator!r} is unknown; there is "variational"')
@@ -94,6 +101,7 @@ class Model:
             raise ValueError(f'form {form!r} is unknown; use "second order" or "first order"')
         for value, what in (
             (timestep, "timestep"), (tolerance, "tolerance"), (largest_turn, "largest_turn"),
+            (barrier, "barrier"), (contact_tolerance, "contact_tolerance"),
         ):  # fmt: skip
             if not (math.isfinite(value) and value > 0.0):
                 raise ValueError(f"{what} is {value}, and must be positive and finite")
@@ -109,10 +117,27 @@ class Model:
         self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
-        self.settings = np.array([tolerance, math.sin(min(0.5 * largest_turn, 1.2))])
+        turn = math.sin(min(0.5 * largest_turn, 1.2))
+        self.settings = np.array([tolerance, turn, barrier, contact_tolerance])
+        slots = int(self.tables.plan[at.SLOTS])
+        self.state_size = at.state_size(self.n_bodies, self.n_rows, slots)
         self.workspace = Workspace(self)
 
     # States
+
+    def state_of(self, data: Float, time: float = 0.0) -> State:
+        """State that looks at an array of `state_size` numbers.
+
+        Parameters
+        ----------
+        data : ndarray of float, shape (state_size,)
+        time : float, optional
+
+        Returns
+        -------
+        State
+        """
+        return State(data, self.n_bodies, self.n_rows, time)
 
     def initial_state(self) -> State:
         """Bodies where joints put them, all coordinates 0, at rest.

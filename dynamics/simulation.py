@@ -13,7 +13,6 @@ from dynamics import inputs
 from dynamics.callbacks import Callback
 from dynamics.diagnosis import failure
 from dynamics.errors import InconsistentStateError
-from dynamics.kernels import layout as at
 from dynamics.kernels import step as kernel
 from dynamics.state import State
 from dynamics.trajectory import Trajectory
@@ -146,7 +145,7 @@ def _inputs(model: Model, controls: Any, wrenches: Any) -> tuple[Float, Float]:
 
 
 def _check_start(model: Model, state: State) -> None:
-    size = at.state_size(model.n_bodies, model.n_rows)
+    size = model.state_size
     if state.data.shape != (size,):
         raise ValueError(f"the state has {state.data.size} numbers, this model's have {size}")
     if not np.isfinite(state.data).all():
@@ -165,7 +164,7 @@ def _controller(model: Model, controller: Callable[..., Any], state: State) -> C
     names = model.n_controls
 
     def call(time: Float, data: Float, control: Float) -> None:
-        now = State(data, model.n_bodies, float(time[0]))
+        now = model.state_of(data, float(time[0]))
         control[:] = inputs.controls_of(model, controller(now, now.time)) if names else 0.0
 
     return Callback(call, ((1,), (state.data.size,), (names,)))

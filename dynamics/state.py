@@ -20,10 +20,12 @@ class State:
 
     Attributes
     ----------
-    data : ndarray of float, shape (25 n + m,)
-        Of n bodies and m constraint rows.
+    data : ndarray of float, shape (25 n + m + c,)
+        Of n bodies, m constraint rows and c numbers of contacts.
     n : int
         Number of bodies.
+    rows : int
+        Number m of constraint rows.
     time : float
         s.
     pose : ndarray of float, shape (n, 7)
@@ -37,16 +39,21 @@ class State:
         And of the one before it.
     multipliers : ndarray of float, shape (m,)
         Forces of the constraints over the last interval, N or N m.
+    contacts : ndarray of float, shape (c,)
+        Of each contact: force and gap velocity, then the blocks of friction (see
+        `dynamics.kernels.leaf`).
     """
 
     data: Float
     n: int
+    rows: int
     time: float = 0.0
     pose: Float = field(init=False, repr=False)
     momentum: Float = field(init=False, repr=False)
     interval_velocity: Float = field(init=False, repr=False)
     interval_velocity_before: Float = field(init=False, repr=False)
     multipliers: Float = field(init=False, repr=False)
+    contacts: Float = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         n, at = self.n, POSE * self.n
@@ -54,11 +61,12 @@ class State:
         ends = [at + k * TWIST * n for k in range(4)]
         parts = [self.data[a:b].reshape(n, TWIST) for a, b in zip(ends, ends[1:])]
         self.momentum, self.interval_velocity, self.interval_velocity_before = parts
-        self.multipliers = self.data[ends[3] :]
+        self.multipliers = self.data[ends[3] : ends[3] + self.rows]
+        self.contacts = self.data[ends[3] + self.rows :]
 
     def copy(self) -> State:
         """Return another state of the same numbers."""
-        return State(self.data.copy(), self.n, self.time)
+        return State(self.data.copy(), self.n, self.rows, self.time)
 
-    def __reduce__(self) -> tuple[type, tuple[Float, int, float]]:
-        return type(self), (self.data, self.n, self.time)
+    def __reduce__(self) -> tuple[type, tuple[Float, int, int, float]]:
+        return type(self), (self.data, self.n, self.rows, self.time)

@@ -39,6 +39,10 @@ class Tables:
         First control of a joint or spring by name, and how many it has.
     measure_group : dict
         Groups (positions, rates) of a joint's coordinates by name.
+    contact_touches : tuple
+        Contact (name, number of the touch) of each pair of features, limits as (joint, coordinate).
+    contact_slot : ndarray of int, shape (number of touches + 1,)
+        First number of each in `State.contacts`.
     cycles : tuple of tuple
         Joints on each independent loop, from the joint or body that opens it.
     callbacks : tuple
@@ -54,6 +58,8 @@ class Tables:
     control_names: tuple[Hashable, ...]
     control_start: dict[Hashable, tuple[int, int]]
     measure_group: dict[Hashable, tuple[int, int]]
+    contact_touches: tuple[tuple[Hashable, int], ...]
+    contact_slot: Ints
     cycles: tuple[tuple[Hashable, ...], ...]
     callbacks: tuple[Any, ...]
 

@@ -50,7 +50,7 @@ class Trajectory:
         return self.time.size
 
     def __getitem__(self, k: int) -> State:
-        return State(self.states[k].copy(), self.model.n_bodies, float(self.time[k]))
+        return self.model.state_of(self.states[k].copy(), float(self.time[k]))
 
     @property
     def final(self) -> State:
@@ -217,8 +217,7 @@ class Trajectory:
             [str(name) for name in index]
             for index in (model.tables.body_index, model.tables.joint_index)
         )
-        size = at.state_size(model.n_bodies, model.n_rows)
-        if names != here or states.shape != (time.size, size):
+        if names != here or states.shape != (time.size, model.state_size):
             raise ValueError(
                 f"{path} is of another mechanism: its bodies are {names[0]}, its joints {names[1]}"
             )

@@ -40,6 +40,7 @@ class Workspace:
         tables = model.tables
         self.plan, self.constant = tables.plan, tables.constant
         self.program = tables.symbolic.program
+        self.timestep = model.timestep
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
         arena, magnitude, work = solver_kernels.work_sizes(self.program, 1)
@@ -70,8 +71,8 @@ class Workspace:
         """
         twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
         failed = kernel.project(
-            self.plan, self.constant, self.program, states, self.pose, self.matrix, self.g,
-            self.G, self.x, self.r, self.dx, self.solver, twists,
+            self.plan, self.constant, self.program, self.timestep, states, self.pose, self.matrix,
+            self.g, self.G, self.x, self.r, self.dx, self.solver, twists,
         )  # fmt: skip
         if failed:
             raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")

@@ -25,7 +25,11 @@ WORK_SIZE = 10
 BODY_AT = 11
 MEASURES = 12  # groups behind the forces, which nothing but `measure` looks at
 MEASURED_ROWS = 13
-HEADER = 16
+CONTACTS = 14
+CONTACT_AT = 15
+CONTACT_CONSTANT_AT = 16
+SLOTS = 17  # numbers of all contacts in a state
+HEADER = 24
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -70,18 +74,58 @@ THETA = 11
 REGULARIZATION = 12  # in the matrix only
 ROW_SIZE = 13
 
-# State: poses, momenta, velocities of this and the last interval, multipliers
+# One contact in plan; A and B are bodies as in a group
+CONTACT_KIND = 2  # of `contact_geometry`
+BLOCKS = 3  # friction blocks: sliding, torsional, rolling
+SLOT = 4  # first of its numbers in a state
+AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the world
+CONTACT_CALLBACK = 7
+LIMITED_ROW = 8  # row of a force group, of a limit
+SIDES = 9  # directions of a linear friction cone, 0 for the second-order cone
+CONTACT_FIELDS = 10
+
+# One contact in constant
+CONTACT_A = 0  # point on a: centre, first end of a segment, point on a plane
+SECOND_A = 3  # second end of a segment, normal of a plane, half sizes of a box
+CONTACT_B = 6
+SECOND_B = 9
+RADIUS_A = 12
+RADIUS_B = 13
+FRAME_A = 14  # of a box on a, quaternion
+RESTITUTION = 18
+SOFTNESS = 19  # m/N
+LIMIT = 20
+SIGN = 21
+PHASE = 22  # angle of a rim point
+FRICTION = 23  # coefficients of the blocks: none, m, m
+CONTACT_SIZE = 26
+
+# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block
+BLOCK = 5
+
+
+def slots_of(blocks: int) -> int:
+    """Numbers of a contact with so many friction blocks."""
+    return 2 + BLOCK * blocks
+
+
+# Workspace of a contact: W (7 x 12), N at the end (12), gap, its change of momentum law, ...
+W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
+CONTACT_WORK = 128
+
+# State: poses, momenta, velocities of this and the last interval, multipliers, contacts
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
 
 
-def state_size(bodies: int, rows: int) -> int:
+def state_size(bodies: int, rows: int, slots: int = 0) -> int:
     """Length of a state."""
-    return (POSE + 3 * TWIST) * bodies + rows
+    return (POSE + 3 * TWIST) * bodies + rows + slots
 
 
-def work_size(bodies: int, rows: int, all_rows: int) -> int:
+def work_size(bodies: int, rows: int, all_rows: int, contacts: int = 0, slots: int = 0) -> int:
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = (POSE + 9) * (bodies + 1) + 13 * all_rows + TWIST * bodies
-    return 2 * node + 4 * unknowns + TWIST * bodies + state_size(bodies, rows)
+    held = state_size(bodies, rows, slots)
+    return 2 * node + 4 * unknowns + TWIST * bodies + held + 2 * slots + CONTACT_WORK * contacts

@@ -10,6 +10,9 @@ from .layout import (
     BODIES,
     BODY_SIZE,
     COMPLIANCE,
+    CONTACT_AT,
+    CONTACT_FIELDS,
+    CONTACTS,
     DIAGONAL_AT,
     FIRST_ROW,
     GRAVITY,
@@ -26,6 +29,7 @@ from .layout import (
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
+    SLOT,
     STIFFNESS,
     TWIST,
     A,
@@ -175,12 +179,38 @@ def mobility(plan, constant, x, G, r):
 
 
 @kernel
+def touching(plan, constant, h, state, p):
+    """p_i <- M u_i, the interval's velocity, for bodies with a closed contact or limit.
+
+    Contacts act at the start of an interval, so that a body at rest on the ground has the momentum
+    of half a step's fall at its end.
+    """
+    n = plan[BODIES]
+    u = POSE * n + TWIST * n
+    first = POSE * n + 3 * TWIST * n + plan[ROWS]
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = first + plan[at + SLOT]
+        for body in (plan[at + A], plan[at + B]):
+            if body == n:
+                continue
+            c, t = body * BODY_SIZE, TWIST * body
+            if h * state[slot] <= constant[c + MASS] * state[slot + 1]:
+                continue
+            spin = multiply_matrix(constant, c + INERTIA, load3(state, u + t + 3))
+            for j in range(3):
+                p[t + j] = constant[c + MASS] * state[u + t + j]
+                p[t + 3 + j] = spin[j]
+
+
+@kernel
 def project(
     # Tables:
     plan,
     constant,
     program,
     # In:
+    h,
     states,
     # Work:
     pose,
@@ -212,6 +242,7 @@ def project(
         for _ in range(3):
             for i in range(m):
                 r[i] = states[k, POSE * n + i]
+            touching(plan, constant, h, states[k], r)
             for i in range(rows):
                 r[m + i] = 0.0
             mobility(plan, constant, x, G, r)

@@ -4,8 +4,28 @@ import math
 
 from .callback import call_three
 from .forces import conservative, damp, drive, push
+from .interior_point import interior
 from .jit import kernel
-from .layout import ALL_ROWS, BODIES, BODY_SIZE, GROUPS, INERTIA, MASS, POSE, ROWS, TWIST
+from .layout import (
+    ACTIVE_AT,
+    ALL_ROWS,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    BODY_SIZE,
+    CONTACT_AT,
+    CONTACT_FIELDS,
+    CONTACT_WORK,
+    CONTACTS,
+    GROUPS,
+    INERTIA,
+    MASS,
+    POSE,
+    ROWS,
+    SLOT,
+    SLOTS,
+    TWIST,
+)
 from .motion import rotation_matrices
 from .newton import attempt
 from .quaternion import cross, load3, multiply_matrix
@@ -16,7 +36,7 @@ DEPTH = 10
 
 # info of a step
 WORST, OPENED, FACTORIZATIONS, ITERATIONS, INTERVALS, STATUS = 0, 1, 2, 3, 4, 5
-INFO_SIZE = 8
+INFO_SIZE = 24  # the rest is scratch of contacts
 
 
 @kernel
@@ -80,15 +100,28 @@ def end_momentum(plan, constant, h, control, wrench, node, x, p):
 
 
 @kernel
+def impulses(plan, scale, contacts, c):
+    """Contact forces <- scale times them: impulses from forces and back; 0 where none acts."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        part = scale * contacts[k * CONTACT_WORK + ACTIVE_AT]
+        c[slot] *= part
+        for i in range(plan[at + BLOCKS]):
+            c[slot + 2 + BLOCK * i] *= part
+            c[slot + 3 + BLOCK * i] *= part
+
+
+@kernel
 def interval(
-    plan, constant, program, h, tolerance, control, wrench, p, u, u_prev, mu, guess, node, trial,
+    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, guess, node, trial,
     scratch, solver, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
     p, u, u_prev and mu are changed only when it succeeds.
     """
-    x, r, dx, kept, kick = scratch
+    x, r, dx, kept, kick, dc, kept_c, contacts = scratch
     n = TWIST * plan[BODIES]
     for i in range(n):
         x[i] = u[i] + guess * (u[i] - u_prev[i])
@@ -96,9 +129,20 @@ def interval(
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
     drive(plan, 0.5 * h, node[3], control, wrench, kick)
-    done = attempt(
-        plan, constant, program, h, tolerance, kick, node, x, trial, r, dx, kept, solver, info
-    )
+    if plan[CONTACTS] == 0:
+        done = attempt(
+            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, kept, solver,
+            info,
+        )  # fmt: skip
+    else:
+        for k in range(plan[CONTACTS]):
+            contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
+        impulses(plan, h, contacts, c)
+        done = interior(
+            plan, constant, program, h, settings, kick, node, x, u, mu, c, trial, r, dx, kept,
+            dc, kept_c, contacts, solver, info,
+        )  # fmt: skip
+        impulses(plan, 1.0 / h, contacts, c)
     if done < 0:
         return done
     look(plan, constant, trial)
@@ -141,8 +185,8 @@ def step(
 ):  # fmt: skip
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-    ``settings`` are the tolerance and the largest |phi| of an interval. ``ready`` says that the
-    workspace holds the node of the state.
+    ``settings`` are the tolerance, the largest |phi| of an interval, and the barrier and tolerance
+    of contacts. ``ready`` says that the workspace holds the node of the state.
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
@@ -158,11 +202,16 @@ def step(
     kick = work[at : at + m]
     at += m
     saved = work[at : at + state.size]
-    scratch = (x, r, dx, kept, kick)
+    at += state.size
+    slots = plan[SLOTS]
+    dc, kept_c = work[at : at + slots], work[at + slots : at + 2 * slots]
+    contacts = work[at + 2 * slots :]
+    scratch = (x, r, dx, kept, kick, dc, kept_c, contacts)
     p = state[POSE * n : POSE * n + m]
     u = state[POSE * n + m : POSE * n + 2 * m]
     u_prev = state[POSE * n + 2 * m : POSE * n + 3 * m]
     mu = state[POSE * n + 3 * m : POSE * n + 3 * m + rows]
+    c = state[POSE * n + 3 * m + rows :]
     if not ready:
         start(plan, constant, state, node, trial)
     copy(state, saved)
@@ -173,7 +222,7 @@ def step(
         part = h / count
         for _ in range(count):
             done = interval(
-                plan, constant, program, part, settings[0], control, wrench, p, u, u_prev, mu,
+                plan, constant, program, part, settings, control, wrench, p, u, u_prev, mu, c,
                 1.0 if level == 0 else 0.0, node, trial, scratch, solver, info,
             )  # fmt: skip
             if done >= 0:

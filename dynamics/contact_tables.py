@@ -1,0 +1,149 @@
+"""From contacts and limits to the records that the interior-point method reads."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import callbacks
+from dynamics.bodies import WORLD
+from dynamics.contacts import Contact
+from dynamics.kernels import contact_geometry as kinds
+from dynamics.kernels import layout as at
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One contact or limit.
+
+    Attributes
+    ----------
+    label : tuple
+        Name of the contact or joint, and number of the touch or coordinate.
+    parent, child : Body or world
+    contact : Contact or None
+    touch : Touch or None
+    callback : int
+        Address of a user's distance.
+    row : int
+        Limited row.
+    limit, sign : float
+    """
+
+    label: tuple[Hashable, int]
+    parent: Any
+    child: Any
+    contact: Contact | None = None
+    touch: Any = None
+    callback: int = 0
+    row: int = 0
+    limit: float = 0.0
+    sign: float = 1.0
+
+    @property
+    def blocks(self) -> int:
+        """Number of friction blocks."""
+        return 0 if self.contact is None else self.contact.blocks
+
+    @property
+    def joins_bodies(self) -> bool:
+        """Whether neither side is the world."""
+        return self.parent is not WORLD and self.child is not WORLD
+
+
+def records_of(
+    mechanism: Mechanism, limited_row: Mapping[Hashable, int]
+) -> tuple[list[Record], list[Any]]:
+    """Every pair of features, every limit, and the C functions of users' distances.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    limited_row : mapping
+        First row of a joint's coordinates among the force rows.
+
+    Returns
+    -------
+    list of Record, list of Callback
+    """
+    records: list[Record] = []
+    calls: list[Any] = []
+    for contact in mechanism.contacts.values():
+        address = 0
+        if contact.distance is not None:
+            calls.append(callbacks.distance(contact.distance, f"contact {contact.name!r}"))
+            address = calls[-1].address
+        for k, touch in enumerate(contact.touches):
+            label = (contact.name, k)
+            records.append(Record(label, contact.parent, contact.child, contact, touch, address))
+    for joint in mechanism.joints.values():
+        if joint.limits is None:
+            continue
+        for i, (low, high) in enumerate(joint.limits):
+            for limit, sign in ((low, 1.0), (high, -1.0)):
+                if np.isfinite(limit):
+                    row = limited_row[joint.name] + i
+                    records.append(
+                        Record(
+                            (joint.name, i), joint.parent, joint.child, row=row, limit=limit,
+                            sign=sign,
+                        )
+                    )  # fmt: skip
+    return records, calls
+
+
+def written(
+    records: list[Record], body_index: Mapping[Hashable, int], graph: Any
+) -> tuple[NDArray[np.int64], Float, NDArray[np.int64]]:
+    """Records as the kernels read them.
+
+    Parameters
+    ----------
+    records : list of Record
+    body_index : mapping
+    graph : BlockGraph
+
+    Returns
+    -------
+    plan : ndarray of int, shape (records * CONTACT_FIELDS,)
+    constant : ndarray of float, shape (records * CONTACT_SIZE,)
+    slots : ndarray of int, shape (records + 1,)
+    """
+    n = len(body_index)
+    plan = np.zeros((len(records), at.CONTACT_FIELDS), np.int64)
+    constant = np.zeros((len(records), at.CONTACT_SIZE))
+    slots = np.concatenate([[0], np.cumsum([at.slots_of(r.blocks) for r in records])])
+    for record, p, c, slot in zip(records, plan, constant, slots):
+        a, b = (body_index.get(end.name, n) for end in (record.parent, record.child))
+        p[at.A], p[at.B], p[at.BLOCKS], p[at.SLOT] = a, b, record.blocks, slot
+        p[at.AB_AT] = p[at.BA_AT] = -1
+        if record.joins_bodies:
+            p[at.AB_AT], p[at.BA_AT] = graph.edge_at(a, b), graph.edge_at(b, a)
+        p[at.CONTACT_CALLBACK], p[at.LIMITED_ROW] = record.callback, record.row
+        if record.contact is None or record.touch is None:
+            p[at.CONTACT_KIND] = kinds.LIMITED
+            c[at.LIMIT], c[at.SIGN] = record.limit, record.sign
+            continue
+        touch, contact = record.touch, record.contact
+        p[at.CONTACT_KIND] = touch.kind
+        for place, point in (
+            (at.CONTACT_A, touch.first), (at.SECOND_A, touch.second_first),
+            (at.CONTACT_B, touch.other), (at.SECOND_B, touch.second_other),
+        ):  # fmt: skip
+            c[place : place + 3] = point
+        c[at.RADIUS_A], c[at.RADIUS_B] = touch.radius_first, touch.radius_other
+        c[at.FRAME_A : at.FRAME_A + 4], c[at.PHASE] = touch.frame, touch.phase
+        c[at.RESTITUTION], c[at.SOFTNESS] = contact.restitution, contact.compliance
+        coefficients = (contact.friction, contact.torsional, contact.rolling)
+        # a block in the middle may have none: its cone is then a sliver
+        c[at.FRICTION : at.FRICTION + 3] = np.maximum(coefficients, 1e-12)
+    return plan.ravel(), constant.ravel(), slots.astype(np.int64)

@@ -1,0 +1,185 @@
+"""Rows of contacts: relative velocities of their nearest points, and how far they are apart."""
+
+import math
+
+from .contact_geometry import LIMITED, gap
+from .jit import kernel
+from .layout import (
+    ACTIVE_AT,
+    BLOCKS,
+    BODIES,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_KIND,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    GAP_AT,
+    LIMIT,
+    LIMITED_ROW,
+    NEXT_AT,
+    RESTITUTION,
+    SIGN,
+    SPEED_AT,
+    TWIST,
+    W_AT,
+    A,
+    B,
+)
+from .matrix import stretched
+from .quaternion import cross, load3
+from .rows import turned_back, write
+
+
+@kernel
+def tangents(n):
+    """Two unit vectors across n, without a branch (Duff et al. 2017)."""
+    sign = math.copysign(1.0, n[2])
+    a = -1.0 / (sign + n[2])
+    b = n[0] * n[1] * a
+    return (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (
+        b,
+        sign + n[1] * n[1] * a,
+        -n[1],
+    )
+
+
+@kernel
+def point_row(matrix, a, b, arm_a, arm_b, d, out, at):
+    """Row of the relative velocity along d of two points: (-d, .., d, ..)."""
+    ta = turned_back(matrix, 9 * a, cross(arm_a, d))
+    tb = turned_back(matrix, 9 * b, cross(arm_b, d))
+    write(out, at, d, (-ta[0], -ta[1], -ta[2]), tb)
+
+
+@kernel
+def turning_row(matrix, a, b, d, out, at):
+    """Row of the relative angular velocity about d."""
+    ta = turned_back(matrix, 9 * a, d)
+    write(out, at, (0.0, 0.0, 0.0), (-ta[0], -ta[1], -ta[2]), turned_back(matrix, 9 * b, d))
+
+
+@kernel
+def limit_row(plan, constant, at, c, g, G, out, to):
+    """Distance to a joint's limit, and its row."""
+    row = plan[at + LIMITED_ROW]
+    sign = constant[c + SIGN]
+    for j in range(12):
+        out[to + j] = sign * G[12 * row + j]
+    return sign * (g[row] - constant[c + LIMIT])
+
+
+@kernel
+def rate(plan, at, W, to, u):
+    """W u of one row of a contact."""
+    a, b = plan[at + A], plan[at + B]
+    total = 0.0
+    if a < plan[BODIES]:
+        for j in range(6):
+            total += W[to + j] * u[TWIST * a + j]
+    if b < plan[BODIES]:
+        for j in range(6):
+            total += W[to + 6 + j] * u[TWIST * b + j]
+    return total
+
+
+@kernel
+def approach(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    node,
+    u,
+    every,
+    # Work:
+    found,
+    # Out:
+    contacts,
+):  # fmt: skip
+    """Rows W of all contacts at the node, and which of them can act; 0, or 1 + a user's failure.
+
+    A contact acts if its bodies can close its gap in the interval, at three times their speed.
+    """
+    pose, matrix, g, G, _ = node
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        w = k * CONTACT_WORK
+        a, b = plan[at + A], plan[at + B]
+        if plan[at + CONTACT_KIND] == LIMITED:
+            distance = limit_row(plan, constant, at, c, g, G, contacts, w + W_AT)
+        else:
+            if gap(plan, constant, at, c, pose, matrix, found) != 0:
+                return 1 + k
+            distance = found[0]
+            normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
+            point_row(matrix, a, b, arm_a, arm_b, normal, contacts, w + W_AT)
+            if plan[at + BLOCKS] > 0:
+                one, two = tangents(normal)
+                point_row(matrix, a, b, arm_a, arm_b, one, contacts, w + W_AT + 12)
+                point_row(matrix, a, b, arm_a, arm_b, two, contacts, w + W_AT + 24)
+                if plan[at + BLOCKS] > 1:
+                    turning_row(matrix, a, b, normal, contacts, w + W_AT + 36)
+                    for j in range(12):
+                        contacts[w + W_AT + 48 + j] = 0.0
+                if plan[at + BLOCKS] > 2:
+                    turning_row(matrix, a, b, one, contacts, w + W_AT + 60)
+                    turning_row(matrix, a, b, two, contacts, w + W_AT + 72)
+        speed = 0.0
+        for j in range(6):
+            if a < n:
+                speed += abs(contacts[w + W_AT + j] * u[TWIST * a + j])
+            if b < n:
+                speed += abs(contacts[w + W_AT + 6 + j] * u[TWIST * b + j])
+        approaching = rate(plan, at, contacts, w + W_AT, u)
+        contacts[w + GAP_AT] = distance
+        contacts[w + SPEED_AT] = 0.0
+        if constant[c + RESTITUTION] > 0.0 and distance + h * approaching < 0.0:
+            # Newton's law, where it is more than what gravity gives in some steps
+            if approaching < -30.0 * h:
+                contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching
+        near = distance < h * (3.0 * speed + 30.0 * h) + 1e-9
+        contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
+    return 0
+
+
+@kernel
+def gaps(plan, constant, h, u, trial, found, contacts):
+    """Gap and row N at the end of the interval, stretched to velocities; see `approach`."""
+    pose, matrix, g, G, _ = trial
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        a, b = plan[at + A], plan[at + B]
+        if contacts[w + SPEED_AT] != 0.0:  # an impact: the row at the start, on velocities
+            for j in range(12):
+                contacts[w + NEXT_AT + j] = contacts[w + W_AT + j]
+            continue
+        if plan[at + CONTACT_KIND] == LIMITED:
+            distance = limit_row(plan, constant, at, c, g, G, contacts, w + NEXT_AT)
+        else:
+            if gap(plan, constant, at, c, pose, matrix, found) != 0:
+                return 1 + k
+            distance = found[0]
+            point_row(
+                matrix, a, b, load3(found, 4), load3(found, 7), load3(found, 1),
+                contacts, w + NEXT_AT,
+            )  # fmt: skip
+        contacts[w + GAP_AT] = distance
+        for side in range(2):
+            body = b if side == 1 else a
+            if body < n:
+                t = TWIST * body + 3
+                phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+                s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
+                to = w + NEXT_AT + 6 * side + 3
+                contacts[to], contacts[to + 1], contacts[to + 2] = stretched(contacts, to, phi, s)
+    return 0

@@ -1,0 +1,308 @@
+"""One interval with contacts and limits: a primal-dual interior-point method (Mehrotra).
+
+Each iteration factorizes the graph of bodies and joints once, with the leaves of the contacts
+folded in, and solves twice: a predictor without barrier tells how far the barrier may fall.
+"""
+
+import math
+
+from graphsys.kernels import factorize, solve
+
+from .contact import approach, gaps
+from .jit import kernel
+from .layout import (
+    ACTIVE_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    FRICTION,
+    GAP_AT,
+    GROUPS,
+    ROWS,
+    SLOT,
+    TWIST,
+)
+from .leaf import add_leaves, clear_pairs, condense, errors, push_out, steps_of
+from .matrix import assemble
+from .motion import move
+from .newton import EPS, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
+from .residual import residual
+from .rows import evaluate
+
+MOST_ITERATIONS = 60
+#: Iterations after which a warm start gives way to a cold one.
+PATIENCE = 20
+HALVINGS = 12
+#: Floor of a warm-started pair, and part of the cone that its tail may fill.
+FLOOR = 1e-3
+INSIDE = 0.9
+USER_FAILED = -5
+
+
+@kernel
+def cold(plan, c):
+    """All pairs 1, all tails 0."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        c[slot], c[slot + 1] = 1.0, 1.0
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = 0.0, 0.0, 1.0, 0.0, 0.0
+
+
+@kernel
+def warm(plan, constant, c):
+    """Numbers of the last interval, moved off their bounds."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        c[slot], c[slot + 1] = max(c[slot], FLOOR), max(c[slot + 1], FLOOR)
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            head = constant[p + FRICTION + i] * c[slot]
+            tail = math.sqrt(c[q] * c[q] + c[q + 1] * c[q + 1])
+            if tail > INSIDE * head:
+                c[q] *= INSIDE * head / tail
+                c[q + 1] *= INSIDE * head / tail
+            tail = math.sqrt(c[q + 3] * c[q + 3] + c[q + 4] * c[q + 4])
+            c[q + 2] = max(c[q + 2], tail / INSIDE + FLOOR)
+
+
+@kernel
+def complementarity(plan, constant, c, dc, part, contacts):
+    """Mean of gamma s and beta . eta at c + part dc."""
+    total, count = 0.0, 0
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        gamma = c[slot] + part * dc[slot]
+        total += gamma * (c[slot + 1] + part * dc[slot + 1])
+        count += 1
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            total += constant[p + FRICTION + i] * gamma * (c[q + 2] + part * dc[q + 2])
+            total += (c[q] + part * dc[q]) * (c[q + 3] + part * dc[q + 3])
+            total += (c[q + 1] + part * dc[q + 1]) * (c[q + 4] + part * dc[q + 4])
+            count += 1
+    return total / max(1, count)
+
+
+@kernel
+def to_cone(head, x, y, dhead, dx, dy):
+    """Largest step in [0, inf) that keeps head >= |(x, y)|."""
+    a = dhead * dhead - dx * dx - dy * dy
+    b = head * dhead - x * dx - y * dy
+    c = head * head - x * x - y * y
+    under = b * b - a * c
+    if under < 0.0 or (a >= 0.0 and b >= 0.0):
+        return 1e300
+    below = -b + math.sqrt(under)
+    if below <= 0.0:
+        return 1e300
+    return max(c, 0.0) / below
+
+
+@kernel
+def longest(plan, constant, c, dc, keep, contacts):
+    """Largest step at most 1 that keeps the part ``1 - keep`` of the way to every bound."""
+    part = 1.0
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        for j in range(2):
+            if dc[slot + j] < 0.0:
+                part = min(part, -keep * c[slot + j] / dc[slot + j])
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            m = constant[p + FRICTION + i]
+            way = to_cone(m * c[slot], c[q], c[q + 1], m * dc[slot], dc[q], dc[q + 1])
+            part = min(part, keep * way)
+            way = to_cone(c[q + 2], c[q + 3], c[q + 4], dc[q + 2], dc[q + 3], dc[q + 4])
+            part = min(part, keep * way)
+    return part
+
+
+@kernel
+def look_ahead(plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r):
+    """Residuals at x and c: (joints' and bodies' velocity error, |g|, contacts' error, merit)."""
+    n = plan[BODIES]
+    pose, _, g, G, _ = node
+    moved, matrix, g_next, G_next, _ = trial
+    move(n, h, pose, x, moved, matrix)
+    evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
+    if gaps(plan, constant, h, x, trial, found, contacts) != 0:
+        return 0.0, 0.0, 0.0, -1.0
+    residual(plan, constant, h, kick, G, g, x, g_next, r)
+    push_out(plan, c, contacts, r)
+    worst, merit = errors(plan, constant, h, kappa, x, c, contacts)
+    speed, opened = 0.0, 0.0
+    unknowns = TWIST * n + plan[ROWS]
+    for i in range(unknowns):
+        if i < TWIST * n:
+            speed = max(speed, abs(r[i]))
+        else:
+            opened = max(opened, abs(r[i]) * h)
+        merit += r[i] * r[i]
+    return speed, opened, worst, merit
+
+
+@kernel
+def interior_attempt(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    kick,
+    node,
+    # In and out:
+    x,
+    c,
+    # Work:
+    trial,
+    r,
+    dx,
+    kept,
+    dc,
+    kept_c,
+    contacts,
+    solver,
+    # Out:
+    info,
+):  # fmt: skip
+    """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
+    values, magnitude, arena, work, status = solver
+    n = TWIST * plan[BODIES]
+    unknowns = n + plan[ROWS]
+    least = settings[2]
+    tolerance = settings[3]
+    found = info[8:24]
+    closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, node[0].size))
+    every = info[6] > 0.0
+    if approach(plan, constant, h, node, x, every, found, contacts) != 0:
+        return USER_FAILED
+    if info[7] > 0.0:
+        cold(plan, c)
+    else:
+        warm(plan, constant, c)
+    kappa = max(least, 0.1 * complementarity(plan, constant, c, c, 0.0, contacts))
+    speed, opened, worst, merit = look_ahead(
+        plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
+    )
+    for iteration in range(MOST_ITERATIONS):
+        if merit == -1.0:
+            return USER_FAILED
+        if not merit < 1e300:
+            return NOT_FINITE
+        worst, _ = errors(plan, constant, h, least, x, c, contacts)
+        info[0], info[1] = max(speed, worst), opened
+        if speed <= tolerance and worst <= tolerance and opened <= closed:
+            return iteration
+        if iteration == PATIENCE and info[7] == 0.0:
+            return NOT_CONVERGED
+        assemble(plan, constant, h, x, node[3], trial[3], values)
+        clear_pairs(plan, values)
+        for i in range(unknowns):
+            kept[i] = r[i]
+        condense(plan, constant, h, 0.0, x, c, contacts, r)
+        add_leaves(plan, contacts, values)
+        if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+            return SINGULAR
+        info[2] += 1.0
+        now = complementarity(plan, constant, c, c, 0.0, contacts)
+        solve(program, arena, r, 1, work, dx)
+        for i in range(unknowns):
+            dx[i] = -dx[i]
+        steps_of(plan, constant, h, 0.0, dx, x, c, contacts, dc)
+        part = longest(plan, constant, c, dc, 1.0, contacts)
+        then = complementarity(plan, constant, c, dc, part, contacts)
+        centred = (max(then, 0.0) / max(now, 1e-300)) ** 3
+        kappa = max(least, centred * now)
+        for i in range(unknowns):
+            r[i] = kept[i]
+        condense(plan, constant, h, kappa, x, c, contacts, r)
+        solve(program, arena, r, 1, work, dx)
+        for i in range(unknowns):
+            dx[i] = -dx[i]
+        steps_of(plan, constant, h, kappa, dx, x, c, contacts, dc)
+        part = longest(plan, constant, c, dc, max(0.95, 1.0 - kappa), contacts)
+        # merit at the present point for this barrier
+        for i in range(unknowns):
+            r[i] = kept[i]
+        _, before = errors(plan, constant, h, kappa, x, c, contacts)
+        for i in range(unknowns):
+            before += r[i] * r[i]
+            kept[i] = x[i]
+        for i in range(c.size):
+            kept_c[i] = c[i]
+        for _ in range(HALVINGS):
+            for i in range(unknowns):
+                x[i] = kept[i] + part * dx[i]
+            for i in range(c.size):
+                c[i] = kept_c[i] + part * dc[i]
+            speed, opened, worst, merit = look_ahead(
+                plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
+            )
+            if merit == -1.0 or merit < before:
+                break
+            part *= 0.5
+    return NOT_CONVERGED
+
+
+@kernel
+def missed(plan, constant, h, x, trial, found, contacts):
+    """Whether a contact that was left out has been passed through."""
+    wrong = False
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            contacts[w + ACTIVE_AT] = 1.0
+            gaps(plan, constant, h, x, trial, found, contacts)
+            contacts[w + ACTIVE_AT] = 0.0
+            if contacts[w + GAP_AT] < 0.0:
+                wrong = True
+    return wrong
+
+
+@kernel
+def interior(
+    plan, constant, program, h, settings, kick, node, x, u, mu, c, trial, r, dx, kept, dc,
+    kept_c, contacts, solver, info,
+):  # fmt: skip
+    """`interior_attempt` warm, cold, then with every contact; iterations or what went wrong."""
+    n = TWIST * plan[BODIES]
+    done = NOT_CONVERGED
+    for attempt in range(3):
+        info[6] = 1.0 if attempt == 2 else 0.0
+        info[7] = 1.0 if attempt > 0 else 0.0
+        for i in range(n):
+            x[i] = u[i]
+        for i in range(plan[ROWS]):
+            x[n + i] = h * mu[i]
+        done = interior_attempt(
+            plan, constant, program, h, settings, kick, node, x, c, trial, r, dx, kept, dc,
+            kept_c, contacts, solver, info,
+        )  # fmt: skip
+        if done >= 0 and (
+            attempt == 2 or not missed(plan, constant, h, x, trial, info[8:24], contacts)
+        ):
+            return done
+        if done == USER_FAILED:
+            return done
+    return done

@@ -1,0 +1,296 @@
+"""Contacts as leaves of the graph, eliminated in closed form.
+
+A contact has a normal pair (gamma, s) and friction blocks (beta, eta) in second-order cones, the
+head of beta being the coefficient times gamma (maths B.1):
+
+    phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
+    eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
+
+Its Newton block is a leaf: given the bodies' velocities, it is solved by division and one 2 x 2
+inverse, and what it adds to them is W^T K W_next, with W the rows (N, T). So the graph stays that
+of bodies and joints, and a contact costs the same whether it is the first or the thousandth.
+"""
+
+from .contact import rate
+from .jit import kernel
+from .layout import (
+    AB_AT,
+    ACTIVE_AT,
+    BA_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    BODY_AT,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    FREE_AT,
+    FRICTION,
+    GAP_AT,
+    K_AT,
+    NEXT_AT,
+    SLOT,
+    SOFTNESS,
+    SPEED_AT,
+    TWIST,
+    W_AT,
+    A,
+    B,
+)
+from .matrix import add_outer
+
+
+@kernel
+def normal_error(plan, constant, h, k, u, c, contacts):
+    """phi(z_next)/h + C gamma/h^2 - s, or N u + e N u_before - s at an impact."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+    w, slot = k * CONTACT_WORK, plan[at + SLOT]
+    if contacts[w + SPEED_AT] != 0.0:
+        return rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + 1]
+    soft = constant[p + SOFTNESS] * c[slot] / (h * h)
+    return contacts[w + GAP_AT] / h + soft - c[slot + 1]
+
+
+@kernel
+def push_out(plan, c, contacts, r):
+    """r <- r - W^T (gamma, beta)."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        take(plan, n, at, contacts, w + W_AT, c[slot], r)
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            take(plan, n, at, contacts, w + W_AT + 12 + 24 * i, c[q], r)
+            take(plan, n, at, contacts, w + W_AT + 24 + 24 * i, c[q + 1], r)
+
+
+@kernel
+def take(plan, n, at, W, to, part, r):
+    """r <- r - part W^T, one row."""
+    a, b = plan[at + A], plan[at + B]
+    if a < n:
+        for j in range(6):
+            r[TWIST * a + j] -= part * W[to + j]
+    if b < n:
+        for j in range(6):
+            r[TWIST * b + j] -= part * W[to + 6 + j]
+
+
+@kernel
+def errors(plan, constant, h, kappa, u, c, contacts):
+    """Largest residual of the contacts at a barrier, and the sum of squares."""
+    most, merit = 0.0, 0.0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        f = c[slot] * c[slot + 1] - kappa
+        most = max(most, max(abs(e), abs(f)))
+        merit += e * e + f * f
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            head = constant[p + FRICTION + i] * c[slot]
+            to = w + W_AT + 12 + 24 * i
+            e = c[q + 3] - rate(plan, at, contacts, to, u)
+            f = c[q + 4] - rate(plan, at, contacts, to + 12, u)
+            most = max(most, max(abs(e), abs(f)))
+            merit += e * e + f * f
+            e = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
+            most = max(most, abs(e))
+            merit += e * e
+            e = head * c[q + 3] + c[q + 2] * c[q]
+            f = head * c[q + 4] + c[q + 2] * c[q + 1]
+            most = max(most, max(abs(e), abs(f)))
+            merit += e * e + f * f
+    return most, merit
+
+
+@kernel
+def friction_law(head, c, q, kappa, e3, e4):
+    """beta step = free + by_head d(head) + by_speed d(T u): the solved block of one cone.
+
+    Gives (free (2), by_head (2), by_speed (2 x 2, row-major)).
+    """
+    b0, b1, heat = c[q], c[q + 1], c[q + 2]
+    x, y = c[q + 3], c[q + 4]
+    # A = eta0 I - beta eta^T / head
+    a00, a01 = heat - b0 * x / head, -b0 * y / head
+    a10, a11 = -b1 * x / head, heat - b1 * y / head
+    scale = 1.0 / (a00 * a11 - a01 * a10)
+    r6 = head * heat + b0 * x + b1 * y - kappa
+    r7, r8 = head * x + heat * b0, head * y + heat * b1
+    ratio = heat / head
+    # speed block: -head I + beta beta^T / head, on d eta = d(T u) - e
+    s00, s01, s11 = -head + b0 * b0 / head, b0 * b1 / head, -head + b1 * b1 / head
+    f0 = -r7 + b0 * r6 / head - s00 * e3 - s01 * e4
+    f1 = -r8 + b1 * r6 / head - s01 * e3 - s11 * e4
+    h0, h1 = -x + b0 * ratio, -y + b1 * ratio
+    return (
+        scale * (a11 * f0 - a01 * f1),
+        scale * (a00 * f1 - a10 * f0),
+        scale * (a11 * h0 - a01 * h1),
+        scale * (a00 * h1 - a10 * h0),
+        scale * (a11 * s00 - a01 * s01),
+        scale * (a11 * s01 - a01 * s11),
+        scale * (a00 * s01 - a10 * s00),
+        scale * (a00 * s11 - a10 * s01),
+    )
+
+
+@kernel
+def condense(plan, constant, h, kappa, u, c, contacts, r):
+    """K and the free steps of every leaf; r <- r - W^T (free steps)."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        gamma, s = c[slot], c[slot + 1]
+        soft = 0.0
+        if contacts[w + SPEED_AT] == 0.0:
+            soft = constant[p + SOFTNESS] / (h * h)
+        # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        stiff = gamma / (s + soft * gamma)
+        free = (kappa - gamma * s - gamma * e) / (s + soft * gamma)
+        contacts[w + K_AT] = stiff
+        contacts[w + FREE_AT] = free
+        take(plan, n, at, contacts, w + W_AT, free, r)
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            friction = constant[p + FRICTION + i]
+            to = w + W_AT + 12 + 24 * i
+            e3 = c[q + 3] - rate(plan, at, contacts, to, u)
+            e4 = c[q + 4] - rate(plan, at, contacts, to + 12, u)
+            law = friction_law(friction * gamma, c, q, kappa, e3, e4)
+            place = w + K_AT + 1 + 6 * i
+            # beta = free0 + by_head m (free - stiff N du) + by_speed T du
+            contacts[place] = -friction * law[2] * stiff
+            contacts[place + 1] = -friction * law[3] * stiff
+            for j in range(4):
+                contacts[place + 2 + j] = law[4 + j]
+            f0 = law[0] + friction * law[2] * free
+            f1 = law[1] + friction * law[3] * free
+            contacts[w + FREE_AT + 1 + 2 * i] = f0
+            contacts[w + FREE_AT + 2 + 2 * i] = f1
+            take(plan, n, at, contacts, to, f0, r)
+            take(plan, n, at, contacts, to + 12, f1, r)
+
+
+@kernel
+def add_leaf(plan, n, at, scale, contacts, left, right, values):
+    """values <- values + scale W_left^T W_right on the blocks of both bodies."""
+    if scale == 0.0:
+        return
+    a, b = plan[at + A], plan[at + B]
+    if a < n:
+        add_outer(values, plan[plan[BODY_AT] + a], scale, contacts, left, right)
+    if b < n:
+        add_outer(values, plan[plan[BODY_AT] + b], scale, contacts, left + 6, right + 6)
+        if a < n:
+            add_outer(values, plan[at + AB_AT], scale, contacts, left, right + 6)
+            add_outer(values, plan[at + BA_AT], scale, contacts, left + 6, right)
+
+
+@kernel
+def add_leaves(plan, contacts, values):
+    """values <- values + W^T K W_next of every leaf; K as `condense` left it."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        normal, next_at = w + W_AT, w + NEXT_AT
+        add_leaf(plan, n, at, contacts[w + K_AT], contacts, normal, next_at, values)
+        for i in range(plan[at + BLOCKS]):
+            one = w + W_AT + 12 + 24 * i
+            two = one + 12
+            place = w + K_AT + 1 + 6 * i
+            add_leaf(plan, n, at, -contacts[place], contacts, one, next_at, values)
+            add_leaf(plan, n, at, -contacts[place + 1], contacts, two, next_at, values)
+            add_leaf(plan, n, at, -contacts[place + 2], contacts, one, one, values)
+            add_leaf(plan, n, at, -contacts[place + 3], contacts, one, two, values)
+            add_leaf(plan, n, at, -contacts[place + 4], contacts, two, one, values)
+            add_leaf(plan, n, at, -contacts[place + 5], contacts, two, two, values)
+
+
+@kernel
+def clear_pairs(plan, values):
+    """Blocks between the bodies of contacts <- 0, before anything is added."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        for place in (plan[at + AB_AT], plan[at + BA_AT]):
+            if place >= 0:
+                for j in range(36):
+                    values[place + j] = 0.0
+
+
+@kernel
+def steps_of(plan, constant, h, kappa, du, u, c, contacts, dc):
+    """Step of every contact's numbers, given that of the velocities."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        if contacts[w + ACTIVE_AT] == 0.0:
+            for j in range(2 + BLOCK * plan[at + BLOCKS]):
+                dc[slot + j] = 0.0
+            continue
+        normal = rate(plan, at, contacts, w + NEXT_AT, du)
+        dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
+        soft = 0.0
+        if contacts[w + SPEED_AT] == 0.0:
+            soft = constant[p + SOFTNESS] / (h * h)
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        dc[slot + 1] = e + normal + soft * dc[slot]
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            to = w + W_AT + 12 + 24 * i
+            place = w + K_AT + 1 + 6 * i
+            one, two = rate(plan, at, contacts, to, du), rate(plan, at, contacts, to + 12, du)
+            free = w + FREE_AT + 1 + 2 * i
+            dc[q] = (
+                contacts[free]
+                + contacts[place] * normal
+                + contacts[place + 2] * one
+                + contacts[place + 3] * two
+            )
+            dc[q + 1] = (
+                contacts[free + 1]
+                + contacts[place + 1] * normal
+                + contacts[place + 4] * one
+                + contacts[place + 5] * two
+            )
+            dc[q + 3] = rate(plan, at, contacts, to, u) + one - c[q + 3]
+            dc[q + 4] = rate(plan, at, contacts, to + 12, u) + two - c[q + 4]
+            friction = constant[p + FRICTION + i]
+            head, turn = friction * c[slot], friction * dc[slot]
+            r6 = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
+            dc[q + 2] = (
+                -(
+                    r6
+                    + c[q + 2] * turn
+                    + c[q + 3] * dc[q]
+                    + c[q + 4] * dc[q + 1]
+                    + c[q] * dc[q + 3]
+                    + c[q + 1] * dc[q + 4]
+                )
+                / head
+            )
