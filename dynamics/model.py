@@ -63,8 +63,10 @@ class Model:
         s.
     integrator : {"variational"}, optional
     form : {"second order", "first order"}, optional
-        What momenta mean at nodes: the half-kick form, or the papers' (Bruedigam et al. 2023),
-        whose positions are the same from the same discrete start.
+        What momenta mean at nodes: the half-kick form, or the papers' (Bruedigam et al. 2023):
+        ``p_k = M v_k-1``, all of a node's impulse behind it. From the same discrete start the
+        positions are the same; a start of given velocities is half a kick off, which makes the
+        papers' form first order. Reported velocities are then those of the last interval.
     tolerance : float, optional
         Of Newton's method: error of velocities over the largest, and of constraints in m or rad.
     largest_turn : float, optional
@@ -368,6 +370,7 @@ class Model:
             Where the step's equations were not solved, even cut into pieces.
         """
         after = state.copy()
+        self.kick(after.data[None], 0.5)
         info = np.zeros(kernel.INFO_SIZE)
         space = self.workspace
         bad = kernel.step(
@@ -386,8 +389,14 @@ class Model:
         )
         if bad != 0:
             raise failure(self, bad, 0, state.time, info)
+        self.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         return after, StepInfo(0, *(int(x) for x in info[[3, 2, 4]]), *map(float, info[:2]))
+
+    def kick(self, states: Float, part: float) -> None:
+        """Turn momenta of the papers' form into those of half kicks (1/2), or back (-1/2)."""
+        if self.form == "first order":
+            self.workspace.kick(states, part * self.timestep)
 
     def __repr__(self) -> str:
         return (

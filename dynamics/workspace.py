@@ -78,6 +78,21 @@ class Workspace:
             raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
         return twists
 
+    def kick(self, states: Float, scale: float) -> None:
+        """Add the impulses of conservative forces to the momenta of many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+            Changed.
+        scale : float
+            s.
+        """
+        kernel.kick(
+            self.plan, self.constant, scale, states, self.pose, self.matrix, self.g, self.G,
+            self.x,
+        )  # fmt: skip
+
     def measured(self, first: int, last: int, states: Float, twists: Float) -> Float:
         """Values and rates of rows of some groups.
 

@@ -2,7 +2,7 @@
 
 from graphsys.kernels import factorize, solve
 
-from .forces import inner
+from .forces import conservative, inner
 from .jit import kernel
 from .layout import (
     AJ_AT,
@@ -18,6 +18,7 @@ from .layout import (
     GRAVITY,
     GROUP_AT,
     GROUP_FIELDS,
+    GROUPS,
     INERTIA,
     JA_AT,
     JB_AT,
@@ -121,6 +122,18 @@ def momenta(plan, constant, states, twists, out):
                 out[k, j] += m * v[j]
                 y, z = (j + 1) % 3, (j + 2) % 3
                 out[k, 3 + j] += spin[j] + m * (x[y] * v[z] - x[z] * v[y])
+
+
+@kernel
+def kick(plan, constant, scale, states, pose, matrix, g, G, f):
+    """p <- p + scale f(z) in each state, f the conservative forces."""
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
+        conservative(plan, constant, G, g, f)
+        for i in range(TWIST * n):
+            states[k, POSE * n + i] += scale * f[i]
 
 
 @kernel
