@@ -42,6 +42,8 @@ _LATER = {
     "StepInfo": "model",
     "Trajectory": "trajectory",
     "Universal": "joint_types",
+    "load": "io.load",
+    "save_urdf": "io.save",
     "simulate": "simulation",
     "zoo": "zoo",
 }

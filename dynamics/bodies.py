@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.geometry import Geometry
 from dynamics.shapes import Shape
 
 __all__ = ["WORLD", "Body", "body"]
@@ -55,6 +56,8 @@ class Body:
         Part of the mechanism's gravity that acts on the body.
     shape : Shape or None
         What it looks like and what it touches with.
+    visuals, collisions : tuple of Geometry
+        The same for a body of a robot file, which tells the two apart.
     """
 
     name: Hashable
@@ -66,6 +69,8 @@ class Body:
     spin_drag: float = 0.0
     gravity_scale: float = 1.0
     shape: Any = None
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
 
 
 def body(
@@ -79,6 +84,9 @@ def body(
     drag: float = 0.0,
     spin_drag: float = 0.0,
     gravity_scale: float = 1.0,
+    visuals: tuple[Geometry, ...] = (),
+    collisions: tuple[Geometry, ...] = (),
+    any_inertia: bool = False,
 ) -> Body:
     """Make a body from a shape, or from mass and inertia; see `Body`.
 
@@ -93,6 +101,9 @@ def body(
     position : array_like, shape (3,), optional
     orientation : array_like, shape (4,), optional
     drag, spin_drag, gravity_scale : float, optional
+    visuals, collisions : tuple of Geometry, optional
+    any_inertia : bool, optional
+        Whether to take an inertia that no rigid body has, as files of robots have them.
 
     Returns
     -------
@@ -121,7 +132,7 @@ def body(
     matrix = np.array(inertia, np.float64)
     if matrix.shape == (3,):
         matrix = np.diag(matrix)
-    _check_inertia(matrix, label)
+    _check_inertia(matrix, label, any_inertia)
     for value, what in ((drag, "drag"), (spin_drag, "spin_drag")):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{what} of {label} is {value}, and must be finite and not negative")
@@ -132,10 +143,13 @@ def body(
     if x is not None or q is not None:  # a body that is placed is placed entirely
         x = np.zeros(3) if x is None else x
         q = np.array([1.0, 0.0, 0.0, 0.0]) if q is None else q
-    return Body(name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape)
+    return Body(
+        name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape,
+        tuple(visuals), tuple(collisions),
+    )  # fmt: skip
 
 
-def _check_inertia(matrix: Float, label: str) -> None:
+def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:
     if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
         raise ValueError(f"inertia of {label} must be 3 x 3 (or 3 moments) and finite")
     if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
@@ -143,7 +157,7 @@ def _check_inertia(matrix: Float, label: str) -> None:
     moments = np.linalg.eigvalsh(matrix)
     if moments[0] <= 0.0:
         raise ValueError(f"inertia of {label} is not positive definite: moments {moments}")
-    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9):
+    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) and not any_inertia:
         raise ValueError(
             f"inertia of {label} is that of no rigid body: its moments {moments} violate the "
             "triangle inequality"

@@ -1,0 +1,174 @@
+"""What a robot file says, before bodies are made of it: links, joints and closures."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.geometry import Geometry
+
+__all__ = ["Description", "JointEntry", "Link", "Mimic", "Pose"]
+
+Float = NDArray[np.float64]
+
+
+def _origin() -> Float:
+    return np.zeros(3)
+
+
+def _upright() -> Float:
+    return np.array([1.0, 0.0, 0.0, 0.0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pose:
+    """A frame in another frame.
+
+    Attributes
+    ----------
+    position : ndarray of float, shape (3,)
+    orientation : ndarray of float, shape (4,)
+    """
+
+    position: Float = field(default_factory=_origin)
+    orientation: Float = field(default_factory=_upright)
+
+    def __matmul__(self, other: Pose) -> Pose:
+        turned = rotation.multiply(self.orientation, other.orientation)
+        return Pose(self.point(other.position), turned)
+
+    def point(self, p: Float) -> Float:
+        """A point of this frame in the other.
+
+        Parameters
+        ----------
+        p : ndarray of float, shape (3,)
+
+        Returns
+        -------
+        ndarray of float, shape (3,)
+        """
+        return self.position + rotation.rotate(self.orientation, p)
+
+    def inverse(self) -> Pose:
+        """The other frame in this one.
+
+        Returns
+        -------
+        Pose
+        """
+        back = rotation.conjugate(self.orientation)
+        return Pose(-rotation.rotate(back, self.position), back)
+
+
+@dataclass(slots=True, eq=False)
+class Link:
+    """A link of the file.
+
+    Attributes
+    ----------
+    name : str
+    mass : float
+        0 where the file gives none, kg.
+    center : ndarray of float, shape (3,)
+        Centre of mass in the link's frame, m.
+    inertia : ndarray of float, shape (3, 3)
+        About the centre of mass, along the link's axes, kg m^2.
+    visuals, collisions : list of Geometry
+        In the link's frame.
+    gravity_scale : float
+    """
+
+    name: str
+    mass: float = 0.0
+    center: Float = field(default_factory=_origin)
+    inertia: Float = field(default_factory=lambda: np.zeros((3, 3)))
+    visuals: list[Geometry] = field(default_factory=list)
+    collisions: list[Geometry] = field(default_factory=list)
+    gravity_scale: float = 1.0
+
+
+@dataclass(slots=True, eq=False)
+class JointEntry:
+    """A joint of the file; a closure where its child has a place already.
+
+    Attributes
+    ----------
+    name : str
+    kind : str
+        "fixed", "revolute", "prismatic", "planar", ...: keys of `dynamics.io.assembly.MAKERS`.
+    parent, child : str or None
+        Names of links; None is the world.
+    at_parent, at_child : Pose
+        The joint's frame in the link's, where all coordinates are 0.
+    axis, second : ndarray of float, shape (3,)
+        In the joint's frame.
+    limits : list of (float, float) or None
+        One pair a coordinate.
+    damping, stiffness, rest : float or ndarray of float, shape (number of coordinates,)
+        Along every free axis, or one number for each.
+    actuated : bool
+    closure : bool
+        Closes a loop: takes no part in placing links.
+    """
+
+    name: str
+    kind: str
+    parent: str | None
+    child: str | None
+    at_parent: Pose = field(default_factory=Pose)
+    at_child: Pose = field(default_factory=Pose)
+    axis: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
+    second: Float = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
+    limits: list[tuple[float, float]] | None = None
+    damping: Float | float = 0.0
+    stiffness: Float | float = 0.0
+    rest: Float | float = 0.0
+    actuated: bool = False
+    closure: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mimic:
+    """A joint that follows another: ``q = multiplier * q_leader + offset``.
+
+    Attributes
+    ----------
+    joint, leader : str
+    multiplier, offset : float
+    """
+
+    joint: str
+    leader: str
+    multiplier: float
+    offset: float
+
+
+@dataclass(slots=True, eq=False)
+class Description:
+    """All that a file says.
+
+    Attributes
+    ----------
+    links : dict of Link
+        By name.
+    joints : dict of JointEntry
+        By name.
+    mimics : list of Mimic
+    roots : list of str
+        Links without a parent: see `base`.
+    gravity : ndarray of float, shape (3,), or None
+        None leaves it to the mechanism.
+    frames : dict of (str or None, Pose)
+        More frames by name: link and pose in the link's frame.
+    """
+
+    links: dict[str, Link] = field(default_factory=dict)
+    joints: dict[str, JointEntry] = field(default_factory=dict)
+    mimics: list[Mimic] = field(default_factory=list)
+    roots: list[str] = field(default_factory=list)
+    gravity: Float | None = None
+    frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)

@@ -1,0 +1,127 @@
+"""`load`: a mechanism from a robot file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics import rotation
+from dynamics.io.assembly import assembled
+from dynamics.io.description import Description, Pose
+from dynamics.io.gepetto import read_closures
+from dynamics.io.notes import Notes
+from dynamics.io.urdf import read_urdf
+from dynamics.mechanism import Mechanism
+
+__all__ = ["load"]
+
+EARTH = (0.0, 0.0, -9.81)
+
+
+def load(
+    path: str | Path,
+    *,
+    base: str | None = None,
+    position: ArrayLike = (0.0, 0.0, 0.0),
+    orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+    gravity: ArrayLike | None = None,
+    actuated: bool | Iterable[str] | None = None,
+    merge_fixed: bool = False,
+    closures: str | Path | None = None,
+    meshes: bool = True,
+) -> Mechanism:
+    """Load a mechanism from a URDF file (``.urdf``) or an MJCF file (``.xml``).
+
+    Bodies, joints and frames bear the names of the file. A body's frame has the axes of its link
+    and its origin at the centre of mass; ``mechanism.frames`` holds the frames of all links, also
+    of those that were merged into another body. A body whose name is that of a joint, too, is
+    called ``"name body"``.
+
+    Links without mass, or without inertia about some axis, are merged into the link they are fixed
+    to; a `MergedLinkWarning` names them. What a mechanism cannot express is left out, and an
+    `UnsupportedElementWarning` names every element. Nothing comes back from a file that is broken.
+
+    Parameters
+    ----------
+    path : str or Path
+    base : {"floating", "fixed"}, optional
+        What holds the root of a URDF file, which does not say it; by default it floats. An MJCF
+        file says it itself.
+    position : array_like, shape (3,), optional
+        Of the root link's frame in the world at the start, m.
+    orientation : array_like, shape (4,), optional
+        Of the root link's frame, scalar first.
+    gravity : array_like, shape (3,), optional
+        By default that of the file, or else (0, 0, -9.81), m/s^2.
+    actuated : bool or iterable of str, optional
+        Which joints take controls: all, none or these; by default those with a motor in the file
+        (``<transmission>``, ``<actuator>``, ``name_mot``).
+    merge_fixed : bool, optional
+        Make one body of links that fixed joints hold together: faster, without their reactions.
+    closures : str or Path, optional
+        Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem beside
+        the URDF file, where there is one.
+    meshes : bool, optional
+        Whether to keep meshes to look at; files of others' may name what lies outside their folder.
+
+    Returns
+    -------
+    Mechanism
+
+    Raises
+    ------
+    ValueError
+        For a file that is broken or hostile, by the label of what is wrong.
+    FileNotFoundError
+    graphsys.MissingExtraError
+        For an MJCF file where ``mujoco`` is not installed.
+    """
+    path = Path(path)
+    if base not in (None, "floating", "fixed"):
+        raise ValueError(f'base is {base!r}, and must be "floating" or "fixed"')
+    root = Pose(
+        rotation.as_numbers(position, (3,), "position"),
+        rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
+    )
+    notes = Notes(path)
+    found = _read(path, base, closures, meshes, notes)
+    if gravity is None:
+        gravity = EARTH if found.gravity is None else found.gravity
+    mechanism = assembled(
+        found,
+        notes,
+        base=base or "floating",
+        root=root,
+        gravity=np.asarray(gravity, np.float64),
+        actuated=actuated,
+        merge_fixed=merge_fixed,
+    )
+    notes.emit(stacklevel=2)
+    return mechanism
+
+
+def _read(
+    path: Path, base: str | None, closures: str | Path | None, meshes: bool, notes: Notes
+) -> Description:
+    """What the file says, by its kind."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    kind = path.suffix.lower()
+    if kind == ".urdf":
+        found = read_urdf(path, notes, meshes=meshes)
+        side = path.with_suffix(".yaml") if closures is None else Path(closures)
+        if closures is not None or side.is_file():
+            if not side.is_file():
+                raise FileNotFoundError(f"there is no file {side}")
+            read_closures(side, found, notes)
+        return found
+    if kind in (".xml", ".mjcf"):
+        from dynamics.io.mjcf import read_mjcf
+
+        if base is not None:
+            raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
+        return read_mjcf(path, notes, meshes=meshes)
+    raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF)")

@@ -1,0 +1,263 @@
+"""MJCF, read and compiled by MuJoCo itself: bodies, joints, geoms, actuators, equalities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import graphsys as gs
+from dynamics import rotation
+from dynamics.geometry import Geometry, Mesh
+from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
+from dynamics.io.freedom import Freedom, one_joint
+from dynamics.io.notes import Notes
+from dynamics.io.parsing import mesh_path, tree
+from dynamics.shapes import Box, Capsule, Cylinder, Sphere
+
+__all__ = ["read_mjcf"]
+
+Float = NDArray[np.float64]
+WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
+#: Geoms of higher groups are hidden by MuJoCo's viewer; they are for collisions.
+LAST_SHOWN_GROUP = 2
+#: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
+UNSUPPORTED = (
+    "tendons", "sensors", "cameras", "lights", "keys", "pairs", "excludes", "flexes", "skins",
+    "hfields", "plugins", "numerics", "texts", "tuples",
+)  # fmt: skip
+
+
+def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
+    """Read what an MJCF file says.
+
+    Parameters
+    ----------
+    path : Path
+    notes : Notes
+        Gets what is left out.
+    meshes : bool, optional
+        Whether to keep meshes to look at.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    graphsys.MissingExtraError
+        Where ``mujoco`` is not installed.
+    ValueError
+        For a file that MuJoCo refuses, or whose joints are none of ours.
+    """
+    _check_files(path, set())
+    try:
+        import mujoco
+    except ImportError:
+        raise gs.MissingExtraError("an MJCF file", "mujoco", "mjcf") from None
+    try:
+        spec = mujoco.MjSpec.from_file(str(path))
+        model = spec.compile()
+    except (ValueError, RuntimeError) as error:
+        raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
+    reader = _Reader(mujoco, model, notes, meshes)
+    for kind in UNSUPPORTED:
+        for k, element in enumerate(getattr(spec, kind)):
+            notes.leave_out(kind, getattr(element, "name", "") or k)
+    reader.read()
+    return reader.found
+
+
+def _check_files(path: Path, seen: set[Path]) -> None:
+    """Refuse entities, and files outside the folder, in a file and those that it includes."""
+    if path.resolve() in seen:
+        return
+    seen.add(path.resolve())
+    for element in tree(path).iter():
+        for key in ("file", "meshdir", "texturedir", "assetdir"):
+            name = element.get(key)
+            if name and name not in (".", "./"):
+                mesh_path(name, f"{path.name}: <{element.tag}>", "move the file beside its assets")
+        if element.tag == "include":
+            included = path.parent / element.get("file", "")
+            if included.is_file():
+                _check_files(included, seen)
+
+
+class _Reader:
+    """One compiled model while it is read."""
+
+    def __init__(self, mujoco: Any, model: Any, notes: Notes, meshes: bool) -> None:
+        self.mj, self.model, self.notes, self.meshes = mujoco, model, notes, meshes
+        self.found = Description(gravity=np.array(model.opt.gravity))
+        self.links: list[str | None] = [None]
+        self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+
+    def name(self, kind: str, k: int) -> str:
+        """Name of an element, or one from its number."""
+        return getattr(self.model, kind)(k).name or f"{kind} {k}"
+
+    def read(self) -> None:
+        m = self.model
+        for i in range(1, m.nbody):
+            self.links.append(self.name("body", i))
+            self.body(i)
+        for k in range(m.ngeom):
+            self.geom(k)
+        for k in range(m.nsite):
+            link, pose = self.links[m.site_bodyid[k]], _pose(m.site_pos[k], m.site_quat[k])
+            self.found.frames[self.name("site", k)] = (link, pose)
+        for k in range(m.nu):
+            self.actuator(k)
+        for k in range(m.neq):
+            self.equality(k)
+        for what in ("density", "viscosity"):
+            if getattr(m.opt, what) != 0.0:
+                self.notes.leave_out("option", what)
+        if np.any(m.opt.wind != 0.0):
+            self.notes.leave_out("option", "wind")
+
+    # Bodies and joints
+
+    def body(self, i: int) -> None:
+        m, name = self.model, str(self.links[i])
+        R = rotation.to_matrix(m.body_iquat[i])
+        self.found.links[name] = Link(
+            name,
+            float(m.body_mass[i]),
+            np.array(m.body_ipos[i]),
+            R @ np.diag(m.body_inertia[i]) @ R.T,
+            gravity_scale=1.0 - float(m.body_gravcomp[i]),
+        )
+        if m.body_mocapid[i] >= 0:
+            self.notes.leave_out("motion of mocap bodies", name)
+        parent, place = self.links[m.body_parentid[i]], _pose(m.body_pos[i], m.body_quat[i])
+        first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
+        if count == 0:
+            joint = JointEntry(f"{parent or 'world'}-{name}", "fixed", parent, name, place)
+        else:
+            freedoms = [self.freedom(k) for k in range(first, first + count)]
+            joint = one_joint(freedoms, parent, name, place, self.notes)
+        if joint.name in self.found.joints:
+            raise ValueError(f"{self.notes.path.name}: two joints are called {joint.name!r}")
+        self.found.joints[joint.name] = joint
+
+    def freedom(self, k: int) -> Freedom:
+        """One of MuJoCo's joints."""
+        m, name = self.model, self.joint_name[k]
+        dof, at = int(m.jnt_dofadr[k]), int(m.jnt_qposadr[k])
+        kind = ("free", "ball", "slide", "hinge")[int(m.jnt_type[k])]
+        start = float(m.qpos0[at]) if kind in ("slide", "hinge") else 0.0
+        if start != 0.0:
+            self.notes.merge("coordinates are 0 where the file has ref", name)
+        limits = None
+        if m.jnt_limited[k]:
+            limits = (float(m.jnt_range[k, 0]) - start, float(m.jnt_range[k, 1]) - start)
+        for what, value in (
+            ("armature of joints", m.dof_armature[dof]),
+            ("frictionloss of joints", m.dof_frictionloss[dof]),
+        ):
+            if value != 0.0:
+                self.notes.leave_out(what, name)
+        for what in ("dof_dampingpoly", "jnt_stiffnesspoly"):  # since MuJoCo 4
+            if np.any(getattr(m, what, np.zeros(1))[dof if what[0] == "d" else k] != 0.0):
+                self.notes.leave_out("polynomial damping or stiffness of joints", name)
+        rest = float(m.qpos_spring[at]) - start if kind in ("slide", "hinge") else 0.0
+        return Freedom(
+            name, kind, np.array(m.jnt_pos[k]), np.array(m.jnt_axis[k]), limits,
+            float(m.dof_damping[dof]), float(m.jnt_stiffness[k]), rest,
+        )  # fmt: skip
+
+    # Geoms
+
+    def geom(self, k: int) -> None:
+        m = self.model
+        link, name = self.links[m.geom_bodyid[k]], self.name("geom", k)
+        if link is None:
+            self.notes.leave_out("geoms of the world", name)
+            return
+        shape = self.shape(k, name)
+        if shape is None:
+            return
+        color = m.geom_rgba[k] if m.geom_matid[k] < 0 else m.mat_rgba[m.geom_matid[k]]
+        pose = _pose(m.geom_pos[k], m.geom_quat[k])
+        geometry = Geometry(shape, pose.position, pose.orientation, np.array(color, np.float64))
+        if m.geom_group[k] <= LAST_SHOWN_GROUP:
+            self.found.links[link].visuals.append(geometry)
+        if m.geom_contype[k] or m.geom_conaffinity[k]:
+            self.found.links[link].collisions.append(geometry)
+
+    def shape(self, k: int, name: str) -> Any:
+        m, kinds = self.model, self.mj.mjtGeom
+        kind, size = m.geom_type[k], [float(x) for x in m.geom_size[k]]
+        if kind == kinds.mjGEOM_BOX:
+            return Box(*(2.0 * x for x in size), density=WATER)
+        if kind == kinds.mjGEOM_SPHERE:
+            return Sphere(size[0], density=WATER)
+        if kind == kinds.mjGEOM_CAPSULE:
+            return Capsule(size[0], 2.0 * size[1], density=WATER)
+        if kind == kinds.mjGEOM_CYLINDER:
+            return Cylinder(size[0], 2.0 * size[1], density=WATER)
+        if kind == kinds.mjGEOM_MESH:
+            if not self.meshes:
+                return None
+            j = int(m.geom_dataid[k])
+            v, f = int(m.mesh_vertadr[j]), int(m.mesh_faceadr[j])
+            vertices = np.array(m.mesh_vert[v : v + int(m.mesh_vertnum[j])], np.float64)
+            faces = np.array(m.mesh_face[f : f + int(m.mesh_facenum[j])], np.int64)
+            return Mesh("", "", np.ones(3), vertices, faces)
+        self.notes.leave_out(f"geoms of type {kinds(kind).name[7:].lower()}", name)
+        return None
+
+    # Actuators and equalities
+
+    def actuator(self, k: int) -> None:
+        m, name = self.model, self.name("actuator", k)
+        kind = self.mj.mjtTrn(m.actuator_trntype[k])
+        joint = None
+        if kind in (self.mj.mjtTrn.mjTRN_JOINT, self.mj.mjtTrn.mjTRN_JOINTINPARENT):
+            joint = self.found.joints.get(self.joint_name[m.actuator_trnid[k, 0]])
+        if joint is None:
+            what = kind.name[6:].lower()
+            self.notes.leave_out(f"actuators on {what}s that are no joint here", name)
+            return
+        joint.actuated = True
+        plain = m.actuator_gaintype[k] == 0 and m.actuator_gainprm[k, 0] == 1.0
+        plain = plain and m.actuator_biastype[k] == 0 and m.actuator_gear[k, 0] == 1.0
+        if not plain or m.actuator_dyntype[k] != 0:
+            self.notes.leave_out("gain, gear and dynamics of actuators (controls are forces)", name)
+        if m.actuator_ctrllimited[k] or m.actuator_forcelimited[k]:
+            self.notes.leave_out("limits of actuators", name)
+
+    def equality(self, k: int) -> None:
+        m, name = self.model, self.name("equality", k)
+        kinds, data = self.mj.mjtEq, np.array(m.eq_data[k])
+        kind, first, second = m.eq_type[k], int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+        if not m.eq_active0[k]:
+            self.notes.leave_out("equalities that are not active", name)
+        elif kind == kinds.mjEQ_JOINT and second >= 0 and not data[2:5].any():
+            leader, joint = self.joint_name[second], self.joint_name[first]
+            self.found.mimics.append(Mimic(joint, leader, float(data[1]), float(data[0])))
+        elif kind in (kinds.mjEQ_CONNECT, kinds.mjEQ_WELD):
+            weld = kind == kinds.mjEQ_WELD
+            if m.eq_objtype[k] == self.mj.mjtObj.mjOBJ_SITE:
+                bodies = [int(m.site_bodyid[site]) for site in (first, second)]
+                poses = [_pose(m.site_pos[site], m.site_quat[site]) for site in (first, second)]
+            else:
+                bodies = [first, second]  # the first three numbers of a weld are on the second
+                poses = [_pose(data[3:6], data[6:10]) if weld else _pose(data[:3]),
+                         _pose(data[:3]) if weld else _pose(data[3:6])]  # fmt: skip
+            parent, child = self.links[bodies[0]], self.links[bodies[1]]
+            name = f"{name} closure" if name in self.found.joints else name
+            made = "fixed" if weld else "spherical"
+            entry = JointEntry(name, made, parent, child, poses[0], poses[1], closure=True)
+            self.found.joints[name] = entry
+        else:
+            self.notes.leave_out(f"equalities of type {kinds(kind).name[5:].lower()}", name)
+
+
+def _pose(position: Any, orientation: Any = (1.0, 0.0, 0.0, 0.0)) -> Pose:
+    """Pose from arrays of MuJoCo, which are views into its memory."""
+    return Pose(np.array(position, np.float64), rotation.normalized(orientation))

@@ -1,0 +1,232 @@
+"""`save_urdf`: what a URDF file can say of a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.bodies import WORLD, Body
+from dynamics.geometry import Geometry, Mesh
+from dynamics.io.description import Pose
+from dynamics.io.notes import Notes
+from dynamics.joints import Joint
+from dynamics.mechanism import Mechanism
+from dynamics.shapes import Box, Capsule, Compound, Round, Sphere
+
+__all__ = ["save_urdf"]
+
+Float = NDArray[np.float64]
+KINDS = {
+    "fixed": "fixed",
+    "revolute": "continuous",  # "revolute" with limits
+    "prismatic": "prismatic",
+    "planar axis": "planar",
+    "floating": "floating",
+    "spherical": "spherical",
+}
+FREE = 1e9  #: limit of a prismatic joint without one; the format asks for numbers
+
+
+def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> None:
+    """Write a mechanism as a URDF file.
+
+    Loops are written as Drake's ``<loop_joint>``, ball joints as type "spherical"; `dynamics.load`
+    reads both, and other readers may not. Where the world is a parent the root is a link called
+    "world": load it with ``base="fixed"``. Joints that the format has no word for raise; springs,
+    drag, contacts and controls are left out, with an `UnsupportedElementWarning`.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    path : str or Path
+    name : str, optional
+        Of the robot.
+
+    Raises
+    ------
+    ValueError
+        For a joint that URDF cannot say, or bodies that no joints connect.
+    """
+    notes = Notes(Path(path))
+    for joint in mechanism.joints.values():
+        if joint.kind not in KINDS:
+            raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot say")
+    tree, loops, root = _tree(mechanism)
+    frames = {WORLD.name: Pose()}  # of links in their bodies
+    for joint, down in tree:
+        end = joint.child if down else joint.parent
+        frames[end.name] = Pose(joint.child_point if down else joint.parent_point)
+    frames.setdefault(root, Pose())
+    robot = Element("robot", name=name)
+    if root == WORLD.name:
+        SubElement(robot, "link", name=WORLD.name)
+    for body in mechanism.bodies.values():
+        _link(robot, body, frames[body.name], notes)
+    for joint, down in tree:
+        element = SubElement(robot, "joint", name=str(joint.name), type=_kind(joint))
+        ends = (joint.parent, joint.child) if down else (joint.child, joint.parent)
+        for tag, end in zip(("parent", "child"), ends):
+            SubElement(element, tag, link=str(end.name))
+        origin, axis = _ends(joint, frames)[0], _axis(joint)
+        if not down:  # the file's child is our parent: the motion runs backwards
+            back = Pose(joint.child_point, rotation.conjugate(joint.offset))
+            origin = frames[joint.child.name].inverse() @ back
+            axis = -rotation.rotate(joint.offset, axis)
+        _origin(element, origin)
+        _properties(element, joint, axis, notes)
+    for joint in loops:
+        element = SubElement(robot, "loop_joint", name=str(joint.name), type=_kind(joint))
+        at_parent, at_child = _ends(joint, frames)
+        for tag, end, pose in (
+            ("link1", joint.parent, at_parent), ("link2", joint.child, at_child),
+        ):  # fmt: skip
+            _place(SubElement(element, tag, link=str(end.name)), pose)
+        _properties(element, joint, _axis(joint), notes)
+    for what in ("springs", "contacts"):
+        for one in getattr(mechanism, what, ()):
+            notes.leave_out(what, one)
+    indent(robot)
+    ElementTree(robot).write(path, encoding="unicode", xml_declaration=True)
+    notes.emit(stacklevel=2)
+
+
+def _tree(mechanism: Mechanism) -> tuple[list[tuple[Joint, bool]], list[Joint], Any]:
+    """Joints of a spanning tree with whether they lead from parent to child; loops; the root."""
+    graph = mechanism.graph()
+    held = any(WORLD in (j.parent, j.child) for j in mechanism.joints.values())
+    root = WORLD.name if held else next(iter(mechanism.bodies))
+    if not held:
+        graph.remove_node(WORLD.name)
+    if not nx.is_connected(graph):
+        parts = [sorted(map(str, part)) for part in nx.connected_components(graph)]
+        raise ValueError(f"a URDF file holds one robot; no joints connect the bodies {parts}")
+    tree: list[tuple[Joint, bool]] = []
+    used, reached, waiting = set(), {root}, [root]
+    for here in waiting:  # parents before children of joints, so that few run backwards
+        for joint in sorted(mechanism.joints.values(), key=lambda j: j.parent.name != here):
+            down = joint.parent.name == here
+            other = (joint.child if down else joint.parent).name
+            if here in (joint.parent.name, joint.child.name) and other not in reached:
+                tree.append((joint, down))
+                used.add(joint.name)
+                reached.add(other)
+                waiting.append(other)
+    return tree, [j for j in mechanism.joints.values() if j.name not in used], root
+
+
+def _kind(joint: Joint) -> str:
+    if joint.kind == "revolute" and joint.limits is not None:
+        return "revolute"
+    return KINDS[joint.kind]
+
+
+def _ends(joint: Joint, frames: dict[Any, Pose]) -> tuple[Pose, Pose]:
+    """The joint's frame, along the child's axes, in the links of parent and child."""
+    parent, child = frames[joint.parent.name], frames[joint.child.name]
+    at_parent = parent.inverse() @ Pose(joint.parent_point, joint.offset)
+    return at_parent, child.inverse() @ Pose(joint.child_point)
+
+
+def _axis(joint: Joint) -> Float:
+    """Axis in the joint's frame."""
+    if joint.kind == "prismatic":
+        back = rotation.conjugate(joint.offset)
+        return np.asarray(rotation.rotate(back, joint.positions[0].axis))
+    if joint.kind in ("revolute", "planar axis"):
+        return np.asarray(joint.positions[-1].axis)
+    return np.array([1.0, 0.0, 0.0])
+
+
+def _numbers(values: Iterable[float]) -> str:
+    return " ".join(repr(float(x) + 0.0) for x in values)
+
+
+def _place(element: Element, pose: Pose) -> None:
+    element.set("xyz", _numbers(pose.position))
+    element.set("rpy", _numbers(rotation.to_rpy(pose.orientation)))
+
+
+def _origin(element: Element, pose: Pose) -> None:
+    _place(SubElement(element, "origin"), pose)
+
+
+def _link(robot: Element, body: Body, frame: Pose, notes: Notes) -> None:
+    """Link of a body; its frame lies at the joint that leads to it."""
+    link = SubElement(robot, "link", name=str(body.name))
+    inertial = SubElement(link, "inertial")
+    _origin(inertial, frame.inverse())
+    SubElement(inertial, "mass", value=repr(body.mass))
+    pairs = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2),
+             ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))  # fmt: skip
+    moments = {key: repr(float(body.inertia[i, j])) for key, i, j in pairs}
+    SubElement(inertial, "inertia", **moments)
+    here = Geometry(body.shape, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    own = (here,) if body.shape is not None else ()
+    for tag, shown in (("visual", body.visuals or own), ("collision", body.collisions or own)):
+        for geometry in shown:
+            _geometry(link, tag, geometry, frame, body, notes)
+    for what in ("drag", "spin_drag"):
+        if getattr(body, what) != 0.0:
+            notes.leave_out(what, body.name)
+
+
+def _geometry(
+    link: Element, tag: str, geometry: Geometry, frame: Pose, body: Body, notes: Notes
+) -> None:
+    pose = frame.inverse() @ Pose(geometry.position, geometry.orientation)
+    shape = geometry.shape
+    if isinstance(shape, Compound):
+        for part in shape.parts:
+            place = Pose(geometry.position, geometry.orientation) @ Pose(
+                part.position, part.orientation
+            )
+            inner = Geometry(part.shape, place.position, place.orientation, geometry.color)
+            _geometry(link, tag, inner, frame, body, notes)
+        return
+    if isinstance(shape, Round):
+        pose = pose @ Pose(np.zeros(3), rotation.align((0.0, 0.0, 1.0), shape.axis))
+    entry: tuple[str, dict[str, str]] | None = None
+    if isinstance(shape, Box):
+        entry = "box", {"size": _numbers((shape.x, shape.y, shape.z))}
+    elif isinstance(shape, Sphere):
+        entry = "sphere", {"radius": repr(shape.radius)}
+    elif isinstance(shape, Round) and shape.radius > 0.0:
+        kind = "capsule" if isinstance(shape, Capsule) else "cylinder"
+        entry = kind, {"radius": repr(shape.radius), "length": repr(shape.length)}
+    elif isinstance(shape, Mesh) and shape.path:
+        entry = "mesh", {"filename": shape.path, "scale": _numbers(shape.scale)}
+    if entry is None:
+        notes.leave_out(f"{tag} of type {type(shape).__name__}", body.name)
+        return
+    element = SubElement(link, tag)
+    _origin(element, pose)
+    SubElement(SubElement(element, "geometry"), entry[0], **entry[1])
+    if geometry.color is not None and tag == "visual":
+        material = SubElement(element, "material", name=f"color of {body.name}")
+        SubElement(material, "color", rgba=_numbers(geometry.color))
+
+
+def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> None:
+    """Axis, limits and damping."""
+    if joint.kind in ("revolute", "prismatic", "planar axis"):
+        SubElement(element, "axis", xyz=_numbers(axis))
+    limits = joint.limits
+    if joint.kind in ("revolute", "prismatic") and (limits is not None or joint.kind[0] == "p"):
+        low, high = (-FREE, FREE) if limits is None else limits[0]
+        low, high = max(low, -FREE), min(high, FREE)
+        SubElement(element, "limit", lower=repr(float(low)), upper=repr(float(high)),
+                   effort="0", velocity="0")  # fmt: skip
+    if joint.damping.size and (joint.damping != 0.0).any():
+        SubElement(element, "dynamics", damping=repr(float(joint.damping[0])))
+        if np.ptp(joint.damping) > 0.0:
+            notes.leave_out("damping that differs between axes", joint.name)
+    for what in ("stiffness", "compliance", "constraint_damping"):
+        if np.any(getattr(joint, what)):
+            notes.leave_out(f"{what} of joints", joint.name)

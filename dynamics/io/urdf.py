@@ -1,0 +1,329 @@
+"""URDF: links, joints and Drake's ``<loop_joint>``, on the standard library alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree.ElementTree import Element
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.geometry import Geometry, Mesh
+from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
+from dynamics.io.notes import Notes
+from dynamics.io.parsing import attribute, mesh_path, numbers, tree
+from dynamics.shapes import Box, Capsule, Cylinder, Shape, Sphere
+
+__all__ = ["read_urdf"]
+
+Float = NDArray[np.float64]
+
+#: Joint types of the file and ours; planar joints of URDF turn about the normal, too.
+KINDS = {
+    "fixed": "fixed",
+    "weld": "fixed",
+    "revolute": "revolute",
+    "continuous": "revolute",
+    "prismatic": "prismatic",
+    "planar": "planar",
+    "floating": "floating",
+    "spherical": "spherical",
+    "ball": "spherical",
+}
+WITHOUT_AXIS = {"fixed", "floating", "spherical"}
+WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
+
+
+def read_urdf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
+    """Read what a URDF file says.
+
+    Parameters
+    ----------
+    path : Path
+    notes : Notes
+        Gets what is left out.
+    meshes : bool, optional
+        Whether to keep names of meshes.
+
+    Returns
+    -------
+    Description
+
+    Raises
+    ------
+    ValueError
+        For a file that is broken, by the label of what is.
+    """
+    robot = tree(path)
+    if robot.tag != "robot":
+        raise ValueError(f"{path.name}: the root of a URDF file is <robot>, not <{robot.tag}>")
+    reader = _Reader(path, notes, meshes)
+    reader.colors(robot)
+    for element in robot:
+        reader.element(element)
+    reader.check()
+    return reader.found
+
+
+class _Reader:
+    """One file while it is read."""
+
+    def __init__(self, path: Path, notes: Notes, meshes: bool) -> None:
+        self.path, self.notes, self.meshes = path, notes, meshes
+        self.found = Description()
+        self.materials: dict[str, Float] = {}
+        self.motors: list[str] = []
+
+    def colors(self, robot: Element) -> None:
+        """Materials with a name, wherever they stand; the first of a name counts."""
+        for material in robot.iter("material"):
+            color = material.find("color")
+            name = material.get("name", "")
+            if color is not None and name not in self.materials:
+                label = f"{self.path.name}: color of material {name!r}"
+                self.materials[name] = numbers(attribute(color, "rgba", label), 4, label)
+
+    def element(self, element: Element) -> None:
+        """One child of <robot>."""
+        tag = element.tag
+        if tag.startswith("xacro:"):
+            raise ValueError(
+                f"{self.path.name} holds <{tag}>, so it is a xacro file: run xacro on it first"
+            )
+        if tag == "link":
+            self.link(element)
+        elif tag == "joint":
+            self.joint(element)
+        elif tag == "loop_joint":
+            self.loop_joint(element)
+        elif tag == "transmission":
+            self.transmission(element)
+        elif tag != "material":
+            self.notes.leave_out(f"<{tag}>", element.get("name") or element.get("reference") or tag)
+
+    # Links
+
+    def link(self, element: Element) -> None:
+        name = attribute(element, "name", f"{self.path.name}: a link")
+        label = f"{self.path.name}: link {name!r}"
+        if name in self.found.links:
+            raise ValueError(f"{label} is there twice; names of links differ")
+        link = self.found.links[name] = Link(name)
+        for part in element:
+            if part.tag == "inertial":
+                self.inertial(part, link, label)
+            elif part.tag in ("visual", "collision"):
+                kept = link.visuals if part.tag == "visual" else link.collisions
+                geometry = self.geometry(part, name, f"{label}, {part.tag}")
+                kept += [geometry] if geometry is not None else []
+            else:
+                self.notes.leave_out(f"<{part.tag}> of links", name)
+
+    def inertial(self, element: Element, link: Link, label: str) -> None:
+        pose = self.pose(element.find("origin"), label)
+        mass, inertia = element.find("mass"), element.find("inertia")
+        if mass is None or inertia is None:
+            raise ValueError(f"{label}: <inertial> needs <mass> and <inertia>")
+        link.mass = float(numbers(attribute(mass, "value", label), 1, f"{label}: the mass")[0])
+        if link.mass < 0.0:
+            raise ValueError(f"{label} has the mass {link.mass}, which is negative")
+        xx, xy, xz, yy, yz, zz = (
+            float(numbers(inertia.get(key, "0"), 1, f"{label}: {key} of the inertia")[0])
+            for key in ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+        )
+        R = rotation.to_matrix(pose.orientation)
+        turned = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
+        link.center, link.inertia = pose.position, (turned + turned.T) / 2.0
+
+    def geometry(self, element: Element, owner: str, label: str) -> Geometry | None:
+        pose = self.pose(element.find("origin"), label)
+        holder = element.find("geometry")
+        if holder is None or len(holder) == 0:
+            raise ValueError(f"{label} has no <geometry>")
+        shape = self.shape(holder[0], owner, label)
+        if shape is None:
+            return None
+        material = element.find("material")
+        color = None
+        if material is not None:
+            own = material.find("color")
+            color = self.materials.get(material.get("name", ""))
+            if own is not None:
+                color = numbers(attribute(own, "rgba", label), 4, f"{label}: the color")
+        return Geometry(shape, pose.position, pose.orientation, color)
+
+    def shape(self, element: Element, owner: str, label: str) -> Shape | Mesh | None:
+        def size(key: str) -> float:
+            return float(numbers(attribute(element, key, label), 1, f"{label}: {key}")[0])
+
+        makers: dict[str, Callable[[], Shape]] = {
+            "box": lambda: Box(
+                *numbers(attribute(element, "size", label), 3, f"{label}: size"), density=WATER
+            ),
+            "sphere": lambda: Sphere(size("radius"), density=WATER),
+            "cylinder": lambda: Cylinder(size("radius"), size("length"), density=WATER),
+            "capsule": lambda: Capsule(size("radius"), size("length"), density=WATER),
+        }
+        if element.tag in makers:
+            try:
+                return makers[element.tag]()
+            except ValueError as error:
+                raise ValueError(f"{label}: {error}") from None
+        if element.tag == "mesh":
+            if not self.meshes:
+                return None
+            name = mesh_path(attribute(element, "filename", label), label)
+            scale = numbers(element.get("scale", "1 1 1"), 3, f"{label}: scale of the mesh")
+            return Mesh(name, str(self.path.parent), scale)
+        self.notes.leave_out(f"<{element.tag}> as a geometry", owner)
+        return None
+
+    # Joints
+
+    def joint(self, element: Element) -> None:
+        joint, label = self.joint_of(element)
+        ends = {}
+        for end in ("parent", "child"):
+            found = element.find(end)
+            if found is None:
+                raise ValueError(f"{label} has no <{end}>")
+            ends[end] = attribute(found, "link", label)
+        joint.parent, joint.child = ends["parent"], ends["child"]
+        joint.at_parent = self.pose(element.find("origin"), label)
+        mimic = element.find("mimic")
+        if mimic is not None:
+            factor, offset = (
+                float(numbers(mimic.get(key, default), 1, f"{label}: {key} of mimic")[0])
+                for key, default in (("multiplier", "1"), ("offset", "0"))
+            )
+            leader = attribute(mimic, "joint", label)
+            self.found.mimics.append(Mimic(joint.name, leader, factor, offset))
+        self.extras(element, {"parent", "child", "origin", "axis", "limit", "dynamics", "mimic"})
+
+    def loop_joint(self, element: Element) -> None:
+        """Drake's closure: a joint between a frame on each of two links that have places."""
+        joint, label = self.joint_of(element)
+        poses, links = [], []
+        for end in ("link1", "link2"):
+            found = element.find(end)
+            if found is None:
+                raise ValueError(f"{label} has no <{end}>")
+            links.append(attribute(found, "link", label))
+            poses.append(self.pose(found, label))
+        (joint.parent, joint.child), (joint.at_parent, joint.at_child) = links, poses
+        joint.closure = True
+        self.extras(element, {"link1", "link2", "axis", "limit", "dynamics"})
+
+    def joint_of(self, element: Element) -> tuple[JointEntry, str]:
+        """What both kinds of joint have."""
+        name = attribute(element, "name", f"{self.path.name}: a {element.tag}")
+        label = f"{self.path.name}: joint {name!r}"
+        if name in self.found.joints:
+            raise ValueError(f"{label} is there twice; names of joints differ")
+        kind = attribute(element, "type", label)
+        if kind not in KINDS:
+            raise ValueError(f"{label} has the unknown type {kind!r}; known are {sorted(KINDS)}")
+        joint = self.found.joints[name] = JointEntry(name, KINDS[kind], None, None)
+        axis = element.find("axis")
+        if axis is not None and KINDS[kind] not in WITHOUT_AXIS:
+            joint.axis = numbers(attribute(axis, "xyz", label), 3, f"{label}: the axis")
+            length = float(np.linalg.norm(joint.axis))
+            if length == 0.0:
+                raise ValueError(f"{label}: the axis is zero")
+            joint.axis = joint.axis / length
+        self.limits(element, joint, kind, label)
+        dynamics = element.find("dynamics")
+        if dynamics is not None:
+            damping, friction = (
+                float(numbers(dynamics.get(key, "0"), 1, f"{label}: {key}")[0])
+                for key in ("damping", "friction")
+            )
+            if damping < 0.0:
+                raise ValueError(f"{label}: damping is {damping}: it would add energy")
+            joint.damping = damping
+            if friction != 0.0:
+                self.notes.leave_out("friction of joints", name)
+            for key in sorted(set(dynamics.attrib) - {"damping", "friction"}):
+                self.notes.leave_out(f"{key} of joints", name)
+        return joint, label
+
+    def limits(self, element: Element, joint: JointEntry, kind: str, label: str) -> None:
+        limit = element.find("limit")
+        if limit is None:
+            return
+        for key in sorted(set(limit.attrib) - {"lower", "upper"}):
+            self.notes.leave_out(f"limit of {key}", joint.name)
+        if kind not in ("revolute", "prismatic") or not set(limit.attrib) & {"lower", "upper"}:
+            return  # without both numbers a joint is free, not held at 0
+        lower, upper = (
+            float(numbers(limit.get(key, "0"), 1, f"{label}: {key} limit")[0])
+            for key in ("lower", "upper")
+        )
+        if lower > upper:
+            raise ValueError(f"{label}: its lower limit {lower} is above the upper one {upper}")
+        joint.limits = [(lower, upper)]
+
+    def transmission(self, element: Element) -> None:
+        """Joints that have a motor."""
+        for joint in element.findall("joint"):
+            self.motors.append(joint.get("name", ""))
+        for actuator in element.findall("actuator"):
+            reduction = actuator.find("mechanicalReduction")
+            if reduction is not None and (reduction.text or "1").strip() not in ("1", "1.0"):
+                self.notes.leave_out("<mechanicalReduction>", element.get("name", ""))
+
+    def extras(self, element: Element, known: set[str]) -> None:
+        """Note parts of a joint that are not read."""
+        for part in element:
+            if part.tag not in known:
+                self.notes.leave_out(f"<{part.tag}> of joints", element.get("name"))
+
+    def pose(self, element: Element | None, label: str) -> Pose:
+        """Pose of an <origin>, or of what has its attributes."""
+        if element is None:
+            return Pose()
+        xyz = numbers(element.get("xyz", "0 0 0"), 3, f"{label}: xyz")
+        rpy = numbers(element.get("rpy", "0 0 0"), 3, f"{label}: rpy")
+        return Pose(xyz, rotation.from_rpy(rpy))
+
+    # The whole
+
+    def check(self) -> None:
+        """Hold the whole to be a tree of links that are there, and find its root."""
+        found, name = self.found, self.path.name
+        if not found.links:
+            raise ValueError(f"{name} has no link")
+        parents: dict[str, str] = {}
+        for joint in found.joints.values():
+            for link in (joint.parent, joint.child):
+                if link not in found.links:
+                    raise ValueError(f"{name}: joint {joint.name!r} names no link: {link!r}")
+            if joint.closure:
+                continue
+            child, parent = str(joint.child), str(joint.parent)
+            if child in parents:
+                raise ValueError(
+                    f"{name}: link {child!r} hangs on two joints, one is {joint.name!r}; close "
+                    "loops with <loop_joint>"
+                )
+            parents[child] = parent
+        for motor in self.motors:
+            if motor in found.joints:
+                found.joints[motor].actuated = True
+            else:
+                self.notes.leave_out("<transmission> of no joint", motor)
+        found.roots = [link for link in found.links if link not in parents]
+        if len(found.roots) != 1:
+            raise ValueError(
+                f"{name}: a URDF file has one link without a parent, this has {found.roots}"
+            )
+        reached, waiting = {found.roots[0]}, True
+        while waiting:
+            new = {c for c, p in parents.items() if p in reached} - reached
+            reached |= new
+            waiting = bool(new)
+        if len(reached) < len(found.links):
+            lost = sorted(set(found.links) - reached)
+            raise ValueError(f"{name}: the joints of {lost} run in a circle; use <loop_joint>")
