@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +15,8 @@ from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as kernel
-from dynamics.state import State
+from dynamics.redundancy import Redundancy, redundancy_of
+from dynamics.state import State, StepInfo
 from dynamics.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -25,32 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["Model", "StepInfo"]
 
 Float = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class StepInfo:
-    """What one step took.
-
-    Attributes
-    ----------
-    status : int
-        0 where it converged.
-    iterations, factorizations : int
-        Of Newton's method, all intervals together.
-    intervals : int
-        How many the step was cut into; 1 is the rule.
-    residual : float
-        Largest error of a velocity, m/s or rad/s.
-    violation : float
-        Largest constraint value, m or rad.
-    """
-
-    status: int
-    iterations: int
-    factorizations: int
-    intervals: int
-    residual: float
-    violation: float
 
 
 class Model:
@@ -325,6 +299,21 @@ class Model:
         joints = int(self.tables.plan[at.JOINTS])
         zeros = np.zeros((1, 6 * self.n_bodies))
         return self.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
+
+    def redundancy(self, state: State) -> Redundancy:
+        """Count the constraints that repeat others, and the degrees of freedom that are left.
+
+        Parameters
+        ----------
+        state : State
+            Where; a mechanism may gain a freedom as its parts align.
+
+        Returns
+        -------
+        Redundancy
+            Prints as a sentence that names the joints.
+        """
+        return redundancy_of(self, state)
 
     def energy(self, state: State) -> float:
         """Kinetic, gravitational and elastic energy together, J.

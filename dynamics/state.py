@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.layout import POSE, TWIST
 
-__all__ = ["State"]
+__all__ = ["State", "StepInfo"]
 
 Float = NDArray[np.float64]
 
@@ -70,3 +70,29 @@ class State:
 
     def __reduce__(self) -> tuple[type, tuple[Float, int, int, float]]:
         return type(self), (self.data, self.n, self.rows, self.time)
+
+
+@dataclass(frozen=True, slots=True)
+class StepInfo:
+    """What one step took.
+
+    Attributes
+    ----------
+    status : int
+        0 where it converged.
+    iterations, factorizations : int
+        Of Newton's method, all intervals together.
+    intervals : int
+        How many the step was cut into; 1 is the rule.
+    residual : float
+        Largest error of a velocity, m/s or rad/s.
+    violation : float
+        Largest constraint value, m or rad.
+    """
+
+    status: int
+    iterations: int
+    factorizations: int
+    intervals: int
+    residual: float
+    violation: float

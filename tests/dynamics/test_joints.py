@@ -69,8 +69,7 @@ def model_of(name):
 def random_state(model, seed):
     """Poses and velocities that no joint looked at; turns below half a turn."""
     rng = np.random.default_rng(seed)
-    size = layout.state_size(model.n_bodies, model.n_rows)
-    state = dy.State(np.zeros(size), model.n_bodies)
+    state = model.initial_state()
     for i in range(model.n_bodies):
         state.pose[i, :3] = rng.normal(size=3)
         state.pose[i, 3:] = rotation.from_rotation_vector(0.8 * rng.normal(size=3))
