@@ -21,7 +21,7 @@ Float = NDArray[np.float64]
 
 CLOSED = 1e-12
 ITERATIONS = 100
-#: Against redundant rows, over the largest diagonal of G M^-1 G^T.
+#: Against redundant rows, over the diagonal of G M^-1 G^T.
 DAMPED = 1e-9
 
 
@@ -35,11 +35,16 @@ def initial_state(model: Model) -> State:
     for body in mechanism.bodies.values():
         if body.position is not None and body.orientation is not None:
             known[body.name] = (body.position, body.orientation, still, still)
-    coordinates.hang(model, state, known, {})
+    near = {  # coordinates of limited joints: 0, or the end next to it
+        joint.name: np.clip(0.0, *joint.limits.T)[:, None] * [1.0, 0.0]
+        for joint in mechanism.joints.values()
+        if joint.limits is not None
+    }
+    coordinates.hang(model, state, known, near)
     for body in mechanism.bodies.values():  # neither placed nor held by what is
         if body.name not in known:
             known[body.name] = coordinates.STILL
-            coordinates.hang(model, state, known, {}, [body.name])
+            coordinates.hang(model, state, known, near, [body.name])
     if np.abs(model.constraint_violation(state)).max(initial=0.0) > CLOSED:
         return assemble(model, state, {}, {})
     return state
@@ -52,6 +57,7 @@ def assemble(
     velocities: Mapping[Hashable, ArrayLike],
 ) -> State:
     """Nearest state with closed loops; see `Model.assemble`."""
+    # Positions move by what is near in metres, velocities by what is near in momentum.
     after = state.copy()
     targets = {
         name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "position")
@@ -63,6 +69,7 @@ def assemble(
     }
     twists = model.twists_of(state)
     weights = _weights(model)
+    lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
     n = model.n_bodies
     last = np.inf
     for _ in range(ITERATIONS):
@@ -71,7 +78,7 @@ def assemble(
         if error <= CLOSED or (error <= 1e-10 and error >= last):
             break
         last = error
-        move = -_least(G, g, weights).reshape(n, 6)
+        move = -_least(G, g, lengths).reshape(n, 6)
         part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
         part = min(part, 1.0)
         after.pose[:, :3] += part * move[:, :3]
@@ -150,13 +157,15 @@ def _least(G: Any, g: Float, weights: Float) -> Float:
 
     if g.size == 0:
         return np.zeros(weights.size)
-    normal = G @ diags_array(weights) @ G.T
-    damped = DAMPED * float(normal.diagonal().max()) or 1.0
-    solved = splu((normal + damped * eye_array(g.size)).tocsc())
-    y = solved.solve(g)
+    size = np.sqrt((G * G) @ weights)
+    size[size == 0.0] = 1.0
+    scaled = diags_array(1.0 / size) @ G  # rows alike, whatever the masses of their bodies
+    normal = scaled @ diags_array(weights) @ scaled.T
+    solved = splu((normal + DAMPED * eye_array(g.size)).tocsc())
+    y = solved.solve(g / size)
     for _ in range(3):  # takes the damping out of what is not redundant
-        y += solved.solve(g - normal @ y)
-    return np.asarray(weights * (G.T @ y))
+        y += solved.solve(g / size - normal @ y)
+    return np.asarray(weights * (scaled.T @ y))
 
 
 def _owner(model: Model, row: int, targets: Mapping[Hashable, Float]) -> Hashable:

@@ -116,7 +116,7 @@ class Model:
         return State(data, self.n_bodies, self.n_rows, time)
 
     def initial_state(self) -> State:
-        """Bodies where joints put them, all coordinates 0, at rest.
+        """Bodies where joints put them, all coordinates 0 or at the limit next to it, at rest.
 
         Returns
         -------

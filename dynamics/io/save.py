@@ -59,7 +59,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         if joint.kind not in KINDS:
             raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot say")
     tree, loops, root = _tree(mechanism)
-    frames = {WORLD.name: Pose()}  # of links in their bodies
+    frames: dict[Any, Pose] = {WORLD.name: Pose()}  # of links in their bodies
     for joint, down in tree:
         end = joint.child if down else joint.parent
         frames[end.name] = Pose(joint.child_point if down else joint.parent_point)
@@ -166,7 +166,7 @@ def _link(robot: Element, body: Body, frame: Pose, notes: Notes) -> None:
     pairs = (("ixx", 0, 0), ("ixy", 0, 1), ("ixz", 0, 2),
              ("iyy", 1, 1), ("iyz", 1, 2), ("izz", 2, 2))  # fmt: skip
     moments = {key: repr(float(body.inertia[i, j])) for key, i, j in pairs}
-    SubElement(inertial, "inertia", **moments)
+    SubElement(inertial, "inertia", moments)
     here = Geometry(body.shape, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     own = (here,) if body.shape is not None else ()
     for tag, shown in (("visual", body.visuals or own), ("collision", body.collisions or own)):
@@ -207,7 +207,7 @@ def _geometry(
         return
     element = SubElement(link, tag)
     _origin(element, pose)
-    SubElement(SubElement(element, "geometry"), entry[0], **entry[1])
+    SubElement(SubElement(element, "geometry"), entry[0], entry[1])
     if geometry.color is not None and tag == "visual":
         material = SubElement(element, "material", name=f"color of {body.name}")
         SubElement(material, "color", rgba=_numbers(geometry.color))
