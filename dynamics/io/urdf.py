@@ -254,6 +254,8 @@ class _Reader:
         if limit is None:
             return
         for key in sorted(set(limit.attrib) - {"lower", "upper"}):
+            if limit.get(key) == "0" and key in ("effort", "velocity"):
+                continue  # the format asks for both; so much force is meant by nobody
             self.notes.leave_out(f"limit of {key}", joint.name)
         if kind not in ("revolute", "prismatic") or not set(limit.attrib) & {"lower", "upper"}:
             return  # without both numbers a joint is free, not held at 0

@@ -71,3 +71,57 @@ def falling(model, state):
     K = np.block([[np.eye(len(M)), GS.T], [GS, np.zeros((m, m))]])
     solved = np.linalg.lstsq(K, np.concatenate([S @ force.ravel(), np.zeros(m)]), rcond=None)[0]
     return S.T @ solved[: len(M)]
+
+
+def numbers(values):
+    """Numbers as a URDF file has them, every digit kept."""
+    return " ".join(repr(float(x)) for x in np.ravel(values))
+
+
+def link(name, mass=1.0, xyz=(0, 0, 0), rpy=(0, 0, 0), inertia=(0.1, 0.2, 0.25), more=""):
+    """Text of a link; `inertia` holds moments, or a symmetric matrix."""
+    matrix = np.diag(inertia) if np.ndim(inertia) == 1 else np.asarray(inertia)
+    keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+    values = zip(keys, matrix[np.triu_indices(3)])
+    moments = " ".join(f'{key}="{float(value)!r}"' for key, value in values)
+    inertial = (
+        f'<inertial><origin xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/>'
+        f'<mass value="{float(mass)!r}"/><inertia {moments}/></inertial>'
+    )
+    return f'<link name="{name}">{inertial if mass else ""}{more}</link>'
+
+
+def joint(name, kind, parent, child, xyz=(0, 0, 0), rpy=(0, 0, 0), axis=(0, 0, 1), more=""):
+    """Text of a joint."""
+    return (
+        f'<joint name="{name}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+        f'<origin xyz="{numbers(xyz)}" rpy="{numbers(rpy)}"/><axis xyz="{numbers(axis)}"/>'
+        f"{more}</joint>"
+    )
+
+
+def robot(*parts):
+    """Text of a URDF file."""
+    return '<?xml version="1.0"?>\n<robot name="test">' + "\n".join(parts) + "</robot>"
+
+
+def random_urdf(n, seed=0, kinds=("revolute", "continuous", "prismatic", "fixed")):
+    """Tree of n links with random frames, inertia and joints."""
+    rng = np.random.default_rng(seed)
+    parts = []
+    for i in range(n):
+        moments = rng.uniform(0.5, 1.0, 3) * 10.0 ** rng.uniform(-3, 0)
+        xyz, rpy = rng.normal(size=3), rng.uniform(-3, 3, 3)
+        parts.append(link(f"link{i}", rng.uniform(0.1, 3.0), xyz, rpy, moments))
+        if i:
+            axis = rng.normal(size=3)
+            axis /= np.linalg.norm(axis)
+            parent = f"link{rng.integers(max(0, i - 3), i)}"
+            limit = '<limit lower="-3" upper="3" effort="1" velocity="1"/>'
+            parts.append(
+                joint(
+                    f"joint{i}", kinds[i % len(kinds)], parent, f"link{i}",
+                    rng.normal(size=3), rng.uniform(-3, 3, 3), axis, limit,
+                )
+            )  # fmt: skip
+    return robot(*parts)
