@@ -95,12 +95,12 @@ def simulate(
     done = 0
     for count in _portions(steps, every, progress):
         part = record[done // every : (done + count) // every]
-        finished = kernel.simulate(
-            model.tables.plan, model.tables.constant, model.symbolic.program, model.timestep,
-            model.settings, count, every, 0 if call is None else call.address,
+        finished = model.kernel.simulate(
+            *space.step_tables, model.timestep, model.settings, count, every,
+            0 if call is None else call.address,
             table if table.shape[0] == 1 else table[min(done, len(table) - 1) :],
             outside if outside.shape[0] == 1 else outside[min(done, len(outside) - 1) :],
-            now.data, space.work, space.solver, part, info, totals,
+            now.data, space.work, space.step_solver, part, info, totals,
         )  # fmt: skip
         done += finished
         _show(progress, done, steps)

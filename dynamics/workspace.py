@@ -30,8 +30,10 @@ class Workspace:
 
     Attributes
     ----------
-    work : ndarray of float
-        See `dynamics.kernels.step`.
+    work : ndarray of float, or tuple of ndarray
+        See `dynamics.kernels.step`, and `dynamics.galerkin` beyond order 2.
+    step_tables, step_solver : tuple
+        Plan, constants and program of steps, and their solver arrays.
     solver : tuple of ndarray
         Matrix values, magnitudes, arena, solution workspace and status of `graphsys.kernels`.
     """
@@ -51,7 +53,15 @@ class Workspace:
             np.empty(work),
             np.zeros(3),
         )
-        self.work = np.zeros(int(self.plan[at.WORK_SIZE]))
+        self.stages = model.stages
+        self.work: Any
+        self.step_solver: tuple[Float, ...]
+        if self.stages is None:
+            self.work, self.step_solver = np.zeros(int(self.plan[at.WORK_SIZE])), self.solver
+            self.step_tables = (self.plan, self.constant, self.program)
+        else:
+            self.work, self.step_solver = self.stages.work(), self.stages.solver()
+            self.step_tables = self.stages.tables
         n, rows = int(self.plan[at.BODIES]), int(self.plan[at.MEASURED_ROWS])
         unknowns = at.TWIST * n + int(self.plan[at.ROWS])
         self.pose, self.matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
@@ -174,6 +184,8 @@ class Workspace:
 
     def worst(self) -> tuple[Any, str]:
         """Name of the body or joint with the largest residual of the last step."""
+        if self.stages is not None:
+            return self.stages.worst(self.work)
         n, rows = int(self.plan[at.BODIES]), int(self.plan[at.ROWS])
         every = int(self.plan[at.ALL_ROWS])
         unknowns = at.TWIST * n + rows

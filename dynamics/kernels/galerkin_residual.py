@@ -1,0 +1,129 @@
+"""Residual of one Galerkin-Lobatto step: discrete Euler-Lagrange equations at nodes b = 0..s-1.
+
+    -R^b - [b = 0] p - h w^b f(z^b, u^b) - G(z^b)^T mu^b = 0     (N s, N m s)
+    g(z^a) / h = 0,  a = 1..s                                    (m/s, rad/s)
+
+``R^b`` is that of `galerkin_body`, f all that acts, u^b the polynomials' velocities. Unknowns of a
+body are its y^1..y^s, those of a joint mu^0..mu^{s-1}; equations come in the same order.
+"""
+
+from .forces import conservative, damp, drive, push
+from .galerkin_body import control_points, momentum, velocities
+from .jit import kernel
+from .layout import (
+    BODIES,
+    BODY_SIZE,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    JOINTS,
+    LARGEST_INERTIA,
+    MASS,
+    N_ROWS,
+    TWIST,
+)
+from .rows import evaluate
+
+
+@kernel
+def gather(plan, s, b, x, mu):
+    """mu <- mu^b of all joints' rows, from the unknowns."""
+    at = TWIST * s * plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        for i in range(rows):
+            mu[first + i] = x[at + s * first + b * rows + i]
+
+
+@kernel
+def acting(plan, constant, b, h, w, control, wrench, nodes, f):
+    """f <- impulses h w of all forces at node b, dampers and drag too; its rows with slopes."""
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    conservative(plan, constant, G[b], g[b], f)
+    damp(plan, constant, -1.0, G[b], speed[b], f)
+    drive(plan, 1.0, G[b], control, wrench, f)
+    for i in range(f.size):
+        f[i] *= h * w
+
+
+@kernel
+def residual(
+    # Tables:
+    plan,
+    constant,
+    rule,
+    # In:
+    h,
+    control,
+    wrench,
+    p,
+    x,
+    slopes,
+    # Work:
+    nodes,
+    mu,
+    f,
+    # Out:
+    r,
+):  # fmt: skip
+    """r(x) of one step; the largest velocity error, |g|, and the squared norm of both.
+
+    ``slopes`` asks for those of the last node too, which only the matrix needs.
+    """
+    weights, slope, place, pairs, coupled = rule
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    n, s = plan[BODIES], weights.size - 1
+    control_points(n, s, h, x, pose, matrix, turn)
+    velocities(n, slope, h, x, turn, speed, sigma)
+    for a in range(1, s + 1):
+        inner = a < s
+        last = plan[GROUPS] if inner else plan[JOINTS]
+        evaluate(plan, constant, 0, last, pose[a], matrix[a], inner or slopes, g[a], G[a])
+    worst, opened, merit = 0.0, 0.0, 0.0
+    for b in range(s):
+        acting(plan, constant, b, h, weights[b], control, wrench, nodes, f)
+        if b == 0:
+            for i in range(f.size):
+                f[i] += p[i]
+        gather(plan, s, b, x, mu)
+        push(plan, constant, False, G[b], mu, 1.0, f)
+        for i in range(n):
+            c, t, to = i * BODY_SIZE, TWIST * i, TWIST * (s * i + b)
+            linear, angular = momentum(constant, c, weights, slope, h, i, b, speed, turn, sigma)
+            light, thin = 1.0 / constant[c + MASS], 1.0 / constant[c + LARGEST_INERTIA]
+            for j in range(3):
+                r[to + j] = -linear[j] - f[t + j]
+                r[to + 3 + j] = -angular[j] - f[t + 3 + j]
+                error, rate = abs(r[to + j]) * light, abs(r[to + 3 + j]) * thin
+                worst = max(worst, max(error, rate))
+                merit += error * error + rate * rate
+    at = TWIST * s * n
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        first, count = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        for a in range(1, s + 1):
+            for i in range(count):
+                value = g[a, first + i]
+                opened = max(opened, abs(value))
+                r[at + s * first + (a - 1) * count + i] = value / h
+                merit += (value / h) ** 2
+    return worst, opened, merit
+
+
+@kernel
+def end_momentum(plan, constant, rule, h, control, wrench, nodes, f, p):
+    """p <- R^s with the impulses at the last node, whose rows get slopes and forces here."""
+    weights, slope, place, pairs, coupled = rule
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    n, s = plan[BODIES], weights.size - 1
+    evaluate(plan, constant, 0, plan[GROUPS], pose[s], matrix[s], s > 0, g[s], G[s])
+    acting(plan, constant, s, h, weights[s], control, wrench, nodes, f)
+    for i in range(n):
+        linear, angular = momentum(
+            constant, i * BODY_SIZE, weights, slope, h, i, s, speed, turn, sigma
+        )
+        for j in range(3):
+            p[TWIST * i + j] = linear[j] + f[TWIST * i + j]
+            p[TWIST * i + 3 + j] = angular[j] + f[TWIST * i + 3 + j]

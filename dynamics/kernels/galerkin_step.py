@@ -1,0 +1,242 @@
+"""Galerkin-Lobatto steps of order 2 s: intervals put together, halved where hard, recorded.
+
+A state is that of `step`; of a body it keeps the velocities at the end and at the start of the last
+interval, whose difference makes the guess of the next: y^a = c_a u + c_a^2 (u - u_prev) / 2.
+"""
+
+import math
+
+from .callback import call_three
+from .galerkin_newton import attempt
+from .galerkin_residual import end_momentum
+from .jit import kernel
+from .layout import (
+    BODIES,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    JOINTS,
+    N_ROWS,
+    POSE,
+    ROWS,
+    TWIST,
+)
+from .motion import rotation_matrices
+from .rows import evaluate
+from .step import DEPTH, FACTORIZATIONS, INTERVALS, ITERATIONS, STATUS, copy
+
+
+@kernel
+def start(plan, constant, state, nodes):
+    """First node <- the state's pose and its rows with slopes; the world's pose in all."""
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    n = plan[BODIES]
+    for i in range(POSE * n):
+        pose[0, i] = state[i]
+    for i in range(n):
+        turn[0, 4 * i] = 1.0
+        for j in range(1, 4):
+            turn[0, 4 * i + j] = 0.0
+    for a in range(pose.shape[0]):
+        for i in range(POSE * n, POSE * (n + 1)):
+            pose[a, i] = 0.0
+        pose[a, POSE * n + 3] = 1.0
+        for j in range(9):
+            matrix[a, 9 * n + j] = 1.0 if j % 4 == 0 else 0.0
+    rotation_matrices(n, pose[0], matrix[0])
+    evaluate(plan, constant, 0, plan[GROUPS], pose[0], matrix[0], n > 0, g[0], G[0])
+
+
+@kernel
+def move_on(plan, nodes):
+    """First node <- the last one."""
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    s = pose.shape[0] - 1
+    copy(pose[s], pose[0])
+    copy(matrix[s], matrix[0])
+    copy(g[s], g[0])
+    copy(G[s], G[0])
+
+
+@kernel
+def guess(plan, rule, h, bend, u, u_prev, mu, x):
+    """Unknowns from the velocities and forces of the last interval."""
+    weights, slope, place, pairs, coupled = rule
+    n, s = plan[BODIES], weights.size - 1
+    for i in range(n):
+        for a in range(1, s + 1):
+            c, part = place[a], 0.5 * bend * place[a] ** 2
+            t, to = TWIST * i, TWIST * (s * i + a - 1)
+            for j in range(TWIST):
+                x[to + j] = c * u[t + j] + part * (u[t + j] - u_prev[t + j])
+    at = TWIST * s * n
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        for b in range(s):
+            part = h * (weights[b] + (weights[s] if b == 0 else 0.0))
+            for i in range(rows):
+                x[at + s * first + b * rows + i] = part * mu[first + i]
+
+
+@kernel
+def forces_of(plan, s, h, x, mu):
+    """mu <- mean force of each row: sum mu^b / h."""
+    at = TWIST * s * plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        for i in range(rows):
+            total = 0.0
+            for b in range(s):
+                total += x[at + s * first + b * rows + i]
+            mu[first + i] = total / h
+
+
+@kernel
+def largest_turn(n, turn):
+    """max |phi^a| over bodies and nodes."""
+    most = 0.0
+    for a in range(1, turn.shape[0]):
+        for i in range(n):
+            x, y, z = turn[a, 4 * i + 1], turn[a, 4 * i + 2], turn[a, 4 * i + 3]
+            most = max(most, x * x + y * y + z * z)
+    return math.sqrt(most)
+
+
+@kernel
+def interval(
+    plan, constant, program, rule, h, settings, control, wrench, p, u, u_prev, mu, bend, nodes, x,
+    scratch, solver, info,
+):  # fmt: skip
+    """One interval of length h; iterations, or what went wrong: p, u, u_prev, mu then unchanged."""
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    s = rule[0].size - 1
+    guess(plan, rule, h, bend, u, u_prev, mu, x)
+    done = attempt(
+        plan, constant, program, rule, h, settings[0], control, wrench, p, x, nodes, scratch,
+        solver, info,
+    )  # fmt: skip
+    if done < 0:
+        return done
+    end_momentum(plan, constant, rule, h, control, wrench, nodes, scratch[4], p)
+    for i in range(u.size):
+        u_prev[i] = speed[0, i]
+        u[i] = speed[s, i]
+    forces_of(plan, s, h, x, mu)
+    return done
+
+
+@kernel
+def step(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    control,
+    wrench,
+    # In and out:
+    state,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
+    # In:
+    ready,
+):  # fmt: skip
+    """State <- state after one step; 0 or what went wrong, the state then as it was.
+
+    ``settings`` are the tolerance and the largest |phi| of an interval; ``ready`` says that the
+    workspace holds the node of the state. ``work`` holds the rule too.
+    """
+    rule, nodes, x, saved, scratch = work
+    n, rows = plan[BODIES], plan[ROWS]
+    m = TWIST * n
+    p = state[POSE * n : POSE * n + m]
+    u = state[POSE * n + m : POSE * n + 2 * m]
+    u_prev = state[POSE * n + 2 * m : POSE * n + 3 * m]
+    mu = state[POSE * n + 3 * m : POSE * n + 3 * m + rows]
+    if not ready:
+        start(plan, constant, state, nodes)
+    copy(state, saved)
+    info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
+    done = 0
+    for level in range(DEPTH + 1):
+        count = 1 << level
+        part = h / count
+        for _ in range(count):
+            done = interval(
+                plan, constant, program, rule, part, settings, control, wrench, p, u, u_prev, mu,
+                1.0 if level == 0 else 0.0, nodes, x, scratch, solver, info,
+            )  # fmt: skip
+            if done >= 0:
+                info[ITERATIONS] += done
+                if largest_turn(n, nodes[5]) > settings[1] and level < DEPTH:
+                    done = -4
+            if done < 0:
+                break
+            info[INTERVALS] += 1.0
+            move_on(plan, nodes)
+        if done >= 0:
+            break
+        copy(saved, state)
+        start(plan, constant, state, nodes)
+    info[STATUS] = min(done, 0)
+    if done >= 0:
+        for i in range(POSE * n):
+            state[i] = nodes[0][0, i]
+    return min(done, 0)
+
+
+@kernel
+def simulate(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    steps,
+    every,
+    controller,
+    controls,
+    wrenches,
+    # In and out:
+    state,
+    # Work:
+    work,
+    solver,
+    # Out:
+    record,
+    info,
+    totals,
+):  # fmt: skip
+    """Run ``steps`` steps, record the state behind every ``every``; steps done (see `step`)."""
+    time = totals[0:1]
+    for k in range(steps):
+        row = min(k, controls.shape[0] - 1)
+        if controller != 0:
+            row = 0
+            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
+                return k
+        bad = step(
+            plan, constant, program, h, settings, controls[row],
+            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0,
+        )  # fmt: skip
+        if bad != 0:
+            return k
+        time[0] += h
+        totals[1] += info[ITERATIONS]
+        totals[2] += info[INTERVALS]
+        totals[3] = max(totals[3], info[ITERATIONS])
+        totals[4] = max(totals[4], info[INTERVALS])
+        totals[5] += info[FACTORIZATIONS]
+        if (k + 1) % every == 0:
+            copy(state, record[(k + 1) // every - 1])
+    return steps
