@@ -45,6 +45,7 @@ _LATER = {
     "Universal": "joint_types",
     "load": "io.load",
     "save_urdf": "io.save",
+    "linearize": "linearization",
     "simulate": "simulation",
     "zoo": "zoo",
 }

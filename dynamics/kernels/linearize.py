@@ -1,0 +1,389 @@
+"""Derivative of one interval (z, p) -> (z', p') along many directions, at its solution.
+
+From r(x; z, p, c) = 0, ``K dx = -dr`` with the matrix of the last Newton step, one factorization
+for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``dc[c]``.
+"""
+
+import math
+
+from graphsys.kernels import factorize, solve
+
+from .curvature import hessian
+from .jit import kernel
+from .layout import (
+    BODIES,
+    BODY_SIZE,
+    COMPLIANCE,
+    CONTROL,
+    DAMPING,
+    DRAG,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    INERTIA,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    REGULARIZATION,
+    ROW_AT,
+    ROW_CONSTANT_AT,
+    ROW_FIELDS,
+    ROW_SIZE,
+    ROWS,
+    SPIN_DRAG,
+    STIFFNESS,
+    THETA,
+    TWIST,
+    A,
+    B,
+)
+from .matrix import assemble
+from .quaternion import cross, dot, load3, multiply_matrix
+
+#: Solves that take the regularization of redundant rows out again.
+REFINEMENTS = 2
+
+
+@kernel
+def rate(G, at, a, b, n, u):
+    """G u of one row; the world is at rest."""
+    total = 0.0
+    for j in range(6):
+        if a < n:
+            total += G[at + j] * u[TWIST * a + j]
+        if b < n:
+            total += G[at + 6 + j] * u[TWIST * b + j]
+    return total
+
+
+@kernel
+def add_force_change(a, b, n, H, G, at, force, along, dz, to, out):
+    """Out <- out + d(force G^T), d force = along . dz, for the two bodies of a row."""
+    change = 0.0
+    for j in range(6):
+        if a < n:
+            change += along[j] * dz[TWIST * a + j]
+        if b < n:
+            change += along[6 + j] * dz[TWIST * b + j]
+    for i in range(12):
+        body = a if i < 6 else b
+        if body == n:
+            continue
+        total = change * G[at + i]
+        if force != 0.0:
+            for j in range(6):
+                if a < n:
+                    total += force * H[12 * j + i] * dz[TWIST * a + j]
+                if b < n:
+                    total += force * H[72 + 12 * j + i] * dz[TWIST * b + j]
+        out[to + TWIST * body + i % 6] += total
+
+
+@kernel
+def impulse_changes(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    end,
+    control,
+    node,
+    x,
+    dz,
+    dc,
+    columns,
+    # Work:
+    work,
+    H,
+    along,
+    # Out:
+    out,
+    length,
+):  # fmt: skip
+    """Out <- out + d(impulses at one end of an interval) by pose and control, x fixed.
+
+    Impulses are those of `forces`: h/2 of springs, dampers and controls, and ``theta G^T mu``, at
+    the end ``(1 - theta) G^T mu``. Column k of ``out`` starts at ``k length``.
+    """
+    pose, matrix, g, G, _ = node
+    n, c = plan[BODIES], control.size
+    for k in range(plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            p, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 12 * row
+            for j in range(12):
+                along[j] = 0.0
+            index = -1
+            if k < plan[JOINTS]:
+                theta = constant[p + THETA]
+                force = x[TWIST * n + row] * (1.0 - theta if end else theta)
+                if force == 0.0:
+                    continue
+                hessian(plan, constant, k, row, pose, matrix, work, H)
+            else:
+                stiff, damping = constant[p + STIFFNESS], constant[p + DAMPING]
+                index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
+                if stiff == 0.0 and damping == 0.0 and index < 0:
+                    continue
+                force = -0.5 * h * (stiff * g[row] + damping * rate(G, at, a, b, n, x))
+                if index >= 0 and c > 0:
+                    force += 0.5 * h * control[index]
+                hessian(plan, constant, k, row, pose, matrix, work, H)
+                for j in range(12):
+                    total = stiff * G[at + j]
+                    if damping != 0.0:
+                        for i in range(12):
+                            body = a if i < 6 else b
+                            if body < n:
+                                total += damping * x[TWIST * body + i % 6] * H[12 * j + i]
+                    along[j] = -0.5 * h * total
+            for col in range(columns):
+                add_force_change(a, b, n, H, G, at, force, along, dz[col], col * length, out)
+                if index >= 0 and c > 0 and dc[col, index] != 0.0:
+                    part = 0.5 * h * dc[col, index]
+                    for i in range(12):
+                        body = a if i < 6 else b
+                        if body < n:
+                            out[col * length + TWIST * body + i % 6] += part * G[at + i]
+
+
+@kernel
+def carry(n, h, x, du, at, dz, dz_next):
+    """dz' = diag(1, Q_f^T) dz + h diag(1, E) du, f = [s, phi] the turn of the interval."""
+    for i in range(n):
+        t = TWIST * i
+        phi = (0.5 * h * x[t + 3], 0.5 * h * x[t + 4], 0.5 * h * x[t + 5])
+        s = math.sqrt(1.0 - dot(phi, phi))
+        theta, w = load3(dz, t + 3), load3(du, at + t + 3)
+        one = cross(phi, theta)  # Q_f^T a = a - 2 s phi x a + 2 phi x (phi x a)
+        two = cross(phi, one)
+        turn = cross(phi, w)  # E a = s a - phi x a + phi (phi . a) / s
+        along = dot(phi, w) / s
+        for j in range(3):
+            dz_next[t + j] = dz[t + j] + h * du[at + t + j]
+            back = theta[j] - 2.0 * s * one[j] + 2.0 * two[j]
+            dz_next[t + 3 + j] = back + h * (s * w[j] - turn[j] + along * phi[j])
+
+
+@kernel
+def row_changes(plan, constant, h, G, G_next, dz, carried, b, at):
+    """B <- b - dr of the constraint rows: G_next dz' with u fixed, and the lag of soft rows."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        i, j = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            late = constant[p + THETA] + constant[p + COMPLIANCE] * constant[p + DAMPING] / h
+            now = late * rate(G_next, 12 * row, i, j, n, carried)
+            if late != 1.0:
+                now += (1.0 - late) * rate(G, 12 * row, i, j, n, dz)
+            b[at + TWIST * n + row] -= now / h
+
+
+@kernel
+def solve_refined(plan, constant, program, compliance, unknowns, columns, arena, work, b, d, x):
+    """X <- K^-1 b from factors of K + eps: x_(k+1) = x_k + (K + eps)^-1 eps (x_k - x_(k-1)).
+
+    With ``compliance``, rows that are soft hold no eps.
+    """
+    n, rows = TWIST * plan[BODIES], plan[ROWS]
+    bad = solve(program, arena, b, columns, work, d)
+    for i in range(columns * unknowns):
+        x[i] = d[i]
+    most = 0.0
+    for row in range(rows):
+        most = max(most, constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + REGULARIZATION])
+    if most == 0.0:
+        return bad
+    for _ in range(REFINEMENTS):
+        for col in range(columns):
+            at = col * unknowns
+            for i in range(n):
+                b[at + i] = 0.0
+            for row in range(rows):
+                p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+                soft = compliance and constant[p + COMPLIANCE] > 0.0
+                eps = 0.0 if soft else constant[p + REGULARIZATION]
+                b[at + n + row] = eps * d[at + n + row]
+        bad += solve(program, arena, b, columns, work, d)
+        for i in range(columns * unknowns):
+            x[i] += d[i]
+    return bad
+
+
+@kernel
+def end_changes(plan, constant, h, G, x, dx, at, dp):
+    """Dp <- d p' by dx with the pose fixed: M dv, d pi^+, drag, dampers, (1 - theta) G^T d mu."""
+    n = plan[BODIES]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        omega, dw = load3(x, t + 3), load3(dx, at + t + 3)
+        phi, dphi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2]), (
+            0.5 * h * dw[0], 0.5 * h * dw[1], 0.5 * h * dw[2],
+        )  # fmt: skip
+        s = math.sqrt(1.0 - dot(phi, phi))
+        ds = -dot(phi, dphi) / s
+        spin = multiply_matrix(constant, c + INERTIA, omega)
+        dspin = multiply_matrix(constant, c + INERTIA, dw)
+        one, two = cross(dphi, spin), cross(phi, dspin)
+        heavy = constant[c + MASS] - 0.5 * h * constant[c + DRAG]
+        for j in range(3):
+            dp[t + j] += heavy * dx[at + t + j]
+            dp[t + 3 + j] += ds * spin[j] + s * dspin[j] - one[j] - two[j]
+            dp[t + 3 + j] -= 0.5 * h * constant[c + SPIN_DRAG] * dw[j]
+    du = dx[at : at + TWIST * n]
+    for k in range(plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            if k < plan[JOINTS]:
+                part = (1.0 - constant[p + THETA]) * dx[at + TWIST * n + row]
+            elif constant[p + DAMPING] != 0.0:
+                part = -0.5 * h * constant[p + DAMPING] * rate(G, 12 * row, a, b, n, du)
+            else:
+                continue
+            for i in range(12):
+                body = a if i < 6 else b
+                if body < n:
+                    dp[TWIST * body + i % 6] += part * G[12 * row + i]
+
+
+@kernel
+def interval_slopes(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    control,
+    x,
+    node,
+    trial,
+    dz,
+    dp,
+    dc,
+    # Work:
+    solver,
+    work,
+    H,
+    b,
+    d,
+    dx,
+    # Out:
+    dz_next,
+    dp_next,
+):  # fmt: skip
+    """(dz', dp') of every column, from (dz, dp, dc); 0, or what went wrong.
+
+    ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu.
+    """
+    values, magnitude, arena, many, status = solver
+    n, columns = plan[BODIES], dz.shape[0]
+    m = TWIST * n
+    unknowns = m + plan[ROWS]
+    assemble(plan, constant, h, x, node[3], trial[3], values)
+    if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+        return 1
+    along = work[:12]
+    scratch = work[12:]
+    for col in range(columns):
+        at = col * unknowns
+        for i in range(unknowns):
+            b[at + i] = 0.0
+        for i in range(m):
+            b[at + i] = dp[col, i]
+            d[i] = 0.0
+        carry(n, h, x, d, 0, dz[col], dz_next[col])
+        row_changes(plan, constant, h, node[3], trial[3], dz[col], dz_next[col], b, at)
+    impulse_changes(
+        plan, constant, h, False, control, node, x, dz, dc, columns, scratch, H, along, b,
+        unknowns,
+    )  # fmt: skip
+    if solve_refined(
+        plan, constant, program, False, unknowns, columns, arena, many, b, d, dx
+    ) != 0:  # fmt: skip
+        return 2
+    for col in range(columns):
+        carry(n, h, x, dx, col * unknowns, dz[col], dz_next[col])
+        for i in range(m):
+            dp_next[col, i] = 0.0
+        end_changes(plan, constant, h, trial[3], x, dx, col * unknowns, dp_next[col])
+    flat = dp_next.reshape(columns * m)
+    impulse_changes(
+        plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
+    )
+    return 0
+
+
+@kernel
+def projection_slopes(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    x,
+    pose,
+    matrix,
+    G,
+    dz,
+    dp,
+    # Work:
+    solver,
+    work,
+    H,
+    b,
+    d,
+    dx,
+    # Out:
+    dV,
+):  # fmt: skip
+    """DV of every column from M V = p + G^T nu, G V = 0, x = (V, nu), behind `measure.project`."""
+    _, _, arena, many, _ = solver
+    n, columns = plan[BODIES], dz.shape[0]
+    m = TWIST * n
+    unknowns = m + plan[ROWS]
+    for col in range(columns):
+        for i in range(unknowns):
+            b[col * unknowns + i] = dp[col, i] if i < m else 0.0
+    along, scratch = work[:12], work[12:]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        i, j = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
+                continue
+            hessian(plan, constant, k, row, pose, matrix, scratch, H)
+            for c in range(12):
+                along[c] = 0.0
+            for col in range(columns):
+                at = col * unknowns
+                add_force_change(i, j, n, H, G, 12 * row, x[m + row], along, dz[col], at, b)
+                bend = 0.0  # V^T H dz
+                for c in range(12):
+                    other = i if c < 6 else j
+                    if other == n:
+                        continue
+                    for e in range(12):
+                        body = i if e < 6 else j
+                        if body < n:
+                            bend += (
+                                H[12 * c + e]
+                                * x[TWIST * body + e % 6]
+                                * dz[col, TWIST * other + c % 6]
+                            )
+                b[at + m + row] -= bend
+    if solve_refined(
+        plan, constant, program, True, unknowns, columns, arena, many, b, d, dx
+    ) != 0:  # fmt: skip
+        return 2
+    for col in range(columns):
+        for i in range(m):
+            dV[col, i] = dx[col * unknowns + i]
+    return 0
