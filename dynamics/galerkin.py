@@ -149,7 +149,7 @@ class Stages:
                     there = places.edge_at(body, n + k), places.edge_at(n + k, body)
                     table[k, to : to + 2] = there
         columns: dict[int, int] = {}
-        for k in both:
+        for k in both.tolist():
             a, b = int(table[k, at.A]), int(table[k, at.B])
             pairs[k] = places.edge_at(a, b), places.edge_at(b, a)
             columns |= {int(pairs[k, 0]): b, int(pairs[k, 1]): a}
