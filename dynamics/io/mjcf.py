@@ -191,7 +191,7 @@ class _Reader:
 
     def shape(self, k: int, name: str) -> Any:
         m, kinds = self.model, self.mj.mjtGeom
-        kind, size = m.geom_type[k], [float(x) for x in m.geom_size[k]]
+        kind, size = kinds(m.geom_type[k]), [float(x) for x in m.geom_size[k]]
         if kind == kinds.mjGEOM_BOX:
             return Box(*(2.0 * x for x in size), density=WATER)
         if kind == kinds.mjGEOM_SPHERE:
@@ -208,7 +208,7 @@ class _Reader:
             vertices = np.array(m.mesh_vert[v : v + int(m.mesh_vertnum[j])], np.float64)
             faces = np.array(m.mesh_face[f : f + int(m.mesh_facenum[j])], np.int64)
             return Mesh("", "", np.ones(3), vertices, faces)
-        self.notes.leave_out(f"geoms of type {kinds(kind).name[7:].lower()}", name)
+        self.notes.leave_out(f"geoms of type {kind.name[7:].lower()}", name)
         return None
 
     # Actuators and equalities
@@ -234,7 +234,7 @@ class _Reader:
     def equality(self, k: int) -> None:
         m, name = self.model, self.name("equality", k)
         kinds, data = self.mj.mjtEq, np.array(m.eq_data[k])
-        kind, first, second = m.eq_type[k], int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
+        kind, first, second = kinds(m.eq_type[k]), int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
         if not m.eq_active0[k]:
             self.notes.leave_out("equalities that are not active", name)
         elif kind == kinds.mjEQ_JOINT and second >= 0 and not data[2:5].any():
@@ -255,7 +255,7 @@ class _Reader:
             entry = JointEntry(name, made, parent, child, poses[0], poses[1], closure=True)
             self.found.joints[name] = entry
         else:
-            self.notes.leave_out(f"equalities of type {kinds(kind).name[5:].lower()}", name)
+            self.notes.leave_out(f"equalities of type {kind.name[5:].lower()}", name)
 
 
 def _pose(position: Any, orientation: Any = (1.0, 0.0, 0.0, 0.0)) -> Pose:

@@ -1,0 +1,286 @@
+"""MJCF files, read by MuJoCo, to mechanisms; MuJoCo's own figures beside ours."""
+
+import sys
+import warnings
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+import graphsys as gs
+from dynamics import rotation
+from dynamics.io import LoadWarning, MergedLinkWarning, UnsupportedElementWarning
+
+from .robots import falling, moved, pose_of_frame
+
+
+@pytest.fixture(scope="module")
+def mujoco():
+    return pytest.importorskip("mujoco", reason="MuJoCo (the extra mjcf) is not installed")
+
+
+def load(tmp_path, text, quiet=True, **options):
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", LoadWarning)
+        return dy.load(path, **options)
+
+
+def world(bodies, more=""):
+    return f"<mujoco><worldbody>{bodies}</worldbody>{more}</mujoco>"
+
+
+def random_mjcf(n, seed):
+    """Tree of n bodies with random frames, geoms and joints; the first is free."""
+    rng = np.random.default_rng(seed)
+
+    def numbers(values):
+        return " ".join(repr(float(x)) for x in values)
+
+    children = {i: [] for i in range(n)}
+    for i in range(1, n):
+        children[int(rng.integers(max(0, i - 3), i))].append(i)
+
+    def body(i):
+        quat, axis = rng.normal(size=4), rng.normal(size=3)
+        kind = ("hinge", "slide", None)[i % 3]
+        joint = "<freejoint name='root'/>" if i == 0 else ""
+        if i and kind:
+            joint = (
+                f'<joint name="j{i}" type="{kind}" axis="{numbers(axis)}" '
+                f'pos="{numbers(rng.normal(size=3))}"/>'
+            )
+        geoms = "".join(
+            f'<geom type="{shape}" size="{numbers(rng.uniform(0.1, 0.5, 3)[:k])}" '
+            f'pos="{numbers(rng.normal(size=3))}" quat="{numbers(rng.normal(size=4))}"/>'
+            for shape, k in (("box", 3), ("capsule", 2))
+        )
+        return (
+            f'<body name="b{i}" pos="{numbers(rng.normal(size=3))}" quat="{numbers(quat)}">'
+            f"{joint}{geoms}{''.join(body(k) for k in children[i])}</body>"
+        )
+
+    return world(body(0))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_frames_masses_and_the_fall_agree_with_mujoco(tmp_path, mujoco, seed):
+    text = random_mjcf(8, seed)
+    mech = load(tmp_path, text)
+    model = mech.finalize()
+    theirs = mujoco.MjModel.from_xml_string(text)
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    data = mujoco.MjData(theirs)
+    rng = np.random.default_rng(seed)
+    at = {name: rng.uniform(-1, 1) for name, one in mech.joints.items() if one.n_coordinates == 1}
+    for name, value in at.items():
+        data.joint(name).qpos[0] = value
+    mujoco.mj_forward(theirs, data)
+    state = moved(model, at)
+    fall = falling(model, state).reshape(-1, 6)
+
+    assert len(at) == 5
+    assert mech.mass == pytest.approx(theirs.body_mass.sum(), rel=1e-13)
+    for name, frame in mech.frames.items():
+        x, R = pose_of_frame(mech, state, model, name)
+        np.testing.assert_allclose(x, data.body(name).xpos, atol=1e-9)
+        np.testing.assert_allclose(R, data.body(name).xmat.reshape(3, 3), atol=1e-9)
+        i = model.body_number(frame.body.name)
+        slide, turn = np.zeros((3, theirs.nv)), np.zeros((3, theirs.nv))
+        mujoco.mj_jac(theirs, data, slide, turn, state.pose[i, :3], theirs.body(name).id)
+        R = rotation.to_matrix(state.pose[i, 3:])
+        expected = np.concatenate([slide @ data.qacc, R.T @ turn @ data.qacc])
+        np.testing.assert_allclose(fall[i], expected, atol=1e-9 * max(1, abs(fall).max()))
+
+
+def test_ref_limits_springs_and_motors_are_kept(tmp_path, mujoco):
+    joint = (
+        '<joint name="j" type="hinge" axis="0 1 0" range="-10 30" limited="true" ref="5" '
+        'springref="15" stiffness="2" damping="0.5"/>'
+    )
+    text = world(
+        f'<body name="b">{joint}<geom size="0.1"/></body>',
+        '<actuator><motor name="m" joint="j"/></actuator>',
+    )
+    with pytest.warns(MergedLinkWarning, match="coordinates are 0 where the file has ref: 'j'"):
+        mech = load(tmp_path, text, quiet=False)
+    hip = mech.joints["j"]
+
+    np.testing.assert_allclose(np.degrees(hip.limits), [[-15, 25]])
+    np.testing.assert_allclose(np.degrees(hip.rest), [10])
+    assert (hip.stiffness[0], hip.damping[0], hip.actuated) == (2.0, 0.5, True)
+
+
+@pytest.mark.parametrize(
+    ("joints", "kind"),
+    [
+        (("hinge 1 0 0",), "revolute"),
+        (("ball 0 0 1",), "spherical"),
+        (("hinge 1 0 0", "hinge 0 1 0"), "universal"),
+        (("hinge 1 0 0", "hinge 0 1 0", "hinge 0 0 1"), "spherical"),
+        (("slide 0 0 1", "hinge 0 0 1"), "cylindrical"),
+        (("slide 1 0 0", "slide 0 0 1", "hinge 0 1 0"), "planar axis"),
+        (("slide 1 0 0", "slide 0 0 1"), "planar"),
+        (("slide 1 0 0", "slide 0 1 0", "slide 0 0 1"), "fixed orientation"),
+        (("slide 1 0 0", "slide 0 1 0", "slide 0 0 1", "hinge 0 0 1"), "free axis"),
+        (("slide 1 0 0", "slide 0 1 0", "slide 0 0 1", "ball 0 0 1"), "floating"),
+    ],
+)
+def test_several_joints_of_a_body_are_one_that_leaves_the_same_motions(
+    tmp_path, mujoco, joints, kind
+):
+    entries = "".join(
+        f'<joint name="j{k}" type="{one.split()[0]}" axis="{one[len(one.split()[0]) :]}" '
+        'pos="0.1 0.2 0.3"/>'
+        for k, one in enumerate(joints)
+    )
+    body = f'<body name="b" pos="1 2 3" euler="10 20 30">{entries}' + (
+        '<geom type="box" size="0.1 0.2 0.3" pos="0.3 0.2 0.1" euler="5 6 7"/></body>'
+    )
+    mech = load(tmp_path, world(body))
+    model = mech.finalize()
+    theirs = mujoco.MjModel.from_xml_string(world(body))
+    data = mujoco.MjData(theirs)
+    mujoco.mj_forward(theirs, data)
+    state = model.initial_state()
+    fall = falling(model, state)
+    slide, turn = np.zeros((3, theirs.nv)), np.zeros((3, theirs.nv))
+    mujoco.mj_jac(theirs, data, slide, turn, state.pose[0, :3], 1)
+    R = rotation.to_matrix(state.pose[0, 3:])
+
+    (found,) = mech.joints.values()
+    assert found.kind == kind
+    assert found.n_coordinates == theirs.nv
+    expected = np.concatenate([slide @ data.qacc, R.T @ turn @ data.qacc])
+    np.testing.assert_allclose(fall, expected, atol=1e-9)
+
+
+def test_joints_that_are_none_of_ours_are_refused_by_name(tmp_path, mujoco):
+    body = '<body name="b"><joint name="p" axis="1 0 0"/><joint name="q" axis="1 1 0"/>'
+    with pytest.raises(ValueError, match="body 'b' has the joints hinge 'p', hinge 'q'"):
+        load(tmp_path, world(body + '<geom size="0.1"/></body>'))
+
+
+ARMS = """
+<body name="a" pos="0 0 1"><joint name="p" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 1 0 0" size="0.05"/></body>
+<body name="b" pos="0 0 2"><joint name="q" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 1 0 0" size="0.05"/></body>
+"""
+
+
+@pytest.mark.parametrize(
+    ("equality", "kind"),
+    [
+        ('<connect name="e" body1="a" body2="b" anchor="1 0 1"/>', "spherical"),
+        ('<weld name="e" body1="a" body2="b"/>', "fixed"),
+        ('<weld name="e" body1="a" body2="b" anchor="0.3 0.2 0.1"/>', "fixed"),
+    ],
+)
+def test_equalities_are_closures_that_hold_at_the_start(tmp_path, mujoco, equality, kind):
+    mech = load(tmp_path, world(ARMS, f"<equality>{equality}</equality>"))
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+
+    assert mech.joints["e"].kind == kind
+    np.testing.assert_allclose(state.pose[:, :3], [[0.5, 0, 1], [0.5, 0, 2]], atol=1e-12)
+    assert len(model.tables.cycles) == 1
+
+
+def test_a_joint_equality_couples_joints_on_the_world(tmp_path, mujoco):
+    equality = '<equality><joint name="e" joint1="p" joint2="q" polycoef="0 -0.5"/></equality>'
+    model = load(tmp_path, world(ARMS, equality)).finalize(0.01)
+    trajectory = dy.simulate(model, model.initial_state(), 0.5)
+
+    assert np.ptp(trajectory.joint("q")) > 0.1
+    np.testing.assert_allclose(trajectory.joint("p"), -0.5 * trajectory.joint("q"), atol=1e-7)
+
+
+def test_sites_are_frames_and_geoms_are_looks(tmp_path, mujoco):
+    body = (
+        '<body name="b" pos="0 0 1"><site name="tip" pos="1 0 0"/><freejoint/>'
+        '<geom type="box" size="0.1 0.2 0.3" rgba="1 0 0 1"/>'
+        '<geom size="0.5" group="3" mass="0"/><geom size="0.4" contype="0" conaffinity="0"/></body>'
+    )
+    mech = load(tmp_path, world(body))
+    model = mech.finalize()
+    b = mech.bodies["b"]
+
+    assert [one.shape.__class__.__name__ for one in b.visuals] == ["Box", "Sphere"]
+    assert [one.shape.__class__.__name__ for one in b.collisions] == ["Box", "Sphere"]
+    assert (b.visuals[0].shape.x, b.visuals[1].shape.radius, b.collisions[1].shape.radius) == (
+        0.2, 0.4, 0.5,
+    )  # fmt: skip
+    tip = pose_of_frame(mech, model.initial_state(), model, "tip")[0]
+    np.testing.assert_allclose(tip, [1, 0, 1], atol=1e-15)
+
+
+def test_what_is_not_supported_is_named(tmp_path, mujoco):
+    text = """<mujoco><option density="1.2"/><worldbody>
+      <geom name="floor" type="plane" size="1 1 1"/><light name="sun"/>
+      <body name="b"><joint name="j" armature="0.1" frictionloss="0.2"/>
+        <geom size="0.1"/><geom name="egg" type="ellipsoid" size="1 2 3"/>
+        <camera name="eye"/></body>
+      <body name="c"><joint name="k" type="ball" range="0 1" limited="true"/>
+        <geom size="0.1"/></body></worldbody>
+      <actuator><position name="servo" joint="j"/></actuator>
+      <sensor><jointpos name="s" joint="j"/></sensor>
+      <equality><connect name="off" body1="b" anchor="0 0 0" active="false"/>
+        <joint name="poly" joint1="j" polycoef="0 1 2"/></equality></mujoco>"""
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        load(tmp_path, text, quiet=False)
+    named = caught[0].message.elements
+
+    assert named == {
+        "sensors": ["s"], "cameras": ["eye"], "lights": ["sun"], "option": ["density"],
+        "armature of joints": ["j"], "frictionloss of joints": ["j"],
+        "limits of ball joints": ["k"], "geoms of the world": ["floor"],
+        "geoms of type ellipsoid": ["egg"],
+        "gain, gear and dynamics of actuators (controls are forces)": ["servo"],
+        "equalities that are not active": ["off"], "equalities of type joint": ["poly"],
+    }  # fmt: skip
+
+
+def test_what_mujoco_refuses_is_refused(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/></body>'
+    with pytest.raises(ValueError, match="robot.xml: MuJoCo refuses it"):
+        load(tmp_path, world(body))
+    with pytest.raises(ValueError, match="MuJoCo refuses it: .*lost.stl"):
+        load(tmp_path, '<mujoco><asset><mesh file="lost.stl"/></asset></mujoco>')
+
+
+def test_a_base_is_no_question_of_mjcf(tmp_path):
+    with pytest.raises(ValueError, match="says itself what floats"):
+        load(tmp_path, world(""), base="fixed")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<mujoco>", "no well-formed XML"),
+        ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "document type or entities"),
+        (
+            '<mujoco><asset><mesh file="/etc/passwd"/></asset></mujoco>',
+            "outside the robot's folder",
+        ),
+        ('<mujoco><compiler meshdir="../.."/></mujoco>', "outside the robot's folder"),
+        ('<mujoco><include file="../x.xml"/></mujoco>', "outside the robot's folder"),
+    ],
+)
+def test_a_broken_or_hostile_file_is_refused_before_mujoco_sees_it(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, text)
+
+
+def test_an_included_file_is_looked_at_too(tmp_path):
+    (tmp_path / "part.xml").write_text('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>')
+    with pytest.raises(ValueError, match="part.xml declares a document type"):
+        load(tmp_path, '<mujoco><include file="part.xml"/></mujoco>')
+
+
+def test_without_mujoco_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(gs.MissingExtraError, match="mjcf"):
+        load(tmp_path, world(""))
