@@ -117,6 +117,23 @@ def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
         yield arena[places]
 
 
+def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
+    """Numbers of positive and negative eigenvalues of all symmetric pivot blocks.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    arena : ndarray
+        Factors.
+    """
+    positive = negative = 0
+    for inverses in pivot_inverses(program, arena):
+        eigenvalues = np.linalg.eigvalsh(inverses)
+        positive += int((eigenvalues > 0).sum())
+        negative += int((eigenvalues < 0).sum())
+    return positive, negative
+
+
 def tables(graph: BlockGraph) -> tuple[NDArray[np.int64], ...]:
     """Arrays of a graph that the kernels of `graphsys.kernels.matrix` start with.
 

@@ -14,6 +14,9 @@ from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
 
+#: The way out where redundant rows are constraints that do not contradict each other.
+ALLOW = ", or allow them with factorize(redundant=True)"
+
 
 def singular_step(
     symbolic: Symbolic, values: Array, row: int, arena: Array, magnitude: Array
@@ -91,8 +94,8 @@ def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivot
         remedy = "give it later in the ordering, or use ordering='auto'"
     else:
         remedy = (
-            "the matrix is singular there or close to it; add to its diagonal block, or remove "
-            "redundant rows"
+            "the matrix is singular there or close to it; add to its diagonal block, remove "
+            f"redundant rows{ALLOW}"
         )
     return SingularPivotError(
         f"pivot block of node {label!r} is singular (elimination step {step} of "
@@ -125,7 +128,7 @@ def useless_factors(symbolic: Symbolic, row: int, error: float, ratio: float) ->
     return SingularPivotError(
         f"the backward error stays at {error:.1e} after refinement: the matrix is singular to "
         f"working precision, most likely at node {label!r} (elimination step {step}); add to its "
-        "diagonal block, or remove redundant rows",
+        f"diagonal block, remove redundant rows{ALLOW}",
         label,
         step,
         ratio,

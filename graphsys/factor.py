@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import Matrix, pivot_inverses
+from graphsys.accuracy import Matrix, inertia, pivot_inverses
 from graphsys.block import as_numbers
 from graphsys.gradient import values_gradient
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import ROWS
 from graphsys.numeric import Numeric
+from graphsys.redundancy import Regularized
 from graphsys.selected_inverse import SelectedInverse, selected_inverse
 from graphsys.solution import UNREFINED, Solver, linear_operator
 from graphsys.symbolic import Symbolic, analyze
@@ -29,7 +30,11 @@ DOUBTFUL = 0.05
 
 
 def factorize(
-    system: System, symbolic: Symbolic | None = None, *, refine: bool | None = None
+    system: System,
+    symbolic: Symbolic | None = None,
+    *,
+    refine: bool | None = None,
+    redundant: bool = False,
 ) -> Factor:
     """Numeric factorization of a system.
 
@@ -41,6 +46,9 @@ def factorize(
     refine : bool, optional
         Whether solves compute their residual and refine until it is at rounding level. By default
         they do when a pivot was small beside what its block held before.
+    redundant : bool, optional
+        Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
+        then stay small, all solves refine, and a b that contradicts itself is refused.
 
     Returns
     -------
@@ -55,9 +63,9 @@ def factorize(
     """
     if symbolic is None:
         symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
-    elif not _same(symbolic.graph, system.graph) or symbolic.symmetric != system.symmetric:
+    elif not symbolic.graph.lies_like(system.graph) or symbolic.symmetric != system.symmetric:
         raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
-    return Factor(symbolic, system.values, refine=refine)
+    return Factor(symbolic, system.values, refine=refine, redundant=redundant)
 
 
 class Factor:
@@ -67,10 +75,9 @@ class Factor:
     ----------
     symbolic : Symbolic
     values : ndarray, shape (symbolic.graph.nnz,)
-        Blocks in the layout of the graph. They are read, and copied when solves have to refine;
-        `residual`, `backward_error` and `rcond` otherwise read them where they are, so leave them
-        as they were factorized until then.
-    refine : bool, optional
+        Blocks in the layout of the graph, copied when solves have to refine; `residual`,
+        `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
+    refine, redundant : bool, optional
         As for `factorize`.
 
     Attributes
@@ -87,11 +94,18 @@ class Factor:
         What the last solve took.
     """
 
-    def __init__(self, symbolic: Symbolic, values: Array, *, refine: bool | None = None) -> None:
+    def __init__(
+        self,
+        symbolic: Symbolic,
+        values: Array,
+        *,
+        refine: bool | None = None,
+        redundant: bool = False,
+    ) -> None:
         self.dtype = np.asarray(values).dtype
         self.pivot_ratio = 0.0
         self.report = UNREFINED
-        self._numeric = Numeric(symbolic, self.dtype)
+        self._numeric = (Regularized if redundant else Numeric)(symbolic, self.dtype)
         self._refine = refine
         self._solver: Solver | None = None
         self._checked: Matrix | None = None
@@ -106,6 +120,11 @@ class Factor:
     def graph(self) -> BlockGraph:
         """The graph of the matrix."""
         return self.symbolic.graph
+
+    @property
+    def redundant(self) -> dict[Hashable, int]:
+        """Constraint rows that depend on others, by node; empty without ``redundant=True``."""
+        return self._numeric.redundant
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -158,11 +177,9 @@ class Factor:
         refine = self._refine
         if refine is None:
             refine = self.pivot_ratio < DOUBTFUL or numeric.suspect
+        refine = refine or numeric.must_refine
         self._values = values.copy() if refine else values
-        matrix = self._matrix() if refine else None
-        self._solver = Solver(
-            numeric.symbolic, numeric.arena, matrix, self.pivot_ratio, numeric.weakest
-        )
+        self._solver = numeric.solver(self._matrix() if refine else None)
         return self
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
@@ -346,12 +363,7 @@ class Factor:
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
         self._numeric.warn_of_lost_digits("the inertia")
-        positive = negative = 0
-        for inverses in pivot_inverses(self.symbolic.program, self._numeric.arena):
-            eigenvalues = np.linalg.eigvalsh(inverses)
-            positive += int((eigenvalues > 0).sum())
-            negative += int((eigenvalues < 0).sum())
-        return positive, negative
+        return inertia(self.symbolic.program, self._numeric.arena)
 
     def rcond(self) -> float:
         """Estimate of 1 / (|A| |A^-1|) in the 1-norm, at the cost of a few solves.
@@ -386,12 +398,3 @@ class Factor:
             f"Factor({self.shape[0]} unknowns, {self.symbolic.ordering} order, {self.dtype}, "
             f"pivot ratio {self.pivot_ratio:.1e})"
         )
-
-
-def _same(graph: BlockGraph, other: BlockGraph) -> bool:
-    """Whether two graphs lay their blocks out alike."""
-    tables = ("size", "neighbor_start", "neighbor")
-    return graph is other or (
-        graph.labels == other.labels
-        and all(np.array_equal(getattr(graph, t), getattr(other, t)) for t in tables)
-    )

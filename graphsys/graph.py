@@ -147,6 +147,19 @@ class BlockGraph:
         j = np.insert(self.neighbor, self.neighbor_start[:-1], np.arange(len(self.labels)))
         return i, j
 
+    def lies_like(self, other: BlockGraph) -> bool:
+        """Whether another graph lays its blocks out alike, under the same labels.
+
+        Parameters
+        ----------
+        other : BlockGraph
+        """
+        tables = ("size", "neighbor_start", "neighbor")
+        return self is other or (
+            self.labels == other.labels
+            and all(np.array_equal(getattr(self, t), getattr(other, t)) for t in tables)
+        )
+
     def __repr__(self) -> str:
         return (
             f"BlockGraph({len(self.labels)} nodes, {self.neighbor.size // 2} edges, "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
@@ -55,6 +56,11 @@ class Numeric:
     factorized : int
         Supernodes that the last `factorize` computed.
     """
+
+    #: Whether solves refine whatever the pivots are.
+    must_refine = False
+    #: Rows that depend on others, by label: none, for `factorize` refuses them.
+    redundant: dict[Hashable, int] = {}
 
     def __init__(
         self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int] = frozenset()
@@ -117,6 +123,16 @@ class Numeric:
                 return
             self._reorder(values, failed - 1, after_all, together)
 
+    def solver(self, matrix: Matrix | None) -> Solver:
+        """Solves with the factors.
+
+        Parameters
+        ----------
+        matrix : Matrix or None
+            What to refine with, where solves refine.
+        """
+        return Solver(self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest)
+
     def _update(self, values: Array, changed: Ints) -> bool:
         """Factorize what a change reaches; False where that asks for a look at the whole."""
         if self._reach is None:
@@ -150,7 +166,7 @@ class Numeric:
         """Solve once, for a pivot may be noise: 0 if it was none, else `failed`."""
         graph = self.symbolic.graph
         matrix = Matrix.of(graph, values)
-        solver = Solver(self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest)
+        solver = Numeric.solver(self, matrix)
         x = np.ones(int(graph.row_start[-1]), self.dtype)
         b = -matrix.residual(np.zeros_like(x), x, 1, False)
         with warnings.catch_warnings():
@@ -184,14 +200,18 @@ class Numeric:
             together.append((node, int(symbolic.step_node[parent])))
         else:
             raise diagnosis.singular_pivot(symbolic, step, ratio)
-        self._allocate(
-            analyze(
-                symbolic.graph,
-                symbolic.ordering,
-                values=values,
-                symmetric=symbolic.symmetric,
-                after_all=frozenset(after_all),
-                together=together,
-                last=self.last,
-            )
+        self._allocate(self._analyzed(values, after_all, together))
+
+    def _analyzed(
+        self, values: Array, after_all: set[int], together: list[tuple[int, ...]]
+    ) -> Symbolic:
+        """Symbolic factorization in which some nodes come later, or share a pivot block."""
+        return analyze(
+            self.symbolic.graph,
+            self.symbolic.ordering,
+            values=values,
+            symmetric=self.symbolic.symmetric,
+            after_all=frozenset(after_all),
+            together=together,
+            last=self.last,
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import reprlib
 import textwrap
-from collections.abc import Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,6 +13,9 @@ import numpy.typing as npt
 from graphsys.cycles import spanning_forest
 from graphsys.graph import BlockGraph
 from graphsys.symbolic import Symbolic
+
+if TYPE_CHECKING:
+    from graphsys.factor import Factor
 
 __all__ = ["explain", "in_words"]
 
@@ -28,12 +32,13 @@ METHOD = {
 }
 
 
-def explain(symbolic: Symbolic) -> str:
+def explain(symbolic: Symbolic | Factor) -> str:
     """Say in words what the analysis of a graph found, in a dozen lines at any size.
 
     Parameters
     ----------
-    symbolic : Symbolic
+    symbolic : Symbolic or Factor
+        Of a factor made with ``redundant=True``, its dependent rows are told as well.
 
     Returns
     -------
@@ -55,7 +60,14 @@ def explain(symbolic: Symbolic) -> str:
     memory         ... bytes for factors and workspace in double precision, ... bytes for tables
     supernodes     1 group of nodes eliminated together, the widest of 3 nodes and 6 rows
     """
+    dependent: dict[Hashable, int] = {}
+    if not isinstance(symbolic, Symbolic):
+        dependent, symbolic = symbolic.redundant, symbolic.symbolic
     facts = [*_graph(symbolic), *_order(symbolic), *_cost(symbolic), *_pivots(symbolic)]
+    if dependent:
+        rows = [f"{_some(n, 'row')} of {reprlib.repr(u)}" for u, n in dependent.items()][:FEW]
+        text = f"{_some(sum(dependent.values()), 'constraint row')} of this matrix depend on others"
+        facts.append(("dependent", f"{text}: {_and_so_on(rows, len(dependent), ', ')}"))
     return "\n".join(
         textwrap.fill(
             text,

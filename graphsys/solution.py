@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -29,11 +29,15 @@ class SolveReport:
     refinements : int
         Steps of iterative refinement.
     backward_error : float or None
-        Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; None when not computed.
+        Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; None when not computed. With
+        `redundant` factors, the largest of this quotient of any row.
+    redundant : dict of label to int
+        Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
     """
 
     refinements: int
     backward_error: float | None
+    redundant: dict[Hashable, int] = field(default_factory=dict)
 
 
 #: Report of a solve that had no reason to compute its residual.
