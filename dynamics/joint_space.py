@@ -42,6 +42,23 @@ class Slopes:
     def __init__(self, G: Float, bend: Float, J: Float, swing: Float) -> None:
         self.G, self.bend, self.J, self.swing = G, bend, J, swing
 
+    def split(self) -> tuple[Float, Float]:
+        """What the constraints leave free, and what answers them.
+
+        Returns
+        -------
+        null : ndarray of float, shape (6 n, d)
+            Orthonormal, ``G null = 0``.
+        normal : ndarray of float, shape (6 n, m)
+            Pseudo-inverse of G.
+        """
+        size = self.G.shape[1]
+        if self.G.shape[0] == 0:
+            return np.eye(size), np.zeros((size, 0))
+        U, s, Vt = np.linalg.svd(self.G)
+        rank = int((s > RANK * s[0]).sum())
+        return Vt[rank:].T, (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+
     def tangent(self) -> tuple[Float, Float]:
         """Motions of all bodies that joint coordinates stand for.
 
@@ -58,13 +75,7 @@ class Slopes:
         ValueError
             Where bodies can move without any coordinate changing.
         """
-        size = self.G.shape[1]
-        if self.G.shape[0] == 0:
-            null, normal = np.eye(size), np.zeros((size, 0))
-        else:
-            U, s, Vt = np.linalg.svd(self.G)
-            rank = int((s > RANK * s[0]).sum())
-            null, normal = Vt[rank:].T, (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+        null, normal = self.split()
         freedoms = null.shape[1]
         U, s, Vt = np.linalg.svd(self.J @ null, full_matrices=False)
         found = int((s > RANK * max(1e-300, s.max(initial=0.0))).sum())

@@ -75,7 +75,7 @@ def linearize(
     ConvergenceError
         Where the step's equations were not solved.
     NotImplementedError
-        For mechanisms with contacts or joint limits, and in the first-order form.
+        For mechanisms with contacts or joint limits, in the first-order form, and beyond order 2.
     ValueError
         Where joint coordinates do not determine all bodies, as with compliant joints or free
         bodies without a `Floating` joint.
@@ -87,8 +87,10 @@ def linearize(
     """
     if int(model.tables.plan[at.CONTACTS]):
         raise NotImplementedError("steps with contacts or joint limits cannot be linearized yet")
-    if model.form != "second order":
-        raise NotImplementedError('linearize the "second order" form; its positions are the same')
+    if model.form != "second order" or model.order != 2:
+        raise NotImplementedError(
+            'linearize a model of order 2 in the "second order" form, the defaults'
+        )
     start = state.copy()
     twist = model.workspace.velocities(state.data[None])[0]
     for i, one in enumerate(twist.reshape(-1, at.TWIST)):

@@ -341,6 +341,14 @@ def test_a_user_s_exception_comes_through():
         dy.linearize(model, state)
 
 
+@pytest.mark.parametrize("options", [{"order": 4}, {"form": "first order"}])
+def test_other_integrators_are_refused(options):
+    model, state = dy.zoo.double_pendulum(**options)
+
+    with pytest.raises(NotImplementedError, match="order 2"):
+        dy.linearize(model, state)
+
+
 def test_contacts_are_refused():
     mechanism = dy.Mechanism()
     ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 1))

@@ -1,0 +1,358 @@
+"""Controllers for `simulate`: PD, computed torque, and the linear-quadratic regulator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import inputs, rotation
+from dynamics.joint_space import JointSpace, soft_rows
+from dynamics.kernels import forces
+from dynamics.kernels import layout as at
+from dynamics.linearization import linearize
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["ComputedTorque", "LinearQuadratic", "ProportionalDerivative", "inverse_dynamics", "lqr"]
+
+Float = NDArray[np.float64]
+
+#: Accelerations that miss what was asked for by more than this part of the largest are an error.
+REACHED = 1e-6
+#: A state stays where one step changes no coordinate and no rate by more, m, rad, m/s or rad/s.
+STAYS = 1e-6
+
+
+def inverse_dynamics(
+    model: Model,
+    state: State,
+    accelerations: ArrayLike | Mapping[Hashable, ArrayLike],
+    joints: Iterable[Hashable] | None = None,
+) -> Float:
+    """Forces in joints that give their coordinates the accelerations that are asked for.
+
+    Solves ``M a = f + G^T lam + J^T tau, G a = -G' V, J a = q'' - J' V`` for trees and loops alike,
+    on the null space of the constraints. Where other joints are free, they move as they must
+    (partial feedback linearization); where forces are redundant, the smallest.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    accelerations : array_like, shape (k,), or mapping
+        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2; or by name of any
+        joint with coordinates, the others being free.
+    joints : iterable of hashable, optional
+        Where forces act; by default the actuated joints or, if there is none, all joints.
+
+    Returns
+    -------
+    ndarray of float, shape (k,)
+        N or N m, along the coordinates of ``joints``, one joint after another.
+
+    Raises
+    ------
+    ValueError
+        Where no forces in these joints give these accelerations.
+    NotImplementedError
+        For mechanisms with contacts or joint limits.
+    """
+    if int(model.tables.plan[at.CONTACTS]):
+        raise NotImplementedError("inverse dynamics with contacts or joint limits is not offered")
+    acting = JointSpace(model, _actuated(model) or None if joints is None else joints)
+    asked, wanted = _asked(model, acting, accelerations)
+    twist = model.workspace.velocities(state.data[None])[0]
+    slopes, told = acting.slopes(state, twist), asked.slopes(state, twist)
+    null, normal = slopes.split()
+    n = at.TWIST * model.n_bodies
+    M, bias = np.zeros((n, n)), np.zeros(n)
+    for i, body in enumerate(model.bodies):
+        spin = twist[6 * i + 3 : 6 * i + 6]
+        M[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * np.eye(3)
+        M[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
+        bias[6 * i + 3 : 6 * i + 6] = np.cross(spin, body.inertia @ spin)
+    bent = -normal @ (slopes.bend @ twist)
+    d, k = null.shape[1], acting.size
+    kkt, right = np.zeros((d + asked.size, d + k)), np.zeros(d + asked.size)
+    kkt[:d, :d], kkt[:d, d:] = null.T @ M @ null, -null.T @ slopes.J.T
+    kkt[d:, :d] = told.J @ null
+    right[:d] = null.T @ (_applied(model, state, twist) - bias - M @ bent)
+    right[d:] = wanted - told.swing @ twist - told.J @ bent
+    found = np.linalg.lstsq(kkt, right, rcond=1e-12)[0]
+    missed = np.abs(kkt @ found - right)
+    if missed.max(initial=0.0) > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
+        raise ValueError(
+            f"no forces in the joints {list(acting.names)} give these accelerations of "
+            f"{list(asked.names)}; ask for fewer, or let forces act in more joints"
+        )
+    return np.asarray(found[d:])
+
+
+def _actuated(model: Model) -> list[Hashable]:
+    return [name for name in model.tables.control_start if name in model.tables.measure_group]
+
+
+def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointSpace, Float]:
+    """Joints whose accelerations are given, and these."""
+    if not isinstance(accelerations, Mapping):
+        return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
+    asked = JointSpace(model, accelerations)
+    parts = [
+        rotation.as_numbers(np.atleast_1d(np.asarray(value, float)), (asked.start[name][1],),
+                            f"acceleration of {name!r}")
+        for name, value in accelerations.items()
+    ]  # fmt: skip
+    return asked, np.concatenate([*parts, np.zeros(0)])
+
+
+def _applied(model: Model, state: State, twist: Float) -> Float:
+    """Gravity, springs, dampers, drag and compliant joints, shape (6 n,)."""
+    from dynamics.kernels import step as stepping
+
+    plan, constant = model.tables.plan, model.tables.constant
+    work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
+    node, behind = stepping.node_of(plan, work, 0)
+    stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
+    f += node[4]
+    forces.damp(plan, constant, -1.0, node[3], twist, f)
+    if model.soft:
+        rows = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
+        rows = rows.reshape(-1, at.ROW_SIZE)
+        soft, rates = soft_rows(model), np.zeros(model.n_rows)
+        joints = int(plan[at.JOINTS])
+        rates = model.workspace.measured(0, joints, state.data[None], twist[None])[0, :, 1]
+        pull = np.zeros(model.n_rows)
+        compliance = rows[soft, at.COMPLIANCE]
+        pull[soft] = -node[2][: model.n_rows][soft] / compliance
+        pull[soft] -= rows[soft, at.DAMPING] * rates[soft]
+        # the whole of G^T: theta at the start, 1 - theta at the end
+        forces.push(plan, constant, False, node[3], pull, 1.0, f)
+        forces.push(plan, constant, True, node[3], pull, 1.0, f)
+    return f
+
+
+class _Feedback:
+    """What controllers share: reading actuated coordinates, and placing forces in the controls."""
+
+    def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
+        chosen = _actuated(model) if joints is None else list(joints)
+        self.model, self.space = model, JointSpace(model, chosen)
+        places: list[int] = []
+        for name in self.space.names:
+            if name not in model.tables.control_start:
+                raise ValueError(
+                    f"joint {name!r} is not actuated; actuated are "
+                    f"{list(model.tables.control_start)}"
+                )
+            first, count = model.tables.control_start[name]
+            places += range(first, first + count)
+        self.places = np.array(places, np.int64)
+
+    def controls(self, forces_: Float) -> Float:
+        """Vector of controls with these forces in the joints."""
+        out = np.zeros(self.model.n_controls)
+        out[self.places] = forces_
+        return out
+
+    def numbers(self, value: ArrayLike, what: str) -> Float:
+        """One number a coordinate; a scalar is that of all."""
+        wide = np.broadcast_to(np.asarray(value, float), (self.space.size,))
+        return rotation.as_numbers(wide.copy(), (self.space.size,), what)
+
+
+class ProportionalDerivative(_Feedback):
+    """PD control of actuated joints: ``u = kp (target - q) + kd (target' - q')``.
+
+    Parameters
+    ----------
+    model : Model
+    stiffness, damping : float or array_like, shape (k,)
+        kp and kd, N/m or N m/rad and N s/m or N m s/rad.
+    target : array_like, shape (k,), or callable, optional
+        Coordinates; or ``target(time)`` giving coordinates and their rates.
+    joints : iterable of hashable, optional
+        By default all that are actuated.
+    most : float or array_like, shape (k,), optional
+        Largest force, N or N m.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        target: ArrayLike | Callable[[float], Any] = 0.0,
+        *,
+        joints: Iterable[Hashable] | None = None,
+        most: ArrayLike = np.inf,
+    ) -> None:
+        super().__init__(model, joints)
+        self.stiffness = self.numbers(stiffness, "stiffness")
+        self.damping = self.numbers(damping, "damping")
+        self.target = target if callable(target) else self.numbers(target, "target")
+        self.most = np.broadcast_to(np.asarray(most, float), (self.space.size,)).copy()
+
+    def __call__(self, state: State, time: float) -> Float:
+        """Controls at a state."""
+        q, rate = self.space.read(state)
+        goal, speed = self.target(time) if callable(self.target) else (self.target, 0.0)
+        force = -self.stiffness * self.space.difference(q, goal) - self.damping * (rate - speed)
+        return self.controls(np.clip(force, -self.most, self.most))
+
+
+class ComputedTorque(_Feedback):
+    """Computed torque: inverse dynamics of ``q'' = target'' - kd e' - kp e``, e the error.
+
+    Parameters
+    ----------
+    model : Model
+    target : callable
+        ``target(time)`` gives coordinates of the joints, their rates and second derivatives.
+    stiffness, damping : float or array_like, shape (k,)
+        kp, 1/s^2, and kd, 1/s: the error decays as ``e'' + kd e' + kp e = 0``.
+    joints : iterable of hashable, optional
+        By default all that are actuated.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        target: Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]],
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        *,
+        joints: Iterable[Hashable] | None = None,
+    ) -> None:
+        super().__init__(model, joints)
+        self.target = target
+        self.stiffness = self.numbers(stiffness, "stiffness")
+        self.damping = self.numbers(damping, "damping")
+
+    def __call__(self, state: State, time: float) -> Float:
+        """Controls at a state."""
+        q, rate = self.space.read(state)
+        goal, speed, acceleration = (self.numbers(x, "target") for x in self.target(time))
+        e, change = self.space.difference(q, goal), rate - speed
+        wanted = acceleration - self.damping * change - self.stiffness * e
+        return self.controls(inverse_dynamics(self.model, state, wanted, self.space.names))
+
+
+class LinearQuadratic:
+    """Linear feedback ``u = u0 - K (x - x0)``, made by `lqr`.
+
+    Attributes
+    ----------
+    gain : ndarray of float, shape (c, 2 k)
+        K, of coordinates and rates.
+    cost : ndarray of float, shape (2 k, 2 k)
+        P: what is left to pay from x is ``(x - x0)^T P (x - x0)``.
+    closed_loop : ndarray of float, shape (2 k, 2 k)
+        A - B K; its eigenvalues lie within the unit circle.
+    """
+
+    def __init__(
+        self,
+        space: JointSpace,
+        state: State,
+        control: Float,
+        A: Float,
+        B: Float,
+        P: Float,
+        R: Float,
+    ) -> None:
+        self.space, self.control, self.cost = space, control, P
+        self.position, self.velocity = space.read(state)
+        self.gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+        self.closed_loop = A - B @ self.gain
+
+    def __call__(self, state: State, time: float) -> Float:
+        """Controls at a state."""
+        q, rate = self.space.read(state)
+        error = np.concatenate([self.space.difference(q, self.position), rate - self.velocity])
+        return np.asarray(self.control - self.gain @ error)
+
+
+def lqr(
+    model: Model,
+    state: State,
+    Q: ArrayLike,
+    R: ArrayLike,
+    control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
+    *,
+    joints: Iterable[Hashable] | None = None,
+) -> LinearQuadratic:
+    """Design the discrete linear-quadratic regulator that keeps a mechanism at a state.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Where it shall stay; the control holds it there.
+    Q : array_like, shape (2 k, 2 k), (2 k,) or ()
+        Cost of coordinates and rates a step, positive semidefinite; a vector is its diagonal.
+    R : array_like, shape (c, c), (c,) or ()
+        Cost of controls a step, positive definite.
+    control : array_like, shape (c,), or mapping, optional
+        What holds the state; by default the inverse dynamics of no acceleration.
+    joints : iterable of hashable, optional
+        Whose coordinates the feedback looks at; by default all.
+
+    Returns
+    -------
+    LinearQuadratic
+        For ``simulate(..., controller=...)``.
+
+    Raises
+    ------
+    ValueError
+        Where the state does not stay under the control, or cannot be stabilized.
+
+    References
+    ----------
+    .. [1] J. Bruedigam, Z. Manchester, Linear-quadratic optimal control in maximal coordinates,
+       IEEE International Conference on Robotics and Automation, 2021.
+    """
+    from scipy.linalg import solve_discrete_are
+
+    space = JointSpace(model, joints)
+    if control is None and model.n_controls:
+        acting = _Feedback(model, None)
+        control = acting.controls(inverse_dynamics(model, state, np.zeros(acting.space.size)))
+    hold = inputs.controls_of(model, control)
+    after, _ = model.step(state, hold)
+    here, there = space.read(state), space.read(after)
+    moved = max(
+        np.abs(space.difference(there[0], here[0])).max(initial=0.0),
+        np.abs(there[1] - here[1]).max(initial=0.0),
+    )
+    if moved > STAYS:
+        raise ValueError(
+            f"the state does not stay: its coordinates and rates change by up to {moved:.2e} in a "
+            f"step under the control {hold}; give a state at rest, and the control that holds it"
+        )
+    A, B = linearize(model, state, hold, coordinates=space.names)
+    costs = (_weights(Q, 2 * space.size, "Q"), _weights(R, model.n_controls, "R"))
+    try:
+        P = solve_discrete_are(A, B, *costs)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ValueError(
+            f"the mechanism cannot be stabilized by its {model.n_controls} controls at this state, "
+            f"or costs miss a motion that grows: {error}"
+        ) from None
+    return LinearQuadratic(space, state, hold, A, B, P, costs[1])
+
+
+def _weights(given: ArrayLike, size: int, what: str) -> Float:
+    matrix = np.array(given, np.float64)
+    if matrix.ndim < 2:
+        matrix = np.diag(np.broadcast_to(matrix, (size,)))
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
+        raise ValueError(f"{what} must be finite, of shape ({size}, {size}), ({size},) or a number")
+    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+        raise ValueError(f"{what} is not symmetric")
+    return np.asarray(matrix)

@@ -1,0 +1,229 @@
+"""Inverse dynamics against the step it is the inverse of, and controllers against their promises."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.joint_space import JointSpace
+
+from .test_linearization import jointed
+
+EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"
+
+
+def example(name):
+    """What a script of docs/examples defines."""
+    return runpy.run_path(str(EXAMPLES / f"{name}.py"))
+
+
+def accelerations(model, state, control):
+    """Second derivatives of all joint coordinates, by steps of h and h/2 extrapolated to 0."""
+    space = JointSpace(model)
+    found = []
+    for h in (2e-4, 1e-4):
+        fine = model.mechanism.finalize(h, tolerance=1e-13)
+        end, _ = fine.step(state, control)
+        found.append((space.read(end)[1] - space.read(state)[1]) / h)
+    return space, 2.0 * found[1] - found[0]
+
+
+def placed(model, space, forces, controls):
+    """Controls with these forces in their places."""
+    for name, (first, count) in space.start.items():
+        start, _ = model.tables.control_start[name]
+        controls[start : start + count] = forces[first : first + count]
+    return controls
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("Revolute", {}), ("Cylindrical", {}), ("Universal", {}), ("Spherical", {}),
+     ("Revolute", {"compliance": 1e-3, "constraint_damping": 3.0})],
+)  # fmt: skip
+def test_the_step_has_the_accelerations_that_inverse_dynamics_was_asked_for(name, options):
+    model, state, _ = jointed(name, **options)
+    space = JointSpace(model, ["joint"])
+    wanted = np.linspace(-1.0, 2.0, space.size)
+
+    forces = dy.inverse_dynamics(model, state, wanted)
+
+    controls = placed(model, space, forces, np.zeros(model.n_controls))
+    every, found = accelerations(model, state, controls)
+    first, count = every.start["joint"]
+    # second-order error: (1e-4)^2 over the fastest time squared, below 1e4 1/s^2 where compliant
+    assert np.abs(found[first : first + count] - wanted).max() < (1e-2 if options else 1e-5)
+
+
+def test_so_has_that_of_a_loop_driven_by_one_joint():
+    model, state = dy.zoo.slider_crank(0.5, 2.0)
+
+    torque = dy.inverse_dynamics(model, state, [3.0])
+
+    space, found = accelerations(model, state, torque)
+    assert abs(found[space.start["shaft"][0]] - 3.0) < 1e-5
+
+
+def test_any_joint_of_a_loop_may_be_told_how_to_move():
+    model, state = dy.zoo.slider_crank(0.5, 2.0)
+
+    torque = dy.inverse_dynamics(model, state, {"guide": -1.5})
+
+    space, found = accelerations(model, state, torque)
+    assert abs(found[space.start["guide"][0]] + 1.5) < 1e-5
+
+
+def test_a_pendulum_held_out_needs_the_torque_of_its_weight():
+    model, state = dy.zoo.pendulum(1)  # along +x, turns about y: weight turns it by +m g l / 2
+
+    torque = dy.inverse_dynamics(model, state, [0.0])
+
+    assert abs(torque[0] + 9.81 * 0.5) < 1e-12
+
+
+def test_forces_in_all_joints_of_a_loop_are_the_smallest():
+    model, state = dy.zoo.four_bar(rate=0.0)
+    crank = dy.inverse_dynamics(model, state, {"crank ground": 0.0}, ["crank ground"])
+
+    every = dy.inverse_dynamics(model, state, {"crank ground": 0.0}, JointSpace(model).names)
+
+    assert every.shape == (4,)
+    assert np.linalg.norm(every) < np.linalg.norm(crank)
+    # the same work in the one motion there is
+    space = JointSpace(model)
+    along, _ = JointSpace(model, ["crank ground"]).slopes(state, np.zeros(18)).tangent()
+    work = every @ space.slopes(state, np.zeros(18)).J @ along
+    assert abs(work[0] - crank[0]) < 1e-10
+
+
+def test_accelerations_out_of_reach_are_an_error():
+    model, state = dy.zoo.cart_pole(0.3)
+
+    with pytest.raises(ValueError, match="no forces in the joints .'rail'. give these"):
+        dy.inverse_dynamics(model, state, {"rail": 0.0, "hinge": 0.0})
+
+
+def test_pd_moves_a_cart_as_a_spring_and_damper_do_and_saturates():
+    model, state = dy.zoo.cart_pole(np.pi)  # the pole hangs at rest
+    model.set_joint(state, "rail", 0.2)
+    feedback = dy.ProportionalDerivative(model, 40.0, 6.0, [0.1], most=3.0)
+
+    assert feedback(state, 0.0) == pytest.approx([-3.0])
+    model.set_joint(state, "rail", 0.12, 0.05)
+    assert feedback(state, 0.0) == pytest.approx([-40.0 * 0.02 - 6.0 * 0.05])
+    end = dy.simulate(model, state, 30.0, controller=feedback).final
+    assert abs(model.joint(end, "rail")[0][0] - 0.1) < 1e-3
+
+
+def test_pd_follows_a_target_that_moves():
+    model, state = dy.zoo.slider_crank(0.5, 2.0, timestep=0.001)
+    feedback = dy.ProportionalDerivative(
+        model, 2000.0, 40.0, lambda time: ([0.5 + 2.0 * time], [2.0])
+    )
+
+    motion = dy.simulate(model, state, 1.0, controller=feedback)
+
+    # what is left is torque over stiffness: some 20 N m over 2000 N m
+    assert np.abs(motion.joint("shaft") - 0.5 - 2.0 * motion.time).max() < 2e-2
+
+
+def test_computed_torque_tracks_a_loop_to_first_order_in_the_step():
+    errors = []
+    for h in (0.01, 0.005):
+        model, state = dy.zoo.slider_crank(0.5, 1.0, timestep=h)
+
+        def target(time):
+            return [0.5 + np.sin(time)], [np.cos(time)], [-np.sin(time)]
+
+        feedback = dy.ComputedTorque(model, target, stiffness=100.0, damping=20.0)
+        motion = dy.simulate(model, state, 2.0, controller=feedback)
+        errors.append(np.abs(motion.joint("shaft") - 0.5 - np.sin(motion.time)).max())
+
+    assert errors[0] < 1e-3  # torques are held over a step: h / 2 late
+    assert 1.8 < errors[0] / errors[1] < 2.2
+
+
+def test_what_the_regulator_promises_to_pay_is_paid():
+    model, upright = dy.zoo.cart_pole(0.0, tolerance=1e-13)
+    Q, R = np.diag([1.0, 2.0, 0.5, 0.3]), np.array([[0.2]])
+    feedback = dy.lqr(model, upright, Q, R)
+    state = upright.copy()
+    model.set_joint(state, "hinge", 1e-4)
+    space = JointSpace(model)
+    x = np.concatenate(space.read(state))
+
+    motion = dy.simulate(model, state, 30.0, controller=feedback)
+
+    paid = 0.0
+    for k in range(len(motion) - 1):
+        y = np.concatenate(space.read(motion[k]))
+        u = feedback(motion[k], 0.0)
+        paid += y @ Q @ y + u @ R @ u
+    # cubic terms of the motion: (1e-4)^2 of the quadratic ones, times gains of some 50
+    assert abs(paid / (x @ feedback.cost @ x) - 1.0) < 1e-5
+
+
+def test_a_loop_is_regulated_in_all_its_coordinates():
+    model, state = dy.zoo.slider_crank(0.5, 0.0)
+    feedback = dy.lqr(model, state, 1.0, 0.01)
+    assert feedback.gain.shape == (1, 8)
+    assert np.abs(np.linalg.eigvals(feedback.closed_loop)).max() < 1.0
+    moved = model.assemble(state, {"shaft": 0.7})
+
+    end = dy.simulate(model, moved, 20.0, controller=feedback).final
+
+    assert abs(model.joint(end, "shaft")[0][0] - 0.5) < 1e-4
+
+
+def test_a_body_that_turns_freely_is_regulated_by_rotation_vectors():
+    mechanism = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
+    body = mechanism.add_body(mass=1.0, inertia=[0.1, 0.2, 0.25], name="body")
+    mechanism.add_joint(dy.Floating(mechanism.world, body, name="free", actuated=True))
+    model = mechanism.finalize()
+    goal = model.initial_state()
+    model.set_joint(goal, "free", [0.1, 0.2, 0.3, 0.5, -1.0, 2.0])
+    feedback = dy.lqr(model, goal, 1.0, 0.1)
+    state = model.initial_state()
+    model.set_joint(state, "free", [0.0, 0.0, 0.0, 0.2, -1.5, 1.5])
+
+    end = dy.simulate(model, state, 20.0, controller=feedback).final
+
+    assert np.abs(model.joint(end, "free")[0] - [0.1, 0.2, 0.3, 0.5, -1.0, 2.0]).max() < 1e-5
+
+
+def test_the_regulator_refuses_what_does_not_stay_and_what_no_control_holds():
+    model, state = dy.zoo.cart_pole(0.3)
+    with pytest.raises(ValueError, match="the state does not stay"):
+        dy.lqr(model, state, 1.0, 1.0)
+    mechanism = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
+    for name in "ab":
+        body = mechanism.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1], name=name)
+        mechanism.add_joint(
+            dy.Prismatic(
+                mechanism.world, body, [1, 0, 0], actuated=name == "a", name=f"rail {name}"
+            )
+        )
+    model = mechanism.finalize()
+    with pytest.raises(ValueError, match="cannot be stabilized by its 1 controls"):
+        dy.lqr(model, model.initial_state(), 1.0, 1.0)
+    with pytest.raises(ValueError, match="joint 'rail b' is not actuated"):
+        dy.ProportionalDerivative(model, 1.0, 1.0, joints=["rail b"])
+
+
+def test_the_published_gains_of_the_cart_pole_are_found():
+    script = example("cart_pole_lqr")
+
+    gain, motion = script["main"]()
+
+    # published to three digits
+    assert np.abs(gain - script["PUBLISHED"]).max() < 0.006
+    assert abs(motion.joint("hinge")[-1]) < 1e-3
+
+
+def test_the_elbow_alone_holds_a_double_pendulum_up():
+    feedback, motion = example("double_pendulum_lqr")["main"]()
+
+    assert np.abs(np.linalg.eigvals(feedback.closed_loop)).max() < 1.0
+    assert abs(motion.joint("shoulder")[-1]) < 1e-6
