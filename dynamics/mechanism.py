@@ -211,8 +211,8 @@ class Mechanism:
         for end in (thing.parent, thing.child):
             if end is not WORLD and self.bodies.get(getattr(end, "name", None)) is not end:
                 raise UnknownNameError(
-                    f"{label} holds {end!r}, which is no body of this mechanism; use what "
-                    "add_body gave back"
+                    f"{label} holds {getattr(end, 'name', end)!r}, which is no body of this "
+                    "mechanism; use what add_body gave back"
                 )
 
     def __repr__(self) -> str:

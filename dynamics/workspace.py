@@ -43,6 +43,7 @@ class Workspace:
         self.plan, self.constant = tables.plan, tables.constant
         self.program = tables.symbolic.program
         self.timestep = model.timestep
+        self.callbacks = tables.callbacks
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
         arena, magnitude, work = solver_kernels.work_sizes(self.program, 1)
@@ -84,6 +85,7 @@ class Workspace:
             self.plan, self.constant, self.program, self.timestep, states, self.pose, self.matrix,
             self.g, self.G, self.x, self.r, self.dx, self.solver, twists,
         )  # fmt: skip
+        self.reraise()
         if failed:
             raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
         return twists
@@ -123,7 +125,13 @@ class Workspace:
             self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
             self.g, self.G, out,
         )  # fmt: skip
+        self.reraise()
         return out
+
+    def reraise(self) -> None:
+        """Raise what a user's function raised since it was last asked."""
+        for call in self.callbacks:
+            call.reraise()
 
     def joint(self, name: Hashable, states: Float, twists: Float) -> Float:
         """Coordinates and rates of a joint in many states.

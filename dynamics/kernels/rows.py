@@ -176,7 +176,10 @@ def evaluate(
         a, b = plan[group + A], plan[group + B]
         row, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
         if plan[group + CALLBACK] != 0:
-            call_constraint(plan[group + CALLBACK], pose, POSE * a, POSE * b, g, row, G, 12 * row)
+            address, at = plan[group + CALLBACK], 12 * row
+            if call_constraint(address, pose, POSE * a, POSE * b, g, row, G, at) != 0:
+                for i in range(row, row + rows):
+                    g[i] = math.nan  # an exception is no constraint that is fulfilled
             continue
         at = plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
         point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)

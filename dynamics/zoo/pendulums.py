@@ -261,9 +261,8 @@ def random_tree(
     bodies: list[Any] = []
     made: list[Joint] = []
     for i in range(n):
-        A = rng.normal(size=(3, 3))
-        moments = rng.uniform(0.1, 0.2, size=3)
-        inertia = np.linalg.qr(A)[0] @ np.diag(moments) @ np.linalg.qr(A)[0].T
+        turn = rotation.to_matrix(rotation.random(rng))
+        inertia = turn @ np.diag(rng.uniform(0.1, 0.2, size=3)) @ turn.T
         body = mechanism.add_body(
             mass=rng.uniform(0.5, 1.5), inertia=0.5 * (inertia + inertia.T), name=i
         )
@@ -284,7 +283,7 @@ def random_tree(
         a, b = rng.choice(n + 1, size=2, replace=False)
         _close(mechanism, placed, state, bodies, int(min(a, b)), int(max(a, b)), k, rng)
     model = mechanism.finalize(timestep, **options)
-    start = model.initial_state()
+    start = model.state_of(np.zeros(model.state_size))
     for i in range(n):
         model.set_body(start, i, position=state.pose[i, :3], orientation=state.pose[i, 3:])
     return model, start

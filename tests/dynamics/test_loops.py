@@ -135,7 +135,8 @@ def test_rhombi_reach_their_reference_through_flat_positions(n):
     for time, i, expected in RHOMBI[n]:
         at = round(time / 0.02)
         error = np.exp(1j * found[i][:, at]) - np.exp(1j * np.array(expected))
-        assert np.abs(error).max() < 1e-5  # h^2 leaves 1e-3 without the extrapolation
+        # what is left is the tolerance, 1e-12, over h and the slope of nearly flat constraints
+        assert np.abs(error).max() < (1e-6 if n == 1 else 1e-4)
 
 
 # What the model says

@@ -1,0 +1,178 @@
+"""Coordinates in and out: trees by placing, loops by closing them, errors by name."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.zoo import (
+    bricard,
+    cart_pole,
+    double_pendulum,
+    four_bar,
+    pendulum,
+    random_tree,
+    rhombic_chain,
+    slider_crank,
+)
+
+X, Y, Z = np.eye(3)
+
+
+def test_a_chain_is_placed_as_one_would_by_hand():
+    # links of 1 m at 90 degrees, then -90: down, then along x again
+    model, state = pendulum(2, angles=[np.pi / 2, -np.pi / 2])
+    np.testing.assert_allclose(state.pose[0, :3], [0.0, 0.0, -0.5], atol=1e-15)
+    np.testing.assert_allclose(state.pose[1, :3], [0.5, 0.0, -1.0], atol=1e-15)
+    model.set_joint(state, ("joint", 0), np.pi / 2, 2.0)  # rad/s about y: +z goes to +x
+    twists = model.velocities(state)
+    np.testing.assert_allclose(twists[0], [-1.0, 0, 0, 0, 2.0, 0], atol=1e-14)
+    np.testing.assert_allclose(twists[1], [-2.0, 0, -1.0, 0, 2.0, 0], atol=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_coordinate_of_a_tree_comes_out_as_it_went_in(seed):
+    model, state = random_tree(15, seed)
+    rng = np.random.default_rng(seed)
+    given = {}
+    for joint in model.mechanism.joints.values():
+        if joint.n_coordinates:
+            given[joint.name] = 0.5 * rng.normal(size=(2, joint.n_coordinates))
+            model.set_joint(state, joint.name, *given[joint.name])
+    for name, (position, velocity) in given.items():
+        found = model.joint(state, name)
+        np.testing.assert_allclose(found[0], position, atol=1e-12)
+        np.testing.assert_allclose(found[1], velocity, atol=1e-11)
+    assert np.abs(model.constraint_violation(state)).max() < 1e-13
+
+
+def test_a_joint_takes_all_bodies_behind_it_along():
+    model, state = random_tree(10, 5)
+    names = [j.name for j in model.mechanism.joints.values() if j.n_coordinates]
+    before = {name: model.joint(state, name) for name in names}
+    model.set_joint(state, names[0], before[names[0]][0] + 0.3, before[names[0]][1])
+    for name in names[1:]:
+        for now, then in zip(model.joint(state, name), before[name]):
+            np.testing.assert_allclose(now, then, atol=1e-12)
+
+
+def test_bodies_are_placed_from_the_body_that_has_a_position():
+    mechanism = dy.Mechanism()
+    a = mechanism.add_body(mass=1.0, inertia=[0.1] * 3, name="a")
+    b = mechanism.add_body(mass=1.0, inertia=[0.1] * 3, name="b", position=[5.0, 0.0, 0.0])
+    mechanism.add_joint(dy.Spherical(a, b, parent_point=X, child_point=-X, name="ball"))
+    state = mechanism.finalize().initial_state()
+    np.testing.assert_allclose(state.pose[0, :3], [3.0, 0.0, 0.0])
+
+
+def test_a_body_goes_where_it_is_set():
+    model, state = double_pendulum()
+    q = rotation.from_rotation_vector([0.1, 0.2, 0.3])
+    model.set_body(
+        state,
+        ("link", 1),
+        position=[1, 2, 3],
+        orientation=2.0 * q,
+        velocity=[4, 5, 6],
+        angular_velocity=[7, 8, 9],
+    )
+    np.testing.assert_allclose(state.pose[1], [1, 2, 3, *q])
+    np.testing.assert_allclose(model.twists_of(state)[1], [4, 5, 6, 7, 8, 9])
+
+
+# Loops
+
+
+@pytest.mark.parametrize("angle", [0.3, 1.0, 2.0, -1.5])
+def test_a_four_bar_closes_where_its_crank_is_told(angle):
+    model, state = four_bar(1.0)
+    state = model.assemble(state, {"crank ground": angle}, {"crank ground": 3.0})
+    q, rate = model.joint(state, "crank ground")
+    assert q[0] == pytest.approx(angle, abs=1e-11) and rate[0] == pytest.approx(3.0, abs=1e-8)
+    assert np.abs(model.constraint_violation(state)).max() < 1e-11
+    # the same linkage made at this angle, on the same branch
+    _, expected = four_bar(angle, 3.0)
+    np.testing.assert_allclose(state.pose[:, :3], expected.pose[:, :3], atol=1e-9)
+
+
+def test_a_slider_goes_where_geometry_puts_it():
+    model, state = slider_crank(0.5, 2.0)
+    below = np.arcsin(0.5 * np.sin(0.5))
+    q, rate = model.joint(state, "guide")
+    reach = 0.5 * np.cos(0.5) + np.cos(below)
+    assert state.pose[2, 1] == pytest.approx(reach, abs=1e-11)
+    slope = -0.5 * np.sin(0.5) - np.tan(below) * 0.5 * np.cos(0.5)
+    assert rate[0] == pytest.approx(2.0 * slope, abs=1e-9)
+
+
+def test_several_joints_are_told_at_once():
+    model, state = rhombic_chain(2)
+    told = {("a", 0): 0.5, ("b", 0): 1.2}
+    state = model.assemble(state, told)
+    for name, angle in told.items():
+        assert model.joint(state, name)[0][0] == pytest.approx(angle, abs=1e-11)
+    assert np.abs(model.constraint_violation(state)).max() < 1e-11
+
+
+def test_a_disturbed_loop_closes_again_nearby():
+    model, state = bricard()
+    rng = np.random.default_rng(0)
+    off = state.copy()
+    off.pose[:, :3] += 0.02 * rng.normal(size=(5, 3))
+    closed = model.assemble(off)
+    assert np.abs(model.constraint_violation(closed)).max() <= 1e-10
+    assert np.abs(closed.pose - state.pose).max() < 0.2
+
+
+def test_velocities_are_made_to_fit_the_constraints():
+    model, state = four_bar(1.0, 0.0)
+    model.set_body(state, "coupler", velocity=[0.3, 1.0, -0.5], angular_velocity=[1.0, 2.0, 3.0])
+    state = model.assemble(state)
+    twists = model.velocities(state)
+    np.testing.assert_allclose(model.twists_of(state), twists, atol=1e-7)
+    np.testing.assert_allclose(twists[:, [0, 4, 5]], 0.0, atol=1e-8)  # in the plane
+
+
+# What cannot be
+
+
+def test_a_joint_that_cannot_be_where_it_is_told_is_named():
+    model, state = four_bar()
+    q = state.pose[2, 3:]
+    outward = -2.0 * np.arctan2(q[1], q[0])  # the tip is 1.8 m from the crank's foot, not 1.4
+    with pytest.raises(dy.InconsistentStateError, match="stays open by"):
+        model.assemble(state, {"rocker ground": outward})
+
+
+def test_a_loop_is_not_set_joint_by_joint():
+    model, state = four_bar()
+    with pytest.raises(dy.InconsistentStateError, match="'crank ground' is on a loop.*assemble"):
+        model.set_joint(state, "crank ground", 1.2)
+
+
+def test_a_loop_that_cannot_close_is_named_at_once():
+    mechanism = dy.Mechanism()
+    a = mechanism.add_body(mass=1.0, inertia=[0.1] * 3, name="a")
+    mechanism.add_joint(dy.Spherical(mechanism.world, a, parent_point=X, name="near"))
+    mechanism.add_joint(dy.Spherical(mechanism.world, a, parent_point=-X, name="far"))
+    with pytest.raises(dy.InconsistentStateError, match="'near'|'far'"):
+        mechanism.finalize().initial_state()
+
+
+def test_names_that_are_none_are_answered_with_those_there_are():
+    model, state = cart_pole()
+    with pytest.raises(dy.UnknownNameError, match=r"no body 'card'; bodies are \['cart', 'pole'\]"):
+        model.set_body(state, "card", position=[0, 0, 0])
+    with pytest.raises(dy.UnknownNameError, match="no joint 'hing'.*'rail', 'hinge'"):
+        model.set_joint(state, "hing", 0.0)
+    with pytest.raises(dy.UnknownNameError, match="no joint 'hing'"):
+        model.joint(state, "hing")
+
+
+@pytest.mark.parametrize(
+    ("position", "velocity"), [([0.1, 0.2], 0.0), (np.nan, 0.0), (0.1, np.inf), ("x", 0.0)]
+)
+def test_coordinates_are_finite_and_as_many_as_the_joint_has(position, velocity):
+    model, state = cart_pole()
+    with pytest.raises((ValueError, TypeError)):
+        model.set_joint(state, "hinge", position, velocity)

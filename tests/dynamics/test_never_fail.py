@@ -1,0 +1,155 @@
+"""Motions on which simulators die: whips, flat linkages, long runs, whatever is put together."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynamics as dy
+from dynamics.zoo import double_pendulum, pendulum, random_tree, rhombic_chain
+
+#: Constraints are closed to the tolerance of Newton's method.
+CLOSED = 1e-10
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10, 20, 50, pytest.param(100, marks=pytest.mark.slow)])
+def test_chains_dropped_from_horizontal_keep_their_energy(n):
+    model, state = pendulum(n)
+    motion = dy.simulate(model, state, 10.0, every=2)
+    energy = motion.energy()
+    scale = 0.5 * 9.81 * n**2  # from horizontal to hanging
+    assert np.isfinite(motion.states).all()
+    assert np.abs(energy - energy[0]).max() < 0.1 * scale
+    assert motion.constraint_violation().max() <= CLOSED
+    assert motion.info["steps"] == 1000
+
+
+@pytest.mark.parametrize("n", [2, 10, 50])
+def test_chains_of_ball_joints_dropped_from_horizontal_keep_their_energy(n):
+    model, state = pendulum(n, "spherical")
+    motion = dy.simulate(model, state, 10.0, every=2)
+    energy = motion.energy()
+    assert np.abs(energy - energy[0]).max() < 0.1 * 0.5 * 9.81 * n**2
+    assert motion.constraint_violation().max() <= CLOSED
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [1, 2, 5, 10, 20, 50, 100])
+def test_chains_dropped_from_horizontal_live_for_a_minute(n):
+    model, state = pendulum(n)
+    motion = dy.simulate(model, state, 60.0, every=10)
+    assert np.isfinite(motion.states).all()
+    assert motion.constraint_violation().max() <= CLOSED
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 10, pytest.param(20, marks=pytest.mark.slow)])
+def test_rhombi_pass_their_flat_positions(n):
+    model, state = rhombic_chain(n)
+    motion = dy.simulate(model, state, 10.0, every=2)
+    energy = motion.energy()
+    scale = 4.0 * 9.81 * np.cos(np.pi / 8) * n**2  # from horizontal to hanging
+    assert np.abs(energy - energy[0]).max() < 0.01 * scale
+    assert motion.constraint_violation().max() <= CLOSED
+
+
+@pytest.mark.parametrize("tolerance", [1e-6, 1e-8, 1e-10])
+def test_every_tolerance_will_do(tolerance):
+    # paper, Fig. 10, where integrators in minimal coordinates fail
+    for n in (2, 10, 20):
+        model, state = pendulum(n, tolerance=tolerance)
+        motion = dy.simulate(model, state, 10.0, every=10)
+        assert np.abs(motion.energy()).max() < 0.1 * 0.5 * 9.81 * n**2
+        assert motion.constraint_violation().max() <= tolerance
+
+
+@pytest.mark.slow
+def test_a_double_pendulum_keeps_its_energy_for_an_hour():
+    # WAFR 2020, Fig. 4a; MuJoCo's Euler has lost 98 % by then
+    model, state = pendulum(2)
+    motion = dy.simulate(model, state, 3600.0)
+    error = motion.energy() / (0.5 * 9.81 * 4)
+    assert np.abs(error).max() < 1e-2
+    tenth = len(error) // 10
+    assert abs(error[:tenth].mean() - error[-tenth:].mean()) < 2e-4  # no drift
+    assert motion.constraint_violation().max() <= CLOSED
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e-2, 1e2, 1e3])
+def test_small_and_large_mechanisms_move_alike(scale):
+    # lengths by s, masses by s^3, time by sqrt(s): the same motion
+    def angles(s):
+        mechanism = dy.Mechanism()
+        parent = mechanism.world
+        for i in range(3):
+            box = dy.Box(s, 0.1 * s, 0.1 * s, mass=s**3)
+            link = mechanism.add_body(box, name=i)
+            mechanism.add_joint(
+                dy.Revolute(
+                    parent,
+                    link,
+                    [0.0, 1.0, 0.0],
+                    parent_point=[0.5 * s if i else 0.0, 0.0, 0.0],
+                    child_point=[-0.5 * s, 0.0, 0.0],
+                    name=("joint", i),
+                )
+            )
+            parent = link
+        model = mechanism.finalize(0.01 * np.sqrt(s), tolerance=1e-10 * min(1.0, s))
+        final = dy.simulate(model, model.initial_state(), np.sqrt(s)).final
+        return np.ravel([model.joint(final, ("joint", i))[0] for i in range(3)])
+
+    np.testing.assert_allclose(angles(scale), angles(1.0), atol=1e-6)
+
+
+@pytest.mark.parametrize("ratio", [1e-4, 1e4])
+def test_light_and_heavy_bodies_hang_on_each_other(ratio):
+    mechanism = dy.Mechanism()
+    parent = mechanism.world
+    for i, mass in enumerate((1.0, ratio, 1.0)):
+        link = mechanism.add_body(dy.Box(1.0, 0.1, 0.1, mass=mass), name=i)
+        mechanism.add_joint(
+            dy.Spherical(
+                parent,
+                link,
+                parent_point=[0.5 if i else 0.0, 0.0, 0.0],
+                child_point=[-0.5, 0.0, 0.0],
+                name=("joint", i),
+            )
+        )
+        parent = link
+    model = mechanism.finalize()
+    motion = dy.simulate(model, model.initial_state(), 5.0)
+    energy = motion.energy()
+    assert np.abs(energy).max() < 0.05 * 9.81 * (2.0 + ratio) * 2.0
+    assert motion.constraint_violation().max() <= CLOSED
+
+
+@settings(max_examples=25)
+@given(n=st.integers(1, 12), seed=st.integers(0, 2**31), branch=st.integers(1, 4))
+def test_random_trees_move(n, seed, branch):
+    model, state = random_tree(n, seed, branch=branch)
+    motion = dy.simulate(model, state, 10.0, every=100)
+    assert motion.info["steps"] == 1000
+    assert motion.constraint_violation().max() <= CLOSED * max(1.0, np.abs(motion.states).max())
+
+
+@settings(max_examples=25)
+@given(
+    n=st.integers(2, 10),
+    seed=st.integers(0, 2**31),
+    branch=st.integers(1, 3),
+    loops=st.integers(1, 4),
+)
+def test_random_trees_with_loops_move(n, seed, branch, loops):
+    model, state = random_tree(n, seed, branch=branch, loops=loops)
+    motion = dy.simulate(model, state, 10.0, every=100)
+    assert motion.info["steps"] == 1000
+    assert motion.constraint_violation().max() <= CLOSED * max(1.0, np.abs(motion.states).max())
+
+
+def test_intervals_of_hard_steps_are_reported():
+    model, state = pendulum(20)
+    motion = dy.simulate(model, state, 10.0, every=100)
+    assert motion.info["most_intervals"] > 1
+    assert motion.info["intervals"] > motion.info["steps"]
+    assert double_pendulum()[0].step(double_pendulum()[1])[1].intervals == 1
