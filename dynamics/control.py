@@ -12,6 +12,7 @@ from dynamics import inputs, rotation
 from dynamics.joint_space import JointSpace, soft_rows
 from dynamics.kernels import forces
 from dynamics.kernels import layout as at
+from dynamics.kernels import step as stepping
 from dynamics.linearization import linearize
 
 if TYPE_CHECKING:
@@ -112,8 +113,6 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
 
 def _applied(model: Model, state: State, twist: Float) -> Float:
     """Gravity, springs, dampers, drag and compliant joints, shape (6 n,)."""
-    from dynamics.kernels import step as stepping
-
     plan, constant = model.tables.plan, model.tables.constant
     work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)

@@ -1,4 +1,4 @@
-"""Inverse dynamics against the step it is the inverse of, and controllers against their promises."""
+"""Inverse dynamics against the step that it inverts, and controllers against their promises."""
 
 import runpy
 from pathlib import Path
