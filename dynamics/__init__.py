@@ -45,6 +45,7 @@ _LATER = {
     "StepInfo": "state",
     "Trajectory": "trajectory",
     "Universal": "joint_types",
+    "export_html": "viewer",
     "load": "io.load",
     "save_urdf": "io.save",
     "inverse_dynamics": "control",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,19 @@ class Mechanism:
         for joint in self.joints.values():
             graph.add_edge(joint.parent.name, joint.child.name, key=joint.name, kind=joint.kind)
         return graph
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw bodies, joints and what closes loops; see `dynamics.plot.plot_mechanism`.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        return import_module("dynamics.plot").plot_mechanism(self, ax)
 
     def _check_name(self, name: Hashable) -> None:
         if name in self._used:

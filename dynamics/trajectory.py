@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics import rotation
+from dynamics.bodies import WORLD
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
 from dynamics.state import State
@@ -167,6 +170,88 @@ class Trajectory:
         zeros = np.zeros((len(self), at.TWIST * self.model.n_bodies))
         found = self.model.workspace.measured(0, joints, self.states, zeros)[:, :, 0]
         return np.asarray(np.abs(found).max(axis=1, initial=0.0))
+
+    def plot(self, *what: str, joints: Sequence[Hashable] | None = None) -> Any:
+        """Draw the usual curves over time; see `dynamics.plot.plot_trajectory`.
+
+        Parameters
+        ----------
+        *what : {"energy", "momentum", "violation", "joints", "reactions"}
+            By default all that the mechanism has.
+        joints : sequence of hashable, optional
+            Names of the joints to draw; by default the first few.
+
+        Returns
+        -------
+        matplotlib Figure
+        """
+        return import_module("dynamics.plot").plot_trajectory(self, *what, joints=joints)
+
+    def animate(self, **options: Any) -> Any:
+        """Animate with matplotlib, to show in a notebook; see `dynamics.animation.animate`.
+
+        Parameters
+        ----------
+        **options
+            Those of `dynamics.animation.animate`.
+
+        Returns
+        -------
+        Animation
+        """
+        return import_module("dynamics.animation").animate(self, **options)
+
+    def show(self, title: str = "", **options: Any) -> Any:
+        """Open the motion in a browser, or below a notebook's cell; see `dynamics.viewer.show`.
+
+        Parameters
+        ----------
+        title : str, optional
+        **options
+            Those of `dynamics.viewer.show`.
+
+        Returns
+        -------
+        Page
+        """
+        return import_module("dynamics.viewer").show(self, title, **options)
+
+    def export_html(self, path: str | Path, title: str = "", **options: Any) -> None:
+        """Write the motion as one HTML file for any browser, offline.
+
+        Parameters
+        ----------
+        path : str or Path
+        title : str, optional
+        **options
+            Those of `dynamics.viewer.export_html`.
+        """
+        import_module("dynamics.viewer").export_html(self, path, title, **options)
+
+    def frame(self, name: Hashable) -> tuple[Float, Float]:
+        """Positions and orientations of a named frame, as a link's of a robot file.
+
+        Parameters
+        ----------
+        name : hashable
+
+        Returns
+        -------
+        positions : ndarray of float, shape (k, 3)
+            Of the frame's origin, world, m.
+        orientations : ndarray of float, shape (k, 4)
+            Frame to world, scalar first.
+        """
+        frames = self.model.mechanism.frames
+        if name not in frames:
+            raise UnknownNameError(f"there is no frame {name!r}; frames are {list(frames)}")
+        frame = frames[name]
+        if frame.body is WORLD:
+            ones = np.ones((len(self), 1))
+            return ones * frame.position, ones * frame.orientation
+        x, q = self.body(frame.body.name)
+        turned = rotation.multiply(q, np.broadcast_to(frame.orientation, q.shape))
+        return x + rotation.rotate(q, np.broadcast_to(frame.position, x.shape)), turned
 
     def save(self, path: str | Path) -> None:
         """Write times, states and names to a ``.npz`` file; no pickles inside.

@@ -265,7 +265,10 @@ class _Reader:
         )
         if lower > upper:
             raise ValueError(f"{label}: its lower limit {lower} is above the upper one {upper}")
-        joint.limits = [(lower, upper)]
+        if lower == upper:  # what exporters write where nobody gave limits
+            self.notes.leave_out("limits without a range between them", joint.name)
+        else:
+            joint.limits = [(lower, upper)]
 
     def transmission(self, element: Element) -> None:
         """Joints that have a motor."""

@@ -340,6 +340,8 @@ def test_primitives_and_meshes_are_kept_in_the_frame_of_the_body(tmp_path):
          "mimic (both joints must hang on the world)", "k"),
         (joint("k", "continuous", "a", "c", more='<mimic joint="none"/>') + link("c"),
          "mimic (both joints must hang on the world)", "k"),
+        (joint("k", "revolute", "a", "c", more='<limit lower="0" upper="0"/>') + link("c"),
+         "limits without a range between them", "k"),
         ("<transmission><joint name='none'/></transmission>", "<transmission> of no joint",
          "none"),
         (joint("k", "fixed", "a", "c")

@@ -1,0 +1,143 @@
+"""Curves, graphs and animations show what was simulated."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+import graphsys as gs
+from dynamics.animation import animate
+from dynamics.plot import plot_mechanism, plot_trajectory
+
+matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (the extra plot) is missing")
+matplotlib.use("Agg")
+
+
+@pytest.fixture
+def close():
+    yield
+    matplotlib.pyplot.close("all")
+
+
+@pytest.fixture(scope="module")
+def motion():
+    """Double pendulum of 1 m rods, for half a second."""
+    mech = dy.Mechanism()
+    rods = [
+        mech.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name=name) for name in ("upper", "lower")
+    ]
+    at = {"child_point": (0, 0, 0.5)}
+    mech.add_joint(dy.Revolute(mech.world, rods[0], (1, 0, 0), name="shoulder", **at))
+    down = {"parent_point": (0, 0, -0.5), **at}
+    mech.add_joint(dy.Spherical(*rods, name="elbow", **down))
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "shoulder", 1.0)
+    return dy.simulate(model, state, 0.5)
+
+
+def curves(ax):
+    return {line.get_label(): line.get_ydata() for line in ax.get_lines()}
+
+
+def test_panels_show_the_arrays_of_the_trajectory(motion, close):
+    energy, momentum, violation, joints, reactions = motion.plot().axes
+
+    np.testing.assert_array_equal(curves(energy)["total"], motion.energy())
+    assert set(curves(energy)) == {"kinetic", "gravitational", "total"}
+    np.testing.assert_array_equal(curves(momentum)["linear z, N s"], motion.momentum()[:, 2])
+    np.testing.assert_array_equal(
+        violation.get_lines()[0].get_ydata(), np.maximum(motion.constraint_violation(), 1e-18)
+    )
+    assert set(curves(joints)) == {"shoulder", "elbow 0", "elbow 1", "elbow 2"}
+    np.testing.assert_array_equal(curves(joints)["shoulder"], motion.joint("shoulder"))
+    np.testing.assert_array_equal(
+        curves(reactions)["elbow"], np.linalg.norm(motion.reaction("elbow"), axis=1)[1:]
+    )
+
+
+def test_panels_and_joints_are_chosen_by_name(motion, close):
+    (ax,) = plot_trajectory(motion, "joints", joints=["elbow"]).axes
+    assert set(curves(ax)) == {"elbow 0", "elbow 1", "elbow 2"}
+    with pytest.raises(ValueError, match="there is no panel 'speed'; there are"):
+        motion.plot("speed")
+    with pytest.raises(ValueError, match="there is no joint 'knee'"):
+        motion.plot("joints", joints=["knee"])
+
+
+def test_a_free_body_has_no_panel_of_constraints(close):
+    mech = dy.Mechanism()
+    mech.add_body(dy.Sphere(0.1, mass=1.0), name="a")
+    model = mech.finalize(0.01)
+    assert len(dy.simulate(model, model.initial_state(), 0.1).plot().axes) == 2
+
+
+def test_the_graph_of_a_loop_has_one_dashed_edge_and_one_opener(close):
+    mech = dy.Mechanism()
+    a, b, c = (mech.add_body(dy.Sphere(0.1, mass=1.0), name=name) for name in "abc")
+    for parent, child in ((a, b), (b, c), (c, a)):
+        mech.add_joint(dy.Spherical(parent, child))
+    ax = mech.plot()
+    styles = [line.get_linestyle()[0] for line in ax.collections if hasattr(line, "get_segments")]
+    counts = [len(line.get_segments()) for line in ax.collections if hasattr(line, "get_segments")]
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+
+    assert counts == [5, 1] and styles[0] != styles[1]  # six edges: three bodies, three joints
+    assert [name for name in names if "opens a loop" in name] != []
+    assert {text.get_text() for text in ax.texts} == {"a", "b", "c", "a-b", "b-c", "c-a"}
+
+
+def test_the_graph_of_a_tree_hangs_on_the_world_without_a_dashed_edge(motion, close):
+    ax = plot_mechanism(motion.model.mechanism)
+    assert sum(len(c.get_segments()) for c in ax.collections if hasattr(c, "get_segments")) == 4
+    assert "world" in {text.get_text() for text in ax.texts}
+    names = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert names == ["body", "joint"]
+
+
+def test_an_animation_moves_the_lines_of_bodies_and_is_shown_in_a_notebook(motion, close):
+    film = motion.animate(rate=10.0)
+    ax = film.figure.axes[0]
+    film.movie._func(5)
+    upper, lower = (np.array(line.get_data_3d()).T for line in ax.get_lines())
+
+    x, q = motion.body("upper")
+    np.testing.assert_allclose(upper[1], x[50], atol=1e-14)  # joint, centre, joint
+    np.testing.assert_allclose(upper[0], 0.0, atol=1e-10)
+    np.testing.assert_allclose(upper[2], lower[0], atol=1e-8)
+    assert ax.get_title() == "0.50 s"
+    page = film._repr_html_()
+    assert page.count("data:image/png;base64") == 6 and "<script" in page
+
+
+def test_an_animation_is_saved(motion, close, tmp_path):
+    pytest.importorskip("PIL")
+    animate(motion, rate=5.0, view=(20.0, 30.0)).save(tmp_path / "film.gif", writer="pillow")
+    assert (tmp_path / "film.gif").read_bytes()[:3] == b"GIF"
+    with pytest.raises(ValueError, match="rate is -1.0"):
+        animate(motion, rate=-1.0)
+
+
+def test_without_matplotlib_the_extra_is_named(motion, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
+    for draw in (motion.plot, motion.animate, motion.model.mechanism.plot):
+        with pytest.raises(gs.MissingExtraError, match="plot"):
+            draw()
+
+
+def test_a_frame_moves_with_its_body(motion):
+    from dynamics.geometry import Frame
+
+    mech = motion.model.mechanism
+    mech.frames["tip"] = Frame(
+        "tip", mech.bodies["lower"], np.array([0, 0, -0.5]), np.array([0.0, 1.0, 0.0, 0.0])
+    )
+    x, q = motion.body("lower")
+    tip, turned = motion.frame("tip")
+
+    z = 1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2)  # the last entry of the rotation matrix
+    np.testing.assert_allclose(tip[:, 2], x[:, 2] - 0.5 * z, atol=1e-14)
+    np.testing.assert_allclose(turned[:, 1], q[:, 0], atol=1e-15)
+    with pytest.raises(dy.UnknownNameError, match="no frame 'tool'"):
+        motion.frame("tool")

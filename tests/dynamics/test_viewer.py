@@ -1,0 +1,258 @@
+"""The page of a motion: what it holds, that it is safe and offline, and that a browser draws it."""
+
+import base64
+import json
+import re
+import shutil
+import struct
+import subprocess
+import warnings
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation, viewer
+from dynamics.geometry import Geometry, Mesh
+from dynamics.viewer.surfaces import read_triangles, triangles_of
+
+TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
+FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
+
+
+def falling_bodies(**options):
+    mech = dy.Mechanism()
+    shapes = {
+        "box": dy.Box(0.4, 0.4, 0.4, mass=1.0),
+        "ball": dy.Sphere(0.2, mass=1.0),
+        "can": dy.Cylinder(0.1, 0.5, mass=1.0, axis=(1, 0, 0)),
+        "pill": dy.Capsule(0.1, 0.5, mass=1.0),
+        "wire": dy.Rod(0.5, mass=1.0, radius=0.01),
+        "pair": dy.Compound(
+            [(dy.Sphere(0.1, mass=1.0), (0, 0, s), (1, 0, 0, 0)) for s in (-0.3, 0.3)]
+        ),
+    }
+    for k, (name, shape) in enumerate(shapes.items()):
+        mech.add_body(shape, name=name, position=(0.6 * k - 1.5, 0, 1.0), **options)
+    mech.add_body(name="</script><b>", mass=2.0, inertia=(0.1, 0.2, 0.25), position=(0, 1, 1))
+    return mech
+
+
+def motion(mech, seconds=0.5, timestep=0.01):
+    model = mech.finalize(timestep)
+    return dy.simulate(model, model.initial_state(), seconds)
+
+
+def scene_of(page):
+    text = re.search(r'<script id="scene" type="application/json">(.*?)</script>', page.html)[1]
+    return json.loads(text)
+
+
+def poses_of(scene):
+    numbers = np.frombuffer(base64.b64decode(scene["poses"]), "<f4")
+    return numbers.reshape(len(scene["time"]), len(scene["bodies"]), 7)
+
+
+def test_a_page_holds_all_poses_and_shapes():
+    trajectory = motion(falling_bodies())
+    scene = scene_of(viewer.page_of(trajectory, "fall", rate=1000.0))
+
+    assert scene["time"] == pytest.approx(trajectory.time)
+    for i, name in enumerate(trajectory.model.mechanism.bodies):
+        np.testing.assert_allclose(
+            poses_of(scene)[:, i], np.hstack(trajectory.body(name)), atol=1e-6
+        )  # single precision: 6e-8 of numbers up to 4
+    kinds = [[part["kind"] for part in body["parts"]] for body in scene["bodies"]]
+    assert kinds == [["box"], ["sphere"], ["cylinder"], ["capsule"], ["cylinder"],
+                     ["sphere", "sphere"], ["box"]]  # fmt: skip
+
+
+def test_a_body_without_a_shape_is_the_box_of_its_inertia():
+    mech = dy.Mechanism()
+    box = dy.Box(1.0, 2.0, 3.0, mass=4.0)
+    turn = rotation.to_matrix(rotation.from_rpy((0.1, 0.2, 0.3)))
+    mech.add_body(name="a", mass=box.mass, inertia=turn @ box.inertia @ turn.T)
+    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"][0]["parts"]
+
+    assert sorted(part["size"]) == pytest.approx([1, 2, 3])
+
+
+def test_records_beyond_the_rate_are_left_out_and_the_last_is_kept():
+    trajectory = motion(falling_bodies(), 0.105, 0.001)
+    time = scene_of(viewer.page_of(trajectory, rate=50.0))["time"]
+
+    np.testing.assert_allclose(time, [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.105])
+
+
+def test_nothing_in_a_name_ends_the_script_and_nothing_comes_from_a_network():
+    page = viewer.page_of(motion(falling_bodies(), 0.0), "<b>title</b>").html
+
+    assert "</script><b>" not in page and "<title>&lt;b&gt;title" in page
+    assert page.count("</script>") == 2
+    assert not re.search(r"https?://|src=|@import|<link|url\(", page)
+
+
+def test_axes_of_joints_are_drawn_where_they_are():
+    mech = dy.Mechanism()
+    a = mech.add_body(dy.Sphere(0.1, mass=1.0), name="a")
+    b = mech.add_body(dy.Sphere(0.1, mass=1.0), name="b")
+    turn = rotation.from_rpy((0.4, 0.5, 0.6))
+    point = {"parent_point": (0, 0, 1), "orientation": turn}
+    mech.add_joint(dy.Revolute(mech.world, a, (0, 0.6, 0.8), name="r", **point))
+    mech.add_joint(dy.Prismatic(a, b, (0.6, 0, 0.8), name="p", **point))
+    joints = scene_of(viewer.page_of(motion(mech, 0.0)))["joints"]
+
+    assert [(one["name"], one["body"], one["point"]) for one in joints] == [
+        ("r", -1, [0, 0, 1]), ("p", 0, [0, 0, 1]),
+    ]  # fmt: skip
+    for one, axis in zip(joints, ((0, 0.6, 0.8), (0.6, 0, 0.8))):
+        np.testing.assert_allclose(rotation.rotate(one["axes"][0], (0, 0, 1)), axis, atol=1e-15)
+
+
+def test_what_cannot_be_shown_is_refused():
+    trajectory = motion(falling_bodies(), 0.0)
+    with pytest.raises(ValueError, match="rate is 0.0, and must be positive"):
+        viewer.page_of(trajectory, rate=0.0)
+    trajectory.states[0, 0] = np.nan
+    with pytest.raises(ValueError, match="poses that are not finite"):
+        viewer.page_of(trajectory)
+
+
+def test_a_page_is_saved_and_shown_in_a_notebook(tmp_path):
+    trajectory = motion(falling_bodies(), 0.05)
+    trajectory.export_html(tmp_path / "fall.html", "fall")
+    page = viewer.page_of(trajectory, "fall")
+
+    assert (tmp_path / "fall.html").read_text() == page.html
+    assert page._repr_html_().startswith('<iframe srcdoc="&lt;!doctype html')
+    assert page._repr_html_().count("<") == 2
+
+
+def test_show_opens_the_page_in_the_browser(tmp_path, monkeypatch):
+    opened = []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    page = motion(falling_bodies(), 0.05).show("fall")
+
+    (file,) = tmp_path.glob("motion-*.html")
+    assert opened == [file.as_uri()] and file.read_text() == page.html
+
+
+# Meshes
+
+
+def write_stl(path):
+    data = b"solid but binary".ljust(80) + struct.pack("<I", len(FACES))
+    for face in FACES:
+        data += struct.pack("<12fH", 0, 0, 0, *TETRAHEDRON[face].ravel(), 0)
+    path.write_bytes(data)
+
+
+def write_text_stl(path):
+    corners = ["\n".join(f"vertex {x} {y} {z}" for x, y, z in TETRAHEDRON[f]) for f in FACES]
+    facets = "".join(f"facet normal 0 0 0\nouter loop\n{c}\nendloop\nendfacet\n" for c in corners)
+    path.write_text(f"solid t\n{facets}endsolid t\n")
+
+
+def write_obj(path):
+    lines = [f"v {x} {y} {z}" for x, y, z in TETRAHEDRON]
+    lines += [f"f {a + 1}/1/1 {b + 1} {c - 4}" for a, b, c in FACES]
+    path.write_text("\n".join(lines))
+
+
+@pytest.mark.parametrize(
+    ("name", "write"), [("a.stl", write_stl), ("b.STL", write_text_stl), ("c.obj", write_obj)]
+)
+def test_meshes_are_read(tmp_path, name, write):
+    write(tmp_path / name)
+    np.testing.assert_array_equal(read_triangles(tmp_path / name), TETRAHEDRON[FACES])
+    found = triangles_of(Mesh(name, str(tmp_path), np.full(3, 2.0)))
+
+    np.testing.assert_array_equal(found[..., :3], 2.0 * TETRAHEDRON[FACES])
+    np.testing.assert_allclose(found[0, :, 3:], [[0, 0, -1]] * 3)
+
+
+def test_a_mesh_of_a_package_is_found_in_the_folders_above(tmp_path):
+    folder = tmp_path / "me" / "meshes"
+    folder.mkdir(parents=True)
+    write_obj(folder / "c.obj")
+    (tmp_path / "me" / "urdf").mkdir()
+
+    assert triangles_of(Mesh("me/meshes/c.obj", str(tmp_path / "me" / "urdf"), np.ones(3))) is not (
+        None
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [("a.stl", None, "is not there"), ("a.dae", "x", "'.dae' are not read"),
+     ("a.stl", "solid", "broken"), ("a.obj", "v 0 0 0", "no triangles"),
+     ("a.obj", "f 1 2 3", "not drawn"), ("a.obj", "v x", "not drawn")],
+)  # fmt: skip
+def test_a_mesh_that_is_missing_or_broken_is_named_and_not_drawn(tmp_path, name, content, message):
+    if content is not None:
+        (tmp_path / name).write_text(content)
+    with pytest.warns(UserWarning, match=f"mesh '{name}' is not .*{message}|{message}"):
+        assert triangles_of(Mesh(name, str(tmp_path), np.ones(3))) is None
+
+
+def test_meshes_and_colors_are_in_the_page():
+    mech = dy.Mechanism()
+    mesh = Mesh("", "", np.ones(3), TETRAHEDRON, FACES)
+    look = Geometry(mesh, np.zeros(3), np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0, 1]))
+    mech.add_body(name="a", mass=1.0, inertia=(1, 1, 1), visuals=(look,))
+    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"][0]["parts"]
+
+    assert part["color"] == [1, 0, 0, 1]
+    triangles = np.frombuffer(base64.b64decode(part["triangles"]), "<f4").reshape(-1, 3, 6)
+    np.testing.assert_array_equal(triangles[..., :3], TETRAHEDRON[FACES])
+
+
+# A browser
+
+
+def screenshot(path, asked=""):
+    from matplotlib.image import imread
+
+    browser = shutil.which("chromium") or shutil.which("chromium-browser")
+    if browser is None:
+        pytest.skip("Chromium is not installed")
+    picture = path.with_suffix(".png")
+    subprocess.run(
+        [browser, "--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
+         "--enable-unsafe-swiftshader", "--hide-scrollbars", "--window-size=600,400",
+         f"--user-data-dir={path.parent / 'profile'}", "--virtual-time-budget=2000",
+         f"--screenshot={picture}", f"{path.as_uri()}#{asked}"],
+        capture_output=True, timeout=120, check=False,
+    )  # fmt: skip
+    if not picture.exists():
+        pytest.skip("Chromium takes no pictures here")
+    return imread(picture)[..., :3]
+
+
+def reds(picture):
+    """Rows and columns of pixels that are red."""
+    return np.nonzero((picture[..., 0] > 0.5) & (picture[..., 1:].max(axis=-1) < 0.2))
+
+
+@pytest.mark.slow
+def test_a_browser_draws_the_bodies_where_they_are(tmp_path):
+    mech = dy.Mechanism()
+    ball = Geometry(dy.Sphere(0.3, mass=1.0), np.zeros(3), np.array([1.0, 0, 0, 0]),
+                    np.array([1.0, 0, 0, 1]))  # fmt: skip
+    mech.add_body(name="a", mass=1.0, inertia=(1, 1, 1), visuals=(ball,), position=(0, 0, 0.5))
+    post = dy.Box(0.1, 0.1, 1.0, mass=1.0)
+    mech.add_body(post, name="post", position=(0, 1, 0.5), gravity_scale=0.0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        path = tmp_path / "ball.html"
+        motion(mech, 0.3).export_html(path)
+        first, last = (reds(screenshot(path, f"time={time}")) for time in ("0", "0.3"))
+
+    # A ball stays round, of one size within its fall, and falls: rows count downwards.
+    for rows, columns in (first, last):
+        assert rows.size > 100
+        assert np.ptp(rows) == pytest.approx(np.ptp(columns), rel=0.15)
+    assert np.ptp(last[0]) == pytest.approx(np.ptp(first[0]), rel=0.2)
+    assert last[0].mean() > first[0].mean() + 0.3 * np.ptp(first[0])
+    assert abs(last[1].mean() - first[1].mean()) < 0.1 * np.ptp(first[0])
