@@ -47,12 +47,14 @@ class _Group:
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
 
 
-def tables_of(mechanism: Mechanism) -> Tables:
+def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     """Write the tables of a mechanism.
 
     Parameters
     ----------
     mechanism : Mechanism
+    like : Tables, optional
+        Of a mechanism with the same graph: its loops and symbolic factorization are taken over.
 
     Returns
     -------
@@ -71,7 +73,7 @@ def tables_of(mechanism: Mechanism) -> Tables:
         for joint in joints
         if joint.user is not None
     }
-    cycles = _loops(mechanism, joints)
+    cycles = _loops(mechanism, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
     groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
     forces, names, controls = _forces(mechanism)
@@ -91,7 +93,7 @@ def tables_of(mechanism: Mechanism) -> Tables:
             limited[group.limited] = first
         first += group.n_rows
     records, distances = contact_tables.records_of(mechanism, limited)
-    symbolic = _symbolic(mechanism, joints, forces, records)
+    symbolic = like.symbolic if like else _symbolic(mechanism, joints, forces, records)
     plan, constant = _written(mechanism, groups, forces, measures, body_index, symbolic.graph)
     plan[at.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, body_index, symbolic.graph)

@@ -16,8 +16,8 @@ from dynamics.finalize import tables_of
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as kernel
 from dynamics.redundancy import Redundancy, redundancy_of
+from dynamics.sharing import Shared
 from dynamics.state import State, StepInfo
-from dynamics.workspace import Workspace
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -27,7 +27,7 @@ __all__ = ["Model", "StepInfo"]
 Float = NDArray[np.float64]
 
 
-class Model:
+class Model(Shared):
     """Tables, symbolic factorization and settings of a mechanism; never changes.
 
     Parameters
@@ -105,7 +105,7 @@ class Model:
         self.settings = np.array([tolerance, turn, barrier, contact_tolerance])
         slots = int(self.tables.plan[at.SLOTS])
         self.state_size = at.state_size(self.n_bodies, self.n_rows, slots)
-        self.workspace = Workspace(self)
+        self.prepare()
 
     # States
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -66,3 +66,8 @@ class Tables:
     def __post_init__(self) -> None:
         self.plan.setflags(write=False)
         self.row_start.setflags(write=False)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        if self.callbacks:
+            raise TypeError("tables with a user's functions cannot be pickled: see `Model`")
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))

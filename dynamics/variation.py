@@ -1,0 +1,155 @@
+"""Models that differ from another one in numbers alone: masses, springs, dampers, gravity."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import galerkin, rotation
+from dynamics.bodies import Body, body
+from dynamics.errors import UnknownNameError
+from dynamics.finalize import tables_of
+from dynamics.joints import per_axis
+from dynamics.model import Model
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
+    from dynamics.state import State
+
+__all__ = ["carried", "variant"]
+
+Float = NDArray[np.float64]
+
+BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
+JOINT = {"spring": "stiffness", "damper": "damping", "rest": "rest"}
+SPRING = ("stiffness", "damping", "length")
+
+
+def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
+    """Make a model with other numbers; its graph, and what belongs to that, is shared.
+
+    Parameters
+    ----------
+    model : Model
+        Left as it is.
+    parameters : mapping
+        ``"gravity"``: vector of shape (3,); or by name of a
+
+        - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
+          ...}``; a mass without an inertia scales the inertia with it;
+        - joint: ``{"spring": ..., "damper": ..., "rest": ...}`` along its free axes;
+        - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``.
+
+    Returns
+    -------
+    Model
+        States of the one are states of the other, with other velocities where masses differ: see
+        `carried`.
+
+    Raises
+    ------
+    UnknownNameError
+        Where a name is that of no body, joint or spring, or a number is none of its.
+    ValueError
+        For numbers that no body, joint or spring has.
+    """
+    mechanism = copy.copy(model.mechanism)
+    given = dict(parameters)
+    if "gravity" in given and "gravity" not in mechanism:
+        mechanism.gravity = rotation.as_numbers(given.pop("gravity"), (3,), "gravity")
+    bodies = {
+        name: _body(old, _numbers(name, given.pop(name, {}), BODY))
+        for name, old in mechanism.bodies.items()
+    }
+
+    def ends(thing: Any) -> dict[str, Any]:
+        return {what: bodies.get(getattr(thing, what).name, getattr(thing, what))
+                for what in ("parent", "child")}  # fmt: skip
+
+    joints, springs = {}, {}
+    for name, joint in mechanism.joints.items():
+        told = _numbers(name, given.pop(name, {}), tuple(JOINT))
+        count, label = joint.n_coordinates, f"joint {name!r}"
+        numbers = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
+        if (numbers.get("damping", np.zeros(1)) < 0.0).any():
+            raise ValueError(f"damper of {label} is negative: it would add energy")
+        joints[name] = replace(joint, **ends(joint), **numbers)
+    for name, spring in mechanism.springs.items():
+        springs[name] = replace(
+            spring, **ends(spring), **_numbers(name, given.pop(name, {}), SPRING)
+        )
+    if given:
+        raise UnknownNameError(
+            f"there is no body, joint or spring {next(iter(given))!r} with numbers to change"
+        )
+    contacts = {name: replace(one, **ends(one)) for name, one in mechanism.contacts.items()}
+    mechanism.bodies, mechanism.joints, mechanism.springs = bodies, joints, springs
+    mechanism.contacts = contacts
+    return _finalized(model, mechanism)
+
+
+def carried(model: Model, state: State, other: Model) -> State:
+    """State of another variant with the same poses and velocities.
+
+    Parameters
+    ----------
+    model : Model
+        Whose state it is.
+    state : State
+        Left as it is.
+    other : Model
+
+    Returns
+    -------
+    State
+    """
+    after = state.copy()
+    for i, twist in enumerate(model.twists_of(state)):
+        after.momentum[i, :3] = other.bodies[i].mass * twist[:3]
+        after.momentum[i, 3:] = other.bodies[i].inertia @ twist[3:]
+    return after
+
+
+def _numbers(name: Hashable, told: Any, known: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(told, Mapping):
+        raise ValueError(f"parameters of {name!r} must be a mapping with keys from {list(known)}")
+    for key in told:
+        if key not in known:
+            raise UnknownNameError(f"{name!r} has no number {key!r}; it has {list(known)}")
+    return dict(told)
+
+
+def _body(old: Body, told: dict[str, Any]) -> Body:
+    if not told:
+        return old
+    numbers = {key: getattr(old, key) for key in BODY} | told
+    if "mass" in told and "inertia" not in told:
+        numbers["inertia"] = old.inertia * (float(told["mass"]) / old.mass)
+    made = body(None, name=old.name, **numbers)
+    return replace(old, **{key: getattr(made, key) for key in BODY})
+
+
+def _pattern(mechanism: Mechanism) -> list[bool]:
+    """What the graph and the groups of rows depend on."""
+    things = (*mechanism.joints.values(), *mechanism.springs.values())
+    return [bool(np.any(getattr(one, what))) for one in things for what in ("stiffness", "damping")]
+
+
+def _finalized(model: Model, mechanism: Mechanism) -> Model:
+    """The same model of another mechanism."""
+    same = _pattern(mechanism) == _pattern(model.mechanism)
+    made = object.__new__(Model)
+    made.__dict__.update(model.__dict__)
+    made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
+    made.tables = tables_of(mechanism, model.tables if same else None)
+    made.symbolic = made.tables.symbolic
+    if made.stages is not None:
+        made.stages = galerkin.Stages(made.tables, made.order)
+        made.kernel = made.stages.kernel
+    made.prepare()
+    return made
