@@ -183,18 +183,23 @@ def stretch(values, at, side, rows, columns, h, x, t, row):
 
 
 @kernel
-def joint_body(s, n_rows, first, end, G, column, row, values):
-    """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^a), one for each stage."""
+def joint_body(s, n_rows, first, end, G, h, x, t, column, row, values):
+    """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^a) diag(1, E), one each stage."""
     side, tall = TWIST * s, n_rows * s
-    for k in range(side * tall):
-        values[column + k] = 0.0
-        values[row + k] = 0.0
-    for b in range(s):
+    for b in range(s):  # what lies between stages is 0 from the start, and stays
+        y = load3(x, t + TWIST * b + 3)
+        phi = (0.5 * h * y[0], 0.5 * h * y[1], 0.5 * h * y[2])
+        scalar = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
         for i in range(n_rows):
             place = 12 * (first + i) + end
+            to = column + TWIST * b + side * (n_rows * b + i)
             for j in range(6):
-                values[column + TWIST * b + j + side * (n_rows * b + i)] = -G[b, place + j]
-                values[row + n_rows * b + i + tall * (TWIST * b + j)] = G[b + 1, place + j]
+                values[to + j] = -G[b, place + j]
+            to = row + n_rows * b + i + tall * TWIST * b
+            turned = stretched(G[b + 1], place + 3, phi, scalar)
+            for j in range(3):
+                values[to + tall * j] = G[b + 1, place + j]
+                values[to + tall * (3 + j)] = turned[j]
 
 
 @kernel
@@ -241,13 +246,15 @@ def assemble(
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
         at, tall = plan[group + DIAGONAL_AT], rows * s
         if a < n:
-            joint_body(s, rows, first, 0, G, plan[group + AJ_AT], plan[group + JA_AT], values)
-            stretch(values, plan[group + JA_AT], tall, tall, s, h, x, side * a, m)
+            joint_body(
+                s, rows, first, 0, G, h, x, side * a, plan[group + AJ_AT], plan[group + JA_AT],
+                values,
+            )  # fmt: skip
         if b < n:
-            joint_body(s, rows, first, 6, G, plan[group + BJ_AT], plan[group + JB_AT], values)
-            stretch(values, plan[group + JB_AT], tall, tall, s, h, x, side * b, m)
-        for i in range(tall * tall):
-            values[at + i] = 0.0
+            joint_body(
+                s, rows, first, 6, G, h, x, side * b, plan[group + BJ_AT], plan[group + JB_AT],
+                values,
+            )  # fmt: skip
         for i in range(tall):
             p = plan[ROW_CONSTANT_AT] + (first + i % rows) * ROW_SIZE
             values[at + i * (tall + 1)] = constant[p + REGULARIZATION]

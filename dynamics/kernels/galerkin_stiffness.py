@@ -184,7 +184,8 @@ def stiffness(plan, constant, k, kappa, pose, matrix, places, side, scale, value
     a, b = plan[group + A], plan[group + B]
     frame, gap = frame_of(plan, constant, k, pose, matrix)
     pull = pulls(plan, constant, k, kappa, gap)
-    for j in range(6):
+    straight = dot(pull[1], pull[1]) + abs(pull[4])  # else no force changes where nothing turns
+    for j in range(0 if straight > 0.0 else 3, 6):
         dx, t = unit(j), unit(j - 3)
         if places[0] >= 0:
             df, ta, tb = moving_a(matrix, a, b, frame, pull, dx, t)

@@ -88,3 +88,179 @@ def test_matrix_is_the_residuals_derivative(order, damped):
     # central differences: d^2 of curvature, and round-off over d, of residuals of size 1e2
     assert np.abs(exact - differences).max() < 1e-7
     assert np.abs(exact).max() > 1.0
+
+
+def errors(make, order, steps, seconds, controls=None):
+    """Largest differences of poses and of velocities from order 6 with four times the steps."""
+
+    def end(order, steps):
+        model, state = make(
+            timestep=seconds / steps, order=order, tolerance=1e-13, largest_turn=WIDE
+        )
+        motion = dy.simulate(model, state, seconds, controls=controls)
+        assert motion.constraint_violation().max() < 1e-11
+        return motion.states[-1, : at.POSE * model.n_bodies], motion.twists[-1]
+
+    pose, twist = end(6, 4 * steps[-1])
+    found = [end(order, n) for n in steps]
+    return np.array([[np.abs(z - pose).max(), np.abs(v - twist).max()] for z, v in found])
+
+
+def arm(*, timestep, **options):
+    """Three bodies in space with springs, dampers, drag and motors, not near any symmetry."""
+    m = dy.Mechanism()
+    a = m.add_body(mass=1.0, inertia=[0.06, 0.05, 0.02], name="a", drag=0.2, spin_drag=0.05)
+    b = m.add_body(mass=0.7, inertia=[0.03, 0.04, 0.02], name="b", drag=0.1)
+    c = m.add_body(mass=0.5, inertia=[0.02, 0.02, 0.01], name="c", spin_drag=0.02)
+    p = np.array([0.05, 0.0, 0.4])
+    m.add_joint(dy.Spherical(m.world, a, child_point=p, name="ball", spring=1.0, damper=0.1))
+    m.add_joint(dy.Revolute(a, b, [0.6, 0.8, 0.0], parent_point=-p, child_point=p, name="hinge",
+                            spring=2.0, damper=0.2, actuated=True))  # fmt: skip
+    m.add_joint(dy.Prismatic(b, c, [0.6, 0.0, 0.8], parent_point=-p, child_point=0.5 * p,
+                             name="slide", spring=40.0, damper=0.5, actuated=True))  # fmt: skip
+    m.add_force(dy.Spring(m.world, c, 10.0, 0.3, 0.5, parent_point=(0.5, 0.2, -1.0)))
+    model = m.finalize(timestep, **options)
+    state = model.initial_state()
+    model.set_joint(state, "ball", [0.5, 0.3, -0.2], [1.0, -0.5, 2.0])
+    model.set_joint(state, "hinge", 0.4, -1.0)
+    model.set_joint(state, "slide", 0.05, 0.3)
+    return model, state
+
+
+#: Mechanism, seconds, steps at orders 4 and 6, largest pose errors of the last (maths F.3).
+CONVERGENCE = {
+    "double pendulum": (zoo.double_pendulum, 1.0, (80, 160), (40, 80), (2e-8, 3e-10)),
+    "four-bar": (zoo.four_bar, 1.0, (80, 160), (160, 240), (5e-7, 1e-10)),
+    "heavy top": (zoo.heavy_top, 1.0, (100, 200), (50, 100), (2e-8, 2e-10)),
+    "Bricard": (zoo.bricard, 1.0, (25, 50), (10, 15), (1e-8, 1e-9)),
+    "arm with forces": (arm, 1.0, (50, 100), (20, 40), (1e-6, 1e-6)),
+}
+
+
+@pytest.mark.parametrize("case", CONVERGENCE)
+@pytest.mark.parametrize("order", [4, 6])
+def test_orders_hold_in_poses_and_velocities(case, order):
+    make, seconds, *both, most = CONVERGENCE[case]
+    steps = both[order // 2 - 2]
+    controls = [0.3, -1.0] if case.startswith("arm") else None
+    found = errors(make, order, steps, seconds, controls)
+    slopes = np.log(found[0] / found[1]) / np.log(steps[1] / steps[0])
+    assert np.abs(slopes - order).max() < (0.2 if order == 4 else 0.6)
+    assert found[1, 0] < most[order // 2 - 2]
+
+
+def test_one_stage_is_the_second_order_step():
+    # same equations and unknowns: poses differ by what Newton's tolerance leaves over 100 steps
+    for make in (zoo.four_bar, zoo.spherical_pendulum, arm):
+        model, state = make(timestep=0.01, tolerance=1e-14, largest_turn=WIDE)
+        reference = dy.simulate(model, state, 1.0).states
+        stages = galerkin.Stages(model.tables, 2)
+        record = np.empty((100, state.data.size))
+        done = galerkin_step.simulate(
+            *stages.tables, 0.01, model.settings, 100, 1, 0, np.zeros((1, model.n_controls)),
+            np.zeros((1, 0)), state.data.copy(), stages.work(), stages.solver(), record,
+            np.zeros(24), np.zeros(8),
+        )  # fmt: skip
+        assert done == 100
+        size = at.POSE * model.n_bodies
+        assert np.abs(record[:, :size] - reference[1:, :size]).max() < 1e-11
+
+
+@pytest.mark.parametrize("order", [4, 6])
+def test_loops_through_change_points_keep_their_energy(order):
+    # maths A.5, F.3: 4.2e-2 at order 2, 1.1e-6 at order 4
+    model, state = zoo.double_four_bar(order=order, largest_turn=WIDE)
+    motion = dy.simulate(model, state, 10.0)
+    assert np.ptp(motion.energy()) < {4: 1.2e-6, 6: 1e-9}[order]
+    assert motion.constraint_violation().max() < 1e-11
+    assert motion.info["most_iterations"] <= 5
+
+
+@pytest.mark.parametrize("order", [4, 6])
+def test_energy_stays_where_it_was(order):
+    # maths F.3 at order 4: 3.1e-5 J over 200 s
+    model, state = zoo.double_pendulum(order=order)
+    energy = dy.simulate(model, state, 200.0).energy()
+    assert np.abs(energy - energy[0]).max() < {4: 3.5e-5, 6: 3e-7}[order]
+    assert abs(np.polyfit(np.arange(energy.size), energy, 1)[0] * energy.size) < 1e-6
+
+
+@pytest.mark.parametrize("order", [4, 6])
+def test_free_chain_keeps_its_momentum(order):
+    # 1000 steps leave 1e-12 each, as lever arms of some metres see them
+    model, state = zoo.floating_chain(timestep=0.02, order=order, largest_turn=WIDE)
+    momentum = dy.simulate(model, state, 20.0).momentum()
+    assert np.abs(momentum - momentum[0]).max() < 1e-9
+
+
+def test_a_step_of_two_radians_converges():
+    model, state = zoo.heavy_top(timestep=0.16, order=4, largest_turn=WIDE)
+    _, info = model.step(state)
+    assert info.intervals == 1
+    assert info.iterations < 12
+
+
+def test_steps_are_cut_where_a_body_turns_more_than_it_may():
+    model, state = zoo.heavy_top(timestep=0.04, order=4, largest_turn=0.2)
+    after, info = model.step(state)
+    fine, start = zoo.heavy_top(timestep=0.01, order=4, largest_turn=WIDE)
+    assert info.intervals == 4
+    # four short steps; their guesses differ, so the same to Newton's tolerance
+    assert np.abs(after.pose - dy.simulate(fine, start, 0.04).final.pose).max() < 1e-11
+
+
+def test_what_a_step_reports_and_what_a_run_records_agree():
+    model, state = zoo.four_bar(order=4)
+    motion = dy.simulate(model, state, 0.1)
+    for _ in range(10):
+        state, _ = model.step(state)
+    assert np.array_equal(state.data, motion.final.data)
+    assert state.time == pytest.approx(0.1)
+
+
+def test_reactions_of_a_body_at_rest_carry_its_weight():
+    model, state = zoo.damped_pendulum(angle=0.0, order=4)
+    motion = dy.simulate(model, state, 0.1)
+    weight = 9.81 * model.mechanism.mass
+    assert motion.reaction("hinge")[-1, 2] == pytest.approx(weight, rel=1e-10)
+
+
+def test_controls_act_at_every_order():
+    # a constant torque on a free hinge without gravity: rate = torque t / J, exactly
+    for order, error in ((2, 1e-3), (4, 1e-6), (6, 1e-9)):
+        m = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
+        body = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.05])
+        m.add_joint(dy.Revolute(m.world, body, Z, name="hinge", actuated=True))
+        model = m.finalize(0.1, order=order, largest_turn=WIDE)
+        motion = dy.simulate(model, model.initial_state(), 1.0, controls=[0.01])
+        assert motion.joint_velocity("hinge")[-1] == pytest.approx(0.2, rel=1e-10)
+        assert motion.joint("hinge")[-1] == pytest.approx(0.1, rel=error)
+
+
+def test_what_an_order_does_not_offer_is_refused_by_name():
+    m = machine(False)
+    for order in (0, 1, 3, 8, "4", True):
+        with pytest.raises(ValueError, match="not offered; use 2, 4 or 6"):
+            m.finalize(0.01, order=order)
+    with pytest.raises(ValueError, match="first order"):
+        m.finalize(0.01, order=4, form="first order")
+    m.add_joint(dy.Revolute(m.bodies[0], m.bodies[2], X, compliance=1e-4, name="soft"))
+    with pytest.raises(ValueError, match="'soft' is compliant"):
+        m.finalize(0.01, order=6)
+    m = dy.Mechanism()
+    m.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=Z)
+    m.add_contact(m.bodies["ball"], name="floor")
+    with pytest.raises(ValueError, match="'floor' needs order=2"):
+        m.finalize(0.01, order=4)
+    m = dy.Mechanism()
+    body = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1])
+    m.add_joint(dy.Revolute(m.world, body, X, limits=[(-1.0, 1.0)], name="stop"))
+    with pytest.raises(ValueError, match="'stop' need order=2"):
+        m.finalize(0.01, order=4)
+
+
+def test_a_step_that_fails_names_the_part():
+    model, state = zoo.four_bar(order=4)
+    state.momentum[1] = 1e300
+    with pytest.raises(dy.ConvergenceError, match="coupler|crank|rocker"):
+        model.step(state)
