@@ -64,7 +64,7 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
         raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
     reader = _Reader(mujoco, model, notes, meshes)
     for kind in UNSUPPORTED:
-        for k, element in enumerate(getattr(spec, kind)):
+        for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
     reader.read()
     return reader.found

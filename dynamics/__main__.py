@@ -1,0 +1,288 @@
+"""Command line: `python -m dynamics simulate | info | view`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
+
+import graphsys
+from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+    from dynamics.trajectory import Trajectory
+
+#: What a command may refuse in words; the rest is a mistake of ours and shows its traceback.
+REFUSED = (
+    OSError, ValueError, ImportError, OverflowError, MemoryError, BadZipFile, UnknownNameError,
+    ConvergenceError,
+)  # fmt: skip
+WIDTH = 40  #: of the progress bar
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments without the program's name; those of the process by default.
+
+    Returns
+    -------
+    int
+        0 where all went well, 1 where the input was refused. Wrong usage exits with 2.
+    """
+    arguments = _parser().parse_args(argv)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        code, complaint = 0, ""
+        try:
+            arguments.run(arguments)
+            sys.stdout.flush()
+        except BrokenPipeError:  # as by `| head`; nobody is left to be told
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            code = 1
+        except KeyboardInterrupt:
+            code, complaint = 130, "interrupted"
+        except REFUSED as error:
+            code, complaint = 1, str(error) or type(error).__name__
+    for warning in caught:
+        _complain("warning", str(warning.message))
+    if complaint:
+        _complain("error", complaint)
+    return code
+
+
+def _complain(kind: str, message: str) -> None:
+    print(f"dynamics: {kind}:", " ".join(message.split()), file=sys.stderr)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="dynamics", description="Rigid-body dynamics in maximal coordinates."
+    )
+    parser.add_argument("--version", action="version", version=f"dynamics {graphsys.__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+
+    parts = commands.add_parser("simulate", help="simulate a robot file and keep the motion")
+    _add_robot(parts)
+    _add_start(parts)
+    parts.add_argument("--seconds", type=_positive, default=10.0, help="how long (10)")
+    parts.add_argument("--timestep", type=_positive, default=0.01, help="s (0.01)")
+    parts.add_argument("--every", type=int, default=1, metavar="K", help="keep every K-th step")
+    parts.add_argument("--out", type=Path, metavar="motion.npz", help="file for the motion")
+    parts.add_argument("--plot", type=Path, metavar="curves.png", help="file for curves of energy, "
+                       "momentum, constraint violation, joints and reactions")  # fmt: skip
+    parts.add_argument("--html", type=Path, metavar="page.html", help="file for a page that any "
+                       "browser shows the motion with")  # fmt: skip
+    parts.add_argument("--quiet", action="store_true", help="no progress bar")
+    parts.set_defaults(run=_simulate)
+
+    parts = commands.add_parser("info", help="say what a robot file holds")
+    _add_robot(parts)
+    parts.add_argument("--plot", type=Path, metavar="graph.png", help="file for a picture of "
+                       "bodies, joints and what closes loops")  # fmt: skip
+    parts.set_defaults(run=_info)
+
+    parts = commands.add_parser("view", help="show a robot, or its motion, in a browser")
+    _add_robot(parts)
+    parts.add_argument("motion", nargs="?", type=Path, metavar="motion.npz", help="what simulate "
+                       "wrote; without it the robot stands still")  # fmt: skip
+    _add_start(parts)
+    parts.add_argument("--html", type=Path, metavar="page.html", help="write the page there and "
+                       "open no browser")  # fmt: skip
+    parts.set_defaults(run=_view)
+    return parser
+
+
+def _add_robot(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("robot", type=Path, metavar="robot.urdf", help="URDF or MJCF (.xml) file")
+    parser.add_argument("--base", choices=("floating", "fixed"), help="what holds the root of a "
+                        "URDF file (floating)")  # fmt: skip
+    three: Any = {"type": float, "nargs": 3, "metavar": ("X", "Y", "Z")}
+    parser.add_argument("--position", default=(0.0, 0.0, 0.0), help="of the root link, m", **three)
+    parser.add_argument("--gravity", help="m/s^2; by default the file's, or 0 0 -9.81", **three)
+    parser.add_argument("--merge-fixed", action="store_true", help="make one body of links that "
+                        "fixed joints hold together")  # fmt: skip
+    parser.add_argument("--no-meshes", action="store_true", help="leave meshes out")
+
+
+def _add_start(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--set", type=_setting, action="append", default=[], dest="settings",
+                        metavar="JOINT=VALUE", help="coordinate of a joint at the start, m or rad; "
+                        "several of one joint with commas")  # fmt: skip
+
+
+def _positive(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = 0.0
+    if not 0.0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return value
+
+
+def _setting(text: str) -> tuple[str, list[float]]:
+    name, _, values = text.rpartition("=")
+    try:
+        numbers = [float(value) for value in values.split(",")]
+    except ValueError:
+        numbers = []
+    if not name or not numbers:
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form joint=0.3 or joint=0.1,0.2")
+    return name, numbers
+
+
+def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
+    from dynamics.io.load import load
+
+    return load(
+        arguments.robot,
+        base=arguments.base,
+        position=arguments.position,
+        gravity=arguments.gravity,
+        merge_fixed=arguments.merge_fixed,
+        meshes=not arguments.no_meshes,
+    ).finalize(timestep)
+
+
+def _start(model: Model, settings: list[tuple[str, list[float]]]) -> State:
+    """Initial state with joints where they are told; those on loops with all others."""
+    state = model.initial_state()
+    on_loops: dict[Any, Any] = {}
+    for name, values in settings:
+        try:
+            model.set_joint(state, name, values)
+        except InconsistentStateError:
+            on_loops[name] = values
+    return model.assemble(state, on_loops) if on_loops else state
+
+
+def _simulate(arguments: argparse.Namespace) -> None:
+    from dynamics.simulation import simulate
+
+    if arguments.plot is not None:  # refused before the work, not after
+        from dynamics.plot import matplotlib_module
+
+        matplotlib_module("pyplot", "--plot").switch_backend("Agg")
+    model = _model(arguments, arguments.timestep)
+    bar = _Bar(not arguments.quiet and sys.stderr.isatty())
+    try:
+        trajectory = simulate(
+            model,
+            _start(model, arguments.settings),
+            arguments.seconds,
+            every=arguments.every,
+            progress=bar.show if bar.shown else False,
+        )
+    except ConvergenceError as error:
+        if error.trajectory is not None:
+            _keep(error.trajectory, arguments)
+        raise
+    finally:
+        bar.close()
+    energy = trajectory.energy()
+    _print_table(
+        bodies=model.n_bodies,
+        constraints=model.n_rows,
+        loops=len(model.tables.cycles),
+        seconds=f"{trajectory.time[-1] - trajectory.time[0]:g}",
+        steps=f"{trajectory.info['steps']:,}",
+        iterations=f"{trajectory.info['iterations']:,}",
+        energy=f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end",
+        violation=f"{trajectory.constraint_violation().max():.1e} m or rad at most",
+    )
+    _keep(trajectory, arguments)
+
+
+def _keep(trajectory: Trajectory, arguments: argparse.Namespace) -> None:
+    """Write the files that were asked for."""
+    if arguments.out is not None:
+        with arguments.out.open("wb") as file:  # numpy would add .npz to a name without
+            trajectory.save(file)
+    if arguments.plot is not None:
+        trajectory.plot().savefig(arguments.plot, dpi=150)
+    if arguments.html is not None:
+        trajectory.export_html(arguments.html, arguments.robot.stem)
+
+
+def _info(arguments: argparse.Namespace) -> None:
+    model = _model(arguments)
+    mechanism = model.mechanism
+    kinds = Counter(joint.kind for joint in mechanism.joints.values())
+    _print_table(
+        bodies=model.n_bodies,
+        mass=f"{mechanism.mass:.6g} kg",
+        joints=", ".join(f"{count} {kind}" for kind, count in kinds.items()) or "none",
+        constraints=model.n_rows,
+        loops=len(model.tables.cycles),
+        controls=model.n_controls,
+        frames=len(mechanism.frames),
+    )
+    for name, body in mechanism.bodies.items():
+        print(f"  body   {name!s:<28}{body.mass:.6g} kg")
+    for name, joint in mechanism.joints.items():
+        limits = ""
+        if joint.limits is not None:
+            limits = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in joint.limits)
+        ends = f"{joint.parent.name} - {joint.child.name}"
+        print(f"  joint  {name!s:<28}{joint.kind:<12}{ends:<32}{limits}".rstrip())
+    for cycle in model.tables.cycles:
+        print("  loop  ", ", ".join(str(name) for name in cycle))
+    if arguments.plot is not None:
+        from dynamics.plot import matplotlib_module
+
+        matplotlib_module("pyplot", "--plot").switch_backend("Agg")
+        mechanism.plot().figure.savefig(arguments.plot, dpi=150)
+
+
+def _view(arguments: argparse.Namespace) -> None:
+    from dynamics.simulation import simulate
+    from dynamics.trajectory import Trajectory
+
+    model = _model(arguments)
+    if arguments.motion is not None:
+        trajectory = Trajectory.load(arguments.motion, model)
+    else:
+        trajectory = simulate(model, _start(model, arguments.settings), 0.0)
+    if arguments.html is not None:
+        trajectory.export_html(arguments.html, arguments.robot.stem)
+    else:
+        trajectory.show(arguments.robot.stem)
+
+
+def _print_table(**facts: object) -> None:
+    for name, value in facts.items():
+        print(f"{name:<12}{value}")
+
+
+class _Bar:
+    """Progress on stderr, for people only."""
+
+    def __init__(self, shown: bool) -> None:
+        self.shown = shown
+        self.open = False
+
+    def show(self, part: float) -> None:
+        done = round(WIDTH * part)
+        bar = "#" * done + "." * (WIDTH - done)
+        print(f"\r[{bar}] {round(100 * part)} %", end="", file=sys.stderr, flush=True)
+        self.open = True
+
+    def close(self) -> None:
+        if self.open:
+            print(file=sys.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

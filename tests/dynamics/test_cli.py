@@ -1,0 +1,176 @@
+"""`python -m dynamics`: what it prints, writes, refuses, and with which exit code."""
+
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.__main__ import main
+
+from .robots import joint, link, robot
+
+PENDULUM = robot(
+    link("base", mass=0),
+    link("rod", 1.0, (0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-3)),
+    joint("hip", "continuous", "base", "rod", axis=(1, 0, 0)),
+)
+
+
+@pytest.fixture
+def urdf(tmp_path):
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(PENDULUM)
+    return str(path)
+
+
+def run(*arguments):
+    """Exit code, also of wrong usage."""
+    try:
+        return main([str(argument) for argument in arguments])
+    except SystemExit as stop:
+        return stop.code
+
+
+def table(text):
+    return dict(line.split(None, 1) for line in text.splitlines() if line[0] != " ")
+
+
+def test_simulate_writes_motion_curves_and_page(urdf, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    files = [tmp_path / name for name in ("motion.npz", "curves.png", "page.html")]
+    code = run(
+        "simulate", urdf, "--base", "fixed", "--seconds", 0.5, "--timestep", 0.005, "--set",
+        "hip=0.3", "--every", 2, "--out", files[0], "--plot", files[1], "--html", files[2],
+    )  # fmt: skip
+    said = capsys.readouterr()
+
+    assert code == 0
+    assert table(said.out)["steps"] == "100" and table(said.out)["seconds"] == "0.5"
+    assert said.err == "dynamics: warning: pendulum.urdf: changed: merged into 'world': 'base'\n"
+    with pytest.warns(dy.io.MergedLinkWarning):
+        model = dy.load(urdf, base="fixed").finalize(0.005)
+    motion = dy.Trajectory.load(files[0], model)
+    assert len(motion) == 51
+    assert motion.joint("hip")[0] == pytest.approx(0.3, abs=1e-15)
+    assert np.ptp(motion.energy()) < 1e-4
+    assert files[1].read_bytes()[:4] == b"\x89PNG"
+    assert "<title>pendulum</title>" in files[2].read_text()
+
+
+def test_info_names_bodies_joints_and_loops(urdf, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    assert run("info", urdf, "--base", "fixed", "--plot", tmp_path / "graph.png") == 0
+    said = capsys.readouterr().out
+
+    assert table(said) == {
+        "bodies": "1", "mass": "1 kg", "joints": "1 revolute", "constraints": "5", "loops": "0",
+        "controls": "0", "frames": "2",
+    }  # fmt: skip
+    assert "  joint  hip" in said and "world - rod" in said
+    assert (tmp_path / "graph.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_view_shows_a_robot_that_stands_and_one_that_moves(urdf, tmp_path, monkeypatch):
+    page, motion = tmp_path / "page.html", tmp_path / "motion.npz"
+    assert run("view", urdf, "--base", "fixed", "--set", "hip=1.5", "--html", page) == 0
+    assert '"time": [0.0]' in page.read_text()
+
+    assert run("simulate", urdf, "--base=fixed", "--seconds=0.1", "--out", motion) == 0
+    opened = []
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    assert run("view", urdf, motion, "--base", "fixed") == 0
+    assert opened == [next(tmp_path.glob("motion-*.html")).as_uri()]
+
+
+def test_joints_on_loops_are_set_with_all_others(tmp_path, capsys):
+    from .test_urdf import four_bar
+
+    path, motion = tmp_path / "loop.urdf", tmp_path / "motion.npz"
+    path.write_text(four_bar())
+    assert run("simulate", path, "--base=fixed", "--seconds=0.05", "--set", "a=0.3",
+               "--out", motion) == 0  # fmt: skip
+    assert table(capsys.readouterr().out)["loops"] == "1"
+    with np.load(motion) as kept:
+        assert kept["bodies"].tolist() == ["left", "right", "top"]  # breadth first
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["info", "none.urdf"], "there is no file"),
+        (["info", "{urdf}"], "'base' moves and has no mass: it is the root: load it with base="),
+        (["simulate", "{urdf}", "--base=fixed", "--set", "knee=1"], "there is no joint 'knee'"),
+        (["simulate", "{urdf}", "--base=fixed", "--set", "hip=1,2"], "joint 'hip'"),
+        (["simulate", "{urdf}", "--base=fixed", "--every=0"], "every is 0"),
+        (["view", "{urdf}", "{urdf}", "--base=fixed"], "holds no trajectory"),
+        (["simulate", "{urdf}", "--base=fixed", "--seconds=0.1", "--out", "none/x.npz"],
+         "No such file"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_done_is_said_in_one_line_with_exit_code_1(urdf, arguments, message, capsys):
+    assert run(*(argument.format(urdf=urdf) for argument in arguments)) == 1
+    (line,) = [one for one in capsys.readouterr().err.splitlines() if "error" in one]
+    assert line.startswith("dynamics: error:") and message in line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "required: COMMAND"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["simulate", "r.urdf", "--seconds", "-1"], "'-1' is no positive number"),
+        (["simulate", "r.urdf", "--seconds", "soon"], "'soon' is no positive number"),
+        (["simulate", "r.urdf", "--set", "hip"], "'hip' is not of the form joint=0.3"),
+        (["simulate", "r.urdf", "--set", "hip=x"], "'hip=x' is not of the form joint=0.3"),
+        (["info", "r.urdf", "--base", "loose"], "invalid choice: 'loose'"),
+    ],
+)
+def test_wrong_usage_exits_with_2(arguments, message, capsys):
+    assert run(*arguments) == 2
+    assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["simulate", "--help"], ["info", "--help"],
+                                       ["view", "--help"], ["--version"]])  # fmt: skip
+def test_help_and_version_exit_with_0(arguments, capsys):
+    assert run(*arguments) == 0
+    assert "dynamics" in capsys.readouterr().out
+
+
+def test_a_motion_that_stops_is_kept_up_to_there(urdf, tmp_path, monkeypatch, capsys):
+    real = dy.simulate
+
+    def fails(model, state, seconds, **options):
+        error = dy.ConvergenceError("step 3 was not solved")
+        error.trajectory = real(model, state, 0.03)
+        raise error
+
+    monkeypatch.setattr("dynamics.simulation.simulate", fails)
+    motion = tmp_path / "motion.npz"
+    assert run("simulate", urdf, "--base=fixed", "--out", motion) == 1
+    assert "error: step 3 was not solved" in capsys.readouterr().err
+    with np.load(motion) as kept:
+        assert kept["time"].size == 4
+
+
+def test_a_bar_is_shown_to_people_alone(urdf, monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
+    assert run("simulate", urdf, "--base=fixed", "--seconds=0.5") == 0
+    assert "[" + "#" * 40 + "] 100 %\n" in capsys.readouterr().err
+    assert run("simulate", urdf, "--base=fixed", "--seconds=0.5", "--quiet") == 0
+    assert "%" not in capsys.readouterr().err
+
+
+def test_the_module_and_the_script_are_the_same_program(tmp_path):
+    script = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())
+    assert script["project"]["scripts"]["dynamics"] == "dynamics.__main__:main"
+    ran = subprocess.run(
+        [sys.executable, "-m", "dynamics", "info", str(tmp_path / "none.urdf")],
+        capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    assert ran.returncode == 1 and ran.stderr.startswith("dynamics: error: there is no file")
