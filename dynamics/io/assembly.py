@@ -20,6 +20,7 @@ from dynamics.mechanism import Mechanism
 __all__ = ["assembled"]
 
 Float = NDArray[np.float64]
+WATER = 1000.0  #: kg/m^3
 MAKERS: dict[str, Callable[..., Any]] = {
     "fixed": joint_types.Fixed,
     "revolute": joint_types.Revolute,
@@ -47,6 +48,7 @@ def assembled(
     gravity: Any,
     actuated: bool | Iterable[str] | None,
     merge_fixed: bool,
+    least_radius: float | None,
 ) -> Mechanism:
     """Make the mechanism; see `dynamics.io.load`.
 
@@ -61,6 +63,7 @@ def assembled(
     gravity : array_like, shape (3,)
     actuated : bool, iterable of str or None
     merge_fixed : bool
+    least_radius : float or None
 
     Returns
     -------
@@ -76,7 +79,7 @@ def assembled(
             name = "world-" + link
             found.joints[name] = JointEntry(name, "fixed", None, link, root)
     _choose_motors(found, actuated)
-    groups = _groups(found, notes, merge_fixed)
+    groups = _groups(found, notes, merge_fixed, least_radius)
     mechanism = Mechanism(gravity)
     taken = {joint.name for joint in found.joints.values() if not _inside(joint, groups)}
     bodies: dict[str, Any] = {}
@@ -160,7 +163,9 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
         joint.actuated = joint.name in names
 
 
-def _groups(found: Description, notes: Notes, merge_fixed: bool) -> dict[str, _Group]:
+def _groups(
+    found: Description, notes: Notes, merge_fixed: bool, least_radius: float | None
+) -> dict[str, _Group]:
     """Groups by name of link; the world's is called "world"."""
     world = _Group("world", fixed=True)
     groups: dict[str, _Group] = {}
@@ -186,9 +191,20 @@ def _groups(found: Description, notes: Notes, merge_fixed: bool) -> dict[str, _G
                     groups[child] = _merged(here, one, joint, name, notes)
             waiting.append(child)
     for group in groups.values():
+        if not group.fixed and not group.complete and least_radius is not None:
+            _fill(group, least_radius, notes)
         if not group.fixed and not group.complete:
             raise ValueError(f"{notes.path.name}: {_incomplete(group, found)}")
     return groups
+
+
+def _fill(group: _Group, radius: float, notes: Notes) -> None:
+    """Give a body that lacks mass or inertia those of a ball of water, or spread its own mass."""
+    first = group.links[0][0]
+    if group.mass <= 0.0:
+        first.mass = 4.0 / 3.0 * np.pi * radius**3 * WATER
+    first.inertia = first.inertia + 0.4 * group.mass * radius**2 * np.eye(3)
+    notes.merge(f"made a ball of radius {radius} m", group.name)
 
 
 def _merged(
@@ -209,7 +225,7 @@ def _merged(
 
 def _incomplete(group: _Group, found: Description) -> str:
     lacks = "no mass" if group.mass <= 0.0 else "no inertia about some axis"
-    way_out = "give it an <inertial>, or fix it to a link that has one"
+    way_out = "give it an <inertial>, fix it to a link that has one, or load with least_radius="
     if group.links[0][0].name in found.roots:
         way_out = "it is the root: load it with base='fixed', or " + way_out
     return f"link {group.name!r} moves and has {lacks}: {way_out}"

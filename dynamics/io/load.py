@@ -15,6 +15,7 @@ from dynamics.io.gepetto import read_closures
 from dynamics.io.notes import Notes
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
+from dynamics.shapes import positive
 
 __all__ = ["load"]
 
@@ -30,6 +31,7 @@ def load(
     gravity: ArrayLike | None = None,
     actuated: bool | Iterable[str] | None = None,
     merge_fixed: bool = False,
+    least_radius: float | None = None,
     closures: str | Path | None = None,
     meshes: bool = True,
 ) -> Mechanism:
@@ -61,6 +63,10 @@ def load(
         (``<transmission>``, ``<actuator>``, ``name_mot``).
     merge_fixed : bool, optional
         Make one body of links that fixed joints hold together: faster, without their reactions.
+    least_radius : float, optional
+        Links that move without mass get that of a ball of water of this radius, and those without
+        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Without it
+        they are refused: no body is a point.
     closures : str or Path, optional
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem beside
         the URDF file, where there is one.
@@ -82,6 +88,8 @@ def load(
     path = Path(path)
     if base not in (None, "floating", "fixed"):
         raise ValueError(f'base is {base!r}, and must be "floating" or "fixed"')
+    if least_radius is not None:
+        least_radius = positive(least_radius, "least_radius")
     root = Pose(
         rotation.as_numbers(position, (3,), "position"),
         rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
@@ -98,6 +106,7 @@ def load(
         gravity=np.asarray(gravity, np.float64),
         actuated=actuated,
         merge_fixed=merge_fixed,
+        least_radius=least_radius,
     )
     notes.emit(stacklevel=2)
     return mechanism

@@ -266,6 +266,21 @@ def test_a_link_without_mass_that_moves_is_refused_by_name(tmp_path):
         load(tmp_path, text)
 
 
+def test_a_link_without_mass_is_a_small_ball_where_one_is_asked_for(tmp_path):
+    point = link("point", 2.0, inertia=(0, 0, 0))
+    text = robot(link("a"), link("ghost", mass=0), joint("j", "continuous", "a", "ghost"),
+                 point, joint("k", "continuous", "ghost", "point"))  # fmt: skip
+    with pytest.warns(MergedLinkWarning, match="a ball of radius 0.01 m: 'ghost', 'point'"):
+        mech = load(tmp_path, text, quiet=False, least_radius=0.01)
+    ball = dy.Sphere(0.01, density=1000.0)
+
+    assert mech.bodies["ghost"].mass == pytest.approx(ball.mass, rel=1e-15)
+    np.testing.assert_allclose(mech.bodies["ghost"].inertia, ball.inertia, rtol=1e-15)
+    np.testing.assert_allclose(mech.bodies["point"].inertia, 0.4 * 2 * 1e-4 * np.eye(3))
+    with pytest.raises(ValueError, match="least_radius must be positive"):
+        load(tmp_path, text, least_radius=0.0)
+
+
 def test_a_floating_root_without_mass_is_refused_with_the_way_out(tmp_path):
     text = robot(link("base", mass=0), link("a"), joint("j", "continuous", "base", "a"))
     with pytest.raises(ValueError, match="'base' moves and has no mass: it is the root: .*fixed"):
