@@ -8,13 +8,14 @@ import math
 
 from graphsys.kernels import factorize, solve
 
-from .contact import approach, gaps
+from .contact import approach, gaps, rate
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
     BODIES,
+    BODY_SIZE,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -24,11 +25,24 @@ from .layout import (
     FRICTION,
     GAP_AT,
     GROUPS,
+    LARGEST_INERTIA,
+    MASS,
     ROWS,
     SLOT,
     TWIST,
+    W_AT,
+    A,
+    B,
 )
-from .leaf import add_leaves, clear_pairs, condense, errors, push_out, steps_of
+from .leaf import (
+    add_leaves,
+    clear_pairs,
+    condense,
+    errors,
+    normal_error,
+    push_out,
+    steps_of,
+)
 from .matrix import assemble
 from .motion import move
 from .newton import EPS, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
@@ -39,41 +53,85 @@ MOST_ITERATIONS = 60
 #: Iterations after which a warm start gives way to a cold one.
 PATIENCE = 20
 HALVINGS = 12
-#: Floor of a warm-started pair, and part of the cone that its tail may fill.
-FLOOR = 1e-3
-INSIDE = 0.9
+#: Part of the energy at contacts that a warm start begins from.
+WARM = 1e-1
 USER_FAILED = -5
 
 
 @kernel
-def cold(plan, c):
-    """All pairs 1, all tails 0."""
-    for k in range(plan[CONTACTS]):
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        c[slot], c[slot + 1] = 1.0, 1.0
-        for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = 0.0, 0.0, 1.0, 0.0, 0.0
+def effective_mass(plan, constant, at, W, to):
+    """1 / (N M^-1 N^T) of one row, its inertia taken as the largest of its body."""
+    n, total = plan[BODIES], 0.0
+    for side in range(2):
+        body = plan[at + B] if side == 1 else plan[at + A]
+        if body < n:
+            c = body * BODY_SIZE
+            for j in range(3):
+                total += W[to + 6 * side + j] ** 2 / constant[c + MASS]
+                total += W[to + 6 * side + 3 + j] ** 2 / constant[c + LARGEST_INERTIA]
+    return 1.0 / total
 
 
 @kernel
-def warm(plan, constant, c):
-    """Numbers of the last interval, moved off their bounds."""
+def expected(plan, constant, h, k, u, c, contacts):
+    """(gap velocity if the force stays as it was, effective mass) of a contact at the guess."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    speed = normal_error(plan, constant, h, k, u, c, contacts) + c[plan[at + SLOT] + 1]
+    return speed, effective_mass(plan, constant, at, contacts, k * CONTACT_WORK + W_AT)
+
+
+@kernel
+def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
+    """Largest energy that is likely to change at a contact in the interval.
+
+    A warm start expects impacts where gaps would close, and elsewhere velocities to change as they
+    did before; a cold one, that all motion at contacts ends.
+    """
+    most = 0.0
     for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        mass = effective_mass(plan, constant, at, contacts, w + W_AT)
+        speed = c[plan[at + SLOT]] / mass if cold else 0.0
+        for i in range(1 + 2 * plan[at + BLOCKS]):
+            now = rate(plan, at, contacts, w + W_AT + 12 * i, x)
+            if not cold:
+                now -= rate(plan, at, contacts, w + W_AT + 12 * i, u_prev)
+            speed = max(speed, abs(now))
+        if not cold:
+            ahead, _ = expected(plan, constant, h, k, x, c, contacts)
+            speed = max(speed, -ahead)
+        most = max(most, mass * speed * speed)
+    return most
+
+
+@kernel
+def centre(plan, constant, h, kappa, u, c, contacts):
+    """Numbers of every contact on its own central path: as if no other body felt its force."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        c[slot], c[slot + 1] = max(c[slot], FLOOR), max(c[slot + 1], FLOOR)
+        speed, mass = expected(plan, constant, h, k, u, c, contacts)
+        # s = speed + (gamma - before) / mass, gamma s = kappa
+        lack = speed - c[slot] / mass
+        root = math.sqrt(lack * lack + 4.0 * kappa / mass)
+        gamma = 0.5 * mass * (root - lack) if lack < 0.0 else 2.0 * kappa / (root + lack)
+        c[slot], c[slot + 1] = gamma, kappa / gamma
         for i in range(plan[at + BLOCKS]):
             q = slot + 2 + BLOCK * i
-            head = constant[p + FRICTION + i] * c[slot]
-            tail = math.sqrt(c[q] * c[q] + c[q + 1] * c[q + 1])
-            if tail > INSIDE * head:
-                c[q] *= INSIDE * head / tail
-                c[q + 1] *= INSIDE * head / tail
-            tail = math.sqrt(c[q + 3] * c[q + 3] + c[q + 4] * c[q + 4])
-            c[q + 2] = max(c[q + 2], tail / INSIDE + FLOOR)
+            head = constant[p + FRICTION + i] * gamma
+            one = rate(plan, at, contacts, w + W_AT + 12 + 24 * i, u)
+            two = rate(plan, at, contacts, w + W_AT + 24 + 24 * i, u)
+            ratio = kappa / head
+            heat = 0.5 * (ratio + math.sqrt(ratio * ratio + 4.0 * (one * one + two * two)))
+            c[q], c[q + 1] = -head * one / heat, -head * two / heat
+            c[q + 2], c[q + 3], c[q + 4] = heat, one, two
 
 
 @kernel
@@ -171,6 +229,7 @@ def interior_attempt(
     settings,
     kick,
     node,
+    u_prev,
     # In and out:
     x,
     c,
@@ -197,14 +256,18 @@ def interior_attempt(
     every = info[6] > 0.0
     if approach(plan, constant, h, node, x, every, found, contacts) != 0:
         return USER_FAILED
-    if info[7] > 0.0:
-        cold(plan, c)
-    else:
-        warm(plan, constant, c)
-    kappa = max(least, 0.1 * complementarity(plan, constant, c, c, 0.0, contacts))
+    kappa = least
     speed, opened, worst, merit = look_ahead(
         plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
     )
+    if merit != -1.0:
+        cold = info[7] > 0.0
+        energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
+        kappa = max(least, energy if cold else WARM * energy)
+        centre(plan, constant, h, kappa, x, c, contacts)
+        speed, opened, worst, merit = look_ahead(
+            plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
+        )
     for iteration in range(MOST_ITERATIONS):
         if merit == -1.0:
             return USER_FAILED
@@ -220,7 +283,7 @@ def interior_attempt(
         clear_pairs(plan, values)
         for i in range(unknowns):
             kept[i] = r[i]
-        condense(plan, constant, h, 0.0, x, c, contacts, r)
+        condense(plan, constant, h, least, x, c, contacts, r)
         add_leaves(plan, contacts, values)
         if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
@@ -229,7 +292,7 @@ def interior_attempt(
         solve(program, arena, r, 1, work, dx)
         for i in range(unknowns):
             dx[i] = -dx[i]
-        steps_of(plan, constant, h, 0.0, dx, x, c, contacts, dc)
+        steps_of(plan, constant, h, dx, x, c, contacts, dc)
         part = longest(plan, constant, c, dc, 1.0, contacts)
         then = complementarity(plan, constant, c, dc, part, contacts)
         centred = (max(then, 0.0) / max(now, 1e-300)) ** 3
@@ -240,7 +303,7 @@ def interior_attempt(
         solve(program, arena, r, 1, work, dx)
         for i in range(unknowns):
             dx[i] = -dx[i]
-        steps_of(plan, constant, h, kappa, dx, x, c, contacts, dc)
+        steps_of(plan, constant, h, dx, x, c, contacts, dc)
         part = longest(plan, constant, c, dc, max(0.95, 1.0 - kappa), contacts)
         # merit at the present point for this barrier
         for i in range(unknowns):
@@ -282,7 +345,7 @@ def missed(plan, constant, h, x, trial, found, contacts):
 
 @kernel
 def interior(
-    plan, constant, program, h, settings, kick, node, x, u, mu, c, trial, r, dx, kept, dc,
+    plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
     kept_c, contacts, solver, info,
 ):  # fmt: skip
     """`interior_attempt` warm, cold, then with every contact; iterations or what went wrong."""
@@ -295,9 +358,12 @@ def interior(
             x[i] = u[i]
         for i in range(plan[ROWS]):
             x[n + i] = h * mu[i]
+        if attempt > 0:  # nothing of the failed start is kept
+            for i in range(c.size):
+                c[i] = 0.0
         done = interior_attempt(
-            plan, constant, program, h, settings, kick, node, x, c, trial, r, dx, kept, dc,
-            kept_c, contacts, solver, info,
+            plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, kept,
+            dc, kept_c, contacts, solver, info,
         )  # fmt: skip
         if done >= 0 and (
             attempt == 2 or not missed(plan, constant, h, x, trial, info[8:24], contacts)

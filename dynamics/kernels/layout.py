@@ -110,7 +110,7 @@ def slots_of(blocks: int) -> int:
 
 
 # Workspace of a contact: W (7 x 12), N at the end (12), gap, its change of momentum law, ...
-W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
+W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT, HEAT_AT = 0, 84, 96, 97, 98, 99, 118, 125
 CONTACT_WORK = 128
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts

@@ -30,6 +30,7 @@ from .layout import (
     FREE_AT,
     FRICTION,
     GAP_AT,
+    HEAT_AT,
     K_AT,
     NEXT_AT,
     SLOT,
@@ -118,7 +119,7 @@ def errors(plan, constant, h, kappa, u, c, contacts):
 
 
 @kernel
-def friction_law(head, c, q, kappa, e3, e4):
+def friction_law(head, c, q, r6, r7, r8, e3, e4):
     """beta step = free + by_head d(head) + by_speed d(T u): the solved block of one cone.
 
     Gives (free (2), by_head (2), by_speed (2 x 2, row-major)).
@@ -129,8 +130,6 @@ def friction_law(head, c, q, kappa, e3, e4):
     a00, a01 = heat - b0 * x / head, -b0 * y / head
     a10, a11 = -b1 * x / head, heat - b1 * y / head
     scale = 1.0 / (a00 * a11 - a01 * a10)
-    r6 = head * heat + b0 * x + b1 * y - kappa
-    r7, r8 = head * x + heat * b0, head * y + heat * b1
     ratio = heat / head
     # speed block: -head I + beta beta^T / head, on d eta = d(T u) - e
     s00, s01, s11 = -head + b0 * b0 / head, b0 * b1 / head, -head + b1 * b1 / head
@@ -147,6 +146,15 @@ def friction_law(head, c, q, kappa, e3, e4):
         scale * (a00 * s01 - a10 * s00),
         scale * (a00 * s11 - a10 * s01),
     )
+
+
+@kernel
+def cone_errors(head, c, q, kappa):
+    """Residuals of a cone."""
+    r6 = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
+    r7 = head * c[q + 3] + c[q + 2] * c[q]
+    r8 = head * c[q + 4] + c[q + 2] * c[q + 1]
+    return r6, r7, r8
 
 
 @kernel
@@ -177,8 +185,11 @@ def condense(plan, constant, h, kappa, u, c, contacts, r):
             to = w + W_AT + 12 + 24 * i
             e3 = c[q + 3] - rate(plan, at, contacts, to, u)
             e4 = c[q + 4] - rate(plan, at, contacts, to + 12, u)
-            law = friction_law(friction * gamma, c, q, kappa, e3, e4)
+            head = friction * gamma
+            r6, r7, r8 = cone_errors(head, c, q, kappa)
+            law = friction_law(head, c, q, r6, r7, r8, e3, e4)
             place = w + K_AT + 1 + 6 * i
+            contacts[w + HEAT_AT + i] = r6
             # beta = free0 + by_head m (free - stiff N du) + by_speed T du
             contacts[place] = -friction * law[2] * stiff
             contacts[place + 1] = -friction * law[3] * stiff
@@ -242,7 +253,7 @@ def clear_pairs(plan, values):
 
 
 @kernel
-def steps_of(plan, constant, h, kappa, du, u, c, contacts, dc):
+def steps_of(plan, constant, h, du, u, c, contacts, dc):
     """Step of every contact's numbers, given that of the velocities."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -282,10 +293,9 @@ def steps_of(plan, constant, h, kappa, du, u, c, contacts, dc):
             dc[q + 4] = rate(plan, at, contacts, to + 12, u) + two - c[q + 4]
             friction = constant[p + FRICTION + i]
             head, turn = friction * c[slot], friction * dc[slot]
-            r6 = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
             dc[q + 2] = (
                 -(
-                    r6
+                    contacts[w + HEAT_AT + i]
                     + c[q + 2] * turn
                     + c[q + 3] * dc[q]
                     + c[q + 4] * dc[q + 1]

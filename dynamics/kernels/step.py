@@ -139,8 +139,8 @@ def interval(
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
         impulses(plan, h, contacts, c)
         done = interior(
-            plan, constant, program, h, settings, kick, node, x, u, mu, c, trial, r, dx, kept,
-            dc, kept_c, contacts, solver, info,
+            plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
+            kept, dc, kept_c, contacts, solver, info,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
     if done < 0:
