@@ -15,6 +15,9 @@ from dynamics.geometry import Frame, Geometry
 from dynamics.io.description import Description, JointEntry, Link, Pose
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
+from dynamics.joints import Joint, Row
+from dynamics.joints import joint as joint_of
+from dynamics.kernels import rows as kinds
 from dynamics.mechanism import Mechanism
 
 __all__ = ["assembled"]
@@ -310,7 +313,22 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
             "limits": joint.limits,
             "actuated": joint.actuated,
         }
+    if joint.kind == "skew universal":
+        return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)
     if joint.kind == "universal":
         return joint_types.Universal(ends[0], ends[1], axis, second, **options)
     maker = MAKERS[joint.kind]
     return maker(*ends, **options) if maker in WITHOUT_AXIS else maker(*ends, axis, **options)
+
+
+def _skew_universal(
+    name: str, ends: list[Any], n: Float, across: Float, a: Pose, b: Pose, offset: Float
+) -> Joint:
+    """Cross of two axes that keep their angle, one on each body: exact, but without coordinates."""
+    e = rotation.rotate(rotation.conjugate(offset), across)
+    rows = [Row(kinds.POINT, axis, axis) for axis in np.eye(3)]
+    rows.append(Row(kinds.DOT, n, e, rest=float(n @ across)))
+    return joint_of(
+        "skew universal", ends[0], ends[1], rows, [], [], offset, name=name,
+        parent_point=a.position, child_point=b.position,
+    )  # fmt: skip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import combinations
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,13 @@ from numpy.typing import NDArray
 from dynamics.io.description import JointEntry, Pose
 from dynamics.io.notes import Notes
 
-__all__ = ["Freedom", "one_joint"]
+__all__ = ["Freedom", "is_one", "one_joint"]
 
 Float = NDArray[np.float64]
 #: Sine of an angle, or metres, up to which axes and points of a file are what they are meant to be.
 MEANT = 1e-6
+#: Least singular value of axes that are told apart.
+LEAST = 0.05
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,20 +69,19 @@ def one_joint(
         Where no joint of ours leaves just these motions.
     """
     name = "+".join(one.name for one in freedoms)
-    slides = [one for one in freedoms if one.kind == "slide"]
-    turns = [one for one in freedoms if one.kind != "slide"]
+    slides, turns = _sorted(freedoms)
     kind, axis = _kind(slides, turns)
     if kind is None:
         kinds = ", ".join(f"{one.kind} {one.name!r}" for one in freedoms)
         raise ValueError(
             f"{notes.path.name}: body {child!r} has the joints {kinds}, whose motions no single "
-            "joint here has; put a body between them"
+            "joint here has; put bodies between them, or load with least_radius= for small ones"
         )
     point = turns[0].point if turns and turns[0].kind != "free" else freedoms[0].point
     entry = JointEntry(
         name, kind, parent, child, place @ Pose(point), Pose(np.array(point)), np.array(axis)
     )
-    if kind == "universal":
+    if kind in ("universal", "skew universal"):
         entry.second = turns[1].axis
     if len(freedoms) == 1:
         one = freedoms[0]
@@ -107,21 +107,42 @@ def one_joint(
     return entry
 
 
+def is_one(freedoms: list[Freedom]) -> bool:
+    """Whether a joint of ours leaves the motions of all these.
+
+    Parameters
+    ----------
+    freedoms : list of Freedom
+
+    Returns
+    -------
+    bool
+    """
+    return _kind(*_sorted(freedoms))[0] is not None
+
+
+def _sorted(freedoms: list[Freedom]) -> tuple[list[Freedom], list[Freedom]]:
+    """Slides, and the rest."""
+    slides = [one for one in freedoms if one.kind == "slide"]
+    return slides, [one for one in freedoms if one.kind != "slide"]
+
+
 def _kind(slides: list[Freedom], turns: list[Freedom]) -> tuple[str | None, Float]:
     """Kind of joint, and its axis in the body's frame."""
     shape = len(slides), tuple(sorted(one.kind for one in turns))
     axis = turns[0].axis if turns else slides[0].axis
-    if not _perpendicular(slides) or not _meeting(turns):
+    if not _independent(slides) or not _meeting(turns):
         return None, axis
-    three = shape[1] in (("ball",), ("hinge",) * 3) and _perpendicular(turns)
+    three = shape[1] in (("ball",), ("hinge",) * 3) and _independent(turns)
     if shape == (0, ("free",)):
         return "floating", axis
     if three and shape[0] in (0, 3):
         return ("spherical" if shape[0] == 0 else "floating"), axis
     if shape in ((0, ("hinge",)), (1, ())):
         return ("revolute" if turns else "prismatic"), axis
-    if shape == (0, ("hinge",) * 2) and _perpendicular(turns):
-        return "universal", axis
+    if shape == (0, ("hinge",) * 2) and _independent(turns):
+        square = abs(float(turns[0].axis @ turns[1].axis)) < MEANT
+        return ("universal" if square else "skew universal"), axis
     along = [abs(float(one.axis @ axis)) for one in slides]
     if shape == (1, ("hinge",)) and along[0] > 1.0 - MEANT:
         return "cylindrical", axis
@@ -134,10 +155,10 @@ def _kind(slides: list[Freedom], turns: list[Freedom]) -> tuple[str | None, Floa
     return ("free axis" if shape == (3, ("hinge",)) else None), axis
 
 
-def _perpendicular(freedoms: list[Freedom]) -> bool:
-    """Whether all axes are at right angles; a ball has none."""
+def _independent(freedoms: list[Freedom]) -> bool:
+    """Whether no axis lies in the span of the others; a ball has none."""
     axes = [one.axis for one in freedoms if one.kind != "ball"]
-    return all(abs(float(a @ b)) < MEANT for a, b in combinations(axes, 2))
+    return not axes or float(np.linalg.svd(np.array(axes))[1].min()) > LEAST and len(axes) < 4
 
 
 def _meeting(turns: list[Freedom]) -> bool:

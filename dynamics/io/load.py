@@ -65,8 +65,9 @@ def load(
         Make one body of links that fixed joints hold together: faster, without their reactions.
     least_radius : float, optional
         Links that move without mass get that of a ball of water of this radius, and those without
-        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Without it
-        they are refused: no body is a point.
+        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Such balls
+        also go between several joints of one body in an MJCF file where no single joint here has
+        their motions. Without it all these are refused: no body is a point.
     closures : str or Path, optional
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem beside
         the URDF file, where there is one.
@@ -95,7 +96,7 @@ def load(
         rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
     )
     notes = Notes(path)
-    found = _read(path, base, closures, meshes, notes)
+    found = _read(path, base, closures, meshes, least_radius is not None, notes)
     if gravity is None:
         gravity = EARTH if found.gravity is None else found.gravity
     mechanism = assembled(
@@ -113,7 +114,12 @@ def load(
 
 
 def _read(
-    path: Path, base: str | None, closures: str | Path | None, meshes: bool, notes: Notes
+    path: Path,
+    base: str | None,
+    closures: str | Path | None,
+    meshes: bool,
+    split: bool,
+    notes: Notes,
 ) -> Description:
     """What the file says, by its kind."""
     if not path.is_file():
@@ -132,5 +138,5 @@ def _read(
 
         if base is not None:
             raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
-        return read_mjcf(path, notes, meshes=meshes)
+        return read_mjcf(path, notes, meshes=meshes, split=split)
     raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF)")

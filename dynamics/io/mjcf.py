@@ -12,7 +12,7 @@ import graphsys as gs
 from dynamics import rotation
 from dynamics.geometry import Geometry, Mesh
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
-from dynamics.io.freedom import Freedom, one_joint
+from dynamics.io.freedom import Freedom, is_one, one_joint
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import mesh_path, tree
 from dynamics.shapes import Box, Capsule, Cylinder, Sphere
@@ -30,7 +30,7 @@ UNSUPPORTED = (
 )  # fmt: skip
 
 
-def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
+def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True, split: bool = False) -> Description:
     """Read what an MJCF file says.
 
     Parameters
@@ -40,6 +40,8 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
         Gets what is left out.
     meshes : bool, optional
         Whether to keep meshes to look at.
+    split : bool, optional
+        Whether to put links without mass between joints of a body that no single joint of ours is.
 
     Returns
     -------
@@ -62,7 +64,7 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
         model = spec.compile()
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
-    reader = _Reader(mujoco, model, notes, meshes)
+    reader = _Reader(mujoco, model, notes, meshes, split)
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
@@ -89,7 +91,8 @@ def _check_files(path: Path, seen: set[Path]) -> None:
 class _Reader:
     """One compiled model while it is read."""
 
-    def __init__(self, mujoco: Any, model: Any, notes: Notes, meshes: bool) -> None:
+    def __init__(self, mujoco: Any, model: Any, notes: Notes, meshes: bool, split: bool) -> None:
+        self.split = split
         self.mj, self.model, self.notes, self.meshes = mujoco, model, notes, meshes
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
@@ -136,10 +139,21 @@ class _Reader:
         parent, place = self.links[m.body_parentid[i]], _pose(m.body_pos[i], m.body_quat[i])
         first, count = int(m.body_jntadr[i]), int(m.body_jntnum[i])
         if count == 0:
-            joint = JointEntry(f"{parent or 'world'}-{name}", "fixed", parent, name, place)
-        else:
-            freedoms = [self.freedom(k) for k in range(first, first + count)]
-            joint = one_joint(freedoms, parent, name, place, self.notes)
+            entry = JointEntry(f"{parent or 'world'}-{name}", "fixed", parent, name, place)
+            self.joint(entry)
+            return
+        freedoms = [self.freedom(k) for k in range(first, first + count)]
+        if self.split and not is_one(freedoms):
+            for one in freedoms[:-1]:
+                between = f"{name} behind {one.name}"
+                self.found.links[between] = Link(between, center=one.point)
+                self.joint(one_joint([one], parent, between, place, self.notes))
+                parent, place = between, Pose()
+            freedoms = freedoms[-1:]
+        self.joint(one_joint(freedoms, parent, name, place, self.notes))
+
+    def joint(self, joint: JointEntry) -> None:
+        """Keep a joint."""
         if joint.name in self.found.joints:
             raise ValueError(f"{self.notes.path.name}: two joints are called {joint.name!r}")
         self.found.joints[joint.name] = joint

@@ -119,9 +119,12 @@ def test_ref_limits_springs_and_motors_are_kept(tmp_path, mujoco):
         (("hinge 1 0 0",), "revolute"),
         (("ball 0 0 1",), "spherical"),
         (("hinge 1 0 0", "hinge 0 1 0"), "universal"),
+        (("hinge 1 0 0", "hinge 0.3 1 0.2"), "skew universal"),
         (("hinge 1 0 0", "hinge 0 1 0", "hinge 0 0 1"), "spherical"),
+        (("hinge 1 0 0", "hinge 0.2 1 0", "hinge 0.3 0.4 1"), "spherical"),
         (("slide 0 0 1", "hinge 0 0 1"), "cylindrical"),
         (("slide 1 0 0", "slide 0 0 1", "hinge 0 1 0"), "planar axis"),
+        (("slide 1 0 0", "slide 0.5 0 1", "hinge 0 1 0"), "planar axis"),
         (("slide 1 0 0", "slide 0 0 1"), "planar"),
         (("slide 1 0 0", "slide 0 1 0", "slide 0 0 1"), "fixed orientation"),
         (("slide 1 0 0", "slide 0 1 0", "slide 0 0 1", "hinge 0 0 1"), "free axis"),
@@ -152,15 +155,41 @@ def test_several_joints_of_a_body_are_one_that_leaves_the_same_motions(
 
     (found,) = mech.joints.values()
     assert found.kind == kind
-    assert found.n_coordinates == theirs.nv
+    assert found.n_coordinates == (0 if kind == "skew universal" else theirs.nv)
     expected = np.concatenate([slide @ data.qacc, R.T @ turn @ data.qacc])
     np.testing.assert_allclose(fall, expected, atol=1e-9)
 
 
 def test_joints_that_are_none_of_ours_are_refused_by_name(tmp_path, mujoco):
-    body = '<body name="b"><joint name="p" axis="1 0 0"/><joint name="q" axis="1 1 0"/>'
+    body = '<body name="b"><joint name="p" axis="1 0 0"/><joint name="q" axis="0 1 0" pos="1 1 1"/>'
     with pytest.raises(ValueError, match="body 'b' has the joints hinge 'p', hinge 'q'"):
         load(tmp_path, world(body + '<geom size="0.1"/></body>'))
+
+
+def test_small_balls_go_between_such_joints_where_asked(tmp_path, mujoco):
+    body = (
+        '<body name="b" pos="1 0 0"><joint name="p" axis="1 0 0" range="-50 50" limited="true"/>'
+        '<joint name="q" axis="0 1 0" pos="0.1 0.2 0.3"/>'
+        '<geom type="box" size="0.1 0.2 0.3"/></body>'
+    )
+    mech = load(tmp_path, world(body), least_radius=1e-4)
+    model = mech.finalize()
+    theirs = mujoco.MjModel.from_xml_string(world(body))
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = 0.3, -0.4
+    mujoco.mj_forward(theirs, data)
+    state = moved(model, {"p": 0.3, "q": -0.4})
+
+    assert list(mech.bodies) == ["b behind p", "b"]
+    np.testing.assert_allclose(mech.joints["p"].limits, np.radians([[-50, 50]]))
+    x, R = pose_of_frame(mech, state, model, "b")
+    np.testing.assert_allclose(x, data.body("b").xpos, atol=1e-14)
+    np.testing.assert_allclose(R, data.body("b").xmat.reshape(3, 3), atol=1e-14)
+    slide = np.zeros((3, 2))
+    mujoco.mj_jac(theirs, data, slide, None, state.pose[1, :3], 1)
+    # The ball weighs 4e-9 kg beside 48 kg.
+    fall = falling(model, state)[6:9]
+    np.testing.assert_allclose(fall, slide @ data.qacc, atol=1e-8)
 
 
 ARMS = """
