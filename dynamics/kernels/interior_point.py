@@ -9,7 +9,7 @@ import math
 from graphsys.kernels import factorize, solve
 
 from .contact import approach, gaps, rate
-from .jit import kernel
+from .jit import inlined, kernel
 from .layout import (
     ACTIVE_AT,
     BLOCK,
@@ -343,7 +343,7 @@ def missed(plan, constant, h, x, trial, found, contacts):
     return wrong
 
 
-@kernel
+@inlined
 def interior(
     plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
     kept_c, contacts, solver, info,

@@ -1,5 +1,5 @@
 """Compiler options of every kernel: those of `graphsys`, chosen in one place."""
 
-from graphsys.kernels.jit import DISABLE_JIT, kernel
+from graphsys.kernels.jit import DISABLE_JIT, inlined, kernel
 
-__all__ = ["DISABLE_JIT", "kernel"]
+__all__ = ["DISABLE_JIT", "inlined", "kernel"]

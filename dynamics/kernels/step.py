@@ -5,7 +5,7 @@ import math
 from .callback import call_three
 from .forces import conservative, damp, drive, push
 from .interior_point import interior
-from .jit import kernel
+from .jit import inlined, kernel
 from .layout import (
     ACTIVE_AT,
     ALL_ROWS,
@@ -112,7 +112,7 @@ def impulses(plan, scale, contacts, c):
             c[slot + 3 + BLOCK * i] *= part
 
 
-@kernel
+@inlined
 def interval(
     plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, guess, node, trial,
     scratch, solver, info,
