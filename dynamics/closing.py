@@ -12,6 +12,7 @@ from dynamics import coordinates, rotation
 from dynamics.bodies import WORLD
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels import layout as at
+from dynamics.kernels import rows as kinds
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -128,6 +129,10 @@ def _equations(
     values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
     groups = list(range(joints))
     G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
+    if not rates:  # what holds velocities alone leaves positions free
+        plan = model.tables.plan
+        kind = plan[plan[at.ROW_AT] + at.KIND + at.ROW_FIELDS * np.arange(model.n_rows)]
+        G[0][kind >= kinds.EDGE] = 0.0
     for name, target in targets.items():
         group = model.tables.measure_group[name][1 if rates else 0]
         found = space.measured(group, group + 1, state.data[None], zeros)[0, :, 0]

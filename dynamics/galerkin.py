@@ -62,6 +62,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
                 f"joint {joint.name!r} is compliant, which needs order=2; model what gives way by "
                 "a joint that is free there, with spring= and damper="
             )
+        if joint.kind in ("rolling", "knife edge"):
+            raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
         if joint.limits is not None:
             raise ValueError(f"limits of joint {joint.name!r} need order=2, as contacts do")
 

@@ -29,12 +29,14 @@ __all__ = [
     "Floating",
     "FreeAxis",
     "Helical",
+    "KnifeEdge",
     "Planar",
     "PlanarAxis",
     "PointOnLine",
     "PointOnPlane",
     "Prismatic",
     "Revolute",
+    "Rolling",
     "Spherical",
     "Universal",
 ]
@@ -199,6 +201,46 @@ def Distance(parent: Any, child: Any, length: float, **options: Any) -> Joint:
         raise ValueError(f"length of {label} is {length}, and must be positive")
     rows = [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3), rest=length)]
     return joint("distance", parent, child, rows, [], [], np.array(IDENTITY), **options)
+
+
+def Rolling(
+    parent: Any,
+    child: Any,
+    normal: ArrayLike,
+    radius: float,
+    *,
+    axis: ArrayLike | None = None,
+    **options: Any,
+) -> Joint:
+    """Roll on a plane of the parent without slip: 3 constraints, two of them on velocities.
+
+    ``normal`` (parent's frame) points from the plane through ``parent_point`` to the child, a ball
+    of ``radius`` m or, with ``axis`` (child's frame), a thin disc, about its centre of mass.
+    """
+    label = _label(parent, child, options)
+    if not (math.isfinite(radius) and radius > 0.0):
+        raise ValueError(f"radius of {label} is {radius}, and must be positive")
+    _refuse_soft(label, options)
+    n = unit(normal, label)
+    disc = np.zeros(3) if axis is None else unit(axis, label)
+    rows = [Row(kinds.HEIGHT, n, n, radius)]
+    rows += [Row(kinds.ROLL, along, n, radius) for along in basis(n)[:2]]
+    offset = np.array(IDENTITY)
+    return joint("rolling", parent, child, rows, [], [], offset, child_point=disc, **options)
+
+
+def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Any) -> Joint:
+    """Keep the child's point from moving along ``across`` (child's frame): 1, on the velocity."""
+    label = _label(parent, child, options)
+    _refuse_soft(label, options)
+    n = unit(across, label)
+    rows = [Row(kinds.EDGE, n, n)]
+    return joint("knife edge", parent, child, rows, [], [], np.array(IDENTITY), **options)
+
+
+def _refuse_soft(label: str, options: Any) -> None:
+    if options.get("compliance", 0.0) != 0.0:
+        raise ValueError(f"{label} holds velocities, which cannot be compliant: leave it out")
 
 
 def Custom(

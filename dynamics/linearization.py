@@ -87,6 +87,11 @@ def linearize(
     """
     if int(model.tables.plan[at.CONTACTS]):
         raise NotImplementedError("steps with contacts or joint limits cannot be linearized yet")
+    for joint in model.mechanism.joints.values():
+        if joint.kind in ("rolling", "knife edge"):
+            raise NotImplementedError(
+                f"joint {joint.name!r} holds velocities; its steps cannot be linearized yet"
+            )
     if model.form != "second order" or model.order != 2:
         raise NotImplementedError(
             'linearize a model of order 2 in the "second order" form, the defaults'

@@ -47,7 +47,7 @@ from .matrix import assemble
 from .motion import move
 from .newton import EPS, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
 from .residual import residual
-from .rows import evaluate
+from .rows import evaluate, roll
 
 MOST_ITERATIONS = 60
 #: Iterations after which a warm start gives way to a cold one.
@@ -202,6 +202,7 @@ def look_ahead(plan, constant, h, kappa, kick, node, x, c, trial, found, contact
     moved, matrix, g_next, G_next, _ = trial
     move(n, h, pose, x, moved, matrix)
     evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
+    roll(plan, h, G, G_next, x, g_next)
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
         return 0.0, 0.0, 0.0, -1.0
     residual(plan, constant, h, kick, G, g, x, g_next, r)

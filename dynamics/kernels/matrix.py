@@ -33,6 +33,7 @@ from .layout import (
     B,
 )
 from .quaternion import cross, dot, load3, multiply_matrix
+from .rows import held_velocity
 
 
 @kernel
@@ -140,6 +141,16 @@ def joint_body(constant, c, h, u, t, G, at, first, rows, column, row, values):
 
 
 @kernel
+def rolling(plan, G, G_next, at, first, rows, place, values):
+    """Rows of (joint, body) that hold velocities: (G + G_next) / 2, how G turns left out."""
+    for i in range(rows):
+        if held_velocity(plan, first + i):
+            for j in range(6):
+                k = 12 * (first + i) + at + j
+                values[place + i + rows * j] = 0.5 * (G[k] + G_next[k])
+
+
+@kernel
 def assemble(
     # Tables:
     plan,
@@ -171,6 +182,11 @@ def assemble(
                 constant, c, h, u, TWIST * b, (G, G_next), 6, first, rows,
                 plan[group + BJ_AT], plan[group + JB_AT], values,
             )  # fmt: skip
+        if held_velocity(plan, first + rows - 1):
+            if a < n:
+                rolling(plan, G, G_next, 0, first, rows, plan[group + JA_AT], values)
+            if b < n:
+                rolling(plan, G, G_next, 6, first, rows, plan[group + JB_AT], values)
         at = plan[group + DIAGONAL_AT]
         for i in range(rows * rows):
             values[at + i] = 0.0

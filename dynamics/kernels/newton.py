@@ -11,7 +11,7 @@ from .layout import BODIES, JOINTS, ROWS, TWIST
 from .matrix import assemble
 from .motion import move
 from .residual import residual
-from .rows import evaluate
+from .rows import evaluate, roll
 
 #: Iterations of one attempt, and halvings of one iteration.
 ITERATIONS = 30
@@ -42,6 +42,7 @@ def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
     moved, matrix, g_next, G_next, _ = trial
     move(plan[BODIES], h, pose, x, moved, matrix)
     evaluate(plan, constant, 0, plan[JOINTS], moved, matrix, slopes, g_next, G_next)
+    roll(plan, h, G, G_next, x, g_next)
     return residual(plan, constant, h, kick, G, g, x, g_next, r)
 
 

@@ -17,10 +17,15 @@ LOGARITHM      n . log rho, the rotation vector             the offset frame
 SPIN           0; its rate is n . (omega_b - omega_a)       b's frame
 HEADING_A      angle about n of Q_a^T Q_b e                 n in a's frame, e in b's
 HEADING_B      angle about e of Q_b^T Q_a n, reversed       n in a's frame, e in b's
+HEIGHT         n . (r + arm - Q_a p_a), p_b = 0             a's frame
+EDGE           0; its rate is Q_b n . velocity of p_b       b's frame
+ROLL           0; its rate is Q_a n . velocity at ``arm``   a's frame
 =============  ===========================================  ======================================
 
 each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular; points
-at no distance count as b below a.
+at no distance count as b below a. A HEIGHT or ROLL row looks at the lowest point, ``arm``, of a
+ball or of a disc with its axis at ``POINT_B``, of radius ``PITCH``, seen along ``SECOND``. EDGE
+and ROLL are not integrable: see `roll`.
 Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's
 frame (Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled, so that it is an angle too).
 """
@@ -31,12 +36,14 @@ from .callback import call_constraint
 from .jit import kernel
 from .layout import (
     AXIS,
+    BODIES,
     CALLBACK,
     FIRST_ROW,
     GROUP_AT,
     GROUP_CONSTANT_AT,
     GROUP_FIELDS,
     GROUP_SIZE,
+    JOINTS,
     KIND,
     N_ROWS,
     OFFSET,
@@ -51,6 +58,7 @@ from .layout import (
     ROW_SIZE,
     SECOND,
     TURNS,
+    TWIST,
     A,
     B,
 )
@@ -68,6 +76,9 @@ LOGARITHM = 8
 SPIN = 9
 HEADING_A = 10
 HEADING_B = 11
+HEIGHT = 12
+EDGE = 13
+ROLL = 14  # kinds from EDGE on hold velocities alone
 
 FULL_TURNS = 4.0 * math.pi  # after which a quaternion comes back to itself
 
@@ -151,6 +162,42 @@ def logarithm(n, rho):
 def heading(n, zero, now):
     """Angle about n from one vector across n to another."""
     return math.atan2(dot(n, cross(zero, now)), dot(zero, now))
+
+
+@kernel
+def lowest(up, axis, radius):
+    """From the centre of a ball, or of a disc with this axis, to its lowest point."""
+    c = dot(up, axis)
+    v = (up[0] - c * axis[0], up[1] - c * axis[1], up[2] - c * axis[2])
+    scale = -radius / math.sqrt(dot(v, v))
+    return v[0] * scale, v[1] * scale, v[2] * scale
+
+
+@kernel
+def held_velocity(plan, row):
+    """Whether a row holds a velocity and no position."""
+    return plan[plan[ROW_AT] + row * ROW_FIELDS + KIND] >= EDGE
+
+
+@kernel
+def roll(plan, h, G, G_next, u, g_next):
+    """g_next <- (h/2) (G + G_next) u for rows that hold velocities: the way along them is 0."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        row, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        if not held_velocity(plan, row + rows - 1):  # they come last in a joint
+            continue
+        for i in range(row, row + rows):
+            if held_velocity(plan, i):
+                way = 0.0
+                for end in range(2):
+                    body = plan[group + A] if end == 0 else plan[group + B]
+                    if body < n:
+                        for j in range(TWIST):
+                            at = 12 * i + TWIST * end + j
+                            way += (G[at] + G_next[at]) * u[TWIST * body + j]
+                g_next[i] = 0.5 * h * way
 
 
 @kernel
@@ -268,6 +315,20 @@ def evaluate(
                 if slopes:
                     ta = turned_back(matrix, 9 * a, turned(matrix, 9 * b, e))
                     ta = (-ta[0], -ta[1], -ta[2])
+            elif kind == HEIGHT or kind == ROLL:
+                w, up = turned(matrix, 9 * a, n), turned(matrix, 9 * a, load3(constant, c + SECOND))
+                down = lowest(up, turned(matrix, 9 * b, point_b), constant[c + PITCH])
+                low = (
+                    pose[POSE * b] - pose[POSE * a] + down[0],
+                    pose[POSE * b + 1] - pose[POSE * a + 1] + down[1],
+                    pose[POSE * b + 2] - pose[POSE * a + 2] + down[2],
+                )
+                value = dot(w, low) - dot(n, point_a) if kind == HEIGHT else 0.0
+                ta = turned_back(matrix, 9 * a, cross(w, low))
+                tb = turned_back(matrix, 9 * b, cross(down, w))
+            elif kind == EDGE:
+                value, w, tb = 0.0, turned(matrix, 9 * b, n), cross(point_b, n)
+                ta = turned_back(matrix, 9 * a, cross(w, r))
             else:  # DISTANCE
                 value = math.sqrt(dot(gap, gap))
                 if slopes:
@@ -277,5 +338,5 @@ def evaluate(
                     ta = cross(turned_back(matrix, 9 * a, w), point_a)
                     tb = cross(point_b, turned_back(matrix, 9 * b, w))
             g[i] = value - constant[c + REST]
-            if slopes:
+            if slopes or kind >= EDGE:
                 write(G, 12 * i, w, ta, tb)

@@ -42,6 +42,17 @@ JOINTS = {
     "Distance": (1, 0, lambda a, b, orientation=None, **k: dy.Distance(a, b, 1.3, **k)),
     "Custom": (1, 0, lambda a, b, orientation=None, **k: dy.Custom(a, b, distance_of, 1, **k)),
 }
+#: Those that hold velocities too.
+ROLLING = {
+    "Rolling": (3, 0, lambda a, b, orientation, child_point, **k: dy.Rolling(a, b, AXIS, 0.3, **k)),
+    "Disc": (
+        3,
+        0,
+        lambda a, b, orientation, child_point, **k: dy.Rolling(a, b, AXIS, 0.3, axis=ACROSS, **k),
+    ),
+    "KnifeEdge": (1, 0, lambda a, b, orientation, **k: dy.KnifeEdge(a, b, ACROSS, **k)),
+}
+ALL = JOINTS | ROLLING
 MEASURED = [name for name, (_, count, _) in JOINTS.items() if count]
 MODELS = {}
 
@@ -53,7 +64,7 @@ def model_of(name):
         a = mechanism.add_body(mass=1.0, inertia=[0.1, 0.2, 0.25], name="a", position=0 * X)
         b = mechanism.add_body(mass=2.0, inertia=[0.3, 0.2, 0.25], name="b")
         mechanism.add_joint(
-            JOINTS[name][2](
+            ALL[name][2](
                 a,
                 b,
                 parent_point=[0.3, -0.1, 0.2],
@@ -104,16 +115,16 @@ def moved(model, state, body, axis, by):
     return after
 
 
-@pytest.mark.parametrize("name", JOINTS)
+@pytest.mark.parametrize("name", ALL)
 def test_rows_and_coordinates_of_a_joint_are_those_of_table_b2(name):
-    rows_held, coordinates, make = JOINTS[name]
+    rows_held, coordinates, _ = ALL[name]
     model = model_of(name)
     joint = model.mechanism.joints["joint"]
     assert (joint.n_rows, joint.n_coordinates) == (rows_held, coordinates)
     assert model.n_rows == rows_held
 
 
-@pytest.mark.parametrize("name", [name for name, held in JOINTS.items() if held[0]])
+@pytest.mark.parametrize("name", [name for name, held in ALL.items() if held[0]])
 def test_rows_of_a_joint_are_independent(name):
     # rank(J_a) = rank(J_b) = rank(J) = number of rows on the manifold (maths C)
     model = model_of(name)
@@ -128,7 +139,7 @@ def test_rows_of_a_joint_are_independent(name):
 
 
 @pytest.mark.parametrize("seed", range(3))
-@pytest.mark.parametrize("name", JOINTS)
+@pytest.mark.parametrize("name", ALL)
 def test_slopes_of_every_row_are_those_of_differences(name, seed):
     model, eps = model_of(name), 1e-5
     state = random_state(model, seed)
@@ -139,8 +150,9 @@ def test_slopes_of_every_row_are_those_of_differences(name, seed):
                 ahead = values(model, group, moved(model, state, body, axis, eps))[0]
                 behind = values(model, group, moved(model, state, body, axis, -eps))[0]
                 slope = (ahead - behind) / (2.0 * eps)
-                # a SPIN is a rate, the slope of no value; for headings see the next test
-                here = ~np.isin(kinds, (rows.SPIN, rows.HEADING_A, rows.HEADING_B))
+                # rates are slopes of no value; for headings see the next test
+                rates = (rows.SPIN, rows.EDGE, rows.ROLL)
+                here = ~np.isin(kinds, (*rates, rows.HEADING_A, rows.HEADING_B))
                 # truncation eps^2/6 times third derivatives below 100, round-off 1e-16/eps
                 np.testing.assert_allclose(G[here, 6 * body + axis], slope[here], atol=1e-8)
 
