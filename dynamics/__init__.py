@@ -47,6 +47,7 @@ _LATER = {
     "StepInfo": "state",
     "Trajectory": "trajectory",
     "Universal": "joint_types",
+    "compose": "composition",
     "export_html": "viewer",
     "inverse_dynamics": "control",
     "io": "io",

@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys as gs
-import graphsys.kernels as solver_kernels
 from dynamics.integrators.tree_quadrature import lobatto
 from dynamics.kernels import galerkin_step
 from dynamics.kernels import layout as at
-from dynamics.tables import Tables
+from dynamics.tables import Tables, solver_arrays, worst_part
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -119,7 +118,7 @@ class Stages:
     """
 
     def __init__(self, tables: Tables, order: int, coupled: bool = False) -> None:
-        self.s = order // 2
+        self.base, self.s, self.coupled = tables, order // 2, coupled
         self.kernel = galerkin_step
         weights, slope, place, _ = lobatto(self.s)
         plan = tables.plan.copy()
@@ -158,21 +157,21 @@ class Stages:
             pairs[k] = places.edge_at(a, b), places.edge_at(b, a)
             columns |= {int(pairs[k, 0]): b, int(pairs[k, 1]): a}
         plan.setflags(write=False)
-        self.plan, self.names, self.row_start = plan, (bodies, names), tables.row_start
+        self.plan = plan
         self.tables = (plan, tables.constant, self.symbolic.program)
         once = np.array(list(columns.items()), np.int64).ravel()
         self.rule = (weights, slope, place, pairs.ravel(), once)
 
+    def like(self, tables: Tables) -> Stages:
+        """Those of other tables."""
+        return Stages(tables, 2 * self.s, self.coupled)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self.base, 2 * self.s, self.coupled)
+
     def solver(self) -> tuple[Float, ...]:
         """Arrays of the solver for one thread: see `dynamics.workspace.Workspace`."""
-        arena, magnitude, work = solver_kernels.work_sizes(self.symbolic.program, 1)
-        return (
-            np.zeros(self.symbolic.graph.nnz),
-            np.empty(magnitude),
-            np.empty(arena),
-            np.empty(work),
-            np.zeros(3),
-        )
+        return solver_arrays(self.symbolic)
 
     def work(self) -> tuple[Any, ...]:
         """Arrays of `dynamics.kernels.galerkin_step` for one thread."""
@@ -187,13 +186,7 @@ class Stages:
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""
-        bodies, joints = self.names
-        split = at.TWIST * self.s * len(bodies)
-        place = int(np.argmax(np.nan_to_num(np.abs(work[4][0]), nan=np.inf)))
-        if place < split:
-            return bodies[place // (at.TWIST * self.s)], "body"
-        start = self.s * self.row_start
-        return joints[int(np.searchsorted(start, place - split, side="right")) - 1], "joint"
+        return worst_part(self.base, work[4][0], self.s)
 
 
 def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:

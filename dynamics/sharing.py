@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from dynamics import galerkin
 from dynamics.kernels import step as kernel
 from dynamics.workspace import Workspace
 
@@ -22,6 +21,8 @@ class _Workspaces(threading.local):
 class Shared:
     """What lets threads use one model at once, and processes get copies of it."""
 
+    stages: Any  # of other steps than the second-order one: `galerkin.Stages` or a composition
+
     def prepare(self) -> None:
         """Make workspaces, the first one now, the others when threads ask."""
         self._workspaces = _Workspaces(self)
@@ -34,14 +35,12 @@ class Shared:
     def __getstate__(self) -> dict[str, Any]:
         state = self.__dict__.copy()
         refuse_callbacks(state["mechanism"])
-        for name in ("_workspaces", "kernel", "stages"):
+        for name in ("_workspaces", "kernel"):
             del state[name]
         return state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        order = state["order"]
-        self.stages = galerkin.Stages(state["tables"], order) if order > 2 else None
         self.kernel = kernel if self.stages is None else self.stages.kernel
         self.prepare()
 

@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Tables"]
+import graphsys.kernels as solver_kernels
+from dynamics.kernels import layout as at
+
+__all__ = ["Tables", "residual_of", "solver_arrays", "worst_part"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -71,3 +74,65 @@ class Tables:
         if self.callbacks:
             raise TypeError("tables with a user's functions cannot be pickled: see `Model`")
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
+
+
+def solver_arrays(symbolic: Any) -> tuple[Float, ...]:
+    """Matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
+
+    Parameters
+    ----------
+    symbolic : graphsys.Symbolic
+
+    Returns
+    -------
+    tuple of ndarray
+    """
+    arena, magnitude, work = solver_kernels.work_sizes(symbolic.program, 1)
+    return (
+        np.zeros(symbolic.graph.nnz),
+        np.empty(magnitude),
+        np.empty(arena),
+        np.empty(work),
+        np.zeros(3),
+    )
+
+
+def residual_of(plan: Ints, work: Float) -> Float:
+    """Where `dynamics.kernels.step` leaves the residual in its workspace.
+
+    Parameters
+    ----------
+    plan : ndarray of int, shape (any,)
+    work : ndarray of float, shape (any,)
+
+    Returns
+    -------
+    ndarray of float, shape (6 n + m,)
+    """
+    n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
+    unknowns = at.TWIST * n + rows
+    start = 2 * ((at.POSE + 9) * (n + 1) + 13 * every + at.TWIST * n) + unknowns
+    return work[start : start + unknowns]
+
+
+def worst_part(tables: Tables, residual: Float, stages: int = 1) -> tuple[Hashable, str]:
+    """Name of the body or joint with the largest residual, and which of the two it is.
+
+    Parameters
+    ----------
+    tables : Tables
+    residual : ndarray of float, shape (stages (6 n + m),)
+    stages : int, optional
+
+    Returns
+    -------
+    name : hashable
+    what : {"body", "joint"}
+    """
+    each = at.TWIST * stages
+    split = each * len(tables.body_index)
+    place = int(np.argmax(np.nan_to_num(np.abs(residual), nan=np.inf)))
+    if place < split:
+        return list(tables.body_index)[place // each], "body"
+    joint = int(np.searchsorted(stages * tables.row_start, place - split, side="right")) - 1
+    return list(tables.joint_index)[joint], "joint"

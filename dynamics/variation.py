@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import galerkin, rotation
+from dynamics import rotation
 from dynamics.bodies import Body, body
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
@@ -149,7 +149,6 @@ def _finalized(model: Model, mechanism: Mechanism) -> Model:
     made.tables = tables_of(mechanism, model.tables if same else None)
     made.symbolic = made.tables.symbolic
     if made.stages is not None:
-        made.stages = galerkin.Stages(made.tables, made.order)
-        made.kernel = made.stages.kernel
+        made.stages = made.stages.like(made.tables)
     made.prepare()
     return made

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-import graphsys.kernels as solver_kernels
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
 from dynamics.kernels import measure as kernel
+from dynamics.tables import residual_of, solver_arrays, worst_part
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -46,14 +46,7 @@ class Workspace:
         self.callbacks = tables.callbacks
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
-        arena, magnitude, work = solver_kernels.work_sizes(self.program, 1)
-        self.solver = (
-            np.zeros(tables.symbolic.graph.nnz),
-            np.empty(magnitude),
-            np.empty(arena),
-            np.empty(work),
-            np.zeros(3),
-        )
+        self.tables, self.solver = tables, solver_arrays(tables.symbolic)
         self.stages = model.stages
         self.work: Any
         self.step_solver: tuple[Float, ...]
@@ -67,7 +60,8 @@ class Workspace:
         unknowns = at.TWIST * n + int(self.plan[at.ROWS])
         self.pose, self.matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
         self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
-        self.x, self.r, self.dx = np.zeros((3, unknowns))
+        self.x, self.r, self.dx = np.zeros((3, max(unknowns, 10)))
+        self.contacts = np.zeros(at.CONTACT_WORK * int(self.plan[at.CONTACTS]))
 
     def velocities(self, states: Float) -> Float:
         """Projected velocities of many states.
@@ -83,7 +77,7 @@ class Workspace:
         twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
         failed = kernel.project(
             self.plan, self.constant, self.program, self.timestep, states, self.pose, self.matrix,
-            self.g, self.G, self.x, self.r, self.dx, self.solver, twists,
+            self.g, self.G, self.x, self.r, self.dx, self.contacts, self.solver, twists,
         )  # fmt: skip
         self.reraise()
         if failed:
@@ -194,13 +188,4 @@ class Workspace:
         """Name of the body or joint with the largest residual of the last step."""
         if self.stages is not None:
             return self.stages.worst(self.work)
-        n, rows = int(self.plan[at.BODIES]), int(self.plan[at.ROWS])
-        every = int(self.plan[at.ALL_ROWS])
-        unknowns = at.TWIST * n + rows
-        start = 2 * ((at.POSE + 9) * (n + 1) + 13 * every + at.TWIST * n) + unknowns
-        r = np.nan_to_num(np.abs(self.work[start : start + unknowns]), nan=np.inf)
-        place = int(np.argmax(r))
-        if place < at.TWIST * n:
-            return list(self.body_index)[place // at.TWIST], "body"
-        joint = int(np.searchsorted(self.row_start, place - at.TWIST * n, side="right")) - 1
-        return list(self.joint_index)[joint], "joint"
+        return worst_part(self.tables, residual_of(self.plan, self.work))

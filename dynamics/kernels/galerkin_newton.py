@@ -45,6 +45,7 @@ def attempt(
     worst, opened, merit = residual(
         plan, constant, rule, h, control, wrench, p, x, again, nodes, mu, f, r
     )
+    settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
     factorized = False
     before = 0.0
@@ -52,7 +53,8 @@ def attempt(
         info[0], info[1] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
-        if worst <= tolerance * max(1.0, largest(x, 0, n)) and opened <= closed and factorized:
+        level = tolerance * max(1.0, largest(x, 0, n))
+        if (worst <= level or settled) and opened <= closed and factorized:
             return iteration
         if not factorized or merit > KEEP * before:
             if iteration > 0:
@@ -66,6 +68,7 @@ def attempt(
         solve(program, arena, r, 1, work, dx)
         for i in range(unknowns):
             kept[i] = x[i]
+        settled = largest(dx, 0, n) <= level  # residuals of light bodies drown in round-off
         before = merit
         part = 1.0
         for _ in range(HALVINGS):
@@ -74,7 +77,7 @@ def attempt(
             worst, opened, merit = residual(
                 plan, constant, rule, h, control, wrench, p, x, not again, nodes, mu, f, r
             )
-            if merit < before or (worst <= tolerance and opened <= closed):
+            if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
             part *= 0.5
         else:

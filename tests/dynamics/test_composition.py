@@ -1,0 +1,108 @@
+"""Symmetric compositions of the second-order step: order conditions, slopes, what is refused."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import zoo
+from dynamics.composition import SCHEMES, Composition
+from dynamics.kernels import layout as at
+
+X, Y, Z = np.eye(3)
+
+
+def end(model, state, seconds):
+    motion = dy.simulate(model, state, seconds)
+    assert motion.constraint_violation().max() < 1e-11
+    return motion.states[-1, : at.POSE * model.n_bodies], motion.info
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_fractions_fulfil_the_order_conditions_of_single_powers(scheme):
+    # sum gamma = 1, sum gamma^3 = sum gamma^5 = ... = 0 (Hairer, Lubich and Wanner, II.4)
+    model, _ = zoo.double_pendulum()
+    fractions = Composition(model.tables, scheme).fractions
+    assert np.array_equal(fractions, fractions[::-1])
+    powers = [np.sum(fractions**p) for p in range(1, SCHEMES[scheme][0], 2)]
+    assert np.abs(np.array(powers) - np.eye(len(powers))[0]).max() < 1e-15
+
+
+@pytest.mark.parametrize("make", [zoo.double_pendulum, zoo.four_bar, zoo.bricard])
+@pytest.mark.parametrize(
+    "scheme, steps, slack", [("suzuki4", (80, 160), 0.1), ("kahan-li6", (80, 120), 0.4)]
+)
+def test_orders_hold_on_trees_and_loops(make, scheme, steps, slack):
+    if make is zoo.bricard:
+        steps = (25, 50) if scheme == "suzuki4" else (10, 20)
+    model, state = make(timestep=1 / 640, order=6, tolerance=1e-13)
+    reference, _ = end(model, state, 1.0)
+    errors = []
+    for n in steps:
+        model, state = make(timestep=1 / n, tolerance=1e-12)
+        pose, info = end(dy.compose(model, scheme), state, 1.0)
+        errors.append(np.abs(pose - reference).max())
+        assert info["intervals"] == n * (2 * len(SCHEMES[scheme][1]) - 1)
+    slope = np.log(errors[0] / errors[1]) / np.log(steps[1] / steps[0])
+    assert abs(slope - SCHEMES[scheme][0]) < slack
+    assert errors[1] < 7e-7  # Suzuki: 2.2e-8, 6.0e-7 and 2.6e-9
+
+
+def test_order_eight_reaches_round_off_in_few_steps():
+    # 17 substeps of 1/60 s leave 1e-10 where 17 * 60 second-order steps leave 1e-5
+    model, state = zoo.four_bar(timestep=1 / 640, order=6, tolerance=1e-13)
+    reference, _ = end(model, state, 1.0)
+    model, state = zoo.four_bar(timestep=1 / 60, tolerance=1e-12)
+    pose, _ = end(dy.compose(model, "kahan-li8"), state, 1.0)
+    plain, state = zoo.four_bar(timestep=1 / 1020, tolerance=1e-12)
+    assert np.abs(pose - reference).max() < 1e-9
+    assert np.abs(end(plain, state, 1.0)[0] - reference).max() > 1e-6
+
+
+def test_a_composed_model_is_stepped_and_measured_like_another():
+    model, state = zoo.four_bar(timestep=0.02, tolerance=1e-12)
+    composed = dy.compose(model, "suzuki4")
+    assert (composed.order, model.order) == (4, 2)
+    motion = dy.simulate(composed, state, 0.2)
+    again = pickle.loads(pickle.dumps(composed))
+    for _ in range(10):
+        state, info = again.step(state)
+    assert info.intervals == 5
+    assert np.array_equal(state.data, motion.final.data)
+    assert np.ptp(motion.energy()) < 1e-3  # 0.13 J at N = 100 and order 2 (maths A.5)
+
+
+def test_what_loses_energy_is_refused_by_name():
+    def model(body=None, **joint):
+        m = dy.Mechanism()
+        rod = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1], name="rod", **(body or {}))
+        m.add_joint(dy.Revolute(m.world, rod, X, child_point=0.5 * Z, name="hinge", **joint))
+        return m
+
+    for given, says in (
+        (model({"drag": 0.1}), "'rod' has drag"),
+        (model(damper=0.1), "'hinge' has a damper"),
+        (model(limits=[(-1.0, 1.0)]), "'hinge' has limits"),
+        (model(compliance=1e-4, theta=1.0), "'hinge' loses energy with theta"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            dy.compose(given.finalize(0.01), "suzuki4")
+    m = model()
+    m.add_force(dy.Spring(m.world, m.bodies["rod"], 1.0, 0.1, name="shock"))
+    with pytest.raises(ValueError, match="'shock' has a damper"):
+        dy.compose(m.finalize(0.01), "suzuki4")
+    m = dy.Mechanism()
+    m.add_contact(m.add_body(dy.Sphere(0.1, mass=1.0), position=Z), name="floor")
+    with pytest.raises(ValueError, match="'floor' loses energy"):
+        dy.compose(m.finalize(0.01), "kahan-li6")
+    with pytest.raises(ValueError, match="'yoshida' is unknown; use 'suzuki4'"):
+        dy.compose(model().finalize(0.01), "yoshida")
+    with pytest.raises(ValueError, match="order=2"):
+        dy.compose(model().finalize(0.01, order=4), "suzuki4")
+
+
+def test_soft_joints_that_keep_energy_are_composed():
+    model, state = zoo.double_pendulum(compliance=1e-4, theta=0.5, tolerance=1e-12)
+    energy = dy.simulate(dy.compose(model, "suzuki4"), state, 0.5).energy()
+    assert np.isfinite(energy).all()
