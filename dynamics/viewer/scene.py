@@ -126,7 +126,7 @@ def _drawn(geometry: Geometry, color: tuple[float, ...]) -> list[dict[str, Any]]
         triangles = triangles_of(shape)
         if triangles is None:
             return []
-        size = np.abs(triangles[..., :3]).max(initial=0.0)
+        size = np.abs(triangles).max(initial=0.0)
         entry = {"kind": "mesh", "size": [float(size), 0.0], "triangles": _packed(triangles)}
     else:
         return []

@@ -1,4 +1,4 @@
-"""Meshes as triangles with normals: STL and OBJ files, read when they are looked at."""
+"""Meshes as triangles: STL and OBJ files, read when they are looked at."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from dynamics.geometry import Mesh
 __all__ = ["read_triangles", "triangles_of"]
 
 Float = NDArray[np.float64]
-#: Triangles of one mesh in a page; beyond, every k-th is left out of the picture.
-MOST = 20_000
+#: Triangles of one mesh in a page; finer ones are made coarser.
+MOST = 5000
 #: An STL file's triangle: normal, three corners, two bytes of anything.
 STL = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
 
 
 def triangles_of(mesh: Mesh) -> Float | None:
-    """Corners and normals of a mesh, scaled.
+    """Corners of a mesh, scaled, of no more triangles than a page bears.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ def triangles_of(mesh: Mesh) -> Float | None:
 
     Returns
     -------
-    ndarray of float, shape (t, 3, 6), or None
+    ndarray of float, shape (t, 3, 3), or None
         None, and a warning, where the file is missing or of a kind that is not read.
     """
     if mesh.vertices is not None and mesh.faces is not None:
@@ -44,10 +44,25 @@ def triangles_of(mesh: Mesh) -> Float | None:
         except (ValueError, OSError, IndexError) as error:
             warnings.warn(f"mesh {mesh.path!r} is not drawn: {error}", stacklevel=2)
             return None
-    corners = corners[:: -(-len(corners) // MOST) or 1] * mesh.scale
-    across = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
-    across /= np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
-    return np.concatenate([corners, np.repeat(across[:, None], 3, axis=1)], axis=2)
+    cells = 128
+    coarse = corners
+    while len(coarse) > MOST and cells > 4:
+        coarse = _coarser(corners, cells)
+        cells = int(cells / 1.25)
+    return np.asarray(coarse * mesh.scale)
+
+
+def _coarser(corners: Float, cells: int) -> Float:
+    """Triangles between the mean corners of the cells of a grid; those inside one cell vanish."""
+    points = corners.reshape(-1, 3)
+    low, high = points.min(axis=0), points.max(axis=0)
+    cell = np.floor((points - low) / max(float((high - low).max()), 1e-300) * cells)
+    _, owner = np.unique(cell, axis=0, return_inverse=True)
+    owner = owner.ravel()
+    count = np.bincount(owner)
+    means = np.stack([np.bincount(owner, points[:, i]) / count for i in range(3)], axis=1)
+    i, j, k = (faces := owner.reshape(-1, 3)).T
+    return np.asarray(means[faces[(i != j) & (j != k) & (k != i)]])
 
 
 def found(mesh: Mesh) -> Path | None:

@@ -168,8 +168,21 @@ def test_meshes_are_read(tmp_path, name, write):
     np.testing.assert_array_equal(read_triangles(tmp_path / name), TETRAHEDRON[FACES])
     found = triangles_of(Mesh(name, str(tmp_path), np.full(3, 2.0)))
 
-    np.testing.assert_array_equal(found[..., :3], 2.0 * TETRAHEDRON[FACES])
-    np.testing.assert_allclose(found[0, :, 3:], [[0, 0, -1]] * 3)
+    np.testing.assert_array_equal(found, 2.0 * TETRAHEDRON[FACES])
+
+
+def test_a_fine_mesh_is_made_coarser_and_keeps_its_form():
+    # A unit sphere of 80 000 triangles: all that is left lies near it, all around.
+    a, b = np.meshgrid(np.linspace(0, np.pi, 201), np.linspace(0, 2 * np.pi, 201), indexing="ij")
+    points = np.stack([np.sin(a) * np.cos(b), np.sin(a) * np.sin(b), np.cos(a)], -1).reshape(-1, 3)
+    k = (np.arange(200)[:, None] * 201 + np.arange(200)).ravel()
+    faces = np.concatenate([np.stack([k, k + 201, k + 1]), np.stack([k + 1, k + 201, k + 202])], 1)
+    found = triangles_of(Mesh("", "", np.ones(3), points, faces.T))
+
+    assert 500 < len(found) <= 5000
+    np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 1.0, atol=0.02)
+    area = np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0])
+    assert np.linalg.norm(area, axis=1).sum() / 2 == pytest.approx(4 * np.pi, rel=0.05)
 
 
 def test_a_mesh_of_a_package_is_found_in_the_folders_above(tmp_path):
@@ -204,8 +217,8 @@ def test_meshes_and_colors_are_in_the_page():
     (part,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"][0]["parts"]
 
     assert part["color"] == [1, 0, 0, 1]
-    triangles = np.frombuffer(base64.b64decode(part["triangles"]), "<f4").reshape(-1, 3, 6)
-    np.testing.assert_array_equal(triangles[..., :3], TETRAHEDRON[FACES])
+    triangles = np.frombuffer(base64.b64decode(part["triangles"]), "<f4").reshape(-1, 3, 3)
+    np.testing.assert_array_equal(triangles, TETRAHEDRON[FACES])
 
 
 # A browser
