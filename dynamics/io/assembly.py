@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import joint_types, rotation
+from dynamics import joint_types, rotation, special_joints
 from dynamics.bodies import WORLD
 from dynamics.geometry import Frame, Geometry
 from dynamics.io.description import Description, JointEntry, Link, Pose
@@ -35,7 +35,7 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "free axis": joint_types.FreeAxis,
     "floating": joint_types.Floating,
     "spherical": joint_types.Spherical,
-    "universal": joint_types.Universal,
+    "universal": special_joints.Universal,
 }
 WITHOUT_AXIS = {
     joint_types.Fixed, joint_types.FixedOrientation, joint_types.Floating, joint_types.Spherical,
@@ -316,7 +316,7 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
     if joint.kind == "skew universal":
         return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)
     if joint.kind == "universal":
-        return joint_types.Universal(ends[0], ends[1], axis, second, **options)
+        return special_joints.Universal(ends[0], ends[1], axis, second, **options)
     maker = MAKERS[joint.kind]
     return maker(*ends, **options) if maker in WITHOUT_AXIS else maker(*ends, axis, **options)
 

@@ -12,9 +12,9 @@ from dynamics import rotation
 from dynamics.bodies import WORLD
 from dynamics.io.description import Mimic
 from dynamics.io.notes import Notes
-from dynamics.joint_types import Custom
 from dynamics.joints import Joint
 from dynamics.mechanism import Mechanism
+from dynamics.special_joints import Custom
 
 __all__ = ["follow"]
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dynamics import joint_types as joints
-from dynamics import rotation
+from dynamics import rotation, special_joints
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.shapes import Box, Cylinder
@@ -163,7 +163,9 @@ def shafts(
     where: dict[str, Any] = {"parent_point": 0.5 * X, "child_point": -0.5 * X, "name": "coupling"}
     if joint == "universal":  # at the start the cross lies on z, the axis of the bend
         mechanism.add_joint(
-            joints.Universal(first, second, Z, np.cross(Z, along), orientation=turn, **where)
+            special_joints.Universal(
+                first, second, Z, np.cross(Z, along), orientation=turn, **where
+            )
         )
     elif joint == "constant velocity":
         mechanism.add_joint(joints.ConstantVelocity(first, second, X, **where))
@@ -197,6 +199,6 @@ def screw_press(
     """
     mechanism = Mechanism()
     nut = mechanism.add_body(Cylinder(0.1, 0.2, mass=1.0), name="nut")
-    mechanism.add_joint(joints.Helical(mechanism.world, nut, Z, pitch, name="screw"))
+    mechanism.add_joint(special_joints.Helical(mechanism.world, nut, Z, pitch, name="screw"))
     model = mechanism.finalize(timestep, **options)
     return model, model.initial_state()

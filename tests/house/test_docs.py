@@ -6,12 +6,14 @@ import tomllib
 
 import pytest
 
+import dynamics
 import graphsys
 
 from .source import ROOT, text
 
-NAMES = sorted(getattr(graphsys, "__all__", ()))
-PAGES = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/*.md"))]
+NAMES = sorted(graphsys.__all__)
+DYNAMICS = sorted(dynamics.__all__)
+PAGES = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/**/*.md"))]
 
 
 def blocks(page, language):
@@ -76,10 +78,17 @@ def test_every_public_name_is_in_the_api_page(name):
     assert re.search(rf"`gs\.{name}\b", text("docs/api.md"))
 
 
+@pytest.mark.parametrize("name", DYNAMICS)
+def test_every_public_name_of_dynamics_is_in_the_api_page(name):
+    assert getattr(dynamics, name) is not None
+    assert re.search(rf"`dy\.{name}\b", text("docs/api.md"))
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_public_name_in_a_page_exists(page):
-    for name in set(re.findall(r"\bgs\.([A-Za-z_]\w*)", text(page))):
-        assert hasattr(graphsys, name), name
+    for short, package in (("gs", graphsys), ("dy", dynamics)):
+        for name in set(re.findall(rf"\b{short}\.([A-Za-z_]\w*)", text(page))):
+            assert hasattr(package, name), name
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -5,12 +5,13 @@ import re
 
 import pytest
 
+import dynamics
 import graphsys
 
 from .source import decorators, files, is_kernel_file, tree
 
-PUBLIC = getattr(graphsys, "__all__", ())
-MODULES = [name for name in files("graphsys") if not is_kernel_file(name)]
+PUBLIC = (*graphsys.__all__, *dynamics.__all__)
+MODULES = [name for name in files("graphsys", "dynamics") if not is_kernel_file(name)]
 
 
 def section(docstring, title):
