@@ -26,6 +26,7 @@ _LATER = {
     "FreeAxis": "joint_types",
     "HalfSpace": "contacts",
     "Helical": "special_joints",
+    "Job": "ensemble",
     "Joint": "joints",
     "KnifeEdge": "special_joints",
     "Mechanism": "mechanism",
@@ -57,8 +58,10 @@ _LATER = {
     "lqr": "control",
     "save_urdf": "io.save",
     "separate": "touching",
+    "rollouts": "ensemble",
     "simulate": "simulation",
     "suggest_timestep": "accuracy",
+    "variant": "variation",
     "zoo": "zoo",
 }
 

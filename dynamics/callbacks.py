@@ -56,10 +56,12 @@ class Callback:
             return 1
         return 0
 
-    def reraise(self) -> None:
-        """Raise what the function raised."""
+    def reraise(self, trajectory: Any = None) -> None:
+        """Raise what the function raised, with the motion before it as its ``trajectory``."""
         if self.error is not None:
             error, self.error = self.error, None
+            if trajectory is not None and hasattr(error, "__dict__"):
+                error.__dict__["trajectory"] = trajectory
             raise error
 
 

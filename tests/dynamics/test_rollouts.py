@@ -1,0 +1,295 @@
+"""Many simulations: the same motions wherever they run, and failures that lose nothing."""
+
+import copy
+import multiprocessing
+import pickle
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.variation import carried
+
+
+def pendulums(count=256, seconds=0.5):
+    """Double pendulums that start with random angles and rates."""
+    model, still = dy.zoo.double_pendulum()
+    rng = np.random.default_rng(0)
+    jobs = []
+    for _ in range(count):
+        state = still.copy()
+        for i in range(2):
+            model.set_joint(state, ("joint", i), *rng.normal(size=2))
+        jobs.append(dy.Job(state, seconds))
+    return model, jobs
+
+
+def random_pushes(model, rng):
+    """A policy: a new force every step."""
+    return lambda state, time: rng.normal(size=model.n_controls)
+
+
+class OddError(Exception):
+    """An error of the user's, which unpickling cannot make again."""
+
+    def __init__(self, one, two):
+        super().__init__(f"{one} {two}")
+
+
+def fails_late(state, time):
+    if time > 0.095:
+        raise OddError("too", "late")
+    return [0.0]
+
+
+def same(results, wanted):
+    assert len(results) == len(wanted)
+    for one, other in zip(results, wanted):
+        assert str(one.error) == str(other.error)
+        assert type(one.error) is type(other.error)
+        assert (one.trajectory is None) == (other.trajectory is None)
+        if one.trajectory is not None:
+            assert np.array_equal(one.trajectory.states, other.trajectory.states)
+            assert np.array_equal(one.trajectory.time, other.trajectory.time)
+
+
+@pytest.fixture(scope="module")
+def processes():
+    """Two processes that import everything anew, as a cluster's do."""
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        yield pool
+
+
+def mixed(count=12):
+    """Good jobs, ones with other numbers and random forces, and ones that fail in every way."""
+    model, still = dy.zoo.cart_pole(0.2)
+    open_ = still.copy()
+    open_.pose[1, 2] += 0.1
+    storm = np.zeros((30, 1))
+    storm[20:] = 1e200
+    jobs = []
+    for i in range(count):
+        jobs.append(dy.Job(still, 0.3, policy=random_pushes))
+        jobs.append(dy.Job(still, 0.3, parameters={"pole": {"mass": 0.1 + 0.1 * i}}))
+    jobs[3:3] = [dy.Job(open_, 0.3), dy.Job(still, 0.3, controls=storm)]
+    jobs[9:9] = [
+        dy.Job(still, 0.3, controller=fails_late),
+        dy.Job(still, 0.3, parameters={"pole": {"mass": -1.0}}),
+        dy.Job(still, -1.0),
+    ]
+    return model, jobs
+
+
+def test_256_double_pendulums_move_alike_in_threads_and_processes(processes):
+    model, jobs = pendulums()
+
+    alone = dy.rollouts(model, jobs, threads=1)
+
+    assert all(result.ok for result in alone)
+    for i in (0, 255):
+        motion = dy.simulate(model, jobs[i].state, jobs[i].seconds)
+        assert np.array_equal(alone[i].trajectory.states, motion.states)
+    same(dy.rollouts(model, jobs), alone)
+    same(dy.rollouts(model, jobs, threads=3), alone)
+    same(dy.rollouts(model, jobs, processes), alone)
+
+
+def test_failures_are_values_and_lose_nothing(processes):
+    model, jobs = mixed()
+
+    alone = dy.rollouts(model, jobs, threads=1)
+
+    wrong = {i: result for i, result in enumerate(alone) if not result.ok}
+    assert list(wrong) == [3, 4, 9, 10, 11]
+    assert isinstance(wrong[3].error, dy.InconsistentStateError)
+    assert wrong[3].trajectory is None
+    assert isinstance(wrong[4].error, dy.ConvergenceError)
+    assert wrong[4].error.step == 20
+    assert len(wrong[4].trajectory) == 21
+    assert str(wrong[9].error) == "OddError: too late"
+    assert len(wrong[9].trajectory) == 11
+    assert isinstance(wrong[10].error, ValueError)
+    assert "seconds is -1.0" in str(wrong[11].error)
+    same(dy.rollouts(model, jobs, threads=2), alone)
+    same(dy.rollouts(model, jobs, processes), alone)
+
+
+def test_random_numbers_belong_to_the_job_not_to_the_worker():
+    model, jobs = mixed()
+    pushed = [i for i, job in enumerate(jobs) if job.policy]
+
+    one = dy.rollouts(model, jobs, threads=1, seed=1)
+    two = dy.rollouts(model, jobs, threads=2, seed=1)
+    other = dy.rollouts(model, jobs, threads=1, seed=2)
+
+    assert np.array_equal(one[pushed[0]].trajectory.states, two[pushed[0]].trajectory.states)
+    assert not np.array_equal(one[pushed[0]].trajectory.states, other[pushed[0]].trajectory.states)
+    ends = {one[i].trajectory.states[-1].tobytes() for i in pushed}
+    assert len(ends) == len(pushed)
+    fixed = [dy.Job(jobs[0].state, 0.1, policy=random_pushes, seed=7) for _ in range(2)]
+    twins = dy.rollouts(model, fixed, threads=1)
+    assert np.array_equal(twins[0].trajectory.states, twins[1].trajectory.states)
+
+
+def test_other_numbers_are_those_of_a_mechanism_that_was_built_with_them():
+    model, state = dy.zoo.cart_pole(0.4, pole_mass=0.2)
+    wanted, start = dy.zoo.cart_pole(0.4, pole_mass=0.7)
+
+    result = dy.rollouts(model, [dy.Job(state, 1.0, parameters={"pole": {"mass": 0.7}})])[0]
+
+    motion = dy.simulate(wanted, start, 1.0)
+    assert np.array_equal(result.trajectory.states, motion.states)
+    assert np.array_equal(result.trajectory.energy(), motion.energy())
+
+
+def test_a_variant_shares_the_graph_while_its_pattern_stays():
+    model, state = dy.zoo.damped_pendulum()
+    name = next(iter(model.mechanism.joints))
+
+    stiff = dy.variant(model, {name: {"spring": 3.0}, "gravity": [0.0, 0.0, -1.0]})
+    heavy = dy.variant(model, {next(iter(model.mechanism.bodies)): {"mass": 3.0}})
+
+    assert heavy.symbolic is model.symbolic
+    assert stiff.symbolic is not model.symbolic
+    assert np.array_equal(stiff.mechanism.gravity, [0.0, 0.0, -1.0])
+    assert model.mechanism.gravity[2] != -1.0
+    here, there = model.velocities(state), heavy.velocities(carried(model, state, heavy))
+    assert np.abs(here - there).max() < 1e-14
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"nobody": {"mass": 1.0}}, "there is no body, joint or spring 'nobody'"),
+        ({"pole": {"weight": 1.0}}, "'pole' has no number 'weight'; it has"),
+        ({"pole": 2.0}, "parameters of 'pole' must be a mapping"),
+        ({"pole": {"mass": 0.0}}, "mass of body 'pole' is 0.0"),
+        ({"hinge": {"damper": -1.0}}, "damper of joint 'hinge' is negative"),
+        ({"hinge": {"spring": np.nan}}, "spring of joint 'hinge' must be"),
+    ],
+)
+def test_numbers_that_nothing_has_are_refused(parameters, message):
+    model, _ = dy.zoo.cart_pole()
+
+    with pytest.raises((ValueError, dy.UnknownNameError), match=message):
+        dy.variant(model, parameters)
+
+
+def test_progress_is_told_and_no_jobs_are_no_trouble():
+    model, jobs = pendulums(10, 0.02)
+    seen = []
+
+    dy.rollouts(model, jobs, threads=2, progress=seen.append)
+
+    assert seen[-1] == 1.0 and seen == sorted(seen)
+    assert dy.rollouts(model, []) == []
+    with pytest.raises(ValueError, match="threads is 0"):
+        dy.rollouts(model, jobs, threads=0)
+
+
+class Dying(Executor):
+    """Loses its workers after a few parcels."""
+
+    def __init__(self):
+        self.left = 3
+
+    def submit(self, function, /, *args, **kwargs):
+        self.left -= 1
+        future = Future()
+        if self.left == 0:
+            future.set_exception(OSError("the worker died"))
+        elif self.left < 0:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        else:
+            future.set_result(function(*args))
+        return future
+
+
+def test_workers_that_die_leave_the_results_of_the_others():
+    model, jobs = pendulums(64, 0.02)
+
+    results = dy.rollouts(model, jobs, Dying())
+
+    assert len(results) == 64
+    first = [result.ok for result in results].index(False)
+    assert first > 0
+    assert str(results[first].error) == "the worker died"
+    assert "cannot schedule" in str(results[-1].error)
+
+
+def test_any_pool_of_threads_will_do():
+    model, jobs = pendulums(8, 0.1)
+
+    with ThreadPoolExecutor(2) as pool:
+        same(dy.rollouts(model, jobs, pool), dy.rollouts(model, jobs, threads=1))
+
+
+def test_python_controllers_measure_in_threads_without_disturbing_each_other():
+    model, upright = dy.zoo.cart_pole(0.0)
+    feedback = dy.lqr(model, upright, 1.0, 0.1)
+    jobs = []
+    for angle in np.linspace(-0.4, 0.4, 16):
+        state = upright.copy()
+        model.set_joint(state, "hinge", angle)
+        jobs.append(dy.Job(state, 1.0, controller=feedback))
+
+    same(dy.rollouts(model, jobs, threads=4), dy.rollouts(model, jobs, threads=1))
+
+
+@pytest.mark.parametrize("order", [2, 4])
+def test_models_states_and_tables_pickle(order):
+    model, state = dy.zoo.double_pendulum(order=order)
+
+    for other in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model)):
+        assert np.array_equal(other.step(state)[0].data, model.step(state)[0].data)
+        assert not other.tables.plan.flags.writeable
+    again = pickle.loads(pickle.dumps(state))
+    assert np.array_equal(again.data, state.data) and again.time == state.time
+    again.pose[0, 0] = 7.0
+    assert again.data[0] == 7.0
+
+
+def custom():
+    """A model with a user's constraint."""
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1], name="body")
+
+    def plane(a, b):
+        slope = np.zeros((1, 12))
+        slope[0, 8] = 1.0
+        return b[2:3], slope
+
+    mechanism.add_joint(dy.Custom(mechanism.world, body, plane, 1, name="plane"))
+    return mechanism.finalize()
+
+
+def test_a_user_s_function_cannot_leave_its_process(processes):
+    model = custom()
+    job = dy.Job(model.initial_state(), 0.05)
+
+    with pytest.raises(TypeError, match="'plane' has a Python function .* cannot be pickled"):
+        pickle.dumps(model)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        pickle.dumps(model.tables)
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        dy.rollouts(model, [job], processes)
+    assert dy.rollouts(model, [job, job], threads=2)[1].ok
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_dask_cluster_gives_the_same_results():
+    distributed = pytest.importorskip("distributed")
+    model, jobs = mixed(6)
+    alone = dy.rollouts(model, jobs, threads=1)
+
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50
+        ) as cluster,
+        distributed.Client(cluster) as client,
+        client.get_executor() as executor,
+    ):
+        results = dy.rollouts(model, jobs, executor)
+
+    same(results, alone)
