@@ -73,7 +73,8 @@ def simulate(
     Raises
     ------
     ConvergenceError
-        Where a step's equations were not solved; ``error.trajectory`` is the motion before it.
+        Where a step's equations were not solved; ``error.trajectory`` is the motion before it. So
+        it is of what a controller raises, which comes through.
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
     ValueError
@@ -114,7 +115,7 @@ def simulate(
     trajectory = Trajectory(model, time, states, table, what)
     if done < steps:
         if call is not None:
-            call.reraise()
+            call.reraise(trajectory)
         error = failure(model, int(info[kernel.STATUS]), done, float(totals[0]), info)
         error.trajectory = trajectory
         raise error
