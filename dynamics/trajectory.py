@@ -16,6 +16,7 @@ from dynamics import rotation
 from dynamics.bodies import WORLD
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
+from dynamics.kernels import rows as kinds
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 __all__ = ["Trajectory"]
 
 Float = NDArray[np.float64]
+
+#: After what an angle comes back to itself: a quaternion tells two turns apart, a heading none.
+PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
 
 
 @dataclass(eq=False)
@@ -111,7 +115,10 @@ class Trajectory:
         -------
         ndarray of float, shape (k,) or (k, number of coordinates)
         """
-        found = self.model.workspace.joint(name, self.states, self.twists)[:, :, 0]
+        found = self.model.workspace.joint(name, self.states, self.twists)[:, :, 0].copy()
+        for i, row in enumerate(self.model.mechanism.joints[name].positions):
+            if row.kind in PERIOD:  # turns are counted from record to record
+                found[:, i] = np.unwrap(found[:, i], period=PERIOD[row.kind])
         return found[:, 0] if found.shape[1] == 1 else found
 
     def joint_velocity(self, name: Hashable) -> Float:

@@ -45,8 +45,7 @@ def test_the_double_four_bar_passes_its_change_points():
     assert np.ptp(motion.energy()) == pytest.approx(4.24e-2, rel=3e-3)
     assert motion.constraint_violation().max() <= CLOSED
     assert motion.info["most_iterations"] <= 5 and motion.info["intervals"] == 1000
-    angle = np.unwrap(motion.joint(("ground", 0)), period=4.0 * np.pi)
-    assert np.ptp(angle) > 2.0 * np.pi  # round and round
+    assert np.ptp(motion.joint(("ground", 0))) > 2.0 * np.pi  # round and round
 
 
 def test_the_double_four_bar_in_the_form_of_the_papers():

@@ -5,7 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels import step as kernel
-from dynamics.zoo import cart_pole, double_pendulum, four_bar, free_top, pendulum
+from dynamics.zoo import cart_pole, damped_pendulum, double_pendulum, four_bar, free_top, pendulum
 
 
 def test_states_are_recorded_at_every_so_manieth_step():
@@ -174,6 +174,16 @@ def test_momentum_and_energy_of_a_trajectory_are_those_of_its_states():
         assert motion.energy()[k] == pytest.approx(model.energy(motion[k]), abs=1e-12)
         v = model.velocities(motion[k])
         np.testing.assert_allclose(motion.momentum()[k, :3], v[:, :3].sum(axis=0), atol=1e-12)
+
+
+def test_turns_of_a_shaft_are_counted():
+    model, state = damped_pendulum(0.0, 0.0)
+    model.set_joint(state, "hinge", 0.0, 30.0)  # round and round
+    motion = dy.simulate(model, state, 3.0)
+    angle = motion.joint("hinge")
+    assert angle[-1] > 12.0 * np.pi
+    slopes = motion.joint_velocity("hinge")
+    np.testing.assert_allclose(np.diff(angle), 0.005 * (slopes[1:] + slopes[:-1]), atol=1e-2)
 
 
 # Failure
