@@ -1,4 +1,4 @@
-"""Orders 4 and 6 in maximal coordinates: the equations, their matrix, and motion known elsewhere."""
+"""Orders 4 and 6 in maximal coordinates: equations, their matrix, and motion known elsewhere."""
 
 import numpy as np
 import pytest

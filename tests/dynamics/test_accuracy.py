@@ -1,0 +1,37 @@
+"""The suggested time step keeps what it promises, and is not much shorter than it must be."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import zoo
+
+
+def largest_error(order, timestep, seconds):
+    fine, state = zoo.four_bar(timestep=seconds / 800, order=6, tolerance=1e-13)
+    reference = dy.simulate(fine, state, seconds).final.pose
+    model, state = zoo.four_bar(timestep=timestep, order=order, tolerance=1e-13, largest_turn=2.4)
+    pose = dy.simulate(model, state, seconds).final.pose
+    return np.abs(pose - reference).max()
+
+
+@pytest.mark.parametrize("order, tolerance", [(2, 1e-3), (4, 1e-6), (6, 1e-8)])
+def test_the_step_suggested_keeps_the_tolerance(order, tolerance):
+    model, state = zoo.four_bar(order=order, tolerance=1e-13, largest_turn=2.4)
+    timestep = dy.suggest_timestep(model, state, tolerance, 0.8)
+    steps = 0.8 / timestep
+    assert steps == pytest.approx(round(steps), rel=1e-12)
+    # the estimate is one of the order alone: terms behind it are some tenths of it
+    assert largest_error(order, timestep, 0.8) < 1.3 * tolerance
+    # steps a third longer err (4/3)^p more, and the search aims at 0.7 of the tolerance
+    assert largest_error(order, 0.8 / max(1, int(0.6 * steps)), 0.8) > tolerance
+
+
+def test_what_no_step_can_keep_is_said():
+    model, state = zoo.double_pendulum(tolerance=1e-3)
+    with pytest.raises(ValueError, match="no time step found"):
+        dy.suggest_timestep(model, state, 1e-14, 0.02)
+    with pytest.raises(ValueError, match="tolerance is 0"):
+        dy.suggest_timestep(model, state, 0.0, 1.0)
+    with pytest.raises(ValueError, match="seconds is nan"):
+        dy.suggest_timestep(model, state, 1e-3, float("nan"))
