@@ -69,23 +69,23 @@ def assemble(
         for name, value in velocities.items()
     }
     twists = model.twists_of(state)
-    weights = _weights(model)
+    weights = inverse_masses(model)
     lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
     n = model.n_bodies
     last = np.inf
     for _ in range(ITERATIONS):
-        g, G = _equations(model, after, targets)
+        g, G = equations(model, after, targets)
         error = float(np.abs(g).max(initial=0.0))
         if error <= CLOSED or (error <= 1e-10 and error >= last):
             break
         last = error
-        move = -_least(G, g, lengths).reshape(n, 6)
+        move = -least(G, g, lengths).reshape(n, 6)
         part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
         part = min(part, 1.0)
         after.pose[:, :3] += part * move[:, :3]
         turned = rotation.from_rotation_vector(part * move[:, 3:])
         after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
-    g, G = _equations(model, after, targets)
+    g, G = equations(model, after, targets)
     if not np.abs(g).max(initial=0.0) <= 1e-10:
         k = int(np.argmax(np.abs(g)))
         name = _owner(model, k, targets)
@@ -93,11 +93,11 @@ def assemble(
             f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
             "its points and axes, or start from a state nearer to the one you mean"
         )
-    g, G = _equations(model, after, wanted if wanted else {}, rates=True)
+    g, G = equations(model, after, wanted if wanted else {}, rates=True)
     rates = np.zeros(g.size)
     if wanted:
         rates[model.n_rows :] = np.concatenate(list(wanted.values()))
-    twist = twists.ravel() - _least(G, G @ twists.ravel() - rates, weights)
+    twist = twists.ravel() - least(G, G @ twists.ravel() - rates, weights)
     if not np.abs(G @ twist - rates).max(initial=0.0) <= 1e-8 * max(1.0, np.abs(twist).max()):
         k = int(np.argmax(np.abs(G @ twist - rates)))
         raise InconsistentStateError(
@@ -109,7 +109,7 @@ def assemble(
     return after
 
 
-def _weights(model: Model) -> Float:
+def inverse_masses(model: Model) -> Float:
     """Inverse masses and mean inverse moments."""
     out = np.empty((model.n_bodies, 6))
     for i, body in enumerate(model.mechanism.bodies.values()):
@@ -117,7 +117,7 @@ def _weights(model: Model) -> Float:
     return out.ravel()
 
 
-def _equations(
+def equations(
     model: Model, state: State, targets: Mapping[Hashable, Float], rates: bool = False
 ) -> tuple[Float, Any]:
     """Values and Jacobian (scipy.sparse) of all constraints and of the joints that are told."""
@@ -155,7 +155,7 @@ def _equations(
     return g, wide[:, : 6 * model.n_bodies]
 
 
-def _least(G: Any, g: Float, weights: Float) -> Float:
+def least(G: Any, g: Float, weights: Float) -> Float:
     """Smallest weighted x with G x = g, damped where rows are redundant."""
     from scipy.sparse import diags_array, eye_array
     from scipy.sparse.linalg import splu
@@ -174,7 +174,7 @@ def _least(G: Any, g: Float, weights: Float) -> Float:
 
 
 def _owner(model: Model, row: int, targets: Mapping[Hashable, Float]) -> Hashable:
-    """Joint of a row of `_equations`."""
+    """Joint of a row of `equations`."""
     if row < model.n_rows:
         k = int(np.searchsorted(model.tables.row_start, row, side="right")) - 1
         return list(model.tables.joint_index)[k]

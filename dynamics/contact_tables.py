@@ -37,6 +37,8 @@ class Record:
     row : int
         Limited row.
     limit, sign : float
+    softness : float
+        Of a limit, m/N or rad/(N m).
     """
 
     label: tuple[Hashable, int]
@@ -48,6 +50,7 @@ class Record:
     row: int = 0
     limit: float = 0.0
     sign: float = 1.0
+    softness: float = 0.0
 
     @property
     def blocks(self) -> int:
@@ -86,19 +89,27 @@ def records_of(
             label = (contact.name, k)
             records.append(Record(label, contact.parent, contact.child, contact, touch, address))
     for joint in mechanism.joints.values():
-        if joint.limits is None:
-            continue
-        for i, (low, high) in enumerate(joint.limits):
-            for limit, sign in ((low, 1.0), (high, -1.0)):
-                if np.isfinite(limit):
-                    row = limited_row[joint.name] + i
-                    records.append(
-                        Record(
-                            (joint.name, i), joint.parent, joint.child, row=row, limit=limit,
-                            sign=sign,
-                        )
-                    )  # fmt: skip
+        if joint.limits is not None:
+            records += _limits(joint, joint.limits, joint.rest, limited_row[joint.name], 0.0)
+    for spring in mechanism.springs.values():
+        if spring.limits is not None:
+            ends, rest = np.array([spring.limits]), np.array([spring.length])
+            row = limited_row[spring.name]
+            records += _limits(spring, ends, rest, row, spring.limit_compliance)
     return records, calls
+
+
+def _limits(owner: Any, limits: Float, rest: Float, row: int, softness: float) -> list[Record]:
+    """Records of the finite limits of a joint's or spring's rows, which are off by their rests."""
+    return [
+        Record(
+            (owner.name, i), owner.parent, owner.child, row=row + i, limit=limit - rest[i],
+            sign=sign, softness=softness,
+        )
+        for i, ends in enumerate(limits)
+        for limit, sign in zip(ends, (1.0, -1.0))
+        if np.isfinite(limit)
+    ]  # fmt: skip
 
 
 def written(
@@ -131,7 +142,7 @@ def written(
         p[at.CONTACT_CALLBACK], p[at.LIMITED_ROW] = record.callback, record.row
         if record.contact is None or record.touch is None:
             p[at.CONTACT_KIND] = kinds.LIMITED
-            c[at.LIMIT], c[at.SIGN] = record.limit, record.sign
+            c[at.LIMIT], c[at.SIGN], c[at.SOFTNESS] = record.limit, record.sign, record.softness
             continue
         touch, contact = record.touch, record.contact
         p[at.CONTACT_KIND] = touch.kind
@@ -141,7 +152,7 @@ def written(
         ):  # fmt: skip
             c[place : place + 3] = point
         c[at.RADIUS_A], c[at.RADIUS_B] = touch.radius_first, touch.radius_other
-        c[at.FRAME_A : at.FRAME_A + 4], c[at.PHASE] = touch.frame, touch.phase
+        c[at.FRAME_A : at.FRAME_A + 4] = touch.frame
         c[at.RESTITUTION], c[at.SOFTNESS] = contact.restitution, contact.compliance
         coefficients = (contact.friction, contact.torsional, contact.rolling)
         # a block in the middle may have none: its cone is then a sliver

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.bodies import WORLD
+from dynamics.joints import basis
 from dynamics.kernels import contact_geometry as kinds
 from dynamics.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
 
@@ -19,8 +20,6 @@ __all__ = ["Contact", "HalfSpace", "Touch", "contact"]
 
 Float = NDArray[np.float64]
 ZERO = np.zeros(3)
-#: Rim points of each end of a cylinder, turned from the lowest.
-PHASES = (0.0, 0.5 * math.pi, math.pi, 1.5 * math.pi)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,8 +61,6 @@ class Touch:
     radius_first, radius_other : float
     frame : ndarray of float, shape (4,)
         Orientation of a box in its body.
-    phase : float
-        Of a rim point.
     """
 
     kind: int
@@ -74,7 +71,6 @@ class Touch:
     radius_first: float = 0.0
     radius_other: float = 0.0
     frame: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
-    phase: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -237,26 +233,30 @@ def _touches(one: Any, two: Any, label: str) -> list[Touch]:
             "second_first": np.asarray(one.normal),
         }
         if isinstance(two, Cylinder):
+            # the lowest point of each rim, on which it rolls, and four that it stands on
             low, high, radius = _ends(two)
             axis = np.asarray(two.axis, float)
-            return [
-                Touch(
-                    kinds.PLANE_RIM, **plane, other=end, second_other=axis, radius_other=radius,
-                    phase=phase,
-                )
+            one_way, another, _ = basis(axis)
+            rims = [
+                Touch(kinds.PLANE_RIM, **plane, other=end, second_other=axis, radius_other=radius)
                 for end in (low, high)
-                for phase in PHASES
-            ]  # fmt: skip
+            ]
+            return rims + [
+                Touch(kinds.PLANE_SPHERE, **plane, other=end + radius * way)
+                for end in (low, high)
+                for way in (one_way, another, -one_way, -another)
+            ]
         if spheres is not None:
             return [
                 Touch(kinds.PLANE_SPHERE, **plane, other=at, radius_other=r) for at, r in spheres
             ]
-    elif isinstance(one, Box) and spheres is not None and not isinstance(two, Box):
-        half = 0.5 * np.array([one.x, one.y, one.z])
-        return [
-            Touch(kinds.BOX_SPHERE, second_first=half, other=at, radius_other=r)
-            for at, r in spheres
-        ]
+    elif isinstance(one, Box):  # ends alone would let a capsule through that lies across an edge
+        if spheres is not None and isinstance(two, (Sphere, np.ndarray)):
+            half = 0.5 * np.array([one.x, one.y, one.z])
+            return [
+                Touch(kinds.BOX_SPHERE, second_first=half, other=at, radius_other=r)
+                for at, r in spheres
+            ]
     elif isinstance(one, (Capsule, Rod)):
         low, high, radius = _ends(one)
         line: dict[str, Any] = {"first": low, "second_first": high, "radius_first": radius}

@@ -184,6 +184,7 @@ def _forces(
         group = _Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
         group.stiffness[0], group.damping[0] = spring.stiffness, spring.damping
         group.rest[0] = spring.length
+        group.limited = spring.name if spring.limits is not None else None
         if spring.actuated:
             start[spring.name] = (len(names), 1)
             group.control[0] = len(names)

@@ -15,6 +15,7 @@ from dynamics.diagnosis import failure
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels import step as kernel
 from dynamics.state import State
+from dynamics.touching import check_apart
 from dynamics.trajectory import Trajectory
 from dynamics.workspace import Workspace
 
@@ -161,6 +162,7 @@ def _check_start(model: Model, state: State) -> None:
                 f"joint {list(model.tables.joint_index)[k]!r} is open by {g.max():.2e} at the "
                 "start; use model.assemble(state), or set the joint's coordinates"
             )
+    check_apart(model, state, CONSISTENT)
 
 
 def _controller(model: Model, controller: Callable[..., Any], state: State) -> Callback:

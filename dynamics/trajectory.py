@@ -21,6 +21,7 @@ from dynamics.state import State
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.touching import ContactHistory
 
 __all__ = ["Trajectory"]
 
@@ -157,6 +158,25 @@ class Trajectory:
         n, start = self.model.n_bodies, self.model.tables.row_start
         first = (at.POSE + 3 * at.TWIST) * n
         return self.states[:, first + start[k] : first + start[k + 1]]
+
+    @property
+    def contacts(self) -> list[Hashable]:
+        """Names of contacts, and of joints and ropes with limits."""
+        return list(dict.fromkeys(name for name, _ in self.model.tables.contact_touches))
+
+    def contact(self, name: Hashable) -> ContactHistory:
+        """Gaps and forces of a contact, or of the limits of a joint or rope.
+
+        Parameters
+        ----------
+        name : hashable
+            One of `contacts`.
+
+        Returns
+        -------
+        ContactHistory
+        """
+        return import_module("dynamics.touching").history(self, name)  # type: ignore[no-any-return]
 
     def energies(self) -> dict[str, Float]:
         """Kinetic, gravitational and elastic energy, J, each of shape (k,)."""

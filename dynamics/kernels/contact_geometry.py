@@ -14,7 +14,6 @@ from .layout import (
     CONTACT_CALLBACK,
     CONTACT_KIND,
     FRAME_A,
-    PHASE,
     POSE,
     RADIUS_A,
     RADIUS_B,
@@ -31,7 +30,7 @@ SPHERE_SPHERE = 1
 SEGMENT_SPHERE = 2  # capsule of a, sphere of b
 SEGMENT_SEGMENT = 3  # capsules
 BOX_SPHERE = 4  # box of a, sphere of b
-PLANE_RIM = 5  # half-space of a, point of b's cylinder rim
+PLANE_RIM = 5  # half-space of a, lowest point of b's cylinder rim
 LIMITED = 6  # row of a joint's coordinate
 USER_GAP = 7
 
@@ -119,8 +118,8 @@ def box_nearest(p, half):
 
 
 @kernel
-def rim_point(axis, normal, phase):
-    """Unit vector across the axis, turned by an angle from the one that points most against n."""
+def rim_point(axis, normal):
+    """Unit vector across the axis that points most against n."""
     side = dot(axis, normal)
     down = (side * axis[0] - normal[0], side * axis[1] - normal[1], side * axis[2] - normal[2])
     length = math.sqrt(dot(down, down))
@@ -129,10 +128,7 @@ def rim_point(axis, normal, phase):
         if abs(axis[0]) > 0.9:
             down = cross(axis, (0.0, 1.0, 0.0))
         length = math.sqrt(dot(down, down))
-    down = direction(down, length, down)
-    other = cross(axis, down)
-    c, s = math.cos(phase), math.sin(phase)
-    return c * down[0] + s * other[0], c * down[1] + s * other[1], c * down[2] + s * other[2]
+    return direction(down, length, down)
 
 
 @kernel
@@ -150,7 +146,7 @@ def gap(plan, constant, at, c, pose, matrix, out):
         n = turned(matrix, 9 * a, load3(constant, c + SECOND_A))
         if kind == PLANE_RIM:
             axis = turned(matrix, 9 * b, load3(constant, c + SECOND_B))
-            rim = rim_point(axis, n, constant[c + PHASE])
+            rim = rim_point(axis, n)
             pb = (pb[0] + rb * rim[0], pb[1] + rb * rim[1], pb[2] + rb * rim[2])
             between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
             rb = 0.0

@@ -96,9 +96,8 @@ RESTITUTION = 18
 SOFTNESS = 19  # m/N
 LIMIT = 20
 SIGN = 21
-PHASE = 22  # angle of a rim point
-FRICTION = 23  # coefficients of the blocks: none, m, m
-CONTACT_SIZE = 26
+FRICTION = 22  # coefficients of the blocks: none, m, m
+CONTACT_SIZE = 25
 
 # Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block
 BLOCK = 5

@@ -2,6 +2,7 @@
 
 from graphsys.kernels import factorize, solve
 
+from .contact_measure import ROUNDS, closed, held, hold, hold_more
 from .forces import conservative, inner
 from .jit import kernel
 from .layout import (
@@ -10,8 +11,6 @@ from .layout import (
     BODIES,
     BODY_SIZE,
     COMPLIANCE,
-    CONTACT_AT,
-    CONTACT_FIELDS,
     CONTACTS,
     DIAGONAL_AT,
     FIRST_ROW,
@@ -30,7 +29,6 @@ from .layout import (
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
-    SLOT,
     STIFFNESS,
     TWIST,
     A,
@@ -192,31 +190,6 @@ def mobility(plan, constant, x, G, r):
 
 
 @kernel
-def touching(plan, constant, h, state, p):
-    """p_i <- M u_i, the interval's velocity, for bodies with a closed contact or limit.
-
-    Contacts act at the start of an interval, so that a body at rest on the ground has the momentum
-    of half a step's fall at its end.
-    """
-    n = plan[BODIES]
-    u = POSE * n + TWIST * n
-    first = POSE * n + 3 * TWIST * n + plan[ROWS]
-    for k in range(plan[CONTACTS]):
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = first + plan[at + SLOT]
-        for body in (plan[at + A], plan[at + B]):
-            if body == n:
-                continue
-            c, t = body * BODY_SIZE, TWIST * body
-            if h * state[slot] <= constant[c + MASS] * state[slot + 1]:
-                continue
-            spin = multiply_matrix(constant, c + INERTIA, load3(state, u + t + 3))
-            for j in range(3):
-                p[t + j] = constant[c + MASS] * state[u + t + j]
-                p[t + 3 + j] = spin[j]
-
-
-@kernel
 def project(
     # Tables:
     plan,
@@ -233,35 +206,46 @@ def project(
     x,
     r,
     dx,
+    contacts,
     solver,
     # Out:
     twists,
 ):  # fmt: skip
     """twists[k] <- V of each state: M V = p + G^T nu, G V = 0 (maths A.1); 0 or 1 + k that failed.
 
-    Two refinements take out the regularization of redundant rows.
+    Two refinements take out the regularization of redundant rows; closed contacts are held, see
+    `contact_measure`.
     """
     values, magnitude, arena, work, status = solver
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
+    touching = plan[CONTACTS] > 0
+    last = plan[GROUPS] if touching else plan[JOINTS]
+    node = (pose, matrix, g, G, r)
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
-        evaluate(plan, constant, 0, plan[JOINTS], pose, matrix, True, g, G)
-        for i in range(m + rows):
-            x[i] = 0.0
-        projection_matrix(plan, constant, x, G, values)
-        if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+        evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
+        if touching and closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0:
             return 1 + k
-        for _ in range(3):
-            for i in range(m):
-                r[i] = states[k, POSE * n + i]
-            touching(plan, constant, h, states[k], r)
-            for i in range(rows):
-                r[m + i] = 0.0
-            mobility(plan, constant, x, G, r)
-            solve(program, arena, r, 1, work, dx)
+        for _ in range(ROUNDS):
             for i in range(m + rows):
-                x[i] += dx[i]
+                x[i] = 0.0
+            projection_matrix(plan, constant, x, G, values)
+            hold(plan, contacts, values)
+            if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+                return 1 + k
+            for _ in range(3):
+                for i in range(m):
+                    r[i] = states[k, POSE * n + i]
+                for i in range(rows):
+                    r[m + i] = 0.0
+                mobility(plan, constant, x, G, r)
+                held(plan, x, contacts, r)
+                solve(program, arena, r, 1, work, dx)
+                for i in range(m + rows):
+                    x[i] += dx[i]
+            if hold_more(plan, constant, x, contacts) == 0:
+                break
         for i in range(m):
             twists[k, i] = x[i]
     return 0

@@ -60,7 +60,7 @@ def mass_matrix(model):
 def falling(model, state):
     """Accelerations of all bodies at rest under gravity: the KKT system of the constraints."""
     M = mass_matrix(model)
-    G = closing._equations(model, state, {})[1].toarray()
+    G = closing.equations(model, state, {})[1].toarray()
     m = len(G)
     force = np.zeros((model.n_bodies, 6))
     for i, body in enumerate(model.bodies):

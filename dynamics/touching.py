@@ -1,0 +1,208 @@
+"""Contacts of states and of recorded motion by label: gaps, forces, starts without overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import closing, rotation
+from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.kernels import contact_measure as kernel
+from dynamics.kernels import layout as at
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.trajectory import Trajectory
+
+__all__ = ["ContactHistory", "separate"]
+
+Float = NDArray[np.float64]
+
+#: Left between what `separate` moves apart, m or rad, and how often it tries.
+APART, ROUNDS = 1e-9, 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContactHistory:
+    """A contact at k nodes of time; its t touches are pairs of corners, ends and the like.
+
+    Attributes
+    ----------
+    gap : ndarray of float, shape (k, t)
+        Distance of the surfaces at the node, m; of a limit what is left to it, m or rad.
+    normal : ndarray of float, shape (k, t, 3)
+        At the node, world, out of the body or world that is touched; zeros of a limit.
+    normal_force : ndarray of float, shape (k, t)
+        Over the interval before the node, N, or N m of a limited rotation.
+    friction_force : ndarray of float, shape (k, t, 3)
+        On the body that touches, over that interval, world, N.
+    """
+
+    gap: Float
+    normal: Float
+    normal_force: Float
+    friction_force: Float
+
+
+def look_at(model: Model, states: Float) -> Float:
+    """Gap, normal, arms and row N of every touch: see `dynamics.kernels.contact_measure`.
+
+    Parameters
+    ----------
+    model : Model
+    states : ndarray of float, shape (k, state size)
+
+    Returns
+    -------
+    ndarray of float, shape (k, touches, 22)
+    """
+    space, plan = model.workspace, model.tables.plan
+    out = np.empty((states.shape[0], int(plan[at.CONTACTS]), kernel.LOOKED))
+    if out.size:
+        kernel.look_at(
+            plan, model.tables.constant, states, space.pose, space.matrix, space.g, space.G, out
+        )
+        space.reraise()
+    return out
+
+
+def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
+    """Gaps and forces over time; see `Trajectory.contact`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    name : hashable
+
+    Returns
+    -------
+    ContactHistory
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    model, states = trajectory.model, trajectory.states
+    touches = model.tables.contact_touches
+    own = [k for k, (owner, _) in enumerate(touches) if owner == name]
+    if not own:
+        raise UnknownNameError(f"there is no contact {name!r}; there are {trajectory.contacts}")
+    found = look_at(model, states)[:, own]
+    numbers = states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
+    slot, slots = model.tables.contact_slot[own], model.tables.contact_slot
+    normal = found[:, :, 1:4]
+    friction = np.zeros_like(normal)
+    if slots[own[0] + 1] - slots[own[0]] > 2:
+        one, two = _tangents(normal)
+        friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
+    return ContactHistory(found[:, :, 0], normal, numbers[:, slot], friction)
+
+
+def _tangents(n: Float) -> tuple[Float, Float]:
+    """Unit vectors across normals: those of `dynamics.kernels.contact.tangents`."""
+    x, y, z = np.moveaxis(n, -1, 0)
+    sign = np.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    one = np.stack([1.0 + sign * x * x * a, sign * b, -sign * x], -1)
+    return one, np.stack([b, sign + y * y * a, -y], -1)
+
+
+def check_apart(model: Model, state: State, most: float) -> None:
+    """Refuse a state in which something overlaps, or is beyond a limit.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    most : float
+        What is let through, m or rad.
+
+    Raises
+    ------
+    InconsistentStateError
+    """
+    if not model.tables.contact_touches:
+        return
+    gaps = look_at(model, state.data[None])[0, :, 0]
+    k = int(np.argmin(gaps))
+    if gaps[k] < -most:
+        name = model.tables.contact_touches[k][0]
+        if name in model.mechanism.contacts:
+            raise InconsistentStateError(
+                f"contact {name!r} overlaps by {-gaps[k]:.2e} m at the start; place the bodies "
+                "apart, or use dynamics.separate(model, state)"
+            )
+        raise InconsistentStateError(
+            f"{name!r} is {-gaps[k]:.2e} beyond its limit at the start; set it within, or use "
+            "dynamics.separate(model, state)"
+        )
+
+
+def separate(model: Model, state: State) -> State:
+    """Nearest state without overlaps, within all limits, its joints closed.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Left as it is.
+
+    Returns
+    -------
+    State
+        With the same velocities.
+
+    Raises
+    ------
+    InconsistentStateError
+        Where none is found, naming what stays in conflict.
+
+    Notes
+    -----
+    Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
+    """
+    after = state.copy()
+    weights = closing.inverse_masses(model)
+    for _ in range(ROUNDS):
+        found = look_at(model, after.data[None])[0]
+        over = np.flatnonzero(found[:, 0] < 0.0)
+        g, G = closing.equations(model, after, {})
+        if over.size == 0 and np.abs(g).max(initial=0.0) <= closing.CLOSED:
+            return after
+        rows, values = _stacked(model, g, G, over, found)
+        move = -closing.least(rows, values, weights).reshape(-1, 6)
+        part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
+        after.pose[:, :3] += part * move[:, :3]
+        turned = rotation.from_rotation_vector(part * move[:, 3:])
+        after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
+    gaps = look_at(model, after.data[None])[0, :, 0]
+    name = model.tables.contact_touches[int(np.argmin(gaps))][0]
+    raise InconsistentStateError(
+        f"{name!r} cannot be moved apart together with all other contacts, limits and joints: "
+        f"{-gaps.min():.2e} is left"
+    )
+
+
+def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[Any, Float]:
+    """Joints' rows and those of the touches that overlap."""
+    from scipy.sparse import csr_array, vstack
+
+    plan, n = model.tables.plan, model.n_bodies
+    records = plan[plan[at.CONTACT_AT] :].reshape(-1, at.CONTACT_FIELDS)
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    for i, k in enumerate(over):
+        for side, body in ((0, records[k, at.A]), (6, records[k, at.B])):
+            if body < n:
+                rows += [i] * 6
+                columns += range(6 * body, 6 * body + 6)
+                values += list(found[k, 10 + side : 16 + side])
+    more = csr_array((values, (rows, columns)), shape=(over.size, 6 * n))
+    return vstack([G, more]).tocsr(), np.concatenate([g, found[over, 0] - APART])

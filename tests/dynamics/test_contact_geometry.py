@@ -1,0 +1,185 @@
+"""Gaps of every pair of shapes: against brute force, and their slopes against differences."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.touching import look_at
+
+BOX, SPHERE = dy.Box(0.6, 0.4, 0.5, mass=1.0), dy.Sphere(0.3, mass=1.0)
+CAPSULE = dy.Capsule(0.15, 0.7, mass=1.0)
+ROD = dy.Rod(0.8, radius=0.05, mass=1.0)
+CYLINDER = dy.Cylinder(0.25, 0.6, mass=1.0)
+COMPOUND = dy.Compound(
+    [
+        (dy.Sphere(0.2, mass=1.0), (0.5, 0.0, 0.0)),
+        (CAPSULE, (-0.4, 0.1, 0.0), (0.8, 0.6, 0.0, 0.0)),
+    ]
+)
+TILTED = dy.HalfSpace(normal=(0.3, -0.2, 1.0), point=(0.1, 0.2, -0.3))
+PAIRS = {
+    "plane and sphere": (TILTED, SPHERE),
+    "plane and box": (TILTED, BOX),
+    "plane and capsule": (TILTED, CAPSULE),
+    "plane and rod": (TILTED, ROD),
+    "plane and cylinder": (TILTED, CYLINDER),
+    "plane and compound": (TILTED, COMPOUND),
+    "plane and point": (TILTED, np.array([0.1, 0.2, 0.3])),
+    "spheres": (SPHERE, SPHERE),
+    "capsule and sphere": (CAPSULE, SPHERE),
+    "capsule and rod": (CAPSULE, ROD),
+    "box and sphere": (BOX, SPHERE),
+    "box and point": (BOX, np.array([0.1, 0.2, 0.3])),
+}
+
+
+def pair(first, second):
+    """Model of two free bodies with these shapes."""
+    mechanism = dy.Mechanism()
+    a = mechanism.add_body(SPHERE, name="a")
+    b = mechanism.add_body(SPHERE, name="b")
+    mechanism.add_contact(b, a, shape=second, against_shape=first, name="touch")
+    return mechanism.finalize(0.01)
+
+
+def placed(model, rng, apart=1.6):
+    state = model.initial_state()
+    way = rng.normal(size=3)
+    way *= apart / np.linalg.norm(way)
+    for name, position in (("a", rng.normal(size=3)), ("b", np.zeros(3))):
+        model.set_body(state, name, position=position, orientation=rotation.random(rng))
+    state.pose[1, :3] = state.pose[0, :3] + way
+    return state
+
+
+def surface(shape, rng, count):
+    """Points of a shape's surface or, of a capsule, its axis, and what is left to the surface."""
+    if isinstance(shape, np.ndarray):
+        return shape[None], 0.0
+    if isinstance(shape, dy.Sphere):
+        return np.zeros((1, 3)), shape.radius
+    if isinstance(shape, (dy.Capsule, dy.Rod)):
+        return np.linspace(-0.5, 0.5, count)[:, None] * shape.length * shape.axis, shape.radius
+    if isinstance(shape, dy.Cylinder):
+        angle = np.linspace(0.0, 2.0 * np.pi, count)
+        ring = np.stack([np.cos(angle), np.sin(angle), 0.0 * angle], 1) * shape.radius
+        end = np.array([0.0, 0.0, 0.5 * shape.length])
+        return np.concatenate([ring + end, ring - end]), 0.0
+    half = 0.5 * np.array([shape.x, shape.y, shape.z])
+    k = round(count ** (1 / 3))
+    line = np.linspace(-1.0, 1.0, k)
+    return np.stack(np.meshgrid(line, line, line), -1).reshape(-1, 3) * half, 0.0
+
+
+def points(shape, pose, rng, count):
+    """Where `surface` lies in the world; of a compound, one pair a part."""
+    if isinstance(shape, dy.Compound):
+        parts = []
+        for part in shape.parts:
+            inner, radius = surface(part.shape, rng, count)
+            moved = part.position + rotation.rotate(part.orientation, inner)
+            parts.append((pose[:3] + rotation.rotate(pose[3:], moved), radius))
+        return parts
+    inner, radius = surface(shape, rng, count)
+    return [(pose[:3] + rotation.rotate(pose[3:], inner), radius)]
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_smallest_gap_is_that_of_brute_force(name):
+    first, second = PAIRS[name]
+    model = pair(first, second)
+    rng = np.random.default_rng(3)
+    for _ in range(10):
+        state = placed(model, rng)
+        found = look_at(model, state.data[None])[0]
+        near = np.inf
+        ends = points(second, state.pose[1], rng, 2000)
+        for p, radius in ends:
+            if isinstance(first, dy.HalfSpace):
+                normal = rotation.rotate(state.pose[0, 3:], first.normal)
+                origin = state.pose[0, :3] + rotation.rotate(state.pose[0, 3:], first.point)
+                near = min(near, ((p - origin) @ normal).min() - radius)
+                continue
+            for q, other in points(first, state.pose[0], rng, 2000):
+                apart = min(np.linalg.norm(q - one, axis=1).min() for one in p[::20])
+                near = min(near, apart - radius - other)
+
+        # brute force looks at a grid: 2000 points an axis, 12 an edge of the box, 100 of the other
+        coarse = 0.03 if name.startswith("box") else 5e-3 if name.startswith("capsule") else 1e-5
+        assert near - coarse <= found[:, 0].min() <= near + 1e-12
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_slope_of_a_gap_is_that_of_differences(name):
+    model = pair(*PAIRS[name])
+    rng = np.random.default_rng(4)
+    eps = 1e-6
+    for _ in range(5):
+        state = placed(model, rng)
+        found = look_at(model, state.data[None])[0]
+        slope = np.zeros((len(found), 12))
+        for j in range(12):
+            moved = []
+            for sign in (1.0, -1.0):
+                near = state.copy()
+                step = np.zeros(3)
+                step[j % 3] = sign * eps
+                if j % 6 < 3:
+                    near.pose[j // 6, :3] += step
+                else:
+                    turn = rotation.from_rotation_vector(step)
+                    near.pose[j // 6, 3:] = rotation.multiply(near.pose[j // 6, 3:], turn)
+                moved.append(look_at(model, near.data[None])[0, :, 0])
+            slope[:, j] = (moved[0] - moved[1]) / (2.0 * eps)
+
+        # rounding of gaps over the difference, and its square
+        np.testing.assert_allclose(found[:, 10:], slope, atol=1e-9)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_arms_end_a_gap_apart_along_a_unit_normal(name):
+    model = pair(*PAIRS[name])
+    state = placed(model, np.random.default_rng(5))
+    found = look_at(model, state.data[None])[0]
+    a, b = state.pose[:, :3]
+
+    np.testing.assert_allclose(np.linalg.norm(found[:, 1:4], axis=1), 1.0, rtol=1e-12)
+    np.testing.assert_allclose(
+        b + found[:, 7:10] - a - found[:, 4:7], found[:, :1] * found[:, 1:4], atol=1e-12
+    )
+
+
+def test_point_within_a_box_is_as_deep_as_the_nearest_face():
+    model = pair(BOX, np.zeros(3))
+    state = model.initial_state()
+    for at, depth, normal in (
+        ((0.25, 0.0, 0.0), 0.05, (1, 0, 0)),
+        ((0.0, -0.18, 0.1), 0.02, (0, -1, 0)),
+        ((0.0, 0.0, -0.2), 0.05, (0, 0, -1)),
+    ):
+        model.set_body(state, "b", position=at)
+        found = look_at(model, state.data[None])[0, 0]
+
+        assert found[0] == pytest.approx(-depth)
+        np.testing.assert_allclose(found[1:4], normal, atol=1e-15)
+
+
+def test_capsules_side_by_side_touch_between_their_middles():
+    model = pair(CAPSULE, CAPSULE)
+    state = model.initial_state()
+    model.set_body(state, "b", position=(0.5, 0.0, 0.0))
+
+    found = look_at(model, state.data[None])[0, 0]
+
+    assert found[0] == pytest.approx(0.2)
+    np.testing.assert_allclose(found[1:4], (1, 0, 0), atol=1e-15)
+
+
+@pytest.mark.parametrize("second", [CYLINDER, BOX, CAPSULE])
+def test_pairs_that_are_not_offered_say_what_is(second):
+    mechanism = dy.Mechanism()
+    a, b = mechanism.add_body(BOX, name="a"), mechanism.add_body(second, name="b")
+
+    with pytest.raises(ValueError, match="is not offered; use spheres, capsules"):
+        mechanism.add_contact(b, a)

@@ -1,0 +1,184 @@
+"""Limits of joints, ropes and bands: one-sided constraints by the machinery of contacts."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+
+G, H = 9.81, 0.01
+
+
+def pendulum(limits, spring=0.0, rest=0.0, mass=2.0, **options):
+    """A rod of 1 m that hangs on the world by one end, turning about y; 0 is level, towards x."""
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Rod(1.0, radius=0.02, mass=mass, axis=(1, 0, 0)), name="rod")
+    mechanism.add_joint(
+        dy.Revolute(
+            mechanism.world, rod, (0, 1, 0), child_point=(-0.5, 0, 0), limits=limits,
+            spring=spring, rest=rest, name="hinge", **options,
+        )
+    )  # fmt: skip
+    return mechanism.finalize(H)
+
+
+@pytest.mark.parametrize(("low", "high"), [(-1.0, 0.6), (-0.3, 0.0), (-math.inf, 0.5)])
+def test_joint_comes_to_rest_at_its_limit_and_never_passes(low, high):
+    model = pendulum([(low, high)])
+
+    motion = dy.simulate(model, model.initial_state(), 3.0)
+    angle = motion.joint("hinge")
+
+    # gravity turns it towards +; the limit bears m g cos(high) / 2, barrier / torque off
+    torque = 2.0 * G * 0.5 * math.cos(high)
+    assert angle[1:].max() < high
+    assert high - angle[-1] == pytest.approx(1e-8 / torque, rel=1e-3)
+    assert motion.contact("hinge").normal_force[-1, -1] == pytest.approx(torque, rel=1e-6)
+
+
+def test_lower_limit_holds_from_the_other_side():
+    model = pendulum([(-0.4, 3.0)], actuated=True)
+
+    motion = dy.simulate(model, model.initial_state(), 3.0, controls=[-50.0])
+    angle = motion.joint("hinge")
+
+    assert -0.4 < angle.min() < -0.4 + 1e-7
+
+
+def test_limit_is_a_coordinate_wherever_the_spring_rests():
+    # the spring pulls to 1 rad, the limit stands at 0.5
+    model = pendulum([(-1.0, 0.5)], spring=40.0, rest=1.0)
+
+    angle = dy.simulate(model, model.initial_state(), 3.0).joint("hinge")
+
+    assert 0.5 - 1e-7 < angle[-1] < 0.5
+
+
+def test_prismatic_limit_bears_the_weight():
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.1, 0.1, 0.1, mass=3.0), name="box")
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, box, (0, 0, 1), limits=[(-0.2, 0.3)], name="lift")
+    )
+    model = mechanism.finalize(H)
+
+    motion = dy.simulate(model, model.initial_state(), 2.0)
+
+    assert motion.joint("lift").min() > -0.2
+    assert motion.contact("lift").normal_force[-1, 0] == pytest.approx(3.0 * G, rel=1e-6)
+    assert motion.contact("lift").gap[-1, 0] == pytest.approx(1e-8 / (3.0 * G), rel=1e-3)
+
+
+def ball_on_rope(length=1.0, compliance=0.0, **options):
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=2.0), name="ball", position=(0.3, 0.0, 0.0))
+    mechanism.add_force(
+        dy.Rope(mechanism.world, ball, length, compliance=compliance, name="rope", **options)
+    )
+    return mechanism.finalize(H)
+
+
+def test_slack_rope_bears_nothing_and_a_taut_one_the_weight():
+    model = ball_on_rope()
+    state = model.initial_state()
+    model.set_body(state, "ball", position=(0, 0, -0.5))
+
+    motion = dy.simulate(model, state, 3.0)
+    x = motion.body("ball")[0]
+    rope = motion.contact("rope")
+
+    # it falls freely for sqrt(2 0.5 / g) = 0.319 s
+    free = motion.time < 0.31
+    np.testing.assert_allclose(x[free, 2], -0.5 - 0.5 * G * motion.time[free] ** 2, atol=1e-6)
+    assert rope.normal_force[free].max() < 1e-5
+    assert np.linalg.norm(x, axis=1).max() < 1.0
+    assert rope.normal_force[-1, 0] == pytest.approx(2.0 * G, rel=1e-6)
+    assert rope.gap[-1, 0] == pytest.approx(1e-8 / (2.0 * G), rel=1e-3)
+
+
+def test_ball_on_a_taut_rope_swings_as_a_pendulum():
+    model = ball_on_rope(0.3 + 1e-9)
+
+    motion = dy.simulate(model, model.initial_state(), 0.6)
+    low = motion.body("ball")[0][:, 2].min()
+
+    # from level: the rope stays taut, and the lowest point is its length below
+    assert low == pytest.approx(-0.3, abs=1e-4)
+
+
+def test_elastic_band_stretches_by_its_compliance():
+    model = ball_on_rope(1.0, compliance=1e-2)
+    state = model.initial_state()
+    model.set_body(state, "ball", position=(0, 0, -1.0))
+
+    z = dy.simulate(model, state, 60.0, every=10).body("ball")[0][:, 2]
+
+    # implicit, so that it comes to rest: C m g below the slack length
+    assert z[-1] == pytest.approx(-1.0 - 1e-2 * 2.0 * G, abs=1e-6)
+
+
+def test_spring_with_limits_keeps_two_points_between_them():
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    a = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="a")
+    b = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="b", position=(0.7, 0, 0))
+    mechanism.add_force(dy.Spring(a, b, limits=(0.5, 1.0), name="link"))
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, "b", velocity=(-1.0, 0.2, 0.0))
+
+    motion = dy.simulate(model, state, 5.0)
+    apart = np.linalg.norm(motion.body("a")[0] - motion.body("b")[0], axis=1)
+
+    assert apart.min() > 0.5 and apart.max() < 1.0
+    np.testing.assert_allclose(motion.momentum()[:, :3], [[-1.0, 0.2, 0.0]] * 501, atol=1e-9)
+
+
+@pytest.mark.parametrize("limits", [[(1.0, 0.0)], [(0.0, math.nan)], [(0.0, 1.0)] * 2])
+def test_limits_out_of_order_are_refused(limits):
+    with pytest.raises(ValueError, match="limits of joint 'hinge' must be 1 pairs"):
+        pendulum(limits)
+
+
+@pytest.mark.parametrize("limits", [(1.0, 0.5), (0.0, -1.0), (math.nan, 1.0)])
+def test_limits_of_a_distance_out_of_order_are_refused(limits):
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball")
+
+    with pytest.raises(ValueError, match="limits of spring 'tie' must be"):
+        dy.Spring(mechanism.world, ball, limits=limits, name="tie")
+
+
+def test_start_beyond_a_limit_is_refused_by_name():
+    model = pendulum([(-0.2, 0.2)])
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 0.5)
+
+    with pytest.raises(dy.InconsistentStateError, match="'hinge' is 3.00e-01 beyond its limit"):
+        dy.simulate(model, state, 1.0)
+
+    within = dy.separate(model, state)
+    assert model.joint(within, "hinge")[0][0] == pytest.approx(0.2, abs=1e-8)
+    dy.simulate(model, within, 0.1)
+
+
+def test_initial_state_lies_within_the_limits():
+    model = pendulum([(0.3, 0.9)])
+
+    assert model.joint(model.initial_state(), "hinge")[0][0] == pytest.approx(0.3)
+
+
+def test_limits_that_exclude_each_other_say_so():
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.1, 0.1, 0.1, mass=3.0), name="box")
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, box, (0, 0, 1), limits=[(0.5, 0.8)], name="lift")
+    )
+    mechanism.add_force(dy.Rope(mechanism.world, box, 0.2, name="rope"))
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+
+    with pytest.raises(dy.InconsistentStateError, match="'rope' is 3.00e-01 beyond its limit"):
+        dy.simulate(model, state, 0.1)
+    with pytest.raises(dy.InconsistentStateError, match="cannot be moved apart together with all"):
+        dy.separate(model, state)
