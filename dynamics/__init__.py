@@ -51,6 +51,7 @@ _LATER = {
     "Universal": "special_joints",
     "compose": "composition",
     "export_html": "viewer",
+    "gym": "gym",
     "inverse_dynamics": "control",
     "io": "io",
     "linearize": "linearization",

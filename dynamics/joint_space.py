@@ -159,12 +159,25 @@ class JointSpace:
         -------
         position, velocity : ndarray of float, shape (k,)
         """
+        positions, velocities = self.read_all(state.data[None])
+        return positions[0], velocities[0]
+
+    def read_all(self, states: Float) -> tuple[Float, Float]:
+        """Coordinates and their rates in many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (s, state size)
+
+        Returns
+        -------
+        positions, velocities : ndarray of float, shape (s, k)
+        """
         space, plan = self.model.workspace, self.model.tables.plan
-        found = space.measured(
-            int(plan[at.GROUPS]), int(plan[at.MEASURES]), state.data[None],
-            space.velocities(state.data[None]),
-        )[0]  # fmt: skip
-        return found[self._positions - self._first, 0], found[self._rates - self._first, 1]
+        groups = int(plan[at.GROUPS]), int(plan[at.MEASURES])
+        found = space.measured(*groups, states, space.velocities(states))
+        first = self._first
+        return found[:, self._positions - first, 0], found[:, self._rates - first, 1]
 
     def difference(self, position: Float, reference: Float) -> Float:
         """What leads from the coordinates ``reference`` to ``position``, as rates would add up.

@@ -1,0 +1,115 @@
+"""Gymnasium environments: its own checks, and the same motions as `simulate`."""
+
+import sys
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+import graphsys as gs
+
+gymnasium = pytest.importorskip("gymnasium")
+
+
+def reward(q, rate, action):
+    return 1.0 - q[1] ** 2 - 0.01 * action[0] ** 2
+
+
+def fallen(q, rate):
+    return abs(q[1]) > 0.5
+
+
+def balance(**options):
+    """The cart-pole, to be kept upright."""
+    model, _ = dy.zoo.cart_pole()
+    return dy.gym.Task(model, reward, terminated=fallen, most=10.0, skip=2, **options)
+
+
+@pytest.mark.filterwarnings("ignore:.*infinity")
+def test_gymnasium_finds_nothing_wrong():
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(dy.gym.MechanismEnv(balance()), skip_render_check=True)
+
+
+def test_steps_are_those_of_the_model():
+    task = balance(noise=0.1)
+    env = dy.gym.MechanismEnv(task)
+    seen, _ = env.reset(seed=3)
+    state = env.state
+    assert 0.0 < np.abs(seen).max() <= 0.1
+
+    for _ in range(5):
+        seen, gained, over, late, info = env.step(np.array([0.25], np.float32))
+
+    end = dy.simulate(task.model, state, 0.1, controls=[2.5]).final
+    assert np.array_equal(env.state.data, end.data)
+    q, rate = task.space.read(end)
+    assert np.array_equal(seen, np.concatenate([q, rate]).astype(np.float32))
+    assert gained == reward(q, rate, [0.25])
+    assert not (over or late or info["failed"])
+
+
+def test_episodes_end_by_falling_and_by_time():
+    env = dy.gym.MechanismEnv(balance(seconds=0.1))
+    env.reset(seed=0)
+    assert [env.step(env.action_space.low)[3] for _ in range(5)] == [False] * 4 + [True]
+    env = dy.gym.MechanismEnv(balance())
+    env.reset(seed=0)
+    ends = [env.step(env.action_space.low)[2] for _ in range(100)]
+    assert ends.index(True) < 60
+
+
+def test_a_step_that_cannot_be_solved_ends_the_episode():
+    model, _ = dy.zoo.cart_pole()
+    env = dy.gym.MechanismEnv(dy.gym.Task(model, reward, most=1e200))
+    env.reset(seed=0)
+
+    seen, _, over, _, info = env.step(np.array([1.0], np.float32))
+
+    assert over and info["failed"]
+    assert np.isfinite(seen).all()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_many_side_by_side_are_as_many_alone(threads):
+    task = balance(noise=0.2, seconds=0.4)
+    many = dy.gym.MechanismVectorEnv(task, 5, threads)
+    alone = [dy.gym.MechanismEnv(task) for _ in range(5)]
+    seen, _ = many.reset(seed=10)
+    wanted = [env.reset(seed=10 + i)[0] for i, env in enumerate(alone)]
+    assert np.array_equal(seen, wanted)
+    rng = np.random.default_rng(0)
+    over = np.zeros(5, bool)
+
+    for _ in range(45):  # through two ends of every episode
+        actions = rng.uniform(-1.0, 1.0, (5, 1)).astype(np.float32)
+        seen, rewards, ends, late, _ = many.step(actions)
+        for i, env in enumerate(alone):
+            if over[i]:
+                one = (env.reset()[0], 0.0, False, False)
+            else:
+                one = env.step(actions[i])
+            assert np.array_equal(seen[i], one[0])
+            assert (rewards[i], ends[i], late[i]) == one[1:4]
+        over = ends | late
+    many.close()
+
+
+def test_what_cannot_be_an_environment_is_said():
+    model, _ = dy.zoo.double_pendulum()
+    with pytest.raises(ValueError, match="takes no controls"):
+        dy.gym.Task(model, reward)
+    model, state = dy.zoo.slider_crank()
+    with pytest.raises(ValueError, match="with loops cannot be varied; use noise=0"):
+        dy.gym.Task(model, reward)
+    env = dy.gym.MechanismEnv(dy.gym.Task(model, reward, start=state, noise=0.0))
+    assert env.reset()[0].shape == (8,)
+
+
+def test_the_extra_is_named_where_it_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gymnasium", None)
+    monkeypatch.delitem(sys.modules, "dynamics.gym", raising=False)
+
+    with pytest.raises(gs.MissingExtraError, match="gym"):
+        __import__("dynamics.gym")
