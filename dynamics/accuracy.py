@@ -21,10 +21,11 @@ __all__ = ["suggest_timestep"]
 Float = NDArray[np.float64]
 
 #: Comparisons before giving up, the largest change of the number of steps from one to the next,
-#: and the part of the tolerance that is aimed at.
+#: the part of the tolerance that is aimed at, and nodes at which runs are compared.
 COMPARISONS = 12
 CHANGE = 8.0
 AIM = 0.7
+NODES = 100
 
 
 def suggest_timestep(
@@ -75,14 +76,18 @@ def suggest_timestep(
     order = model.order
     n = max(1, round(seconds / model.timestep))
     good: int | None = None
-    bad, least = 0, math.inf
+    bad, least, most = 0, math.inf, 0
     for _ in range(COMPARISONS):
+        every = math.ceil(n / NODES)
+        n = every * math.ceil(n / every)
         try:
-            error = _difference(model, state, seconds, n, controls)
+            error = _difference(model, state, seconds, n, every, controls)
             error *= 2.0**order / (2.0**order - 1.0)
         except ConvergenceError:
             error = math.inf
-        least = min(least, error)
+        if n >= 2 * most > 0 and math.isfinite(least) and error > 0.5 * least > 0.5 * tolerance:
+            break  # more steps do not help: round-off, or what Newton's method leaves
+        least, most = min(least, error), max(most, n)
         if error <= tolerance:
             good = n if good is None else min(good, n)
         else:
@@ -103,12 +108,14 @@ def suggest_timestep(
 
 
 def _difference(
-    model: Model, state: State, seconds: float, n: int, controls: ArrayLike | None
+    model: Model, state: State, seconds: float, n: int, every: int, controls: ArrayLike | None
 ) -> float:
     """Largest difference of positions, m, and of orientations, rad, of n and 2 n steps."""
     coarse, fine = (
-        simulate(_timed(model, seconds / k), state, seconds, controls=controls, every=k // n)
-        for k in (n, 2 * n)
+        simulate(
+            _timed(model, seconds / (k * n)), state, seconds, controls=controls, every=k * every
+        )
+        for k in (1, 2)
     )
     size = at.POSE * model.n_bodies
     a, b = (one.states[:, :size].reshape(len(one), -1, at.POSE) for one in (coarse, fine))

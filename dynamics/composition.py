@@ -164,3 +164,5 @@ def _check(model: Model) -> None:
     for spring in mechanism.springs.values():
         if spring.damping != 0.0:
             refuse(f"spring {spring.name!r} has a damper")
+        if spring.limits is not None:
+            refuse(f"{spring.name!r} has limits, where it loses energy")

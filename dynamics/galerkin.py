@@ -65,6 +65,9 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
             raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
         if joint.limits is not None:
             raise ValueError(f"limits of joint {joint.name!r} need order=2, as contacts do")
+    for spring in mechanism.springs.values():
+        if spring.limits is not None:
+            raise ValueError(f"limits of {spring.name!r} need order=2, as contacts do")
 
 
 def limits_of(

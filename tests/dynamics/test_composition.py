@@ -92,6 +92,10 @@ def test_what_loses_energy_is_refused_by_name():
     m.add_force(dy.Spring(m.world, m.bodies["rod"], 1.0, 0.1, name="shock"))
     with pytest.raises(ValueError, match="'shock' has a damper"):
         dy.compose(m.finalize(0.01), "suzuki4")
+    m = model()
+    m.add_force(dy.Rope(m.world, m.bodies["rod"], 1.0, name="rope"))
+    with pytest.raises(ValueError, match="'rope' has limits"):
+        dy.compose(m.finalize(0.01), "suzuki4")
     m = dy.Mechanism()
     m.add_contact(m.add_body(dy.Sphere(0.1, mass=1.0), position=Z), name="floor")
     with pytest.raises(ValueError, match="'floor' loses energy"):

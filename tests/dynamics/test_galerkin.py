@@ -257,6 +257,11 @@ def test_what_an_order_does_not_offer_is_refused_by_name():
     m.add_joint(dy.Revolute(m.world, body, X, limits=[(-1.0, 1.0)], name="stop"))
     with pytest.raises(ValueError, match="'stop' need order=2"):
         m.finalize(0.01, order=4)
+    m = dy.Mechanism()
+    body = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1])
+    m.add_force(dy.Rope(m.world, body, 1.0, name="rope"))
+    with pytest.raises(ValueError, match="'rope' need order=2"):
+        m.finalize(0.01, order=6)
 
 
 def test_a_step_that_fails_names_the_part():
