@@ -71,11 +71,11 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         return {what: bodies.get(getattr(thing, what).name, getattr(thing, what))
                 for what in ("parent", "child")}  # fmt: skip
 
-    joints, springs = {}, {}
+    joints, springs = dict[Hashable, Any](), dict[Hashable, Any]()
     for name, joint in mechanism.joints.items():
         told = _numbers(name, given.pop(name, {}), tuple(JOINT))
         count, label = joint.n_coordinates, f"joint {name!r}"
-        numbers = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
+        numbers: dict[str, Any] = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
         if (numbers.get("damping", np.zeros(1)) < 0.0).any():
             raise ValueError(f"damper of {label} is negative: it would add energy")
         joints[name] = replace(joint, **ends(joint), **numbers)
