@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics import joint_types as joints
-from dynamics import rotation
+from dynamics import rotation, special_joints
 from dynamics.bodies import Body
 from dynamics.joints import Joint
 from dynamics.mechanism import Mechanism
@@ -301,7 +301,8 @@ def _random_joint(parent: Any, child: Any, rng: np.random.Generator, name: Any) 
         arguments = (axis, across / np.linalg.norm(across))
     elif kind == "Helical":
         arguments = (axis, 0.3)
-    made: Joint = getattr(joints, kind)(
+    special = kind in special_joints.__all__
+    made: Joint = getattr(special_joints if special else joints, kind)(
         parent,
         child,
         *arguments,
