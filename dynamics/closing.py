@@ -68,7 +68,7 @@ def assemble(
         name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "velocity")
         for name, value in velocities.items()
     }
-    twists = model.twists_of(state)
+    twists = coordinates.twists_of(model, state)
     weights = inverse_masses(model)
     lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
     n = model.n_bodies
@@ -105,7 +105,7 @@ def assemble(
             "what was asked for"
         )
     for i, one in enumerate(twist.reshape(n, 6)):
-        model.set_twist(after, i, one)
+        coordinates.set_twist(model, after, i, one)
     return after
 
 

@@ -244,6 +244,19 @@ class ComputedTorque(_Feedback):
 class LinearQuadratic:
     """Linear feedback ``u = u0 - K (x - x0)``, made by `lqr`.
 
+    Parameters
+    ----------
+    space : JointSpace
+        Coordinates that x consists of.
+    state : State
+        x0.
+    control : ndarray of float, shape (c,)
+        u0.
+    A, B : ndarray of float
+        Linearization of a step.
+    P, R : ndarray of float
+        Cost of what is left, and of controls.
+
     Attributes
     ----------
     gain : ndarray of float, shape (c, 2 k)

@@ -26,6 +26,42 @@ STILL = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
 Frame = tuple[Float, Float, Float, Float]
 
 
+def twists_of(model: Model, state: State) -> Float:
+    """M^-1 p of every body: velocities before the projection onto the constraints.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+
+    Returns
+    -------
+    ndarray of float, shape (n, 6)
+    """
+    out = np.empty((model.n_bodies, 6))
+    for i, body in enumerate(model.bodies):
+        out[i, :3] = state.momentum[i, :3] / body.mass
+        out[i, 3:] = np.linalg.solve(body.inertia, state.momentum[i, 3:])
+    return out
+
+
+def set_twist(model: Model, state: State, i: int, twist: Float) -> None:
+    """Give body i a velocity: its momentum, and the guesses of the next step.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed.
+    i : int
+    twist : ndarray of float, shape (6,)
+    """
+    body = model.bodies[i]
+    state.momentum[i, :3] = body.mass * twist[:3]
+    state.momentum[i, 3:] = body.inertia @ twist[3:]
+    state.interval_velocity[i] = state.interval_velocity_before[i] = twist
+
+
 def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float, Float]:
     """Displacement and turn of the child's frame in the parent's, and how they change.
 
@@ -109,7 +145,7 @@ def put(model: Model, state: State, name: Hashable, frame: Frame) -> None:
     i = model.body_number(name)
     state.pose[i, :3], state.pose[i, 3:] = frame[0], rotation.normalized(frame[1])
     spin = rotation.rotate(rotation.conjugate(frame[1]), frame[3])
-    model.set_twist(state, i, np.concatenate([frame[2], spin]))
+    set_twist(model, state, i, np.concatenate([frame[2], spin]))
 
 
 def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
@@ -148,7 +184,7 @@ def set_joint(
             f"joint {name!r} is on a loop, so it cannot move alone: use "
             f"model.assemble(state, {{{name!r}: ...}})"
         )
-    twists = model.twists_of(state)
+    twists = twists_of(model, state)
     known = {
         other.name: model.workspace.joint(other.name, state.data[None], twists.reshape(1, -1))[0]
         for other in model.mechanism.joints.values()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,23 @@ if TYPE_CHECKING:
     from dynamics.model import Model
 
 Float = NDArray[np.float64]
+
+
+def check_positive(**values: float) -> None:
+    """Refuse numbers that are not positive and finite.
+
+    Parameters
+    ----------
+    **values : float
+        By name.
+
+    Raises
+    ------
+    ValueError
+    """
+    for name, value in values.items():
+        if not (math.isfinite(value) and value > 0.0):
+            raise ValueError(f"{name} is {value}, and must be positive and finite")
 
 
 def controls_of(model: Model, control: Any) -> Float:

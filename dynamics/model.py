@@ -81,12 +81,13 @@ class Model(Shared):
             raise ValueError(f'form {form!r} is unknown; use "second order" or "first order"')
         galerkin.check_order(order, form, mechanism)
         tolerance, largest_turn = galerkin.limits_of(order, tolerance, largest_turn)
-        for value, what in (
-            (timestep, "timestep"), (tolerance, "tolerance"), (largest_turn, "largest_turn"),
-            (barrier, "barrier"), (contact_tolerance, "contact_tolerance"),
-        ):  # fmt: skip
-            if not (math.isfinite(value) and value > 0.0):
-                raise ValueError(f"{what} is {value}, and must be positive and finite")
+        inputs.check_positive(
+            timestep=timestep,
+            tolerance=tolerance,
+            largest_turn=largest_turn,
+            barrier=barrier,
+            contact_tolerance=contact_tolerance,
+        )
         self.mechanism = mechanism
         self.bodies = tuple(mechanism.bodies.values())
         self.timestep = float(timestep)
@@ -210,7 +211,7 @@ class Model(Shared):
         """
         i = self.body_number(name)
         label = f"body {name!r}"
-        twist = self.twists_of(state)[i]
+        twist = coordinates.twists_of(self, state)[i]
         if position is not None:
             state.pose[i, :3] = rotation.as_numbers(position, (3,), f"position of {label}")
         if orientation is not None:
@@ -220,22 +221,7 @@ class Model(Shared):
             twist[:3] = rotation.as_numbers(velocity, (3,), f"velocity of {label}")
         if angular_velocity is not None:
             twist[3:] = rotation.as_numbers(angular_velocity, (3,), f"angular_velocity of {label}")
-        self.set_twist(state, i, twist)
-
-    def twists_of(self, state: State) -> Float:
-        """M^-1 p of every body: velocities before the projection onto the constraints."""
-        out = np.empty((self.n_bodies, 6))
-        for i, body in enumerate(self.mechanism.bodies.values()):
-            out[i, :3] = state.momentum[i, :3] / body.mass
-            out[i, 3:] = np.linalg.solve(body.inertia, state.momentum[i, 3:])
-        return out
-
-    def set_twist(self, state: State, i: int, twist: Float) -> None:
-        """Give body i a velocity: its momentum, and the guesses of the next step."""
-        body = self.bodies[i]
-        state.momentum[i, :3] = body.mass * twist[:3]
-        state.momentum[i, 3:] = body.inertia @ twist[3:]
-        state.interval_velocity[i] = state.interval_velocity_before[i] = twist
+        coordinates.set_twist(self, state, i, twist)
 
     def body_number(self, name: Hashable) -> int:
         """Row of a body in the arrays of a state.
@@ -367,7 +353,7 @@ class Model(Shared):
             Where the step's equations were not solved, even cut into pieces.
         """
         after = state.copy()
-        self.kick(after.data[None], 0.5)
+        self.workspace.kick(after.data[None], 0.5)
         info = np.zeros(kernel.INFO_SIZE)
         space = self.workspace
         bad = self.kernel.step(
@@ -384,14 +370,9 @@ class Model(Shared):
         )
         if bad != 0:
             raise failure(self, bad, 0, state.time, info)
-        self.kick(after.data[None], -0.5)
+        self.workspace.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         return after, StepInfo(0, *(int(x) for x in info[[3, 2, 4]]), *map(float, info[:2]))
-
-    def kick(self, states: Float, part: float) -> None:
-        """Turn momenta of the papers' form into those of half kicks (1/2), or back (-1/2)."""
-        if self.form == "first order":
-            self.workspace.kick(states, part * self.timestep)
 
     def __repr__(self) -> str:
         return (

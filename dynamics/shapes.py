@@ -134,6 +134,8 @@ class Round(Shape):
 
     Attributes
     ----------
+    mass, density : float
+        kg, or kg/m^3.
     radius : float
         m.
     length : float

@@ -93,7 +93,7 @@ def simulate(
     info, totals = np.zeros(kernel.INFO_SIZE), np.zeros(8)
     totals[0] = state.time
     now = state.copy()
-    model.kick(now.data[None], 0.5)
+    model.workspace.kick(now.data[None], 0.5)
     done = 0
     for count in _portions(steps, every, progress):
         part = record[done // every : (done + count) // every]
@@ -108,7 +108,7 @@ def simulate(
         _show(progress, done, steps)
         if finished < count:
             break
-    model.kick(record[: done // every], -0.5)
+    model.workspace.kick(record[: done // every], -0.5)
     time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=np.float64)
     states = np.concatenate([state.data[None], record[: done // every]])
     names = ("iterations", "intervals", "most_iterations", "most_intervals", "factorizations")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import rotation
+from dynamics import coordinates, rotation
 from dynamics.bodies import Body, body
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
@@ -109,7 +109,7 @@ def carried(model: Model, state: State, other: Model) -> State:
     State
     """
     after = state.copy()
-    for i, twist in enumerate(model.twists_of(state)):
+    for i, twist in enumerate(coordinates.twists_of(model, state)):
         after.momentum[i, :3] = other.bodies[i].mass * twist[:3]
         after.momentum[i, 3:] = other.bodies[i].inertia @ twist[3:]
     return after

@@ -43,6 +43,7 @@ class Workspace:
         self.plan, self.constant = tables.plan, tables.constant
         self.program = tables.symbolic.program
         self.timestep = model.timestep
+        self.first_order = model.form == "first order"
         self.callbacks = tables.callbacks
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
@@ -84,19 +85,20 @@ class Workspace:
             raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
         return twists
 
-    def kick(self, states: Float, scale: float) -> None:
-        """Add the impulses of conservative forces to the momenta of many states.
+    def kick(self, states: Float, part: float) -> None:
+        """Turn momenta of the papers' form into those of half kicks (1/2), or back (-1/2).
 
         Parameters
         ----------
         states : ndarray of float, shape (k, state size)
-            Changed.
-        scale : float
-            s.
+            Changed, where the model's form is the papers'.
+        part : float
         """
+        if not self.first_order:
+            return
         kernel.kick(
-            self.plan, self.constant, scale, states, self.pose, self.matrix, self.g, self.G,
-            self.x,
+            self.plan, self.constant, part * self.timestep, states, self.pose, self.matrix,
+            self.g, self.G, self.x,
         )  # fmt: skip
 
     def measured(self, first: int, last: int, states: Float, twists: Float) -> Float:
@@ -187,5 +189,6 @@ class Workspace:
     def worst(self) -> tuple[Any, str]:
         """Name of the body or joint with the largest residual of the last step."""
         if self.stages is not None:
-            return self.stages.worst(self.work)
+            found: tuple[Any, str] = self.stages.worst(self.work)
+            return found
         return worst_part(self.tables, residual_of(self.plan, self.work))

@@ -66,6 +66,13 @@ class Tree:
     gravity : array_like, shape (3,)
         Acceleration in the world's frame, m / s^2.
 
+    Attributes
+    ----------
+    bodies, joints : dict
+        By name; a joint by that of its child.
+    constraints : list
+        Pins and couplings.
+
     Examples
     --------
     >>> tree = Tree()

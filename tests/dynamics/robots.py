@@ -31,7 +31,7 @@ def slopes(model, coordinates):
         for unit in np.eye(np.size(value)):
             state = moved(model, coordinates)
             model.set_joint(state, name, value, unit)
-            columns.append(model.twists_of(state).ravel())
+            columns.append(coordinates.twists_of(model, state).ravel())
     return np.array(columns).T
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import rotation
+from dynamics import coordinates, rotation
 from dynamics.kernels import layout, rows
 
 X, Y, Z = np.eye(3)
@@ -84,7 +84,7 @@ def random_state(model, seed):
     for i in range(model.n_bodies):
         state.pose[i, :3] = rng.normal(size=3)
         state.pose[i, 3:] = rotation.from_rotation_vector(0.8 * rng.normal(size=3))
-        model.set_twist(state, i, rng.normal(size=6))
+        coordinates.set_twist(model, state, i, rng.normal(size=6))
     return state
 
 

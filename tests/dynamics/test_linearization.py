@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import rotation
+from dynamics import coordinates, rotation
 from dynamics.joint_space import JointSpace
 from dynamics.kernels import curvature, layout, motion, rows
 from dynamics.linearization import joint_directions
@@ -49,7 +49,7 @@ def by_differences(model, state, control):
         turn = rotation.from_rotation_vector(d[:, 3:6])
         moved.pose[:, 3:] = rotation.multiply(moved.pose[:, 3:], turn)
         for i in range(model.n_bodies):
-            model.set_twist(moved, i, V[i] + d[i, 6:])
+            coordinates.set_twist(model, moved, i, V[i] + d[i, 6:])
         end, _ = model.step(moved, control + change[k:])
         return end, space.velocities(end.data[None])[0].reshape(-1, 6)
 

@@ -51,7 +51,7 @@ def test_both_forms_move_alike_from_the_same_discrete_start():
     model, state = double_pendulum()
     papers, _ = double_pendulum(form="first order")
     same = state.copy()
-    papers.kick(same.data[None], -0.5)
+    papers.workspace.kick(same.data[None], -0.5)
     one, other = dy.simulate(model, state, 1.0), dy.simulate(papers, same, 1.0)
     for i in range(2):
         for mine, theirs in zip(one.body(("link", i)), other.body(("link", i))):
