@@ -1,7 +1,8 @@
 """Run every check of the project: `python -m tests`.
 
-Each check runs even if an earlier one failed; the exit code is non-zero if any did. Arguments go
-to pytest, and then pytest runs alone: `python -m tests -k ladder`.
+Each check runs even if an earlier one failed; the exit code is non-zero if any did. Tests marked
+slow are left out. Arguments go to pytest, and then pytest runs alone, with all tests that they
+choose: `python -m tests -k ladder`, `python -m tests -m slow`.
 """
 
 import os
@@ -23,6 +24,7 @@ def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
     pytest = [python, "-m", "pytest", *pytest_arguments]
     if pytest_arguments:
         return {"pytest": pytest}
+    pytest += ["-m", "not slow", "--durations=15"]
     if find_spec("xdist") and (os.cpu_count() or 1) >= WORKERS_FROM:
         pytest += ["-n", str(WORKERS_FROM)]
     commands = {
