@@ -43,7 +43,7 @@ LOOKED = 22
 #: Stiffness of what holds a row, over its effective mass.
 HELD = 1e7
 #: Rounds that look for rows to hold.
-ROUNDS = 6
+ROUNDS = 8
 
 
 @kernel
@@ -113,7 +113,10 @@ def closed(plan, constant, h, every, node, found, state, contacts):
 
 @kernel
 def hold_more(plan, constant, x, contacts):
-    """Hold the normals of closed contacts with N V < 0, let go those that pull; what changed."""
+    """Hold the normals of closed contacts with N V < 0, let go those that pull; how many changed.
+
+    Where the normals stay, friction beyond its cone is let go.
+    """
     changed = 0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -128,6 +131,24 @@ def hold_more(plan, constant, x, contacts):
         elif contacts[w + K_AT] > 0.0 and speed > 0.0:
             contacts[w + K_AT] = 0.0
             changed += 1
+    if changed > 0:
+        return changed
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        push = -contacts[w + K_AT] * rate(plan, at, contacts, w + W_AT, x)
+        for i in range(plan[at + BLOCKS]):
+            one, two = w + K_AT + 1 + 2 * i, w + K_AT + 2 + 2 * i
+            row = w + W_AT + 12 + 24 * i
+            along = contacts[one] * rate(plan, at, contacts, row, x)
+            across = contacts[two] * rate(plan, at, contacts, row + 12, x)
+            most = constant[c + FRICTION + i] * max(push, 0.0)
+            if along * along + across * across > most * most:
+                contacts[one], contacts[two] = 0.0, 0.0
+                changed += 1
     return changed
 
 

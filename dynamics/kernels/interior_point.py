@@ -56,6 +56,8 @@ HALVINGS = 12
 #: Part of the energy at contacts that a warm start begins from.
 WARM = 1e-1
 USER_FAILED = -5
+#: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
+CLOSEST = 0.999
 
 
 @kernel
@@ -305,7 +307,7 @@ def interior_attempt(
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
-        part = longest(plan, constant, c, dc, max(0.95, 1.0 - kappa), contacts)
+        part = longest(plan, constant, c, dc, min(CLOSEST, max(0.95, 1.0 - kappa)), contacts)
         # merit at the present point for this barrier
         for i in range(unknowns):
             r[i] = kept[i]
