@@ -103,9 +103,7 @@ class Task:
         if self.noise:
             q, rate = self.space.read(state)
             q, rate = (x + rng.uniform(-self.noise, self.noise, x.size) for x in (q, rate))
-            for name, (first, count) in self.space.start.items():
-                part = slice(first, first + count)
-                self.model.set_joint(state, name, q[part], rate[part])
+            self.space.place(state, q, rate)
         return state.data
 
     def advance(self, states: Float, actions: Float) -> NDArray[np.bool_]:
@@ -124,7 +122,7 @@ class Task:
         model, space = self.model, self.model.workspace
         record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
         done = np.empty(len(states), bool)
-        model.workspace.kick(states, 0.5)
+        model.kick(states, 0.5)
         for i, (state, action) in enumerate(zip(states, actions)):
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1, 0,
@@ -132,7 +130,7 @@ class Task:
                 space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE), np.zeros(8),
             )  # fmt: skip
             done[i] = finished == self.skip
-        model.workspace.kick(states, -0.5)
+        model.kick(states, -0.5)
         return done
 
     def look(self, states: Float, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:

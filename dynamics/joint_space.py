@@ -162,6 +162,24 @@ class JointSpace:
         positions, velocities = self.read_all(state.data[None])
         return positions[0], velocities[0]
 
+    def place(self, state: State, position: Float, velocity: Float) -> None:
+        """Put the joints of a tree at coordinates, one after another.
+
+        Parameters
+        ----------
+        state : State
+            Changed.
+        position, velocity : ndarray of float, shape (k,)
+
+        Raises
+        ------
+        InconsistentStateError
+            Where a joint is on a loop: see `Model.assemble`.
+        """
+        for name, (first, count) in self.start.items():
+            part = slice(first, first + count)
+            self.model.set_joint(state, name, position[part], velocity[part])
+
     def read_all(self, states: Float) -> tuple[Float, Float]:
         """Coordinates and their rates in many states.
 
