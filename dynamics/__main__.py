@@ -1,10 +1,11 @@
-"""Command line: `python -m dynamics simulate | info | view`."""
+"""Command line: `python -m dynamics simulate | info | view | warmup`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import time
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -101,6 +102,9 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument("--html", type=Path, metavar="page.html", help="write the page there and "
                        "open no browser")  # fmt: skip
     parts.set_defaults(run=_view)
+
+    parts = commands.add_parser("warmup", help="compile the kernels that are needed first")
+    parts.set_defaults(run=_warm_up)
     return parser
 
 
@@ -259,6 +263,14 @@ def _view(arguments: argparse.Namespace) -> None:
         trajectory.export_html(arguments.html, arguments.robot.stem)
     else:
         trajectory.show(arguments.robot.stem)
+
+
+def _warm_up(arguments: argparse.Namespace) -> None:
+    from dynamics.warmup import warm_up
+
+    start = time.perf_counter()
+    steps = warm_up()
+    print(f"kernels ready: {steps} steps simulated in {time.perf_counter() - start:.1f} s")
 
 
 def _print_table(**facts: object) -> None:

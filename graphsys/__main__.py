@@ -1,10 +1,11 @@
-"""Command line: `python -m graphsys demo | solve | info`."""
+"""Command line: `python -m graphsys demo | solve | info | warmup`."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
+import time
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -84,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument("--plot", type=Path, metavar="fill.png", help="file for a picture of the "
                        "fill-in")  # fmt: skip
     parts.set_defaults(run=_info)
+
+    parts = commands.add_parser("warmup", help="compile the kernels that are needed first")
+    parts.set_defaults(run=_warm_up)
     return parser
 
 
@@ -184,6 +188,14 @@ def _info(arguments: argparse.Namespace) -> None:
         from graphsys.plot import plot_fill
 
         plot_fill(symbolic)[0].figure.savefig(arguments.plot, dpi=150)
+
+
+def _warm_up(arguments: argparse.Namespace) -> None:
+    from graphsys.warmup import warm_up
+
+    start = time.perf_counter()
+    solved = warm_up()
+    print(f"kernels ready: {solved} small systems solved in {time.perf_counter() - start:.1f} s")
 
 
 def _read(path: Path) -> Any:

@@ -174,3 +174,11 @@ def test_the_module_and_the_script_are_the_same_program(tmp_path):
         capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2],
     )  # fmt: skip
     assert ran.returncode == 1 and ran.stderr.startswith("dynamics: error: there is no file")
+
+
+def test_warmup_says_in_one_line_what_it_simulated(capsys):
+    assert run("warmup") == 0
+
+    captured = capsys.readouterr()
+    assert captured.out.startswith("kernels ready: 40 steps simulated in ")
+    assert (captured.out.count("\n"), captured.err) == (1, "")

@@ -207,6 +207,14 @@ def test_info_draws_the_fill_in(folder, capsys):
     assert Path("fill.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_warmup_says_in_one_line_what_it_solved(capsys):
+    assert cli.main(["warmup"]) == 0
+
+    captured = capsys.readouterr()
+    assert captured.out.startswith("kernels ready: 16 small systems solved in ")
+    assert (captured.out.count("\n"), captured.err) == (1, "")
+
+
 def test_the_version_is_printed(capsys):
     with pytest.raises(SystemExit) as caught:
         cli.main(["--version"])

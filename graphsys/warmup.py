@@ -1,0 +1,41 @@
+"""Warm-up: compile the kernels that users meet first, so that no first call has to wait."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from graphsys.families import (
+    body_joint_tree,
+    chain,
+    ladder,
+    net,
+    random_saddle_system,
+    random_system,
+)
+
+__all__ = ["warm_up"]
+
+#: Block sizes of the small systems: scalars, the plane, space, rigid bodies, and blocks in memory.
+SIZES = (1, 2, 3, 6, 12)
+
+
+def warm_up() -> int:
+    """Analyze, factorize and solve small systems of the common kinds.
+
+    What is compiled for it is kept on disk for later processes.
+
+    Returns
+    -------
+    int
+        Number of systems that were solved.
+    """
+    systems = [random_system(graph, k) for k in SIZES for graph in (chain(5), ladder(4), net(4))]
+    systems.append(random_saddle_system(body_joint_tree(5)))
+    for system in systems:
+        factor = system.factorize()
+        factor.refactorize(system.values)
+        b = np.ones((system.shape[0], 2))
+        factor.solve(b[:, 0])
+        factor.solve(b, trans="T")
+        factor.selected_inverse()
+    return len(systems)
