@@ -53,7 +53,7 @@ def test_point_that_drops_never_passes_the_plane():
 @pytest.mark.parametrize("degrees", [0.0, 30.0, 45.0, 200.0])
 def test_box_slides_as_far_and_as_straight_in_every_direction(degrees):
     direction = math.radians(degrees)
-    # the papers' form starts with a whole kick, which is first order; half a kick gives v^2/(2 mu g)
+    # the papers' form starts with a whole kick: first order; half a kick gives v^2 / (2 mu g)
     for timestep, form, distance in (
         (0.01, "first order", 0.66959),
         (0.005, "first order", 0.67458),
@@ -290,7 +290,7 @@ def test_velocity_of_a_body_at_rest_on_the_ground_is_zero():
 
 
 def passive(seed):
-    """Bodies that fall on a random slope, their collisions inelastic: worst rise of the energy, over its bound."""
+    """Bodies fall on a random slope, without rebound: worst rise of energy, over its bound."""
     rng = np.random.default_rng(seed)
     mechanism = dy.Mechanism()
     normal = np.array([*(0.3 * rng.normal(size=2)), 1.0])
