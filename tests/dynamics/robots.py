@@ -3,6 +3,7 @@
 import numpy as np
 
 from dynamics import closing, rotation
+from dynamics.coordinates import twists_of
 
 
 def pose_of_frame(mechanism, state, model, name):
@@ -31,7 +32,7 @@ def slopes(model, coordinates):
         for unit in np.eye(np.size(value)):
             state = moved(model, coordinates)
             model.set_joint(state, name, value, unit)
-            columns.append(coordinates.twists_of(model, state).ravel())
+            columns.append(twists_of(model, state).ravel())
     return np.array(columns).T
 
 

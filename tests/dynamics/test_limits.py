@@ -103,8 +103,10 @@ def test_ball_on_a_taut_rope_swings_as_a_pendulum():
     motion = dy.simulate(model, model.initial_state(), 0.6)
     low = motion.body("ball")[0][:, 2].min()
 
-    # from level: the rope stays taut, and the lowest point is its length below
-    assert low == pytest.approx(-0.3, abs=1e-4)
+    # from level: the rope stays taut, and passes its lowest point at sqrt(2 g / l), at most half a
+    # step from a node
+    turn = 0.5 * 0.01 * np.sqrt(2.0 * G / 0.3)
+    assert -0.3 <= low <= -0.3 * np.cos(turn)
 
 
 def test_elastic_band_stretches_by_its_compliance():
