@@ -25,8 +25,10 @@ try:
     import gymnasium
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
-except ImportError:
-    raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym") from None
+
+    Env = gymnasium.Env
+except ImportError:  # `Task` says so
+    gymnasium, Env, VectorEnv = None, object, object
 
 __all__ = ["MechanismEnv", "MechanismVectorEnv", "Task"]
 
@@ -60,6 +62,8 @@ class Task:
     ------
     ValueError
         Where the mechanism takes no controls, or starts cannot be varied.
+    MissingExtraError
+        Where gymnasium is not installed.
     """
 
     def __init__(
@@ -74,6 +78,8 @@ class Task:
         seconds: float = 10.0,
         skip: int = 1,
     ) -> None:
+        if gymnasium is None:
+            raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym")
         if model.n_controls == 0:
             raise ValueError("the mechanism takes no controls; make a joint actuated")
         if noise and model.tables.cycles:
@@ -122,7 +128,7 @@ class Task:
         model, space = self.model, self.model.workspace
         record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
         done = np.empty(len(states), bool)
-        space.kick(states, 0.5)
+        model.kick(states, 0.5)
         for i, (state, action) in enumerate(zip(states, actions)):
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1, 0,
@@ -130,7 +136,7 @@ class Task:
                 space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE), np.zeros(8),
             )  # fmt: skip
             done[i] = finished == self.skip
-        space.kick(states, -0.5)
+        model.kick(states, -0.5)
         return done
 
     def look(self, states: Float, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:
@@ -155,7 +161,7 @@ class Task:
         return np.hstack([q, rate]).astype(np.float32), rewards, ends
 
 
-class MechanismEnv(gymnasium.Env):
+class MechanismEnv(Env):
     """One mechanism to learn on.
 
     A step that the integrator cannot solve ends the episode; ``info["failed"]`` says so.
