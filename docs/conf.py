@@ -1,0 +1,62 @@
+"""Settings of Sphinx, which makes a site of this folder: see developing.md."""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))
+
+import graphsys
+
+project = "graphsys"
+author = copyright = "graphsys developers"
+version = release = graphsys.__version__
+
+extensions = ["myst_parser"]
+myst_heading_anchors = 3
+html_theme = "alabaster"
+html_title = "graphsys and dynamics"
+html_theme_options = {"description": "systems on graphs, and mechanisms", "page_width": "1100px"}
+html_show_sourcelink = False
+exclude_patterns = ["_build", "**/__pycache__"]
+
+#: Pages in the order of the menu; those that are not named come last.
+MENU = [
+    (
+        "Use",
+        ["start", "api", "conventions", "robots", "examples/index", "recipes/*", "large_systems"],
+    ),
+    ("Why it works", ["theory/*"]),
+    ("Beside others", ["benchmarks", "alternatives", "citing"]),
+    ("Work on it", ["architecture", "developing", "dependencies", "release", "changelog"]),
+]
+
+
+def menu():
+    """Text of the tables of contents, which the index keeps out of sight of plain Markdown."""
+    pages = {
+        path.relative_to(ROOT / "docs").with_suffix("").as_posix()
+        for path in (ROOT / "docs").rglob("*.md")
+    } - {"index"}
+    blocks, placed = [], set()
+    for caption, names in MENU:
+        found = [p for name in names for p in sorted(pages - placed) if Path(p).match(name)]
+        placed |= set(found)
+        blocks.append((caption, found))
+    blocks.append(("More", sorted(pages - placed)))
+    return "".join(
+        "\n```{toctree}\n:hidden:\n:caption: " + caption + "\n\n" + "\n".join(found) + "\n```\n"
+        for caption, found in blocks
+        if found
+    )
+
+
+def adapt(app, name, source):
+    """Add the menu to the index; leave links out of the folder as words."""
+    text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:README|LICENSE)[^)]*\)", r"\1", source[0])
+    source[0] = text + menu() if name == "index" else text
+
+
+def setup(app):
+    app.connect("source-read", adapt)
