@@ -59,6 +59,7 @@ _LATER = {
     "lqr": "control",
     "save_urdf": "io.save",
     "separate": "touching",
+    "random_search": "learning",
     "rollouts": "ensemble",
     "simulate": "simulation",
     "suggest_timestep": "accuracy",

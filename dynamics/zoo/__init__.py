@@ -13,6 +13,7 @@ from dynamics.zoo.pendulums import (
     random_tree,
     sphere_chain,
 )
+from dynamics.zoo.robots import exoskeleton, quadruped
 from dynamics.zoo.tops import floating_chain, free_top, heavy_top, spherical_pendulum
 
 __all__ = [
@@ -21,12 +22,14 @@ __all__ = [
     "damped_pendulum",
     "double_four_bar",
     "double_pendulum",
+    "exoskeleton",
     "floating_chain",
     "four_bar",
     "four_bar_windows",
     "free_top",
     "heavy_top",
     "pendulum",
+    "quadruped",
     "random_tree",
     "rhombic_chain",
     "screw_press",

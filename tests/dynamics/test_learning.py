@@ -1,0 +1,100 @@
+"""The random search climbs; the quadruped stands and learns; the exoskeleton keeps its limit."""
+
+from importlib import import_module
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.learning import random_search
+
+LEGS = ("FR", "FL", "RR", "RL")
+
+
+@pytest.fixture
+def example(monkeypatch):
+    """Import an example by name."""
+    pytest.importorskip("matplotlib").use("Agg")
+    monkeypatch.syspath_prepend(Path(__file__).parents[2] / "docs" / "examples")
+    return import_module
+
+
+def hill(x):
+    return -float(np.sum((x - [0.3, -0.2, 0.1]) ** 2))
+
+
+def test_search_climbs_a_hill_and_repeats_itself():
+    found = random_search(hill, np.zeros(3), 200, seed=4)
+    again = random_search(hill, np.zeros(3), 200, seed=4)
+
+    assert found.score == hill(found.parameters) == found.best[-1]
+    assert found.score > 0.05 * hill(np.zeros(3))
+    assert (np.diff(found.best) >= 0.0).all()
+    assert np.array_equal(found.tried, again.tried)
+    assert not np.array_equal(found.tried, random_search(hill, np.zeros(3), 200, seed=5).tried)
+
+
+def test_after_an_improvement_the_next_step_goes_on_along_it():
+    found = random_search(lambda x: float(x[0]), [0.0, 0.0], 30, stride=0.01, noise=0.0, seed=0)
+
+    first = int(np.argmax(found.scores > 0.0))
+    steps = np.diff(found.tried[first - 1 :], axis=0)
+    assert np.allclose(steps[1:], found.tried[first] / np.linalg.norm(found.tried[first]) * 0.01)
+
+
+def test_failed_episodes_are_no_improvement_and_narrow_the_search():
+    found = random_search(lambda x: np.nan if x.any() else 1.0, np.zeros(4), 50, seed=1)
+
+    assert found.score == 1.0 and not found.parameters.any()
+    assert np.isnan(found.scores[1:]).all() and (found.best == 1.0).all()
+    width = np.linalg.norm(found.tried[1:], axis=1)
+    assert width[40:].max() < 0.05 * width[:5].max()
+
+
+def test_bad_numbers_are_refused():
+    with pytest.raises(ValueError, match="the start .* fails"):
+        random_search(lambda x: np.nan, [0.0])
+    with pytest.raises(ValueError, match="shrink is -1"):
+        random_search(hill, np.zeros(3), shrink=-1.0)
+    with pytest.raises(ValueError, match="start must be a vector"):
+        random_search(hill, 1.0)
+
+
+def test_quadruped_stands_and_its_feet_bear_its_weight(example):
+    model, state = dy.zoo.quadruped()
+
+    motion = dy.simulate(
+        model, state, 1.0, controls=example("quadruped").gait((0.1, 0, 1, 0, -1.5), 0.005, 1.0)
+    )
+
+    assert abs(motion.body("trunk")[0][-1, 2] - motion.body("trunk")[0][0, 2]) < 0.02
+    gaps = np.array([motion.contact(f"{leg}_foot").gap for leg in LEGS])
+    assert gaps.min() > 0.0
+    assert gaps[..., -1, :].max() < 1e-6
+    weight = 9.81 * model.mechanism.mass
+    force = sum(motion.contact(f"{leg}_foot").normal_force[-1].sum() for leg in LEGS)
+    assert force == pytest.approx(weight, rel=0.01)
+
+
+def test_quadruped_walks_further_after_some_episodes(example):
+    found, motion = example("quadruped").main(episodes=12, seconds=2.0)
+
+    assert found.score > found.scores[0] + 0.2
+    assert min(motion.contact(f"{leg}_foot").gap.min() for leg in LEGS) > 0.0
+
+
+def test_cuffs_stay_closed_and_gains_over_4_75_spare_a_spastic_elbow(example):
+    elbow_torque = example("exoskeleton").elbow_torque
+
+    largest = {
+        (scale, spastic): np.abs(elbow_torque(scale, spastic)[1]).max()
+        for scale in (1.0, 1.0 / 4.75)
+        for spastic in (False, True)
+    }
+
+    assert largest[1.0, False] < 5.0 < largest[1.0, True]
+    assert max(largest[1.0 / 4.75, False], largest[1.0 / 4.75, True]) < 5.0
+    model, state = dy.zoo.exoskeleton(spastic=True)
+    assert len(model.tables.cycles) == 2
+    assert np.abs(dy.simulate(model, state, 1.0).constraint_violation()).max() < 1e-8
