@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
 try:
     import gymnasium
+    from gymnasium import Env
     from gymnasium.vector import AutoresetMode, VectorEnv
     from gymnasium.vector.utils import batch_space
-
-    Env = gymnasium.Env
 except ImportError:  # `Task` says so
     gymnasium, Env, VectorEnv = None, object, object
 
@@ -128,7 +127,7 @@ class Task:
         model, space = self.model, self.model.workspace
         record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
         done = np.empty(len(states), bool)
-        model.kick(states, 0.5)
+        space.kick(states, 0.5)
         for i, (state, action) in enumerate(zip(states, actions)):
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1, 0,
@@ -136,7 +135,7 @@ class Task:
                 space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE), np.zeros(8),
             )  # fmt: skip
             done[i] = finished == self.skip
-        model.kick(states, -0.5)
+        space.kick(states, -0.5)
         return done
 
     def look(self, states: Float, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:
