@@ -47,7 +47,7 @@ if __name__ == "__main__":
     parser.add_argument("path", nargs="?"), parser.add_argument("--plot")
     chosen = parser.parse_args()
     tuned, torques = main(chosen.path)
-    largest = {case: np.abs(torque).max() for case, (_, torque) in torques.items()}
+    largest = {case: round(np.abs(run[1]).max().item(), 3) for case, run in torques.items()}
     print("scale of gains, spastic:", largest, "N m")
     assert largest[1.0, False] < LIMIT < largest[1.0, True]
     assert max(largest[tuned, False], largest[tuned, True]) < LIMIT
