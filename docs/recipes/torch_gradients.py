@@ -65,7 +65,7 @@ def main(steps=40, rounds=60):
         loss = end[1:] @ end[1:] + 1e-4 * forces @ forces
         loss.backward()
         adam.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     return losses
 
 
