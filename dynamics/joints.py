@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -300,8 +300,3 @@ def joint(
         user,
         n_user,
     )
-
-
-def renamed(given: Joint, name: Hashable) -> Joint:
-    """The same joint under another name."""
-    return replace(given, name=name)

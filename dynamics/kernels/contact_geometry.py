@@ -22,8 +22,15 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import cross, dot, load3, load4, rotate, rotate_back
-from .rows import turned
+from .quaternion import (
+    cross,
+    dot,
+    load3,
+    load4,
+    multiply_matrix,
+    rotate,
+    rotate_back,
+)
 
 PLANE_SPHERE = 0  # half-space of a, sphere (or point) of b
 SPHERE_SPHERE = 1
@@ -138,14 +145,14 @@ def gap(plan, constant, at, c, pose, matrix, out):
     if kind == USER_GAP:
         return call_three(plan[at + CONTACT_CALLBACK], pose, POSE * a, pose, POSE * b, out, 0)
     xa, xb = load3(pose, POSE * a), load3(pose, POSE * b)
-    pa = turned(matrix, 9 * a, load3(constant, c + CONTACT_A))
-    pb = turned(matrix, 9 * b, load3(constant, c + CONTACT_B))
+    pa = multiply_matrix(matrix, 9 * a, load3(constant, c + CONTACT_A))
+    pb = multiply_matrix(matrix, 9 * b, load3(constant, c + CONTACT_B))
     ra, rb = constant[c + RADIUS_A], constant[c + RADIUS_B]
     between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
     if kind == PLANE_SPHERE or kind == PLANE_RIM:
-        n = turned(matrix, 9 * a, load3(constant, c + SECOND_A))
+        n = multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND_A))
         if kind == PLANE_RIM:
-            axis = turned(matrix, 9 * b, load3(constant, c + SECOND_B))
+            axis = multiply_matrix(matrix, 9 * b, load3(constant, c + SECOND_B))
             rim = rim_point(axis, n)
             pb = (pb[0] + rb * rim[0], pb[1] + rb * rim[1], pb[2] + rb * rim[2])
             between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
@@ -170,11 +177,11 @@ def gap(plan, constant, at, c, pose, matrix, out):
         pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
     else:
         if kind == SEGMENT_SPHERE:
-            qa = turned(matrix, 9 * a, load3(constant, c + SECOND_A))
+            qa = multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND_A))
             pa = along(pa, qa, nearest_on_segment(pa, qa, between))
         elif kind == SEGMENT_SEGMENT:
-            qa = turned(matrix, 9 * a, load3(constant, c + SECOND_A))
-            qb = turned(matrix, 9 * b, load3(constant, c + SECOND_B))
+            qa = multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND_A))
+            qb = multiply_matrix(matrix, 9 * b, load3(constant, c + SECOND_B))
             end = (xb[0] + qb[0] - xa[0], xb[1] + qb[1] - xa[1], xb[2] + qb[2] - xa[2])
             s, t = nearest_of_segments(pa, qa, between, end)
             pa, pb = along(pa, qa, s), along(pb, qb, t)

@@ -40,6 +40,7 @@ from .quaternion import (
     load3,
     load4,
     multiply,
+    multiply_matrix,
     normalized,
     rotate,
     rotate_back,
@@ -56,7 +57,6 @@ from .rows import (
     SCREW,
     SPIN,
     TRANSLATION,
-    turned,
     turned_back,
 )
 
@@ -197,9 +197,9 @@ def hessian(
     qa, qb = load4(pose, POSE * a + 3), load4(pose, POSE * b + 3)
     rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
     v = (rho[1], rho[2], rho[3])
-    arm = turned(matrix, 9 * b, pb)
+    arm = multiply_matrix(matrix, 9 * b, pb)
     r = sub(add(load3(pose, POSE * b), arm), load3(pose, POSE * a))
-    gap = sub(r, turned(matrix, 9 * a, pa))
+    gap = sub(r, multiply_matrix(matrix, 9 * a, pa))
     kind = plan[plan[ROW_AT] + row * ROW_FIELDS + KIND]
     c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
     n, e, pitch = load3(constant, c + AXIS), load3(constant, c + SECOND), constant[c + PITCH]
@@ -210,15 +210,15 @@ def hessian(
         da = unit if 3 <= j < 6 else ZERO
         db = unit if j >= 9 else ZERO
         dr = add(scale(-1.0 if j < 3 else 0.0, unit), scale(1.0 if 6 <= j < 9 else 0.0, unit))
-        dr = add(dr, turned(matrix, 9 * b, cross(db, pb)))
+        dr = add(dr, multiply_matrix(matrix, 9 * b, cross(db, pb)))
         omega = sub(db, rotate_back(rho, rotate_back(off, da)))
         dw, dta, dtb = ZERO, ZERO, ZERO
         if kind == POINT:
             dta = cross(moved_back(matrix, 9 * a, n, da), pa)
             dtb = cross(pb, moved_back(matrix, 9 * b, n, db))
         elif kind == TRANSLATION or kind == SCREW:
-            w = turned(matrix, 9 * a, n)
-            dw = turned(matrix, 9 * a, cross(da, n))
+            w = multiply_matrix(matrix, 9 * a, n)
+            dw = multiply_matrix(matrix, 9 * a, cross(da, n))
             dta = cross(n, add(turned_back(matrix, 9 * a, dr), moved_back(matrix, 9 * a, r, da)))
             dtb = cross(pb, add(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db)))
             if kind == SCREW:
@@ -240,26 +240,26 @@ def hessian(
         elif kind == SPIN:
             dta = carried_change(off, rho, omega, n, ZERO)
         elif kind == DOT:
-            wa, wb = turned(matrix, 9 * a, n), turned(matrix, 9 * b, e)
-            dwa = turned(matrix, 9 * a, cross(da, n))
-            dwb = turned(matrix, 9 * b, cross(db, e))
+            wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
+            dwa = multiply_matrix(matrix, 9 * a, cross(da, n))
+            dwb = multiply_matrix(matrix, 9 * b, cross(db, e))
             dta = cross(n, add(turned_back(matrix, 9 * a, dwb), moved_back(matrix, 9 * a, wb, da)))
             dtb = cross(e, add(turned_back(matrix, 9 * b, dwa), moved_back(matrix, 9 * b, wa, db)))
         elif kind == HEADING_A:
-            w = turned(matrix, 9 * a, n)
-            dw = turned(matrix, 9 * a, cross(da, n))
+            w = multiply_matrix(matrix, 9 * a, n)
+            dw = multiply_matrix(matrix, 9 * a, cross(da, n))
             dtb = add(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db))
             dw = ZERO
         elif kind == HEADING_B:
-            w = turned(matrix, 9 * b, e)
-            dw = turned(matrix, 9 * b, cross(db, e))
+            w = multiply_matrix(matrix, 9 * b, e)
+            dw = multiply_matrix(matrix, 9 * b, cross(db, e))
             dta = add(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da))
             dta, dw = scale(-1.0, dta), ZERO
         elif kind == DISTANCE:
             value = math.sqrt(dot(gap, gap))
             if value > 0.0:
                 w = scale(1.0 / value, gap)
-                dgap = sub(dr, turned(matrix, 9 * a, cross(da, pa)))
+                dgap = sub(dr, multiply_matrix(matrix, 9 * a, cross(da, pa)))
                 dw = scale(1.0 / value, sub(dgap, scale(dot(w, dgap), w)))
                 dta = cross(
                     add(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da)), pa

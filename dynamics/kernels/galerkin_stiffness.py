@@ -34,8 +34,18 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import conjugate, cross, dot, load3, load4, multiply, rotate, rotate_back
-from .rows import DISTANCE, DOT, POINT, ROTATION, SCREW, TRANSLATION, turned, turned_back
+from .quaternion import (
+    conjugate,
+    cross,
+    dot,
+    load3,
+    load4,
+    multiply,
+    multiply_matrix,
+    rotate,
+    rotate_back,
+)
+from .rows import DISTANCE, DOT, POINT, ROTATION, SCREW, TRANSLATION, turned_back
 
 
 @kernel
@@ -94,8 +104,8 @@ def moving_b(matrix, a, b, frame, pull, dx, t):
     """Changes (dF, dT_a, dT_b) where b moves by dx and turns by t."""
     point_a, point_b, off, rho, _ = frame
     world, fixed, twist, along, tension, n, e, tilt = pull
-    force = plus(world, 1.0, turned(matrix, 9 * a, fixed))
-    gap = plus(dx, 1.0, turned(matrix, 9 * b, cross(t, point_b)))
+    force = plus(world, 1.0, multiply_matrix(matrix, 9 * a, fixed))
+    gap = plus(dx, 1.0, multiply_matrix(matrix, 9 * b, cross(t, point_b)))
     df = stretched_by(along, tension, gap)
     lever = plus(turned_back(matrix, 9 * b, df), 1.0, cross(turned_back(matrix, 9 * b, force), t))
     v = (rho[1], rho[2], rho[3])
@@ -110,9 +120,9 @@ def moving_b(matrix, a, b, frame, pull, dx, t):
     ta = plus(ta, -1.0, cross(point_a, turned_back(matrix, 9 * a, df)))
     ta = plus(ta, 1.0, cross(fixed, turned_back(matrix, 9 * a, gap)))
     if tilt != 0.0:
-        wa = turned_back(matrix, 9 * b, turned(matrix, 9 * a, n))
+        wa = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
         tb = plus(tb, tilt, cross(e, cross(wa, t)))
-        turn = turned_back(matrix, 9 * a, turned(matrix, 9 * b, cross(t, e)))
+        turn = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, cross(t, e)))
         ta = plus(ta, tilt, cross(n, turn))
     return df, ta, tb
 
@@ -122,10 +132,10 @@ def moving_a(matrix, a, b, frame, pull, dx, t):
     """Changes (dF, dT_a, dT_b) where a moves by dx and turns by t."""
     point_a, point_b, off, rho, d = frame
     world, fixed, twist, along, tension, n, e, tilt = pull
-    gap = plus(dx, 1.0, turned(matrix, 9 * a, cross(t, point_a)))
+    gap = plus(dx, 1.0, multiply_matrix(matrix, 9 * a, cross(t, point_a)))
     df = stretched_by(along, -tension, gap)
     lever = plus(turned_back(matrix, 9 * a, df), 1.0, cross(turned_back(matrix, 9 * a, world), t))
-    df = plus(df, 1.0, turned(matrix, 9 * a, cross(t, fixed)))
+    df = plus(df, 1.0, multiply_matrix(matrix, 9 * a, cross(t, fixed)))
     v, back = (rho[1], rho[2], rho[3]), rotate_back(off, t)
     vt = cross(v, back)
     dv = (
@@ -138,9 +148,9 @@ def moving_a(matrix, a, b, frame, pull, dx, t):
     ta = plus(ta, -1.0, cross(point_a, lever))
     ta = plus(ta, 1.0, cross(fixed, plus(cross(d, t), -1.0, turned_back(matrix, 9 * a, dx))))
     if tilt != 0.0:
-        wb = turned_back(matrix, 9 * a, turned(matrix, 9 * b, e))
+        wb = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
         ta = plus(ta, tilt, cross(n, cross(wb, t)))
-        turn = turned_back(matrix, 9 * b, turned(matrix, 9 * a, cross(t, n)))
+        turn = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, cross(t, n)))
         tb = plus(tb, tilt, cross(e, turn))
     return df, ta, tb
 
@@ -155,8 +165,8 @@ def frame_of(plan, constant, k, pose, matrix):
     qa, qb = load4(pose, POSE * a + 3), load4(pose, POSE * b + 3)
     rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
     apart = plus(load3(pose, POSE * b), -1.0, load3(pose, POSE * a))
-    r = plus(apart, 1.0, turned(matrix, 9 * b, point_b))
-    gap = plus(r, -1.0, turned(matrix, 9 * a, point_a))
+    r = plus(apart, 1.0, multiply_matrix(matrix, 9 * b, point_b))
+    gap = plus(r, -1.0, multiply_matrix(matrix, 9 * a, point_a))
     return (point_a, point_b, off, rho, turned_back(matrix, 9 * a, r)), gap
 
 

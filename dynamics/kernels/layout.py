@@ -81,8 +81,7 @@ SLOT = 4  # first of its numbers in a state
 AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the world
 CONTACT_CALLBACK = 7
 LIMITED_ROW = 8  # row of a force group, of a limit
-SIDES = 9  # directions of a linear friction cone, 0 for the second-order cone
-CONTACT_FIELDS = 10
+CONTACT_FIELDS = 9
 
 # One contact in constant
 CONTACT_A = 0  # point on a: centre, first end of a segment, point on a plane

@@ -62,7 +62,16 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import conjugate, cross, dot, load3, load4, multiply, rotate
+from .quaternion import (
+    conjugate,
+    cross,
+    dot,
+    load3,
+    load4,
+    multiply,
+    multiply_matrix,
+    rotate,
+)
 
 POINT = 0
 TRANSLATION = 1
@@ -81,16 +90,6 @@ EDGE = 13
 ROLL = 14  # kinds from EDGE on hold velocities alone
 
 FULL_TURNS = 4.0 * math.pi  # after which a quaternion comes back to itself
-
-
-@kernel
-def turned(m, at, a):
-    """Q a, Q row-major at ``m[at:at + 9]``."""
-    return (
-        m[at] * a[0] + m[at + 1] * a[1] + m[at + 2] * a[2],
-        m[at + 3] * a[0] + m[at + 4] * a[1] + m[at + 5] * a[2],
-        m[at + 6] * a[0] + m[at + 7] * a[1] + m[at + 8] * a[2],
-    )
 
 
 @kernel
@@ -232,13 +231,13 @@ def evaluate(
         point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
         off = load4(constant, at + OFFSET)
         qa, qb = load4(pose, POSE * a + 3), load4(pose, POSE * b + 3)
-        arm = turned(matrix, 9 * b, point_b)
+        arm = multiply_matrix(matrix, 9 * b, point_b)
         r = (
             pose[POSE * b] + arm[0] - pose[POSE * a],
             pose[POSE * b + 1] + arm[1] - pose[POSE * a + 1],
             pose[POSE * b + 2] + arm[2] - pose[POSE * a + 2],
         )
-        arm = turned(matrix, 9 * a, point_a)
+        arm = multiply_matrix(matrix, 9 * a, point_a)
         gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
         if plan[group + TURNS] != 0:
             rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
@@ -254,7 +253,7 @@ def evaluate(
                     ta = cross(turned_back(matrix, 9 * a, n), point_a)
                     tb = cross(point_b, turned_back(matrix, 9 * b, n))
             elif kind == TRANSLATION or kind == SCREW:
-                w = turned(matrix, 9 * a, n)
+                w = multiply_matrix(matrix, 9 * a, n)
                 value = dot(w, gap)
                 if slopes:
                     ta = cross(n, turned_back(matrix, 9 * a, r))
@@ -289,7 +288,7 @@ def evaluate(
                     ta = carried(off, rho, tb)
             elif kind == DOT:
                 e = load3(constant, c + SECOND)
-                wa, wb = turned(matrix, 9 * a, n), turned(matrix, 9 * b, e)
+                wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
                 value = dot(wa, wb)
                 if slopes:
                     ta = cross(n, turned_back(matrix, 9 * a, wb))
@@ -304,20 +303,23 @@ def evaluate(
                     ta = carried(off, rho, tb)
             elif kind == HEADING_A:
                 e = load3(constant, c + SECOND)
-                now = turned_back(matrix, 9 * a, turned(matrix, 9 * b, e))
+                now = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
                 value, ta = heading(n, rotate(off, e), now), (-n[0], -n[1], -n[2])
                 if slopes:
-                    tb = turned_back(matrix, 9 * b, turned(matrix, 9 * a, n))
+                    tb = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
             elif kind == HEADING_B:
                 e = load3(constant, c + SECOND)
-                now = turned_back(matrix, 9 * b, turned(matrix, 9 * a, n))
+                now = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
                 value, tb = -heading(e, rotate(conjugate(off), n), now), e
                 if slopes:
-                    ta = turned_back(matrix, 9 * a, turned(matrix, 9 * b, e))
+                    ta = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
                     ta = (-ta[0], -ta[1], -ta[2])
             elif kind == HEIGHT or kind == ROLL:
-                w, up = turned(matrix, 9 * a, n), turned(matrix, 9 * a, load3(constant, c + SECOND))
-                down = lowest(up, turned(matrix, 9 * b, point_b), constant[c + PITCH])
+                w, up = (
+                    multiply_matrix(matrix, 9 * a, n),
+                    multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND)),
+                )
+                down = lowest(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
                 low = (
                     pose[POSE * b] - pose[POSE * a] + down[0],
                     pose[POSE * b + 1] - pose[POSE * a + 1] + down[1],
@@ -327,7 +329,7 @@ def evaluate(
                 ta = turned_back(matrix, 9 * a, cross(w, low))
                 tb = turned_back(matrix, 9 * b, cross(down, w))
             elif kind == EDGE:
-                value, w, tb = 0.0, turned(matrix, 9 * b, n), cross(point_b, n)
+                value, w, tb = 0.0, multiply_matrix(matrix, 9 * b, n), cross(point_b, n)
                 ta = turned_back(matrix, 9 * a, cross(w, r))
             else:  # DISTANCE
                 value = math.sqrt(dot(gap, gap))
