@@ -4,12 +4,15 @@ import copy
 import multiprocessing
 import pickle
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import dynamics as dy
 from dynamics.variation import carried
+
+from ..mpi import mpiexec
 
 
 def pendulums(count=256, seconds=0.5):
@@ -293,3 +296,11 @@ def test_a_dask_cluster_gives_the_same_results():
         results = dy.rollouts(model, jobs, executor)
 
     same(results, alone)
+
+
+def test_workers_of_mpi_give_the_same_results():
+    pytest.importorskip("mpi4py")
+    script = Path(__file__).with_name("mpi_rollouts.py")
+
+    # one process hands out, two work; the job of mass 0 fails on both sides alike
+    assert mpiexec(3, "-m", "mpi4py.futures", script) == "same 6 failed [0]\n"

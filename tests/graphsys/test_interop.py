@@ -1,6 +1,7 @@
 """Systems in PETSc: the same matrix, the same solution; a clear word where it is missing."""
 
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ import pytest
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
 from graphsys.interop import solve_petsc, to_petsc
+
+from ..mpi import mpiexec
 
 
 def uniform():
@@ -74,3 +77,15 @@ def test_zero_diagonals_are_for_mumps():
         pytest.skip(str(error))
 
     assert np.allclose(system @ x, b, rtol=0, atol=1e-10)
+
+
+def test_two_processes_share_a_matrix_and_both_get_the_solution():
+    pytest.importorskip("petsc4py")
+    lines = mpiexec(2, Path(__file__).with_name("petsc_processes.py")).splitlines()
+
+    found = [line.split() for line in lines]
+    assert [kind for _, kind, *_ in found] == ["mpibaij", "mpiaij", "mpiaij"]
+    for size, _, worst, refused in found:
+        assert size == "2"
+        assert float(worst) < 1e-10  # on both processes
+        assert refused == "True"  # PETSc's own LU keeps to one
