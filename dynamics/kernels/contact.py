@@ -85,6 +85,33 @@ def rate(plan, at, W, to, u):
 
 
 @kernel
+def contact_rows(plan, constant, k, node, found, out, to):
+    """out[to:] <- rows W of a contact at a node; (its gap, whether a user's function failed)."""
+    pose, matrix, g, G, _ = node
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+    a, b = plan[at + A], plan[at + B]
+    if plan[at + CONTACT_KIND] == LIMITED:
+        return limit_row(plan, constant, at, c, g, G, out, to), False
+    if gap(plan, constant, at, c, pose, matrix, found) != 0:
+        return 0.0, True
+    normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
+    point_row(matrix, a, b, arm_a, arm_b, normal, out, to)
+    if plan[at + BLOCKS] > 0:
+        one, two = tangents(normal)
+        point_row(matrix, a, b, arm_a, arm_b, one, out, to + 12)
+        point_row(matrix, a, b, arm_a, arm_b, two, out, to + 24)
+        if plan[at + BLOCKS] > 1:
+            turning_row(matrix, a, b, normal, out, to + 36)
+            for j in range(12):
+                out[to + 48 + j] = 0.0
+        if plan[at + BLOCKS] > 2:
+            turning_row(matrix, a, b, one, out, to + 60)
+            turning_row(matrix, a, b, two, out, to + 72)
+    return found[0], False
+
+
+@kernel
 def approach(
     # Tables:
     plan,
@@ -103,32 +130,15 @@ def approach(
 
     A contact acts if its bodies can close its gap in the interval, at three times their speed.
     """
-    pose, matrix, g, G, _ = node
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
-        if plan[at + CONTACT_KIND] == LIMITED:
-            distance = limit_row(plan, constant, at, c, g, G, contacts, w + W_AT)
-        else:
-            if gap(plan, constant, at, c, pose, matrix, found) != 0:
-                return 1 + k
-            distance = found[0]
-            normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
-            point_row(matrix, a, b, arm_a, arm_b, normal, contacts, w + W_AT)
-            if plan[at + BLOCKS] > 0:
-                one, two = tangents(normal)
-                point_row(matrix, a, b, arm_a, arm_b, one, contacts, w + W_AT + 12)
-                point_row(matrix, a, b, arm_a, arm_b, two, contacts, w + W_AT + 24)
-                if plan[at + BLOCKS] > 1:
-                    turning_row(matrix, a, b, normal, contacts, w + W_AT + 36)
-                    for j in range(12):
-                        contacts[w + W_AT + 48 + j] = 0.0
-                if plan[at + BLOCKS] > 2:
-                    turning_row(matrix, a, b, one, contacts, w + W_AT + 60)
-                    turning_row(matrix, a, b, two, contacts, w + W_AT + 72)
+        distance, failed = contact_rows(plan, constant, k, node, found, contacts, w + W_AT)
+        if failed:
+            return 1 + k
         speed = 0.0
         for j in range(6):
             if a < n:
