@@ -37,6 +37,8 @@ class ContactHistory:
         Distance of the surfaces at the node, m; of a limit what is left to it, m or rad.
     normal : ndarray of float, shape (k, t, 3)
         At the node, world, out of the body or world that is touched; zeros of a limit.
+    point : ndarray of float, shape (k, t, 3)
+        Of the body that touches, next to what it touches, world, m; zeros of a limit.
     normal_force : ndarray of float, shape (k, t)
         Over the interval before the node, N, or N m of a limited rotation.
     friction_force : ndarray of float, shape (k, t, 3)
@@ -45,6 +47,7 @@ class ContactHistory:
 
     gap: Float
     normal: Float
+    point: Float
     normal_force: Float
     friction_force: Float
 
@@ -96,11 +99,17 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     numbers = states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
     slot, slots = model.tables.contact_slot[own], model.tables.contact_slot
     normal = found[:, :, 1:4]
+    plan = model.tables.plan
+    records = plan[plan[at.CONTACT_AT] :][: at.CONTACT_FIELDS * len(touches)]
+    bodies = records.reshape(-1, at.CONTACT_FIELDS)[own, at.B]
+    poses = states[:, : at.POSE * model.n_bodies].reshape(len(states), -1, at.POSE)
+    place = np.pad(poses[:, :, :3], ((0, 0), (0, 1), (0, 0)))  # the world is the last body
+    point = np.where(normal.any(axis=-1, keepdims=True), place[:, bodies] + found[:, :, 7:10], 0.0)
     friction = np.zeros_like(normal)
     if slots[own[0] + 1] - slots[own[0]] > 2:
         one, two = _tangents(normal)
         friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
-    return ContactHistory(found[:, :, 0], normal, numbers[:, slot], friction)
+    return ContactHistory(found[:, :, 0], normal, point, numbers[:, slot], friction)
 
 
 def _tangents(n: Float) -> tuple[Float, Float]:

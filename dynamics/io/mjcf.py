@@ -176,7 +176,8 @@ class _Reader:
             if value != 0.0:
                 self.notes.leave_out(what, name)
         for what in ("dof_dampingpoly", "jnt_stiffnesspoly"):  # since MuJoCo 4
-            if np.any(getattr(m, what, np.zeros(1))[dof if what[0] == "d" else k] != 0.0):
+            values = getattr(m, what, None)
+            if values is not None and np.any(values[dof if what[0] == "d" else k] != 0.0):
                 self.notes.leave_out("polynomial damping or stiffness of joints", name)
         rest = float(m.qpos_spring[at]) - start if kind in ("slide", "hinge") else 0.0
         return Freedom(

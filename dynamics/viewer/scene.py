@@ -27,6 +27,7 @@ COLORS = (
     (0.337, 0.706, 0.914), (0.835, 0.369, 0.0), (0.6, 0.6, 0.6),
 )  # fmt: skip
 THINNEST = 0.02  #: of the longest edge, so that a rod or a plate without thickness is seen
+FELT = 1e-3  #: of the largest contact force of a motion: below it is that of distant surfaces
 AROUND = {kinds.ROTATION, kinds.ANGLE, kinds.LOGARITHM, kinds.SPIN}
 
 
@@ -68,12 +69,19 @@ def scene_of(trajectory: Trajectory, title: str, rate: float) -> dict[str, Any]:
     sizes = [_size(part) for body in bodies for part in body["parts"]]
     reach = 0.6 * float(np.linalg.norm(high - low)) + max(sizes, default=0.0)
     numbers = {name: i for i, name in enumerate(mechanism.bodies)}
+    points, forces = _contacts(trajectory, chosen)
+    sizes_of = np.linalg.norm(forces, axis=-1)
+    felt = sizes_of[sizes_of > FELT * sizes_of.max(initial=0.0)]
+    usual = float(np.median(felt)) if felt.size else 0.0
     return {
         "title": title,
         "time": [round(float(t), 6) for t in trajectory.time[chosen]],
         "bodies": bodies,
         "poses": _packed(poses),
         "joints": [_joint(joint, numbers) for joint in mechanism.joints.values()],
+        "touches": points.shape[1],
+        "points": _packed(points),
+        "forces": _packed(forces / usual if usual else forces),  # 1 is drawn in one length
         "center": [float(x) for x in (low + high) / 2.0],
         "reach": reach or 1.0,
     }
@@ -86,6 +94,17 @@ def _chosen(time: Float, rate: float) -> NDArray[np.int64]:
         every = max(1, int(np.floor(1.0 / rate / max(1e-12, float(np.diff(time).max())) + 1e-9)))
     chosen = np.arange(0, time.size, every)
     return chosen if chosen[-1] == time.size - 1 else np.append(chosen, time.size - 1)
+
+
+def _contacts(trajectory: Trajectory, chosen: NDArray[np.int64]) -> tuple[Float, Float]:
+    """Points of all contacts and the forces there, world, m and N, shape (k, touches, 3)."""
+    model = trajectory.model
+    part = Trajectory(model, trajectory.time[chosen], trajectory.states[chosen])
+    found = [part.contact(name) for name in model.mechanism.contacts]
+    empty = [np.zeros((chosen.size, 0, 3))]
+    points = np.concatenate(empty + [one.point for one in found], axis=1)
+    forces = [one.normal_force[..., None] * one.normal + one.friction_force for one in found]
+    return points, np.concatenate(empty + forces, axis=1)
 
 
 def _packed(numbers: Any) -> str:
@@ -148,7 +167,9 @@ def _inertia_box(body: Body) -> Geometry:
 
 
 def _size(part: dict[str, Any]) -> float:
-    return float(np.linalg.norm(part["size"]) + np.linalg.norm(part["position"]))
+    size = part["size"]
+    edges = size if part["kind"] == "box" else [2.0 * size[0], size[1]]
+    return float(np.linalg.norm(edges) + np.linalg.norm(part["position"]))
 
 
 def _joint(joint: Joint, numbers: dict[Any, int]) -> dict[str, Any]:

@@ -109,6 +109,35 @@ def test_axes_of_joints_are_drawn_where_they_are():
         np.testing.assert_allclose(rotation.rotate(one["axes"][0], (0, 0, 1)), axis, atol=1e-15)
 
 
+def resting_ball(radius=0.3):
+    """A ball that lies on the ground and is pulled sideways, less than it sticks."""
+    mech = dy.Mechanism(gravity=(1.0, 0.0, -10.0))
+    ball = mech.add_body(dy.Sphere(radius, mass=2.0), name="ball", position=(0, 0, radius + 1e-6))
+    mech.add_contact(ball, friction=0.5, name="floor")
+    mech.add_joint(dy.FixedOrientation(mech.world, ball, name="upright"))
+    return motion(mech, 0.5)
+
+
+def test_contact_forces_are_in_the_page_where_they_act():
+    trajectory = resting_ball()
+    scene = scene_of(viewer.page_of(trajectory, rate=1000.0))
+    points, forces = (
+        np.frombuffer(base64.b64decode(scene[what]), "<f4").reshape(-1, scene["touches"], 3)
+        for what in ("points", "forces")
+    )
+
+    # m g = 20 N up and 2 N against the pull; at rest that is the motion's median force, drawn as 1
+    assert points.shape == (len(trajectory), 1, 3)
+    np.testing.assert_allclose(points[-1, 0], [0, 0, 0], atol=1e-4)
+    np.testing.assert_allclose(forces[-1, 0], np.array([-2, 0, 20]) / np.hypot(2, 20), atol=1e-4)
+
+
+def test_without_contacts_the_page_holds_no_forces():
+    scene = scene_of(viewer.page_of(motion(falling_bodies(), 0.05)))
+
+    assert scene["touches"] == 0 and scene["points"] == scene["forces"] == ""
+
+
 def test_what_cannot_be_shown_is_refused():
     trajectory = motion(falling_bodies(), 0.0)
     with pytest.raises(ValueError, match="rate is 0.0, and must be positive"):
@@ -246,6 +275,28 @@ def screenshot(path, asked=""):
 def reds(picture):
     """Rows and columns of pixels that are red."""
     return np.nonzero((picture[..., 0] > 0.5) & (picture[..., 1:].max(axis=-1) < 0.2))
+
+
+def purples(picture):
+    """Rows and columns of pixels in the colour of contact forces."""
+    low, green, high = np.moveaxis(picture, -1, 0)
+    return np.nonzero((low > 0.75) & (green < 0.1) & (abs(high - 0.6) < 0.05))
+
+
+@pytest.mark.slow
+def test_a_browser_draws_contact_forces_and_joint_axes_when_asked(tmp_path):
+    path = tmp_path / "rest.html"
+    resting_ball().export_html(path)
+    plain, asked = (screenshot(path, f"time=0.5{what}") for what in ("", "&forces&axes"))
+
+    rows, columns = purples(asked)
+    assert purples(plain)[0].size == 0
+    # an arrow that stands: 20 N up, 2 N aside, from the ground at the picture's middle column
+    assert np.ptp(rows) > 3.0 * np.ptp(columns) > 0
+    assert abs(columns.mean() - asked.shape[1] / 2) < 0.1 * asked.shape[1]
+    orange = (abs(asked - [0.84, 0.37, 0.0]) < 0.05).all(axis=-1)
+    assert orange.sum() > 0
+    assert not (abs(plain - [0.84, 0.37, 0.0]) < 0.05).all(axis=-1).any()
 
 
 @pytest.mark.slow
