@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -152,14 +152,13 @@ def contact(
     label = f"contact {name!r}"
     if first is other:
         raise ValueError(f"{label} is of {first.name!r} with itself")
-    for value, what in (
-        (friction, "friction"), (torsional, "torsional"), (rolling, "rolling"),
-        (restitution, "restitution"), (compliance, "compliance"),
-    ):  # fmt: skip
-        if not (math.isfinite(value) and value >= 0.0):
-            raise ValueError(f"{what} of {label} is {value}, and must not be negative")
-    if restitution > 1.0:
-        raise ValueError(f"restitution of {label} is {restitution}: more than 1 makes energy")
+    check_coefficients(
+        label,
+        {
+            "friction": friction, "torsional": torsional, "rolling": rolling,
+            "restitution": restitution, "compliance": compliance,
+        },
+    )  # fmt: skip
     if (torsional > 0.0 or rolling > 0.0) and friction == 0.0:
         raise ValueError(f"{label} resists turning but not sliding; give it friction")
     if distance is not None:
@@ -173,6 +172,27 @@ def contact(
     return Contact(
         name, first, other, touches, friction, torsional, rolling, restitution, compliance, distance
     )
+
+
+def check_coefficients(label: str, numbers: Mapping[str, float]) -> None:
+    """Refuse coefficients that make no sense.
+
+    Parameters
+    ----------
+    label : str
+        Of the contact.
+    numbers : mapping
+        By name of the coefficient.
+
+    Raises
+    ------
+    ValueError
+    """
+    for what, value in numbers.items():
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{what} of {label} is {value}, and must not be negative")
+        if what == "restitution" and value > 1.0:
+            raise ValueError(f"restitution of {label} is {value}: more than 1 makes energy")
 
 
 def _shape_of(body: Any, shape: Any, label: str) -> Any:

@@ -1,4 +1,4 @@
-"""Models that differ from another one in numbers alone: masses, springs, dampers, gravity."""
+"""Models that differ from another in numbers alone: masses, springs, dampers, friction, gravity."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dynamics import coordinates, rotation
 from dynamics.bodies import Body, body
+from dynamics.contacts import Contact, check_coefficients
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
 from dynamics.joints import per_axis
@@ -28,6 +29,7 @@ Float = NDArray[np.float64]
 BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
 JOINT = {"spring": "stiffness", "damper": "damping", "rest": "rest"}
 SPRING = ("stiffness", "damping", "length")
+CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
 
 
 def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
@@ -43,7 +45,9 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
           ...}``; a mass without an inertia scales the inertia with it;
         - joint: ``{"spring": ..., "damper": ..., "rest": ...}`` along its free axes;
-        - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``.
+        - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
+        - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
+          "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0.
 
     Returns
     -------
@@ -54,9 +58,9 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
     Raises
     ------
     UnknownNameError
-        Where a name is that of no body, joint or spring, or a number is none of its.
+        Where a name is that of no body, joint, spring or contact, or a number is none of its.
     ValueError
-        For numbers that no body, joint or spring has.
+        For numbers that no body, joint, spring or contact has.
     """
     mechanism = copy.copy(model.mechanism)
     given = dict(parameters)
@@ -83,11 +87,17 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         springs[name] = replace(
             spring, **ends(spring), **_numbers(name, given.pop(name, {}), SPRING)
         )
+    contacts = {
+        name: replace(
+            one, **ends(one), **_rubbing(one, _numbers(name, given.pop(name, {}), CONTACT))
+        )
+        for name, one in mechanism.contacts.items()
+    }
     if given:
         raise UnknownNameError(
-            f"there is no body, joint or spring {next(iter(given))!r} with numbers to change"
+            f"there is no body, joint, spring or contact {next(iter(given))!r} with numbers to "
+            "change"
         )
-    contacts = {name: replace(one, **ends(one)) for name, one in mechanism.contacts.items()}
     mechanism.bodies, mechanism.joints, mechanism.springs = bodies, joints, springs
     mechanism.contacts = contacts
     return _finalized(model, mechanism)
@@ -132,6 +142,19 @@ def _body(old: Body, told: dict[str, Any]) -> Body:
         numbers["inertia"] = old.inertia * (float(told["mass"]) / old.mass)
     made = body(None, name=old.name, **numbers)
     return replace(old, **{key: getattr(made, key) for key in BODY})
+
+
+def _rubbing(old: Contact, told: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of a contact, checked; its blocks of friction stay."""
+    label = f"contact {old.name!r}"
+    check_coefficients(label, told)
+    for what in ("friction", "torsional", "rolling"):
+        if what in told and (told[what] > 0.0) != (getattr(old, what) > 0.0):
+            raise ValueError(
+                f"{what} of {label} is {getattr(old, what)} and cannot become {told[what]}: the "
+                "model has other equations; finalize another mechanism"
+            )
+    return told
 
 
 def _pattern(mechanism: Mechanism) -> list[bool]:
