@@ -62,6 +62,7 @@ _LATER = {
     "random_search": "learning",
     "rollouts": "ensemble",
     "simulate": "simulation",
+    "simulate_within": "accuracy",
     "suggest_timestep": "accuracy",
     "variant": "variation",
     "zoo": "zoo",

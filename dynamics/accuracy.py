@@ -15,8 +15,9 @@ from dynamics.state import State
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.trajectory import Trajectory
 
-__all__ = ["suggest_timestep"]
+__all__ = ["simulate_within", "suggest_timestep"]
 
 Float = NDArray[np.float64]
 
@@ -105,6 +106,47 @@ def suggest_timestep(
         f"was {least:.1e}. Take a shorter time, a higher order, or a tighter tolerance of Newton's "
         f"method (now {model.tolerance:.1e})"
     )
+
+
+def simulate_within(
+    model: Model,
+    state: State,
+    seconds: float,
+    tolerance: float,
+    *,
+    controls: ArrayLike | None = None,
+    every: int = 1,
+) -> Trajectory:
+    """Simulate with about the largest time step that keeps all poses within a tolerance.
+
+    Parameters
+    ----------
+    model : Model
+        Of any order; its time step is where the search starts.
+    state : State
+        Where the motion starts; left as it is.
+    seconds : float
+    tolerance : float
+        Largest error of a position in m, and of an orientation in rad, during the motion.
+    controls : array_like, shape (c,), optional
+        The same in every step.
+    every : int, optional
+        Steps between records.
+
+    Returns
+    -------
+    Trajectory
+        With a constant time step, so that momenta stay what they are; ``trajectory.model`` has it.
+
+    Raises
+    ------
+    ValueError
+        As in `suggest_timestep`.
+    ConvergenceError
+        As in `simulate`.
+    """
+    timestep = suggest_timestep(model, state, tolerance, seconds, controls=controls)
+    return simulate(_timed(model, timestep), state, seconds, controls=controls, every=every)
 
 
 def _difference(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable
 from typing import TYPE_CHECKING, Any
 
@@ -93,8 +94,10 @@ def limits_of(
 class Stages:
     """Symbolic factorization and tables of steps with s + 1 nodes.
 
-    A body has 6 s unknowns and a joint with m rows m s, on the graph of the mechanism; springs and
-    dampers between two bodies join them by an edge.
+    A body is s nodes of 6 unknowns and a joint with m rows s nodes of m, so that blocks stay small:
+    node b has the equations of b and the control points b + 1, or the impulses b. The nodes of a
+    body are joined, and node b of a joint with node b of its bodies; springs and dampers between
+    two bodies join all their nodes.
 
     Parameters
     ----------
@@ -108,62 +111,56 @@ class Stages:
 
     Attributes
     ----------
-    plan : ndarray of int, shape (any,)
-        That of `tables`, with the places of these blocks.
     symbolic : graphsys.Symbolic
     tables : tuple
         Plan, constants and program of the kernels.
     kernel : module
         With ``step`` and ``simulate``.
     rule : tuple of ndarray
-        Weights, slopes, nodes; places of the blocks between the bodies of each group; these places
-        once each, with the body of their columns.
+        Weights, slopes, nodes; places of the blocks of bodies, and behind them of those between
+        bodies; for each joint those of its diagonal blocks, and of the blocks (body, joint) and
+        (joint, body) at each stage and end; where the blocks between the bodies of each group
+        start among the first.
     """
 
     def __init__(self, tables: Tables, order: int, coupled: bool = False) -> None:
         self.base, self.s, self.coupled = tables, order // 2, coupled
         self.kernel = galerkin_step
         weights, slope, place, _ = lobatto(self.s)
-        plan = tables.plan.copy()
-        n, joints, groups = (int(plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
-        held = int(plan[at.GROUP_AT])
-        table = plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
-        bodies, names = list(tables.body_index), list(tables.joint_index)
-        graph = nx.Graph()
-        sizes: dict[Hashable, int] = {name: at.TWIST * self.s for name in bodies}
-        graph.add_nodes_from(bodies)
-        for k in range(joints):
-            graph.add_node(names[k])
-            sizes[names[k]] = self.s * int(table[k, at.N_ROWS])
-            for i in table[k, [at.A, at.B]].tolist():
-                if i < n:
-                    graph.add_edge(bodies[i], names[k])
+        self.plan = tables.plan
+        n, joints, groups = (int(self.plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
+        held = int(self.plan[at.GROUP_AT])
+        table = self.plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
         acts = _acting(tables, table)
         acts[:joints] = coupled and self.s > 1
-        pairs = np.full((groups, 2), -1)
-        both = np.flatnonzero(acts & (table[:, [at.A, at.B]] < n).all(axis=1))
-        graph.add_edges_from((bodies[table[k, at.A]], bodies[table[k, at.B]]) for k in both)
-        self.symbolic = gs.System(graph, sizes).analyze(zero_diagonal=names)
-        places = self.symbolic.graph
-        plan[at.HEADER : at.HEADER + n] = places.diagonal_at[:n]
-        table[:, at.DIAGONAL_AT : at.JB_AT + 1] = -1
-        for k in range(joints):
-            table[k, at.DIAGONAL_AT] = places.diagonal_at[n + k]
-            for end, to in ((at.A, at.AJ_AT), (at.B, at.BJ_AT)):
-                body = int(table[k, end])
-                if body < n:
-                    there = places.edge_at(body, n + k), places.edge_at(n + k, body)
-                    table[k, to : to + 2] = there
-        columns: dict[int, int] = {}
-        for k in both.tolist():
-            a, b = int(table[k, at.A]), int(table[k, at.B])
-            pairs[k] = places.edge_at(a, b), places.edge_at(b, a)
-            columns |= {int(pairs[k, 0]): b, int(pairs[k, 1]): a}
-        plan.setflags(write=False)
-        self.plan = plan
-        self.tables = (plan, tables.constant, self.symbolic.program)
-        once = np.array(list(columns.items()), np.int64).ravel()
-        self.rule = (weights, slope, place, pairs.ravel(), once)
+        ends = table[:, [at.A, at.B]]
+        both = np.flatnonzero(acts & (ends < n).all(axis=1))
+        self.symbolic = _symbolic(tables, self.s, n, table[:joints], ends[both])
+        self.tables = (self.plan, tables.constant, self.symbolic.program)
+        stage = np.arange(self.s)
+
+        def places(i: Ints, j: Ints) -> Ints:
+            """Of all blocks between two bodies, rows first, for pairs of bodies."""
+            rows, columns = (self.s * k[:, None, None] for k in (i, j))
+            rows, columns = np.broadcast_arrays(rows + stage[:, None], columns + stage)
+            return self.symbolic.graph.blocks_at(rows.ravel(), columns.ravel())
+
+        def between(body: Ints, joint: Ints) -> Ints:
+            """Of the blocks (body, joint) and (joint, body) at each stage."""
+            i, j = self.s * body[:, None] + stage, self.s * (n + joint)[:, None] + stage
+            i, j = (np.where(i < self.s * n, k, 0).ravel() for k in (i, j))
+            found = [self.symbolic.graph.blocks_at(*pair) for pair in ((i, j), (j, i))]
+            return np.stack(found, axis=1).reshape(len(joint), -1)
+
+        k = np.arange(joints)
+        diagonal = self.symbolic.graph.diagonal_at[self.s * n :].reshape(joints, self.s)
+        held_at = np.hstack([diagonal, *(between(ends[:joints, i], k) for i in range(2))])
+        a, b = ends[both].T
+        starts = np.full((groups, 2), -1)
+        starts[both] = self.s**2 * (n + np.arange(2 * both.size).reshape(-1, 2))
+        across = places(np.stack([a, b], axis=1).ravel(), np.stack([b, a], axis=1).ravel())
+        every = np.concatenate([places(np.arange(n), np.arange(n)), across])
+        self.rule = (weights, slope, place, every, held_at.ravel(), starts.ravel())
 
     def like(self, tables: Tables) -> Stages:
         """Those of other tables."""
@@ -182,14 +179,38 @@ class Stages:
         nodes, unknowns = self.s + 1, self.s * (at.TWIST * n + rows)
         sizes = (at.POSE * (n + 1), 9 * (n + 1), every, 12 * every, at.TWIST * n, 4 * n, n)
         x, r, dx, kept = np.zeros((4, unknowns))
-        V, small = np.zeros((n, 9 * nodes**2)), np.zeros(9 + 9 * nodes**2)
-        scratch = (r, dx, kept, np.zeros(every), np.zeros(at.TWIST * n), V, small)
+        V, W = np.zeros(9 * nodes**2), np.zeros((n, 9 * nodes**2))
+        mu, f = np.zeros(every), np.zeros(at.TWIST * n)
+        scratch = (r, dx, kept, mu, f, V, np.zeros(3 * nodes), W)
         saved = np.zeros(at.state_size(n, rows))
-        return self.rule, tuple(np.zeros((nodes, size)) for size in sizes), x, saved, scratch
+        driven = np.zeros((nodes, len(self.base.control_names)))
+        made = tuple(np.zeros((nodes, size)) for size in sizes)
+        return self.rule, made, x, saved, scratch, driven
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""
         return worst_part(self.base, work[4][0], self.s)
+
+
+def _symbolic(tables: Tables, s: int, n: int, joints: Ints, pairs: Ints) -> gs.Symbolic:
+    """Of the graph whose nodes are the stages of bodies, then those of joints."""
+    bodies, names = list(tables.body_index), list(tables.joint_index)
+    graph = nx.Graph()
+    sizes: dict[Hashable, int] = {(name, b): at.TWIST for name in bodies for b in range(s)}
+    for name, joint in zip(names, joints):
+        sizes |= {(name, b): int(joint[at.N_ROWS]) for b in range(s)}
+    graph.add_nodes_from(sizes)
+    for name in bodies:
+        graph.add_edges_from(itertools.combinations([(name, b) for b in range(s)], 2))
+    for name, joint in zip(names, joints):
+        for i in joint[[at.A, at.B]].tolist():
+            if i < n:
+                graph.add_edges_from(((bodies[i], b), (name, b)) for b in range(s))
+    for i, j in pairs.tolist():
+        stages = itertools.product(range(s), range(s))
+        graph.add_edges_from(((bodies[i], b), (bodies[j], g)) for b, g in stages)
+    zero = [(name, b) for name in names for b in range(s)]
+    return gs.System(graph, sizes).analyze(zero_diagonal=zero)
 
 
 def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:

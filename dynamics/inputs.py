@@ -70,6 +70,56 @@ def controls_of(model: Model, control: Any) -> Float:
     return out
 
 
+def controls_in_step(model: Model, control: Any) -> Float:
+    """Controls of one step: those of `controls_of`, or of each of its nodes.
+
+    Parameters
+    ----------
+    model : Model
+    control : array_like, shape (c,) or (len(model.nodes), c), mapping or None
+
+    Returns
+    -------
+    ndarray of float, shape (c,) or (len(model.nodes) c,)
+
+    Raises
+    ------
+    ValueError, UnknownNameError
+        As in `controls_of`.
+    """
+    if isinstance(control, Mapping) or np.ndim(control) != 2:
+        return controls_of(model, control)
+    return rotation.as_numbers(control, (model.nodes.size, model.n_controls), "control").ravel()
+
+
+def controls_table(model: Model, controls: ArrayLike) -> Float:
+    """One row of controls for all steps or for each, those of its nodes one behind the other.
+
+    Parameters
+    ----------
+    model : Model
+    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c)
+
+    Returns
+    -------
+    ndarray of float, shape (1 or steps, c or len(model.nodes) c)
+
+    Raises
+    ------
+    ValueError
+        Where its shape is another, or it is not finite.
+    """
+    table = np.array(controls, np.float64)
+    c, nodes = model.n_controls, model.nodes.size
+    table = np.atleast_2d(table)
+    if table.shape[1:] not in ((c,), (nodes, c)) or not np.isfinite(table).all():
+        raise ValueError(
+            f"controls must be finite, of shape ({c},), (steps, {c}) or (steps, {nodes}, {c}): "
+            f"actuated are {model.tables.control_names}"
+        )
+    return table.reshape(len(table), -1)
+
+
 def wrenches_of(model: Model, wrenches: Mapping[Hashable, ArrayLike] | None) -> Float:
     """Vector of wrenches, empty where there is none.
 

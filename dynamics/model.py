@@ -60,6 +60,9 @@ class Model(Shared):
     timestep : float
     tables : Tables
     symbolic : graphsys.Symbolic
+    nodes : ndarray of float, shape (nodes,)
+        Parts of a step at which controls that vary are asked for: its middle at order 2, Lobatto's
+        nodes beyond.
     """
 
     def __init__(
@@ -97,6 +100,7 @@ class Model(Shared):
         self.symbolic = self.tables.symbolic
         self.stages = galerkin.Stages(self.tables, order) if order > 2 else None
         self.order, self.kernel = order, kernel if self.stages is None else self.stages.kernel
+        self.nodes = np.array([0.5]) if self.stages is None else self.stages.rule[2]
         self.n_bodies = len(self.tables.body_index)
         self.n_rows = int(self.tables.row_start[-1])
         self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
@@ -337,8 +341,9 @@ class Model(Shared):
         ----------
         state : State
             Left as it is.
-        control : array_like, shape (c,), or mapping, optional
-            Generalized forces of the actuated axes during the step, N or N m; or by name.
+        control : array_like, shape (c,) or (len(model.nodes), c), or mapping, optional
+            Generalized forces of the actuated axes during the step or at its nodes, N or N m; or
+            by name.
         wrenches : mapping, optional
             By name of body: force (world, N) and torque (body frame, N m) at its centre of mass.
 
@@ -360,7 +365,7 @@ class Model(Shared):
             *space.step_tables,
             self.timestep,
             self.settings,
-            inputs.controls_of(self, control),
+            inputs.controls_in_step(self, control),
             inputs.wrenches_of(self, wrenches),
             after.data,
             space.work,

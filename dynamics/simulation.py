@@ -55,8 +55,10 @@ def simulate(
     seconds : float
     controller : callable, optional
         ``controller(state, time)`` gives the controls of the step, shape (c,).
-    controls : array_like, shape (c,) or (steps, c), optional
-        Controls of every step where there is no controller; the last row stays.
+    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), optional
+        Controls where there is no controller: the same throughout, constant in each step, or at
+        the times ``(k + model.nodes) timestep`` of each step k, which keeps the order of the method
+        where they vary.
     wrenches : array_like, shape (6 n,) or (steps, 6 n), optional
         External force (world) and torque (body frame) on every body.
     every : int, optional
@@ -79,10 +81,10 @@ def simulate(
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
     ValueError
-        For times and controls that make no sense.
+        For times and controls that make no sense, and tables for fewer steps than there are.
     """
     steps = _steps(model, seconds, every)
-    table, outside = _inputs(model, controls, wrenches)
+    table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     space = model.workspace if workspace is None else workspace
     record = np.empty((steps // every, state.data.size))
@@ -131,21 +133,26 @@ def _steps(model: Model, seconds: float, every: int) -> int:
     return max(every, round(seconds / model.timestep / every) * every) if seconds > 0.0 else 0
 
 
-def _inputs(model: Model, controls: Any, wrenches: Any) -> tuple[Float, Float]:
+def _inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Float, Float]:
     table = np.zeros((1, model.n_controls))
     if controls is not None:
-        table = np.atleast_2d(np.array(controls, np.float64))
-        if table.shape[1] != model.n_controls or not np.isfinite(table).all():
-            raise ValueError(
-                f"controls must be finite, of shape ({model.n_controls},) or (steps, "
-                f"{model.n_controls}): actuated are {model.tables.control_names}"
-            )
+        table = inputs.controls_table(model, controls)
+        names = ", ".join(map(repr, model.tables.control_start))
+        _check_length(table, f"controls of {names}", steps)
     outside = np.zeros((1, 0))
     if wrenches is not None:
         outside = np.atleast_2d(np.array(wrenches, np.float64))
         if outside.shape[1] != 6 * model.n_bodies or not np.isfinite(outside).all():
             raise ValueError(f"wrenches must be finite, {6 * model.n_bodies} a step")
+        _check_length(outside, "wrenches", steps)
     return table, outside
+
+
+def _check_length(table: Float, what: str, steps: int) -> None:
+    if 1 < len(table) < steps:
+        raise ValueError(
+            f"{what} have {len(table)} rows for {steps} steps: give a row a step, or one for all"
+        )
 
 
 def _check_start(model: Model, state: State) -> None:

@@ -42,7 +42,7 @@ class Trajectory:
         s.
     states : ndarray of float, shape (k, state size)
         See `State`.
-    controls : ndarray of float, shape (any, c)
+    controls : ndarray of float, shape (any, c or len(model.nodes) c)
         What was put in: one row a step, the last for all that follow.
     info : dict
         What the run took: ``iterations`` and ``intervals`` of all steps, the most of one step.

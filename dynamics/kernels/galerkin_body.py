@@ -18,8 +18,11 @@ import math
 
 from .jit import kernel
 from .layout import INERTIA, MASS, POSE, TWIST
+from .matrix import stretched_by
 from .motion import MOST_TURN, rotation_matrix
 from .quaternion import cross, dot, load3, load4, multiply, multiply_matrix, normalized
+
+ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @kernel
@@ -121,14 +124,77 @@ def momentum(constant, c, weights, slope, h, i, b, speed, turn, sigma):
 
 
 @kernel
-def add_skew(m, at, scale, a):
-    """m[at:at + 9] <- + scale a^x, row-major."""
-    m[at + 1] -= scale * a[2]
-    m[at + 2] += scale * a[1]
-    m[at + 3] += scale * a[2]
-    m[at + 5] -= scale * a[0]
-    m[at + 6] -= scale * a[1]
-    m[at + 7] += scale * a[0]
+def load9(m, at):
+    """The nine numbers at m[at]: a row-major 3 x 3, as all m below."""
+    return (
+        m[at], m[at + 1], m[at + 2], m[at + 3], m[at + 4], m[at + 5], m[at + 6], m[at + 7],
+        m[at + 8],
+    )  # fmt: skip
+
+
+@kernel
+def store9(m, at, a):
+    """m[at:at + 9] <- a."""
+    m[at], m[at + 1], m[at + 2] = a[0], a[1], a[2]
+    m[at + 3], m[at + 4], m[at + 5] = a[3], a[4], a[5]
+    m[at + 6], m[at + 7], m[at + 8] = a[6], a[7], a[8]
+
+
+@kernel
+def add_skew(m, d, a):
+    """m + d I + a^x."""
+    return (
+        m[0] + d, m[1] - a[2], m[2] + a[1],
+        m[3] + a[2], m[4] + d, m[5] - a[0],
+        m[6] - a[1], m[7] + a[0], m[8] + d,
+    )  # fmt: skip
+
+
+@kernel
+def add_outer(m, c, a, b):
+    """m + c a b^T; such m are 3 x 3, row-major."""
+    x, y, z = c * a[0], c * a[1], c * a[2]
+    return (
+        m[0] + x * b[0], m[1] + x * b[1], m[2] + x * b[2],
+        m[3] + y * b[0], m[4] + y * b[1], m[5] + y * b[2],
+        m[6] + z * b[0], m[7] + z * b[1], m[8] + z * b[2],
+    )  # fmt: skip
+
+
+@kernel
+def add_product(m, c, a, W, at):
+    """m + c a W_at, a and W row-major 3 x 3."""
+    x0, x1, x2 = W[at], W[at + 1], W[at + 2]
+    y0, y1, y2 = W[at + 3], W[at + 4], W[at + 5]
+    z0, z1, z2 = W[at + 6], W[at + 7], W[at + 8]
+    return (
+        m[0] + c * (a[0] * x0 + a[1] * y0 + a[2] * z0),
+        m[1] + c * (a[0] * x1 + a[1] * y1 + a[2] * z1),
+        m[2] + c * (a[0] * x2 + a[1] * y2 + a[2] * z2),
+        m[3] + c * (a[3] * x0 + a[4] * y0 + a[5] * z0),
+        m[4] + c * (a[3] * x1 + a[4] * y1 + a[5] * z1),
+        m[5] + c * (a[3] * x2 + a[4] * y2 + a[5] * z2),
+        m[6] + c * (a[6] * x0 + a[7] * y0 + a[8] * z0),
+        m[7] + c * (a[6] * x1 + a[7] * y1 + a[8] * z1),
+        m[8] + c * (a[6] * x2 + a[7] * y2 + a[8] * z2),
+    )
+
+
+@kernel
+def transposed_product(V, at, a):
+    """V_at^T a."""
+    u, v, w = load3(V, at), load3(V, at + 3), load3(V, at + 6)
+    return (
+        u[0] * a[0] + v[0] * a[3] + w[0] * a[6],
+        u[0] * a[1] + v[0] * a[4] + w[0] * a[7],
+        u[0] * a[2] + v[0] * a[5] + w[0] * a[8],
+        u[1] * a[0] + v[1] * a[3] + w[1] * a[6],
+        u[1] * a[1] + v[1] * a[4] + w[1] * a[7],
+        u[1] * a[2] + v[1] * a[5] + w[1] * a[8],
+        u[2] * a[0] + v[2] * a[3] + w[2] * a[6],
+        u[2] * a[1] + v[2] * a[4] + w[2] * a[7],
+        u[2] * a[2] + v[2] * a[5] + w[2] * a[8],
+    )
 
 
 @kernel
@@ -137,96 +203,99 @@ def spins(slope, h, i, speed, turn, sigma, V):
     s = sigma.shape[0] - 1
     for a in range(s + 1):
         for g in range(s + 1):
-            at, b = 9 * (a * (s + 1) + g), slope[a * (s + 1) + g]
-            for k in range(9):
-                V[at + k] = 0.0
+            at, b = a * (s + 1) + g, slope[a * (s + 1) + g]
             if a == g:
-                scalar = b - sigma[a, i]
-                add_skew(V, at, 0.5 * h, load3(speed[a], TWIST * i + 3))
+                w = load3(speed[a], TWIST * i + 3)
+                arm = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
+                store9(V, 9 * at, add_skew(ZERO, b - sigma[a, i], arm))
             else:
-                scalar, vector = between(turn, i, a, g)
-                scalar *= b
-                add_skew(V, at, b, vector)
-            for k in range(3):
-                V[at + 4 * k] += scalar
+                scalar, v = between(turn, i, a, g)
+                arm = (b * v[0], b * v[1], b * v[2])
+                store9(V, 9 * at, add_skew(ZERO, b * scalar, arm))
 
 
 @kernel
-def add_crosses(m, scale, p, v):
-    """m <- + scale p^x v^x = scale (v p^T - (p . v) I), row-major."""
-    along = scale * dot(p, v)
-    for i in range(3):
-        for j in range(3):
-            m[3 * i + j] += scale * v[i] * p[j]
-        m[4 * i] -= along
-
-
-@kernel
-def bend(weights, slope, h, i, a, b, g, pi, speed, turn, V, m):
-    """m <- + w^a h^2 d((V^ab / h)^T pi) / d theta^g with pi held."""
+def bend(m, weights, slope, h, i, a, b, g, pi, speed, turn):
+    """m + w^a h^2 d((V^ab / h)^T pi) / d theta^g with pi and omega held."""
     s = weights.size - 1
-    w = weights[a]
+    half = 0.5 * weights[a] * h
     if a == b:
-        at = a * (s + 1) + g
         if g == a:
-            rate = load3(speed[a], TWIST * i + 3)
-            part = -0.25 * w * h * h
-        else:
-            _, rate = between(turn, i, a, g)
-            part = 0.5 * w * h * slope[at]
-        for j in range(3):
-            for k in range(3):
-                m[3 * j + k] += part * pi[j] * rate[k]
-        for k in range(3):  # (h/2) pi^x V^ag, column by column
-            column = (V[9 * at + k], V[9 * at + 3 + k], V[9 * at + 6 + k])
-            turned = cross(pi, column)
-            for j in range(3):
-                m[3 * j + k] += 0.5 * w * h * turned[j]
-    elif g == b or g == a:
+            return add_outer(m, -0.5 * half * h, pi, load3(speed[a], TWIST * i + 3))
+        _, vector = between(turn, i, a, g)
+        return add_outer(m, half * slope[a * (s + 1) + g], pi, vector)
+    if g == b or g == a:
         sign = 1.0 if g == b else -1.0
-        part = 0.5 * w * h * slope[a * (s + 1) + b]
+        part = half * slope[a * (s + 1) + b]
         scalar, vector = between(turn, i, a, b)
-        for j in range(3):
-            for k in range(3):
-                m[3 * j + k] -= sign * part * pi[j] * vector[k]
-        add_skew(m, 0, sign * part * scalar, pi)
-        add_crosses(m, part, pi, vector)
+        c = sign * part * scalar
+        m = add_outer(add_outer(m, -sign * part, pi, vector), part, vector, pi)
+        return add_skew(m, -part * dot(pi, vector), (c * pi[0], c * pi[1], c * pi[2]))
+    return m
 
 
 @kernel
-def inertia_block(constant, c, weights, slope, h, i, at, speed, turn, sigma, V, JV, m, values):
-    """Block of body i: -h dR^b / d(x, theta)^g at row 6 b, column 6 (g - 1); fills it, and V."""
+def half_turn(h, x, t):
+    """(phi, sqrt(1 - |phi|^2)) of the unknowns y at x[t]."""
+    phi = (0.5 * h * x[t + 3], 0.5 * h * x[t + 4], 0.5 * h * x[t + 5])
+    return phi, math.sqrt(1.0 - dot(phi, phi))
+
+
+@kernel
+def stretched_rows(m, phi, scalar):
+    """m E(phi)."""
+    u = stretched_by((m[0], m[1], m[2]), phi, scalar)
+    v = stretched_by((m[3], m[4], m[5]), phi, scalar)
+    w = stretched_by((m[6], m[7], m[8]), phi, scalar)
+    return u[0], u[1], u[2], v[0], v[1], v[2], w[0], w[1], w[2]
+
+
+@kernel
+def levers(constant, c, h, i, speed, V, pi):
+    """V^ag <- V^ag^T J + [a = g] (h/2) (J omega^a)^x, and pi <- J omega^a."""
+    nodes = speed.shape[0]
+    J = load9(constant, c + INERTIA)
+    for a in range(nodes):
+        omega = load3(speed[a], TWIST * i + 3)
+        turn = multiply_matrix(constant, c + INERTIA, omega)
+        pi[3 * a], pi[3 * a + 1], pi[3 * a + 2] = turn
+        for g in range(nodes - 1):
+            at = 9 * (a * nodes + g)
+            m = transposed_product(V, at, J)
+            if a == g:
+                m = add_skew(m, 0.0, (0.5 * h * turn[0], 0.5 * h * turn[1], 0.5 * h * turn[2]))
+            store9(V, at, m)
+
+
+@kernel
+def inertia_block(
+    constant, c, weights, slope, h, i, places, at, x, speed, turn, sigma, V, pi, W, values
+):
+    """Blocks of body i at places[at:]: -h dR^b / dy^g; fills them, and W^ag = V^ag E(phi^g)."""
     s = weights.size - 1
-    side = TWIST * s
-    for k in range(side * side):
-        values[at + k] = 0.0
     spins(slope, h, i, speed, turn, sigma, V)
-    for p in range((s + 1) * (s + 1)):
-        for k in range(3):
-            column = multiply_matrix(
-                constant, c + INERTIA, (V[9 * p + k], V[9 * p + 3 + k], V[9 * p + 6 + k])
-            )
-            for j in range(3):
-                JV[9 * p + 3 * j + k] = column[j]
-    for b in range(s):
-        for g in range(1, s + 1):
-            heavy = 0.0
-            for k in range(9):
-                m[k] = 0.0
+    for g in range(1, s + 1):
+        phi, scalar = half_turn(h, x, TWIST * (s * i + g - 1))
+        for a in range(s + 1):
+            to = 9 * (a * (s + 1) + g)
+            store9(W, to, stretched_rows(load9(V, to), phi, scalar))
+    levers(constant, c, h, i, speed, V, pi)
+    for g in range(1, s + 1):
+        phi, scalar = half_turn(h, x, TWIST * (s * i + g - 1))
+        for b in range(s):
+            m, heavy = ZERO, 0.0
             for a in range(s + 1):
-                w, left, right = weights[a], a * (s + 1) + b, a * (s + 1) + g
-                heavy += w * slope[left] * slope[right]
-                for j in range(3):
-                    for k in range(3):
-                        total = 0.0
-                        for e in range(3):
-                            total += V[9 * left + 3 * e + j] * JV[9 * right + 3 * e + k]
-                        m[3 * j + k] += w * total
-                omega = load3(speed[a], TWIST * i + 3)
-                pi = multiply_matrix(constant, c + INERTIA, omega)
-                bend(weights, slope, h, i, a, b, g, pi, speed, turn, V, m)
-            to = at + TWIST * b + side * TWIST * (g - 1)
-            for j in range(3):
-                values[to + j + side * j] = -heavy * constant[c + MASS]
-                for k in range(3):
-                    values[to + 3 + j + side * (3 + k)] = -m[3 * j + k]
+                m = bend(m, weights, slope, h, i, a, b, g, load3(pi, 3 * a), speed, turn)
+            m = stretched_rows(m, phi, scalar)
+            for a in range(s + 1):
+                left, right = a * (s + 1) + b, a * (s + 1) + g
+                heavy += weights[a] * slope[left] * slope[right]
+                m = add_product(m, weights[a], load9(V, 9 * left), W, 9 * right)
+            to = places[at + s * b + g - 1]
+            for k in range(36):
+                values[to + k] = 0.0
+            for k in range(3):
+                values[to + 7 * k] = -heavy * constant[c + MASS]
+                values[to + 21 + k] = -m[3 * k]
+                values[to + 27 + k] = -m[3 * k + 1]
+                values[to + 33 + k] = -m[3 * k + 2]

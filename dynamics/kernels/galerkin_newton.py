@@ -36,7 +36,7 @@ def attempt(
     ``info[0], info[1]`` are the largest velocity error and |g|.
     """
     values, magnitude, arena, work, status = solver
-    r, dx, kept, mu, f, V, small = scratch
+    r, dx, kept, mu, f, V, pi, W = scratch
     s = rule[0].size - 1
     n = TWIST * s * plan[BODIES]
     unknowns = n + s * plan[ROWS]
@@ -59,7 +59,7 @@ def attempt(
         if not factorized or merit > KEEP * before:
             if iteration > 0:
                 residual(plan, constant, rule, h, control, wrench, p, x, again, nodes, mu, f, r)
-            assemble(plan, constant, rule, h, control, x, nodes, V, mu, small, values)
+            assemble(plan, constant, rule, h, control, x, nodes, V, pi, W, mu, values)
             if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[2] += 1.0

@@ -43,7 +43,7 @@ def acting(plan, constant, b, h, w, control, wrench, nodes, f):
     pose, matrix, g, G, speed, turn, sigma = nodes
     conservative(plan, constant, G[b], g[b], f)
     damp(plan, constant, -1.0, G[b], speed[b], f)
-    drive(plan, 1.0, G[b], control, wrench, f)
+    drive(plan, 1.0, G[b], control[b], wrench, f)
     for i in range(f.size):
         f[i] *= h * w
 
@@ -72,7 +72,7 @@ def residual(
 
     ``slopes`` asks for those of the last node too, which only the matrix needs.
     """
-    weights, slope, place, pairs, coupled = rule
+    weights, slope, place, places, joints, pairs = rule
     pose, matrix, g, G, speed, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
     control_points(n, s, h, x, pose, matrix, turn)
@@ -115,7 +115,7 @@ def residual(
 @kernel
 def end_momentum(plan, constant, rule, h, control, wrench, nodes, f, p):
     """p <- R^s with the impulses at the last node, whose rows get slopes and forces here."""
-    weights, slope, place, pairs, coupled = rule
+    weights, slope, place, places, joints, pairs = rule
     pose, matrix, g, G, speed, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
     evaluate(plan, constant, 0, plan[GROUPS], pose[s], matrix[s], s > 0, g[s], G[s])

@@ -62,7 +62,7 @@ def move_on(plan, nodes):
 @kernel
 def guess(plan, rule, h, bend, u, u_prev, mu, x):
     """Unknowns from the velocities and forces of the last interval."""
-    weights, slope, place, pairs, coupled = rule
+    weights, slope, place, places, joints, pairs = rule
     n, s = plan[BODIES], weights.size - 1
     for i in range(n):
         for a in range(1, s + 1):
@@ -103,6 +103,27 @@ def largest_turn(n, turn):
             x, y, z = turn[a, 4 * i + 1], turn[a, 4 * i + 2], turn[a, 4 * i + 3]
             most = max(most, x * x + y * y + z * z)
     return math.sqrt(most)
+
+
+@kernel
+def control_at(control, place, part, parts, driven):
+    """driven[a] <- controls at node a of a part of a step, constant or the polynomial given."""
+    nodes, n = driven.shape
+    for a in range(nodes):
+        t = (part + place[a]) / parts
+        for j in range(n):
+            driven[a, j] = control[j]
+        if control.size == n:
+            continue
+        for j in range(n):
+            driven[a, j] = 0.0
+        for b in range(nodes):
+            weight = 1.0
+            for c in range(nodes):
+                if c != b:
+                    weight *= (t - place[c]) / (place[b] - place[c])
+            for j in range(n):
+                driven[a, j] += weight * control[n * b + j]
 
 
 @kernel
@@ -152,9 +173,10 @@ def step(
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
     ``settings`` are the tolerance and the largest |phi| of an interval; ``ready`` says that the
-    workspace holds the node of the state. ``work`` holds the rule too.
+    workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
+    one for each node, one behind the other.
     """
-    rule, nodes, x, saved, scratch = work
+    rule, nodes, x, saved, scratch, driven = work
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     p = state[POSE * n : POSE * n + m]
@@ -169,9 +191,10 @@ def step(
     for level in range(DEPTH + 1):
         count = 1 << level
         part = h / count
-        for _ in range(count):
+        for k in range(count):
+            control_at(control, rule[2], k, count, driven)
             done = interval(
-                plan, constant, program, rule, part, settings, control, wrench, p, u, u_prev, mu,
+                plan, constant, program, rule, part, settings, driven, wrench, p, u, u_prev, mu,
                 1.0 if level == 0 else 0.0, nodes, x, scratch, solver, info,
             )  # fmt: skip
             if done >= 0:

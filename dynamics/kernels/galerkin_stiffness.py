@@ -34,6 +34,7 @@ from .layout import (
     A,
     B,
 )
+from .matrix import stretched_by
 from .quaternion import (
     conjugate,
     cross,
@@ -83,7 +84,7 @@ def pulls(plan, constant, k, kappa, gap):
 
 
 @kernel
-def stretched_by(along, tension, moved):
+def pulled_by(along, tension, moved):
     """Change of a tension's force: (I - w w^T) dgap times tension over length."""
     return plus(
         (tension * moved[0], tension * moved[1], tension * moved[2]),
@@ -106,7 +107,7 @@ def moving_b(matrix, a, b, frame, pull, dx, t):
     world, fixed, twist, along, tension, n, e, tilt = pull
     force = plus(world, 1.0, multiply_matrix(matrix, 9 * a, fixed))
     gap = plus(dx, 1.0, multiply_matrix(matrix, 9 * b, cross(t, point_b)))
-    df = stretched_by(along, tension, gap)
+    df = pulled_by(along, tension, gap)
     lever = plus(turned_back(matrix, 9 * b, df), 1.0, cross(turned_back(matrix, 9 * b, force), t))
     v = (rho[1], rho[2], rho[3])
     vt = cross(v, t)
@@ -133,7 +134,7 @@ def moving_a(matrix, a, b, frame, pull, dx, t):
     point_a, point_b, off, rho, d = frame
     world, fixed, twist, along, tension, n, e, tilt = pull
     gap = plus(dx, 1.0, multiply_matrix(matrix, 9 * a, cross(t, point_a)))
-    df = stretched_by(along, -tension, gap)
+    df = pulled_by(along, -tension, gap)
     lever = plus(turned_back(matrix, 9 * a, df), 1.0, cross(turned_back(matrix, 9 * a, world), t))
     df = plus(df, 1.0, multiply_matrix(matrix, 9 * a, cross(t, fixed)))
     v, back = (rho[1], rho[2], rho[3]), rotate_back(off, t)
@@ -188,8 +189,15 @@ def unit(i):
 
 
 @kernel
-def stiffness(plan, constant, k, kappa, pose, matrix, places, side, scale, values):
-    """Blocks at ``places`` (aa, ab, ba, bb; none where negative) <- + scale dF / d(x, theta)."""
+def column(t, turn):
+    """E(phi) t: the rotation vector over h that a change t of the unknowns y makes."""
+    phi, scalar = turn
+    return stretched_by(t, (-phi[0], -phi[1], -phi[2]), scalar)
+
+
+@kernel
+def stiffness(plan, constant, k, kappa, pose, matrix, turns, places, scale, values):
+    """Blocks at ``places`` (aa, ab, ba, bb; none where negative) <- + scale dF / dy over h."""
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
     frame, gap = frame_of(plan, constant, k, pose, matrix)
@@ -198,12 +206,12 @@ def stiffness(plan, constant, k, kappa, pose, matrix, places, side, scale, value
     for j in range(0 if straight > 0.0 else 3, 6):
         dx, t = unit(j), unit(j - 3)
         if places[0] >= 0:
-            df, ta, tb = moving_a(matrix, a, b, frame, pull, dx, t)
-            add_column(values, places[0] + side * j, scale, -1.0, df, ta)
+            df, ta, tb = moving_a(matrix, a, b, frame, pull, dx, column(t, turns[0]))
+            add_column(values, places[0] + 6 * j, scale, -1.0, df, ta)
             if places[2] >= 0:
-                add_column(values, places[2] + side * j, scale, 1.0, df, tb)
+                add_column(values, places[2] + 6 * j, scale, 1.0, df, tb)
         if places[3] >= 0:
-            df, ta, tb = moving_b(matrix, a, b, frame, pull, dx, t)
-            add_column(values, places[3] + side * j, scale, 1.0, df, tb)
+            df, ta, tb = moving_b(matrix, a, b, frame, pull, dx, column(t, turns[1]))
+            add_column(values, places[3] + 6 * j, scale, 1.0, df, tb)
             if places[1] >= 0:
-                add_column(values, places[1] + side * j, scale, -1.0, df, ta)
+                add_column(values, places[1] + 6 * j, scale, -1.0, df, ta)

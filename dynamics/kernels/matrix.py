@@ -109,9 +109,8 @@ def dampers(plan, constant, h, G, values):
 
 
 @kernel
-def stretched(G, at, phi, s):
-    """G E(phi): derivative with respect to omega, over h, of a row with slope G in theta."""
-    t = load3(G, at)
+def stretched_by(t, phi, s):
+    """t E(phi): derivative with respect to omega, over h, of what has the slope t in theta."""
     turn = cross(t, phi)
     ratio = dot(t, phi) / s
     return (
@@ -119,6 +118,12 @@ def stretched(G, at, phi, s):
         s * t[1] - turn[1] + ratio * phi[1],
         s * t[2] - turn[2] + ratio * phi[2],
     )
+
+
+@kernel
+def stretched(G, at, phi, s):
+    """The same of the three numbers at G[at]."""
+    return stretched_by(load3(G, at), phi, s)
 
 
 @kernel

@@ -58,10 +58,10 @@ def test_matrix_is_the_residuals_derivative(order, damped):
     # dampers leave out how their lever arms change, which is nothing at rest: there x = 0
     model = machine(damped).finalize(0.05)
     stages = galerkin.Stages(model.tables, order, coupled=True)
-    rule, nodes, _, _, (r, dx, kept, mu, f, V, small) = stages.work()
+    rule, nodes, _, _, (r, dx, kept, mu, f, V, pi, W), driven = stages.work()
     values = stages.solver()[0]
     plan, constant, _ = stages.tables
-    h, control, wrench = 0.05, np.array([0.7]), np.linspace(-1.0, 1.0, 30)
+    h, control, wrench = 0.05, np.full_like(driven, 0.7), np.linspace(-1.0, 1.0, 30)
     rng = np.random.default_rng(5)
     state = model.initial_state()
     state.pose[:, :3] += rng.normal(size=(5, 3))
@@ -79,7 +79,7 @@ def test_matrix_is_the_residuals_derivative(order, damped):
         return out
 
     residual(x)
-    galerkin_matrix.assemble(plan, constant, rule, h, control, x, nodes, V, mu, small, values)
+    galerkin_matrix.assemble(plan, constant, rule, h, control, x, nodes, V, pi, W, mu, values)
     exact = dense(stages, values)
     d = 1e-6
     differences = np.array(

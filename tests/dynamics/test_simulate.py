@@ -43,13 +43,23 @@ def test_a_run_goes_on_where_another_ended():
 # Controls
 
 
-def test_a_table_of_controls_is_one_row_a_step_and_its_last_row_stays():
+def test_a_table_of_controls_is_one_row_a_step():
     model, state = cart_pole()
-    table = np.array([[1.0], [2.0], [-1.0]])
+    table = np.array([[1.0], [2.0], [-1.0], [0.5], [3.0]])
     motion = dy.simulate(model, state, 0.05, controls=table)
+    again = dy.simulate(model, state, 0.05, controls=table[:, None])  # at the middle of each step
+    assert np.array_equal(again.states, motion.states)
     for k in range(5):
-        state, _ = model.step(state, table[min(k, 2)])
+        state, _ = model.step(state, table[k])
         np.testing.assert_allclose(state.pose, motion[k + 1].pose, atol=1e-14)
+
+
+def test_controls_shorter_than_the_run_are_refused_by_name():
+    model, state = cart_pole()
+    with pytest.raises(ValueError, match="controls of 'rail' have 3 rows for 5 steps"):
+        dy.simulate(model, state, 0.05, controls=np.ones((3, 1)))
+    with pytest.raises(ValueError, match="wrenches have 2 rows for 5 steps"):
+        dy.simulate(model, state, 0.05, wrenches=np.ones((2, 12)))
 
 
 def test_a_controller_sees_state_and_time_of_its_step():
