@@ -156,7 +156,7 @@ def equations(
 
 
 def least(G: Any, g: Float, weights: Float) -> Float:
-    """Smallest weighted x with G x = g, damped where rows are redundant."""
+    """Smallest weighted x with G x = g, damped where rows are redundant: theory/loops (3)."""
     from scipy.sparse import diags_array, eye_array
     from scipy.sparse.linalg import splu
 

@@ -1,7 +1,7 @@
 """Joints as data: rows of constrained and of free axes between two frames.
 
 A joint holds frame *a* on its parent and frame *b* on its child. The rows that it constrains and
-those that measure what is left free are entries of one table (Bruedigam et al. 2023, Table B.2);
+those that measure what is left free are entries of one table (theory/joints (2) to (9); Table B.2);
 no kernel knows a joint's name.
 """
 
@@ -205,7 +205,7 @@ def free_rows(name: str, n: Float, offset: Float) -> tuple[list[Row], list[Row],
     return rows, positions, rates
 
 
-#: Translational and rotational axes that a joint constrains (Table B.2).
+#: Translational and rotational axes that a joint constrains (Table B.2, in theory/joints).
 TABLE = {
     "fixed": (3, 3),
     "prismatic": (2, 3),

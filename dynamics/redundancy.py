@@ -61,7 +61,7 @@ class Redundancy:
 
 
 def redundancy_of(model: Model, state: State) -> Redundancy:
-    """Count redundant constraints; see `Model.redundancy`.
+    """Count redundant constraints, theory/loops (2); see `Model.redundancy`.
 
     Only joints on a common loop can share a load that nothing else feels, so that each biconnected
     part of the mechanism has a rank of its own.

@@ -1,4 +1,4 @@
-"""Bodies in Galerkin-Lobatto steps: polynomials of degree s through control points.
+"""Bodies in Galerkin-Lobatto steps: polynomials of degree s, theory/galerkin (1) to (5).
 
 With nodes a = 0..s, weights w, slopes b^ab and unknowns y^g (velocity units, g = 1..s) of a body,
 

@@ -1,4 +1,4 @@
-"""Residual of one Galerkin-Lobatto step: discrete Euler-Lagrange equations at nodes b = 0..s-1.
+"""Residual of one Galerkin-Lobatto step: theory/galerkin (6) to (8) at nodes b = 0..s-1.
 
     -R^b - [b = 0] p - h w^b f(z^b, u^b) - G(z^b)^T mu^b = 0     (N s, N m s)
     g(z^a) / h = 0,  a = 1..s                                    (m/s, rad/s)

@@ -211,7 +211,7 @@ def project(
     # Out:
     twists,
 ):  # fmt: skip
-    """twists[k] <- V of each state: M V = p + G^T nu, G V = 0 (maths A.1); 0 or 1 + k that failed.
+    """twists[k] <- V of each state by theory/step (11): M V = p + G^T nu, G V = 0; a status.
 
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
     `contact_measure`.

@@ -34,7 +34,7 @@ def rotation_matrices(n, pose, matrix):
 
 @kernel
 def move(n, h, pose, u, moved, matrix):
-    """z <- z + h u (maths A: q * [s, phi]); the largest |phi| of a step, at most MOST_TURN."""
+    """z <- z + h u (theory/step (1)); the largest |phi| of a step, at most MOST_TURN."""
     most = 0.0
     for i in range(n):
         p, t = POSE * i, TWIST * i

@@ -1,7 +1,7 @@
 """Residual of one step: the discrete Euler-Lagrange equations with their constraints.
 
 Rows are scaled to impulses: body rows in N s and N m s, constraint rows as velocities g/h
-(Bruedigam et al. 2023, eqs. 10, 16, 18; half kicks and nodal momenta make it second order).
+(theory/step (3), (4); Bruedigam et al. 2023, eqs. 10, 16, 18, whose whole kicks are first order).
 """
 
 import math

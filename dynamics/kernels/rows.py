@@ -27,7 +27,7 @@ at no distance count as b below a. A HEIGHT or ROLL row looks at the lowest poin
 ball or of a disc with its axis at ``POINT_B``, of radius ``PITCH``, seen along ``SECOND``. EDGE
 and ROLL are not integrable: see `roll`.
 Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's
-frame (Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled, so that it is an angle too).
+frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled).
 """
 
 import math
@@ -180,7 +180,7 @@ def held_velocity(plan, row):
 
 @kernel
 def roll(plan, h, G, G_next, u, g_next):
-    """g_next <- (h/2) (G + G_next) u for rows that hold velocities: the way along them is 0."""
+    """g_next <- (h/2) (G + G_next) u for rows that hold velocities: theory/step (5)."""
     n = plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS

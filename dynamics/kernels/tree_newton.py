@@ -1,4 +1,4 @@
-"""Newton direction of the discrete Euler-Lagrange equations in O(n) (Fan 2018, Alg. B.1, B.2).
+"""Newton direction in O(n): theory/tree_integrator (4) to (8) (Fan 2018, Alg. B.1, B.2).
 
 The matrices of Algorithm B.2 are blocks of larger ones. With z = [dv^0, ..., dv^s, eta^1, ...,
 eta^s] and y = [dmu^0, ..., dmu^s, dGamma^0, ..., dGamma^{s-1}], both of N = 6 (2 s + 1) numbers,

@@ -1,4 +1,4 @@
-"""Discrete Euler-Lagrange equations of a tree in O(n) (Fan 2018, Alg. 1, lines 9-20)."""
+"""Discrete Euler-Lagrange equations of a tree in O(n): theory/tree_integrator (2) (Fan, Alg. 1)."""
 
 import math
 

@@ -1,8 +1,8 @@
 """Numeric block LDU factorization: supernodes of the elimination tree, right-looking.
 
 Every supernode inverts its pivot blocks (rows pivoted within a block), scales the rows to their
-right, and subtracts L W from the panels of its ancestors (Bruedigam et al. 2023, Algorithms 1 and
-3, with L left unscaled: all solves become products).
+right, and subtracts L W from the panels of its ancestors: theory/elimination (2) (Bruedigam et al.
+2023, Algorithms 1 and 3, with L left unscaled: all solves become products).
 """
 
 from .blocks import (

@@ -1,4 +1,4 @@
-"""Forward and back substitution with the factors of `ldu`, for A and for its transpose.
+"""Forward and back substitution, theory/elimination (3), for A and for its transpose.
 
 Right-hand sides are the columns of a column-major array; ``x`` holds them in elimination order
 while they are worked on.
