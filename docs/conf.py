@@ -1,9 +1,13 @@
 """Settings of Sphinx, which makes a site of this folder: see developing.md."""
 
+import contextlib
+import os
 import re
 import sys
+import tempfile
 from pathlib import Path
 
+os.environ["MPLBACKEND"] = "agg"
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))
 
@@ -20,12 +24,24 @@ html_title = "graphsys and dynamics"
 html_theme_options = {"description": "systems on graphs, and mechanisms", "page_width": "1100px"}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "**/__pycache__"]
+#: Folder whose content goes into the site: the gallery's pictures, which its code draws there.
+DRAWN = Path(tempfile.mkdtemp(prefix="gallery-"))
+html_extra_path = [str(DRAWN)]
 
 #: Pages in the order of the menu; those that are not named come last.
 MENU = [
     (
         "Use",
-        ["start", "api", "conventions", "robots", "examples/index", "recipes/*", "large_systems"],
+        ["start", "tutorials/index", "gallery/index", "api", "conventions", "robots"]
+        + ["examples/index", "recipes/*", "large_systems"],
+    ),
+    (
+        "Tutorials",
+        [
+            f"tutorials/{name}"
+            for name in ("linear_system", "pendulum", "closed_loop", "contacts", "load_a_robot")
+            + ("control", "accuracy")
+        ],
     ),
     ("Why it works", ["theory/*"]),
     ("Beside others", ["benchmarks", "alternatives", "citing"]),
@@ -52,9 +68,22 @@ def menu():
     )
 
 
+def drawn(match):
+    """Run a piece of the gallery's code, and show what it has drawn below it."""
+    folder = DRAWN / "gallery"
+    folder.mkdir(exist_ok=True)
+    before = set(folder.iterdir())
+    with contextlib.chdir(folder):
+        exec(compile(match[1], "gallery/index.md", "exec"), {})
+    new = sorted(path.name for path in set(folder.iterdir()) - before)
+    return match[0] + "".join(f'\n<img src="{name}" alt="what the code draws">\n' for name in new)
+
+
 def adapt(app, name, source):
-    """Add the menu to the index; leave links out of the folder as words."""
+    """Add the menu to the index, pictures to the gallery; links out of the folder become words."""
     text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:README|LICENSE)[^)]*\)", r"\1", source[0])
+    if name == "gallery/index":
+        text = re.sub(r"^```python\n(.*?)^```$", drawn, text, flags=re.M | re.S)
     source[0] = text + menu() if name == "index" else text
 
 

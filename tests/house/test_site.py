@@ -1,5 +1,6 @@
 """The pages make a site: every page in its menu, every link whole, no warning, no network."""
 
+import re
 import subprocess
 import sys
 
@@ -22,6 +23,9 @@ def test_the_site_builds_without_a_warning(tmp_path):
     )
 
     assert (build.returncode, build.stderr) == (0, "")
+    gallery = tmp_path / "site" / "gallery"
+    pictures = re.findall(r'<img src="(\w+\.png)"', (gallery / "index.html").read_text())
+    assert {path.name for path in gallery.glob("*.png")} == set(pictures) != set()
     pages = [path.relative_to(ROOT / "docs") for path in (ROOT / "docs").rglob("*.md")]
     menu = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     for page in pages:
