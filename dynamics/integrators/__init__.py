@@ -2,6 +2,7 @@
 
 - Trees in minimal coordinates, any order (Fan, Schultz, Murphey): `Tree`, `TreeIntegrator`.
 - One body with a full 6 x 6 inertia, by dual quaternions: `RigidBody`.
+- Springs and constraints by composed mappings and compliant multipliers: `implicit_step`.
 """
 
 from typing import Any
@@ -10,6 +11,7 @@ _LATER = {
     "AnchoredSpring": "rigid_body_forces",
     "BodyWrench": "rigid_body_forces",
     "Drag": "rigid_body_forces",
+    "Mapping": "compliance",
     "Pivot": "rigid_body_forces",
     "RigidBody": "rigid_body",
     "RigidBodyState": "rigid_body_trajectory",
@@ -19,6 +21,8 @@ _LATER = {
     "TreePlan": "tree_optimization",
     "TreeTrajectory": "tree_trajectory",
     "WorldForce": "rigid_body_forces",
+    "effective_compliance": "compliance",
+    "implicit_step": "compliance",
     "linearize": "tree_linearization",
     "plan": "tree_optimization",
     "prismatic": "tree_twist",

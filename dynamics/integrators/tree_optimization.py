@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import block_diag, null_space
 from scipy.optimize import Bounds, minimize
 
 from dynamics.errors import ConvergenceError
@@ -46,51 +49,98 @@ class TreePlan:
     iterations: int
 
 
-class _Shooting:
-    """Gaps x_{k+1} - f(x_k, u_k, u_{k+1}) over variables x_1..x_{N-1}, u_0..u_N, x = [q, p]."""
+#: Gap that stands for a step that cannot be solved.
+HUGE = 1e6
 
-    def __init__(self, integrator: TreeIntegrator, start: Float, goal: Float, steps: int) -> None:
-        self.integrator, self.start, self.goal, self.steps = integrator, start, goal, steps
-        self.n = len(integrator.joints)
-        self.inner = 2 * self.n * (steps - 1)
+
+class _Shot(NamedTuple):
+    """Steps of one integrator between two states that are variables."""
+
+    integrator: TreeIntegrator
+    first: int
+    steps: int
+
+
+class _Shooting:
+    """Gaps between shots, over variables x = [q, p] at their ends but the last, and u_0..u_N.
+
+    The last gap is taken along the null space of the constraints there: the others q keeps, and
+    what p has across is impulses of constraints. A phase begins where its constraints hold.
+    """
+
+    def __init__(self, shots: list[_Shot], start: Float, goal: Float) -> None:
+        self.shots, self.start, self.goal = shots, start, goal
+        last = shots[-1].integrator
+        self.n, self.width = goal.size, 2 * goal.size
+        self.steps = shots[-1].first + shots[-1].steps
+        self.timestep = last.timestep
+        across = last.work.constraints(last.tables, goal, last.motion(goal, 0.0 * goal))[1]
+        along = null_space(across).T if across.size else np.eye(self.n)
+        self.along = block_diag(along, along)
+        self.inner = self.width * (len(shots) - 1)
         self.at = np.empty(0)
         self.gaps, self.slopes = np.empty(0), np.empty((0, 0))
 
     def split(self, z: Float) -> tuple[Float, Float]:
-        """States (N + 1, 2 n) and forces (N + 1, n_u)."""
-        inner = z[: self.inner].reshape(-1, 2 * self.n)
+        """States (shots + 1, 2 n) and forces (N + 1, n_u)."""
+        inner = z[: self.inner].reshape(-1, self.width)
         forces = z[self.inner :].reshape(self.steps + 1, -1)
-        return np.vstack([self.start, inner, self.goal]), forces
+        return np.vstack([self.start, inner, np.concatenate([self.goal, 0.0 * self.goal])]), forces
+
+    def shoot(self, shot: _Shot, x: Float, u: Float) -> tuple[Float, Float, Float]:
+        """States behind every step of a shot, and the slopes of the last by x and by the forces."""
+        place = shot.integrator.rule.place
+        n, n_u = self.n, u.shape[1]
+        states, by_state = [], np.eye(self.width)
+        by_force = np.zeros((self.width, u.size))
+        for k in range(shot.first, shot.first + shot.steps):
+            between = (1.0 - place)[:, None] * u[k] + place[:, None] * u[k + 1]
+            found = linearize(shot.integrator, x[None, :n], x[None, n:], between[None])
+            A, B = found.A[0], found.B[0]
+            by_state, by_force = A @ by_state, A @ by_force
+            by_force[:, k * n_u : (k + 1) * n_u] += np.tensordot(1.0 - place, B, 1)
+            by_force[:, (k + 1) * n_u : (k + 2) * n_u] += np.tensordot(place, B, 1)
+            x = np.concatenate([found.q[0], found.p[0]])
+            states.append(x)
+        return np.array(states), by_state, by_force
 
     def evaluate(self, z: Float) -> None:
         """Gaps and their Jacobian, once for each z."""
         if np.array_equal(z, self.at):
             return
         x, u = self.split(z)
-        place = self.integrator.rule.place[:, None]
-        between = (1.0 - place) * u[:-1, None] + place * u[1:, None]
-        n, width = self.n, 2 * self.n
-        found = linearize(self.integrator, x[:-1, :n], x[:-1, n:], between)
-        self.gaps = (x[1:] - np.hstack([found.q, found.p])).ravel()
-        self.slopes = np.zeros((self.gaps.size, z.size))
-        weights = self.integrator.rule.place
-        first = np.tensordot(1.0 - weights, found.B, ([0], [1]))
-        second = np.tensordot(weights, found.B, ([0], [1]))
-        n_u = u.shape[1]
-        for k in range(self.steps):
-            rows = slice(k * width, (k + 1) * width)
+        gaps, slopes = [], []
+        for k, shot in enumerate(self.shots):
+            states, by_state, by_force = self.shoot(shot, x[k], u)
+            gap, rows = x[k + 1] - states[-1], np.zeros((self.width, z.size))
+            columns = slice((k - 1) * self.width, k * self.width)
             if k > 0:
-                self.slopes[rows, (k - 1) * width : k * width] = -found.A[k]
-            if k < self.steps - 1:
-                self.slopes[rows, rows] = np.eye(width)
-            at = self.inner + k * n_u
-            self.slopes[rows, at : at + n_u] -= first[k]
-            self.slopes[rows, at + n_u : at + 2 * n_u] -= second[k]
+                rows[:, columns] = -by_state
+            rows[:, self.inner :] = -by_force
+            if k < len(self.shots) - 1:
+                rows[:, k * self.width : (k + 1) * self.width] = np.eye(self.width)
+            else:
+                gap, rows = self.along @ gap, self.along @ rows
+            gaps.append(gap)
+            slopes.append(rows)
+            if k > 0 and shot.integrator is not self.shots[k - 1].integrator:
+                made, q = shot.integrator, x[k, : self.n]
+                values, Dh = made.work.constraints(made.tables, q, made.motion(q, np.zeros(self.n)))
+                gaps.append(values)
+                rows = np.zeros((values.size, z.size))
+                rows[:, columns.start : columns.start + self.n] = Dh
+                slopes.append(rows)
+        self.gaps, self.slopes = np.concatenate(gaps), np.vstack(slopes)
         self.at = z.copy()
 
     def value(self, z: Float) -> Float:
-        """Gaps."""
-        self.evaluate(z)
+        """Gaps; huge where a step cannot be solved, so that the optimizer turns back."""
+        try:
+            self.evaluate(z)
+        except (ConvergenceError, ValueError):
+            if self.gaps.size == 0:
+                raise
+            return np.full(self.gaps.size, HUGE)
         return self.gaps
 
     def slope(self, z: Float) -> Float:
@@ -101,7 +151,7 @@ class _Shooting:
     def cost(self, z: Float) -> tuple[float, Float]:
         """Integral of |u|^2 for u linear between the steps, and its gradient."""
         u = self.split(z)[1]
-        h = self.integrator.timestep
+        h = self.timestep
         a, b = u[:-1], u[1:]
         gradient = np.zeros(z.size)
         rows = gradient[self.inner :].reshape(u.shape)
@@ -109,13 +159,21 @@ class _Shooting:
         rows[1:] += h / 3.0 * (2.0 * b + a)
         return float(h / 3.0 * (a * a + a * b + b * b).sum()), gradient
 
+    def states(self, z: Float) -> Float:
+        """States at all steps' ends, (N + 1, 2 n)."""
+        x, u = self.split(z)
+        return np.vstack(
+            [self.start, *(self.shoot(s, x[k], u)[0] for k, s in enumerate(self.shots))]
+        )
+
 
 def plan(
-    integrator: TreeIntegrator,
+    integrator: TreeIntegrator | Sequence[TreeIntegrator],
     start: ArrayLike,
     goal: ArrayLike,
-    steps: int,
+    steps: int | Sequence[int],
     *,
+    shot: int = 1,
     q_guess: ArrayLike | None = None,
     most_force: float = np.inf,
     least_q: ArrayLike = -np.inf,
@@ -127,18 +185,23 @@ def plan(
 
     Parameters
     ----------
-    integrator : TreeIntegrator
-        Its actuated joints bear the forces.
+    integrator : TreeIntegrator or sequence of TreeIntegrator
+        Its actuated joints bear the forces. Of several, one after the other moves the tree, each
+        with its own pins: a schedule of contacts. What a new pin stops, it stops at once and
+        without a bounce.
     start, goal : array_like, shape (n,)
         Coordinates at rest.
-    steps : int
-        N, at least 2.
+    steps : int or sequence of int
+        N, at least 2; of several integrators, of each.
+    shot : int
+        Steps between two states that are variables of the optimizer. 1 converges from the poorest
+        guesses; more steps are fewer variables.
     q_guess : array_like, shape (N + 1, n), optional
         The straight line by default.
     most_force : float
         Bound on the magnitude of each force.
     least_q, most_q : array_like, shape () or (n,)
-        Bounds on the coordinates.
+        Bounds on the coordinates of these states.
     tolerance : float
         Of the optimizer.
     most_iterations : int
@@ -152,29 +215,40 @@ def plan(
     ------
     ConvergenceError
         Where the optimizer finds no motion.
+    InconsistentStateError
+        Where start or goal do not keep the first or the last constraints.
+    ValueError
+        Where numbers and shapes do not fit, or integrators differ in joints or time step.
 
     Notes
     -----
     Multiple shooting with the derivatives of `linearize`, solved by sequential quadratic
-    programming (SLSQP). No contacts.
+    programming (SLSQP). Momenta are not projected, so that one before a pin holds is one after it.
     """
-    n, n_u = len(integrator.joints), integrator.columns.size
-    if steps < 2:
-        raise ValueError(f"steps is {steps}: a plan needs 2 or more")
-    if n_u == 0:
-        raise ValueError("the integrator has no actuated joint: name one in `actuated`")
+    phases = [integrator] if isinstance(integrator, TreeIntegrator) else list(integrator)
+    counts = [int(k) for k in np.atleast_1d(np.asarray(steps))]
+    _check(phases, counts, shot)
+    first, last, total = phases[0], phases[-1], sum(counts)
+    n, n_u = len(first.joints), first.columns.size
     ends = np.array([np.asarray(start, float), np.asarray(goal, float)])
     if ends.shape != (2, n):
         raise ValueError(f"start and goal must have shape ({n},)")
-    way = np.linspace(0.0, 1.0, steps + 1)[:, None]
+    first.check(ends[0], np.zeros(n))
+    last.check(ends[1], np.zeros(n))
+    way = np.linspace(0.0, 1.0, total + 1)[:, None]
     guess = ends[0] + way * (ends[1] - ends[0]) if q_guess is None else np.asarray(q_guess, float)
-    if guess.shape != (steps + 1, n):
-        raise ValueError(f"q_guess has shape {guess.shape}, this plan's is ({steps + 1}, {n})")
-    rates = np.gradient(guess, integrator.timestep, axis=0)
-    momenta = np.array([integrator.momentum(q, v) for q, v in zip(guess, rates)])
-    rest = np.hstack([ends, np.zeros((2, n))])
-    shooting = _Shooting(integrator, rest[0], rest[1], steps)
-    z = np.concatenate([np.hstack([guess, momenta])[1:-1].ravel(), np.zeros((steps + 1) * n_u)])
+    if guess.shape != (total + 1, n):
+        raise ValueError(f"q_guess has shape {guess.shape}, this plan's is ({total + 1}, {n})")
+    rates = np.gradient(guess, first.timestep, axis=0)
+    momenta = np.array([first.momentum(q, v) for q, v in zip(guess, rates)])
+    shots = [
+        _Shot(phase, sum(counts[:k]) + j, min(shot, count - j))
+        for k, (phase, count) in enumerate(zip(phases, counts))
+        for j in range(0, count, shot)
+    ]
+    shooting = _Shooting(shots, np.concatenate([ends[0], np.zeros(n)]), ends[1])
+    inner = [np.hstack([guess[s.first], momenta[s.first]]) for s in shots[1:]]
+    z = np.concatenate([*inner, np.zeros((total + 1) * n_u)])
     low, high = np.full(z.size, -np.inf), np.full(z.size, np.inf)
     for bound, value in ((low, least_q), (high, most_q)):
         bound[: shooting.inner].reshape(-1, 2 * n)[:, :n] = value
@@ -192,6 +266,22 @@ def plan(
             found.nit,
             defect,
         )
-    x, u = shooting.split(found.x)
-    time: Float = integrator.timestep * np.arange(steps + 1, dtype=float)
+    x, u = shooting.states(found.x), shooting.split(found.x)[1]
+    time: Float = first.timestep * np.arange(total + 1, dtype=float)
     return TreePlan(time, x[:, :n], x[:, n:], u, float(found.fun), defect, int(found.nit))
+
+
+def _check(phases: list[TreeIntegrator], counts: list[int], shot: int) -> None:
+    """Refuse phases that do not follow each other."""
+    if len(phases) != len(counts):
+        raise ValueError(f"there are {len(phases)} integrators and steps for {len(counts)}")
+    if min(counts) < 1 or sum(counts) < 2:
+        raise ValueError(f"steps is {counts}: a plan needs 2 or more, a phase 1 or more")
+    if shot < 1:
+        raise ValueError(f"shot is {shot}: it must be 1 or more")
+    if phases[0].columns.size == 0:
+        raise ValueError("the integrator has no actuated joint: name one in `actuated`")
+    for made in phases:
+        same = (made.joints, made.timestep, made.columns.tolist())
+        if same != (phases[0].joints, phases[0].timestep, phases[0].columns.tolist()):
+            raise ValueError("integrators of phases differ in joints, actuated joints or time step")

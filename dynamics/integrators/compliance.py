@@ -1,0 +1,179 @@
+"""Springs and constraints as compliant multipliers of composed mappings, by implicit steps.
+
+The scheme of the note on compliance in the library of papers: a mapping f has a Jacobian J and a
+geometric stiffness G(q, lam) = d(J(q)^T lam)/dq; both compose, so that a chain of mappings is
+written once for each link. C = 0 makes a constraint of a spring, with the same equations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import graphsys as gs
+from dynamics.errors import ConvergenceError
+
+__all__ = ["Mapping", "effective_compliance", "implicit_step"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mapping:
+    """A function f of coordinates with its first and second derivatives.
+
+    ``f @ g`` is f after g: its Jacobian is J_f J_g, and with the pulled force gamma = J_f^T lam
+
+        G(q, lam) = G_g(q, gamma) + J_g^T G_f(g(q), lam) J_g.
+
+    Attributes
+    ----------
+    value : callable
+        ``value(q)``, shape (m,).
+    jacobian : callable
+        ``jacobian(q)``, shape (m, n).
+    stiffness : callable
+        ``stiffness(q, lam)``, shape (n, n): geometric stiffness.
+
+    Examples
+    --------
+    >>> square = Mapping(lambda q: q**2, lambda q: np.diag(2 * q), lambda q, f: np.diag(2 * f))
+    >>> fourth = square @ square
+    >>> float(fourth.stiffness(np.array([2.0]), np.array([1.0]))[0, 0])  # 12 q^2
+    48.0
+    """
+
+    value: Callable[[Float], Float]
+    jacobian: Callable[[Float], Float]
+    stiffness: Callable[[Float, Float], Float]
+
+    def __matmul__(self, g: Mapping) -> Mapping:
+        """Mapping of both, g first: values are pushed on, forces pulled back."""
+
+        def stiffness(q: Float, lam: Float) -> Float:
+            place, J = g.value(q), g.jacobian(q)
+            gamma = self.jacobian(place).T @ lam
+            return g.stiffness(q, gamma) + J.T @ self.stiffness(place, lam) @ J
+
+        return Mapping(
+            lambda q: self.value(g.value(q)),
+            lambda q: self.jacobian(g.value(q)) @ g.jacobian(q),
+            stiffness,
+        )
+
+
+def effective_compliance(
+    compliance: ArrayLike, damping: ArrayLike, timestep: float
+) -> tuple[Float, Float]:
+    """W = (h C D + h^2)^-1 C of an implicit step, and (h C D + h^2)^-1, which f is scaled by.
+
+    Symmetric positive semidefinite, and defined at C = 0, where stiffness has no bound.
+
+    Parameters
+    ----------
+    compliance, damping : array_like, shape (m,)
+        C, m/N, and D, N s/m, of each row, 0 or more.
+    timestep : float
+        h, s.
+
+    Returns
+    -------
+    W, scale : ndarray of float, shape (m, m) and (m,)
+
+    Raises
+    ------
+    ValueError
+        For negative or infinite numbers: a spring of no stiffness is no row.
+    """
+    c, d = np.broadcast_arrays(np.atleast_1d(compliance), np.atleast_1d(damping))
+    for name, x in (("compliance", c), ("damping", d)):
+        if not (np.isfinite(x) & (x >= 0.0)).all():
+            raise ValueError(f"{name} is {x}: every row's must be finite, 0 or more")
+    scale = 1.0 / (timestep * c * d + timestep**2)
+    return np.diag(scale * c), scale
+
+
+def implicit_step(
+    mass: ArrayLike,
+    mapping: Mapping,
+    q: ArrayLike,
+    velocity: ArrayLike,
+    timestep: float,
+    *,
+    compliance: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
+    force: ArrayLike = 0.0,
+    multipliers: ArrayLike = 0.0,
+    iterations: int = 50,
+) -> tuple[Float, Float, Float]:
+    """One step of the implicit Euler method, as saddle-point systems with geometric stiffness.
+
+    Newton's method on ``M (v_next - v) = h force + h J^T lam`` and ``f + C D J v_next + C lam = 0``
+    at the end of the step; its first iteration is the linearized step of the note,
+
+        [M - h^2 G   -J^T] [v_next]   [M v + h force         ]
+        [-J          -W  ] [h lam ] = [h (h C D + h^2)^-1 f  ].
+
+    Parameters
+    ----------
+    mass : array_like, shape (n, n)
+        kg.
+    mapping : Mapping
+        f, zero where springs are slack and constraints hold.
+    q, velocity : array_like, shape (n,)
+        Left as they are.
+    timestep : float
+        h, s.
+    compliance, damping : array_like, shape () or (m,)
+        C, 0 for a constraint, and D of each row.
+    force : array_like, shape () or (n,)
+        Other forces.
+    multipliers : array_like, shape () or (m,)
+        Those of the last step, where the geometric stiffness is taken first.
+    iterations : int
+        At most; 1 is the note's step.
+
+    Returns
+    -------
+    q_next, v_next : ndarray of float, shape (n,)
+    multipliers : ndarray of float, shape (m,)
+        Forces of the rows, lam, N.
+
+    Raises
+    ------
+    ConvergenceError
+        Where more than one iteration was allowed and corrections did not fall to rounding.
+    """
+    M, h, start = np.asarray(mass, float), timestep, np.asarray(q, float)
+    before, v = np.asarray(velocity, float), np.zeros(start.size)
+    m = mapping.value(start).size
+    W, scale = effective_compliance(np.broadcast_to(compliance, m), damping, h)
+    c, d = (np.broadcast_to(x, m) for x in (compliance, damping))
+    mu = h * np.broadcast_to(np.asarray(multipliers, float), m)
+    system = gs.System(nx.Graph([("v", "mu")]), {"v": v.size, "mu": m})
+    left = np.inf
+    for _ in range(iterations):
+        x = start + h * v
+        f, J = mapping.value(x), mapping.jacobian(x)
+        system["v", "v"] = M - h * mapping.stiffness(x, mu)
+        system["v", "mu"], system["mu", "v"], system["mu", "mu"] = -J.T, -J, -W
+        balance = M @ (v - before) - h * np.broadcast_to(force, v.shape) - J.T @ mu
+        rows = -scale * (h * f + h * c * d * (J @ v) + c * mu)
+        change = system.solve({"v": -balance, "mu": -rows})
+        v, mu = v + change["v"], mu + change["mu"]
+        left, before_it = float(np.abs(change["v"]).max()), left
+        if left <= 1e-12 * max(1.0, float(np.abs(v).max())) or left >= 0.5 * before_it < 1e-10:
+            break
+    else:
+        if iterations > 1:
+            raise ConvergenceError(
+                f"an implicit step was not solved, velocities still change by {left:.1e} after "
+                f"{iterations} iterations: take a smaller timestep",
+                0,
+                left,
+            )
+    return start + h * v, v, mu / h
