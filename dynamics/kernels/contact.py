@@ -33,9 +33,8 @@ from .rows import turned_back, write
 
 
 @kernel
-def tangents(n):
-    """Two unit vectors across n, without a branch (Duff et al. 2017)."""
-    sign = math.copysign(1.0, n[2])
+def tangents(n, sign):
+    """Two unit vectors across n, smooth but at n_z = -sign (Duff et al. 2017)."""
     a = -1.0 / (sign + n[2])
     b = n[0] * n[1] * a
     return (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (
@@ -85,8 +84,11 @@ def rate(plan, at, W, to, u):
 
 
 @kernel
-def contact_rows(plan, constant, k, node, found, out, to):
-    """out[to:] <- rows W of a contact at a node; (its gap, whether a user's function failed)."""
+def contact_rows(plan, constant, k, node, sign, found, out, to):
+    """out[to:] <- rows W of a contact at a node; (its gap, whether a user's function failed).
+
+    ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
+    """
     pose, matrix, g, G, _ = node
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
@@ -98,7 +100,7 @@ def contact_rows(plan, constant, k, node, found, out, to):
     normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
     point_row(matrix, a, b, arm_a, arm_b, normal, out, to)
     if plan[at + BLOCKS] > 0:
-        one, two = tangents(normal)
+        one, two = tangents(normal, math.copysign(1.0, normal[2]) if sign == 0.0 else sign)
         point_row(matrix, a, b, arm_a, arm_b, one, out, to + 12)
         point_row(matrix, a, b, arm_a, arm_b, two, out, to + 24)
         if plan[at + BLOCKS] > 1:
@@ -136,7 +138,7 @@ def approach(
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
-        distance, failed = contact_rows(plan, constant, k, node, found, contacts, w + W_AT)
+        distance, failed = contact_rows(plan, constant, k, node, 0.0, found, contacts, w + W_AT)
         if failed:
             return 1 + k
         speed = 0.0

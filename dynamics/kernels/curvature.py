@@ -49,10 +49,13 @@ from .rows import (
     ANGLE,
     DISTANCE,
     DOT,
+    EDGE,
     HEADING_A,
     HEADING_B,
+    HEIGHT,
     LOGARITHM,
     POINT,
+    ROLL,
     ROTATION,
     SCREW,
     SPIN,
@@ -138,6 +141,32 @@ def carried_change(off, rho, omega, slope, change):
 
 
 @kernel
+def lowest_change(up, axis, dup, daxis, radius):
+    """`rows.lowest` and its change."""
+    c, dc = dot(up, axis), dot(dup, axis) + dot(up, daxis)
+    v = sub(up, scale(c, axis))
+    dv = sub(dup, add(scale(dc, axis), scale(c, daxis)))
+    length = math.sqrt(dot(v, v))
+    unit = scale(1.0 / length, v)
+    change = scale(-radius / length, sub(dv, scale(dot(unit, dv), unit)))
+    return scale(-radius, unit), change
+
+
+@kernel
+def nudge(pose, p, j, step):
+    """Pose at p <- moved by a step along the world's axis j, or turned about the body's j - 3."""
+    if j < 3:
+        pose[p + j] += step
+        return
+    half = 0.5 * step
+    x = half if j == 3 else 0.0
+    y = half if j == 4 else 0.0
+    z = half if j == 5 else 0.0
+    q = normalized(multiply(load4(pose, p + 3), (1.0, x, y, z)))
+    pose[p + 3], pose[p + 4], pose[p + 5], pose[p + 6] = q
+
+
+@kernel
 def user_hessian(plan, group, row, pose, work, H):
     """H[12 j + i] <- d G_i / d z_j of a user's row, by central differences of its Jacobian."""
     a, b, first = plan[group + A], plan[group + B], plan[group + FIRST_ROW]
@@ -147,20 +176,7 @@ def user_hessian(plan, group, row, pose, work, H):
         for side in (1.0, -1.0):
             for i in range(POSE):
                 work[i], work[POSE + i] = pose[POSE * a + i], pose[POSE * b + i]
-            p = POSE * (j // 6)
-            k = j % 6
-            if k < 3:
-                work[p + k] += side * STEP
-            else:
-                x, y, z = ZERO
-                if k == 3:
-                    x = 0.5 * side * STEP
-                elif k == 4:
-                    y = 0.5 * side * STEP
-                else:
-                    z = 0.5 * side * STEP
-                q = normalized(multiply(load4(work, p + 3), (1.0, x, y, z)))
-                work[p + 3], work[p + 4], work[p + 5], work[p + 6] = q
+            nudge(work, POSE * (j // 6), j % 6, side * STEP)
             call_constraint(plan[group + CALLBACK], work, 0, POSE, g, 0, G, 0)
             for i in range(12):
                 value = G[12 * (row - first) + i]
@@ -255,6 +271,25 @@ def hessian(
             dw = multiply_matrix(matrix, 9 * b, cross(db, e))
             dta = add(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da))
             dta, dw = scale(-1.0, dta), ZERO
+        elif kind == HEIGHT or kind == ROLL:
+            w, up = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * a, e)
+            dw = multiply_matrix(matrix, 9 * a, cross(da, n))
+            axis = multiply_matrix(matrix, 9 * b, pb)
+            down, ddown = lowest_change(
+                up, axis, multiply_matrix(matrix, 9 * a, cross(da, e)),
+                multiply_matrix(matrix, 9 * b, cross(db, pb)), pitch,
+            )  # fmt: skip
+            low = add(sub(load3(pose, POSE * b), load3(pose, POSE * a)), down)
+            dlow = add(scale(-1.0 if j < 3 else (1.0 if 6 <= j < 9 else 0.0), unit), ddown)
+            turn, dturn = cross(w, low), add(cross(dw, low), cross(w, dlow))
+            dta = add(turned_back(matrix, 9 * a, dturn), moved_back(matrix, 9 * a, turn, da))
+            turn, dturn = cross(down, w), add(cross(ddown, w), cross(down, dw))
+            dtb = add(turned_back(matrix, 9 * b, dturn), moved_back(matrix, 9 * b, turn, db))
+        elif kind == EDGE:
+            w = multiply_matrix(matrix, 9 * b, n)
+            dw = multiply_matrix(matrix, 9 * b, cross(db, n))
+            turn, dturn = cross(w, r), add(cross(dw, r), cross(w, dr))
+            dta = add(turned_back(matrix, 9 * a, dturn), moved_back(matrix, 9 * a, turn, da))
         elif kind == DISTANCE:
             value = math.sqrt(dot(gap, gap))
             if value > 0.0:

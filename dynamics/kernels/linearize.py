@@ -1,12 +1,11 @@
-"""Derivative of one interval (z, p) -> (z', p') along many directions, at its solution.
+"""Parts of the derivative of an interval along many directions: see `interval_slopes`.
 
-From r(x; z, p, c) = 0, ``K dx = -dr`` with the matrix of the last Newton step, one factorization
-for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``dc[c]``.
+Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``dc[c]``.
 """
 
 import math
 
-from graphsys.kernels import factorize, solve
+from graphsys.kernels import solve
 
 from .curvature import hessian
 from .jit import kernel
@@ -22,6 +21,8 @@ from .layout import (
     GROUP_FIELDS,
     GROUPS,
     INERTIA,
+    JA_AT,
+    JB_AT,
     JOINTS,
     MASS,
     N_ROWS,
@@ -38,8 +39,9 @@ from .layout import (
     A,
     B,
 )
-from .matrix import assemble
+from .matrix import stretched
 from .quaternion import cross, dot, load3, multiply_matrix
+from .rows import held_velocity
 
 #: Solves that take the regularization of redundant rows out again.
 REFINEMENTS = 2
@@ -170,18 +172,92 @@ def carry(n, h, x, du, at, dz, dz_next):
 
 @kernel
 def row_changes(plan, constant, h, G, G_next, dz, carried, b, at):
-    """B <- b - dr of the constraint rows: G_next dz' with u fixed, and the lag of soft rows."""
+    """B <- b - dr of the rows that hold positions, u fixed: G_next dz', lag of soft ones."""
     n = plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         i, j = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            if held_velocity(plan, row):
+                continue
             p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             late = constant[p + THETA] + constant[p + COMPLIANCE] * constant[p + DAMPING] / h
             now = late * rate(G_next, 12 * row, i, j, n, carried)
             if late != 1.0:
                 now += (1.0 - late) * rate(G, 12 * row, i, j, n, dz)
             b[at + TWIST * n + row] -= now / h
+
+
+@kernel
+def bent(plan, constant, k, row, node, x, work, H, along):
+    """along_j <- d (G u) / d z_j of one row."""
+    n = plan[BODIES]
+    group = plan[GROUP_AT] + k * GROUP_FIELDS
+    hessian(plan, constant, k, row, node[0], node[1], work, H)
+    for j in range(12):
+        total = 0.0
+        for i in range(12):
+            body = plan[group + A] if i < 6 else plan[group + B]
+            if body < n:
+                total += H[12 * j + i] * x[TWIST * body + i % 6]
+        along[j] = total
+
+
+@kernel
+def held_changes(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    x,
+    node,
+    trial,
+    dz,
+    carried,
+    columns,
+    # Work:
+    work,
+    H,
+    along,
+    # Out:
+    values,
+    b,
+    unknowns,
+):  # fmt: skip
+    """How the rows that hold velocities turn: their part of the matrix, and b <- b - dr.
+
+    Their residual is (G + G_next) u / 2; `assemble` leaves out how G_next turns with u.
+    """
+    n = plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        for row in range(first, first + rows):
+            if not held_velocity(plan, row):
+                continue
+            for end in range(2):
+                bent(plan, constant, k, row, trial if end == 1 else node, x, work, H, along)
+                for side in range(2):
+                    body = plan[group + B] if side == 1 else plan[group + A]
+                    if body == n:
+                        continue
+                    for col in range(columns):
+                        total = 0.0
+                        for j in range(6):
+                            way = carried if end == 1 else dz
+                            total += along[6 * side + j] * way[col, TWIST * body + j]
+                        b[col * unknowns + TWIST * n + row] -= 0.5 * total
+                    if end == 0:
+                        continue
+                    place = plan[group + JB_AT] if side == 1 else plan[group + JA_AT]
+                    t = TWIST * body + 3
+                    phi = (0.5 * h * x[t], 0.5 * h * x[t + 1], 0.5 * h * x[t + 2])
+                    turn = stretched(along, 6 * side + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+                    for j in range(3):
+                        to = place + row - first + rows * j
+                        values[to] += 0.5 * h * along[6 * side + j]
+                        values[to + 3 * rows] += 0.5 * h * turn[j]
 
 
 @kernel
@@ -251,139 +327,3 @@ def end_changes(plan, constant, h, G, x, dx, at, dp):
                 body = a if i < 6 else b
                 if body < n:
                     dp[TWIST * body + i % 6] += part * G[12 * row + i]
-
-
-@kernel
-def interval_slopes(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    control,
-    x,
-    node,
-    trial,
-    dz,
-    dp,
-    dc,
-    # Work:
-    solver,
-    work,
-    H,
-    b,
-    d,
-    dx,
-    # Out:
-    dz_next,
-    dp_next,
-):  # fmt: skip
-    """(dz', dp') of every column, from (dz, dp, dc); 0, or what went wrong.
-
-    ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu.
-    """
-    values, magnitude, arena, many, status = solver
-    n, columns = plan[BODIES], dz.shape[0]
-    m = TWIST * n
-    unknowns = m + plan[ROWS]
-    assemble(plan, constant, h, x, node[3], trial[3], values)
-    if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
-        return 1
-    along = work[:12]
-    scratch = work[12:]
-    for col in range(columns):
-        at = col * unknowns
-        for i in range(unknowns):
-            b[at + i] = 0.0
-        for i in range(m):
-            b[at + i] = dp[col, i]
-            d[i] = 0.0
-        carry(n, h, x, d, 0, dz[col], dz_next[col])
-        row_changes(plan, constant, h, node[3], trial[3], dz[col], dz_next[col], b, at)
-    impulse_changes(
-        plan, constant, h, False, control, node, x, dz, dc, columns, scratch, H, along, b,
-        unknowns,
-    )  # fmt: skip
-    if solve_refined(
-        plan, constant, program, False, unknowns, columns, arena, many, b, d, dx
-    ) != 0:  # fmt: skip
-        return 2
-    for col in range(columns):
-        carry(n, h, x, dx, col * unknowns, dz[col], dz_next[col])
-        for i in range(m):
-            dp_next[col, i] = 0.0
-        end_changes(plan, constant, h, trial[3], x, dx, col * unknowns, dp_next[col])
-    flat = dp_next.reshape(columns * m)
-    impulse_changes(
-        plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
-    )
-    return 0
-
-
-@kernel
-def projection_slopes(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    x,
-    pose,
-    matrix,
-    G,
-    dz,
-    dp,
-    # Work:
-    solver,
-    work,
-    H,
-    b,
-    d,
-    dx,
-    # Out:
-    dV,
-):  # fmt: skip
-    """DV of every column from M V = p + G^T nu, G V = 0, x = (V, nu), behind `measure.project`."""
-    _, _, arena, many, _ = solver
-    n, columns = plan[BODIES], dz.shape[0]
-    m = TWIST * n
-    unknowns = m + plan[ROWS]
-    for col in range(columns):
-        for i in range(unknowns):
-            b[col * unknowns + i] = dp[col, i] if i < m else 0.0
-    along, scratch = work[:12], work[12:]
-    for k in range(plan[JOINTS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        i, j = plan[group + A], plan[group + B]
-        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
-                continue
-            hessian(plan, constant, k, row, pose, matrix, scratch, H)
-            for c in range(12):
-                along[c] = 0.0
-            for col in range(columns):
-                at = col * unknowns
-                add_force_change(i, j, n, H, G, 12 * row, x[m + row], along, dz[col], at, b)
-                bend = 0.0  # V^T H dz
-                for c in range(12):
-                    other = i if c < 6 else j
-                    if other == n:
-                        continue
-                    for e in range(12):
-                        body = i if e < 6 else j
-                        if body < n:
-                            bend += (
-                                H[12 * c + e]
-                                * x[TWIST * body + e % 6]
-                                * dz[col, TWIST * other + c % 6]
-                            )
-                b[at + m + row] -= bend
-    if solve_refined(
-        plan, constant, program, True, unknowns, columns, arena, many, b, d, dx
-    ) != 0:  # fmt: skip
-        return 2
-    for col in range(columns):
-        for i in range(m):
-            dV[col, i] = dx[col * unknowns + i]
-    return 0

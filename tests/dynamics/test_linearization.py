@@ -9,7 +9,7 @@ from dynamics.joint_space import JointSpace
 from dynamics.kernels import curvature, layout, motion, rows
 from dynamics.linearization import joint_directions
 
-from .test_joints import JOINTS, model_of
+from .test_joints import ALL, model_of
 
 #: Weights of sixth-order central differences. With steps of 2e-3 of smooth functions of order 1
 #: the error is about 1e-14, and the noise of a step solved to 1e-13 is 1e-10.
@@ -74,7 +74,7 @@ def jointed(name, seed=1, **options):
         dy.Spherical(mechanism.world, a, child_point=(0.1, 0.2, 0.5), name="pivot", spring=2.0,
                      damper=0.2)
     )  # fmt: skip
-    _, count, make = JOINTS[name]
+    _, count, make = ALL[name]
     forces = {"spring": 3.0, "damper": 0.3, "actuated": True, "rest": 0.1} if count else {}
     mechanism.add_joint(
         make(
@@ -115,7 +115,7 @@ def jointed(name, seed=1, **options):
     return model, state, rng.normal(size=model.n_controls)
 
 
-@pytest.mark.parametrize("name", JOINTS)
+@pytest.mark.parametrize("name", ALL)
 def test_the_second_derivatives_of_every_row_are_those_of_its_slopes(name):
     model = model_of(name)
     plan, constant, n = model.tables.plan, model.tables.constant, model.n_bodies
@@ -152,7 +152,7 @@ def test_the_second_derivatives_of_every_row_are_those_of_its_slopes(name):
             assert np.abs(H.reshape(12, 12).T - wanted[row]).max() < 1e-9
 
 
-@pytest.mark.parametrize("name", JOINTS)
+@pytest.mark.parametrize("name", ALL)
 def test_a_step_with_any_joint_and_all_forces_is_linearized_exactly(name):
     model, state, control = jointed(name)
 
@@ -346,13 +346,3 @@ def test_other_integrators_are_refused(options):
 
     with pytest.raises(NotImplementedError, match="order 2"):
         dy.linearize(model, state)
-
-
-def test_contacts_are_refused():
-    mechanism = dy.Mechanism()
-    ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 1))
-    mechanism.add_contact(ball)
-    model = mechanism.finalize()
-
-    with pytest.raises(NotImplementedError, match="contacts"):
-        dy.linearize(model, model.initial_state())
