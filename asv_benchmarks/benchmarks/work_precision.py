@@ -1,36 +1,64 @@
-"""Error against processor time: orders 2, 4, 6 and compositions, beside other integrators.
+"""Error against processor time: orders 1, 2, 4, 6 and compositions, beside other programs.
 
 ``python -m benchmarks.work_precision`` in ``asv_benchmarks`` measures, prints tables and draws
-``docs/gallery/work_precision.png``. Errors are the largest of all angles of bodies after one
-second, from order 6 at steps that leave 1e-12.
+``docs/gallery/work_precision.png``; all in one process, one case after the other. Errors are the
+largest of all angles of bodies after one second, from order 6 at steps that leave 1e-12. Programs
+that are not installed are left out, and named.
 """
 
 import math
 import time
 from pathlib import Path
 
-import numba
 import numpy as np
 
 import dynamics as dy
-from dynamics import rotation, zoo
+from benchmarks import motion_peers as peers
+from dynamics import zoo
 
 PICTURE = Path(__file__).parents[2] / "docs" / "gallery" / "work_precision.png"
-FREE = {"largest_turn": 2.4}  # rad: every step is one step
+FREE = {"largest_turn": 2.4, "tolerance": 1e-12}  # rad: every step is one step
+LEVELS = (1e-3, 1e-6, 1e-9)  # rad
+#: Angles of twelve links from the one before, swinging down.
+BENT = np.r_[0.5 * np.pi - 0.8, np.full(11, 0.1)]
+
+
+def twelve(**options):
+    """A pendulum of twelve links."""
+    return zoo.pendulum(12, angles=BENT, **options)
+
+
+def joints(n):
+    """Names of the joints of a pendulum."""
+    return [("joint", i) for i in range(n)]
+
+
+#: Mechanism, hinges of a chain, the hinge that closes it, steps in the second of orders 2 to 8,
+#: steps of the reference.
 CASES = {
-    "double pendulum": (zoo.double_pendulum, [20, 40, 80, 160, 320, 640, 1280]),
-    "four-bar": (zoo.four_bar, [40, 80, 160, 320, 640, 1280]),
-    "Bricard": (zoo.bricard, [10, 20, 40, 80, 160, 320, 640]),
-}
-METHODS = ["order 2", "order 4", "order 6", "suzuki4", "kahan-li8"]
+    "double pendulum": (
+        zoo.double_pendulum, joints(2), None, [20, 40, 80, 160, 320, 640, 1280], 5120,
+    ),
+    "12-link pendulum": (twelve, joints(12), None, [25, 50, 100, 200, 400, 800, 1600], 1600),
+    "four-bar": (
+        zoo.four_bar, ["crank ground", "crank coupler", "rocker coupler"], "rocker ground",
+        [40, 80, 160, 320, 640, 1280], 1920,
+    ),
+    "Bricard": (
+        zoo.bricard, [("hinge", i) for i in range(5)], ("hinge", 5),
+        [10, 20, 40, 80, 160, 320, 640], 320,
+    ),
+}  # fmt: skip
+METHODS = ["order 1", "order 2", "order 4", "order 6", "suzuki4", "kahan-li8"]
 
 
 def model_of(make, method, steps):
     """Model and first state of one method."""
+    if method == "order 1":
+        return make(timestep=1.0 / steps, form="first order", **FREE)
     if method.startswith("order"):
-        order = int(method[-1])
-        return make(timestep=1.0 / steps, order=order, tolerance=1e-12, **FREE)
-    model, state = make(timestep=1.0 / steps, tolerance=1e-12, **FREE)
+        return make(timestep=1.0 / steps, order=int(method[-1]), **FREE)
+    model, state = make(timestep=1.0 / steps, **FREE)
     return dy.compose(model, method), state
 
 
@@ -45,11 +73,10 @@ def seconds_of(run, repeats=5):
 
 
 def final(make, method, steps):
-    """Orientations after one second, and the time of the run."""
+    """Orientations after one second, and a function that runs it again."""
     model, state = model_of(make, method, steps)
     motion = dy.simulate(model, state, 1.0, every=steps)
-    seconds = seconds_of(lambda: dy.simulate(model, state, 1.0, every=steps))
-    return motion.final.pose[:, 3:].copy(), seconds
+    return motion.final.pose[:, 3:].copy(), lambda: dy.simulate(model, state, 1.0, every=steps)
 
 
 def angle_between(p, q):
@@ -58,103 +85,113 @@ def angle_between(p, q):
     return float(4.0 * np.arcsin(np.minimum(1.0, 0.5 * near)).max())
 
 
-@numba.njit
-def rates(t, y):
-    """Rates of the double pendulum of `zoo`, angles in the world (mass matrix of two rods)."""
-    a, b, u, v = y
-    c, s = math.cos(a - b), math.sin(a - b)
-    J, half = 1.0 / 12.0, 0.5
-    m11, m12, m22 = J + 0.25 + 1.0, half * c, J + 0.25
-    f1 = -half * s * v * v - 9.81 * 1.5 * math.sin(a)
-    f2 = half * s * u * u - 9.81 * half * math.sin(b)
-    d = m11 * m22 - m12 * m12
-    return np.array([u, v, (m22 * f1 - m12 * f2) / d, (m11 * f2 - m12 * f1) / d])
+def ours(name):
+    """(method, function that runs it once and gives orientations and a function to repeat it)."""
+    make, _, _, every, _ = CASES[name]
+    for method in METHODS:
+        counts = [8 * n for n in every] if method == "order 1" else every
+        for steps in counts:
+            if method in ("order 1", "order 2") or steps <= every[-1] // 2:
+                yield method, lambda m=method, n=steps: final(make, m, n)
 
 
-def dop853(tolerance):
-    """scipy's DOP853 on the two angles: orientations after one second, and the time."""
-    from scipy.integrate import solve_ivp
+def others(name):
+    """The same of other programs."""
+    make, hinges, closing, _, _ = CASES[name]
+    chain = peers.chain(*make(), hinges, closing)
+    for integrator in ("Euler", "RK4"):
+        for steps in (50, 100, 200, 400, 800, 1600, 6400):
+            if integrator == "RK4" or steps > 100:
+                yield (
+                    f"MuJoCo {integrator}",
+                    lambda i=integrator, n=steps: peers.mujoco_run(chain, i, n),
+                )
+    for steps in (25, 50, 100, 200, 400, 800):
+        yield "Pinocchio RK4", lambda n=steps: peers.pinocchio_run(chain, n)
+    for tolerance in 10.0 ** -np.arange(3.0, 13.0):
+        yield "Pinocchio DOP853", lambda x=tolerance: peers.dop853_on_pinocchio(chain, x)
+    if closing is None:
+        start, speed, inertia, axis = angles_of(name)
+        for tolerance in 10.0 ** -np.arange(3.0, 14.0):
+            yield (
+                "compiled DOP853",
+                lambda x=tolerance: peers.dop853_on_angles(start, speed, inertia, axis, x),
+            )
 
-    start = np.array([1.2, 0.4, 0.5, -0.7])
 
-    def run():
-        return solve_ivp(rates, (0.0, 1.0), start, "DOP853", rtol=tolerance, atol=tolerance)
-
-    angles = run().y[:2, -1]
-    return rotation.from_axis_angle(np.array([[1.0, 0.0, 0.0]] * 2), angles), seconds_of(run)
-
-
-def mujoco_pendulum(integrator, steps):
-    """MuJoCo on the double pendulum: orientations after one second, and the time."""
-    import mujoco
-
-    rod = (
-        '<inertial pos="0 0 -.5" mass="1" diaginertia=".08333333333333333 .08333333333333333 .01"/>'
-    )
-    hinge = '<joint type="hinge" axis="1 0 0"/>'
-    model = mujoco.MjModel.from_xml_string(
-        f'<mujoco><option timestep="{1.0 / steps!r}" integrator="{integrator}" gravity="0 0 -9.81">'
-        '<flag contact="disable"/></option><worldbody>'
-        f'<body>{hinge}{rod}<body pos="0 0 -1">{hinge}{rod}</body></body></worldbody></mujoco>'
-    )
-    data = mujoco.MjData(model)
-
-    def run():
-        mujoco.mj_resetData(model, data)
-        data.qpos[:], data.qvel[:] = (1.2, -0.8), (0.5, -1.2)
-        mujoco.mj_step(model, data, steps)
-
-    seconds = seconds_of(run)
-    mujoco.mj_kinematics(model, data)
-    return data.xquat[1:].copy(), seconds
+def angles_of(name):
+    """Angles in the world and rates of the pendulums' rods, their inertia and axis."""
+    if name == "double pendulum":
+        return np.array([1.2, 0.4]), np.array([0.5, -0.7]), 1.0 / 12.0, [1.0, 0.0, 0.0]
+    return np.cumsum(BENT) - 0.5 * np.pi, np.zeros(12), 1.01 / 12.0, [0.0, 1.0, 0.0]
 
 
 def measure(name):
     """(method, seconds, error) of all methods on one case."""
-    make, every = CASES[name]
-    reference, _ = final(make, "order 6", 4 * every[-1] if name != "Bricard" else 320)
-    found = []
-    for method in METHODS:
-        for steps in every:
-            if method != "order 2" and steps > every[-1] // 2:
-                continue
-            try:
-                q, seconds = final(make, method, steps)
-            except dy.ConvergenceError:
-                continue
-            if error := angle_between(q, reference):  # 0 where it is the reference itself
-                found.append((method, seconds, error))
-    if name == "double pendulum":
-        for tolerance in 10.0 ** -np.arange(3.0, 14.0):
-            q, seconds = dop853(tolerance)
-            found.append(("scipy DOP853, 2 angles", seconds, angle_between(q, reference)))
+    reference, _ = final(CASES[name][0], "order 6", CASES[name][4])
+    found, missing = [], set()
+    for method, start in (*ours(name), *others(name)):
+        if method.split()[0] in missing:
+            continue
         try:
-            for integrator in ("Euler", "RK4"):
-                for steps in (100, 400, 1600, 6400):
-                    q, seconds = mujoco_pendulum(integrator, steps)
-                    error = angle_between(q, reference)
-                    found.append((f"MuJoCo {integrator}", seconds, error))
+            q, again = start()
         except ImportError:
-            print("MuJoCo is not installed and left out")
+            print(f"{method.split()[0]} is not installed and left out")
+            missing.add(method.split()[0])
+            continue
+        except dy.ConvergenceError:
+            continue
+        error = angle_between(q, reference)
+        if 0.0 < error < 1.0:  # 0 where it is the reference itself, and not a number where lost
+            found.append((method, seconds_of(again), error))
     return found
+
+
+def time_to(found, method, level):
+    """Seconds for an error, between two runs as a power of it; infinity where none gets there."""
+    points = sorted((error, seconds) for name, seconds, error in found if name == method)
+    below = [point for point in points if point[0] <= level]
+    above = [point for point in points if point[0] > level]
+    if not below:
+        return math.inf
+    best = min(seconds for _, seconds in below)
+    fine = min(below, key=lambda point: point[1])
+    coarse = [point for point in above if point[1] < fine[1]]
+    if not coarse:
+        return best
+    a, b = max(coarse, key=lambda point: point[1]), fine
+    part = math.log(level / b[0]) / math.log(a[0] / b[0])
+    return b[1] * (a[1] / b[1]) ** part
+
+
+def table(found):
+    """Print milliseconds for each level of error, and the fastest of ours over that of others."""
+    methods = list(dict.fromkeys(row[0] for row in found))
+    best = {}
+    for method in methods:
+        times = [time_to(found, method, level) for level in LEVELS]
+        print(f"{method:18s}" + "".join(f"{1e3 * x:9.2f}" for x in times))
+        for k, x in enumerate(times):
+            side = (method in METHODS, k)
+            best[side] = min(best.get(side, math.inf), x)
+    ratios = [best[True, k] / best.get((False, k), math.nan) for k in range(len(LEVELS))]
+    print(f"{'ours over others':18s}" + "".join(f"{x:9.2f}" for x in ratios), flush=True)
 
 
 def draw(results):
     """Save the picture."""
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(results), figsize=(12.0, 4.2), layout="constrained")
+    figure, axes = plt.subplots(1, len(results), figsize=(16.0, 4.4), layout="constrained")
     for axis, (name, found) in zip(axes, results.items(), strict=True):
         for method in dict.fromkeys(row[0] for row in found):
             points = np.array([row[1:] for row in found if row[0] == method])
-            ours = method in METHODS
-            axis.loglog(
-                1e3 * points[:, 0], points[:, 1], "o-" if ours else "x--", ms=4, label=method
-            )
+            style = "o-" if method in METHODS else "x--"
+            axis.loglog(1e3 * points[:, 0], points[:, 1], style, ms=4, label=method)
         axis.set(title=name, xlabel="processor time for 1 s of motion, ms", ylim=(1e-13, 1.0))
         axis.grid(alpha=0.3)
-        axis.legend(fontsize=7)
     axes[0].set_ylabel("largest error of an orientation, rad")
+    axes[0].legend(fontsize=7)
     figure.savefig(PICTURE, dpi=110)
 
 
@@ -176,10 +213,9 @@ def main():
     """Measure, print and draw."""
     results = {}
     for name in CASES:
+        print(f"\n{name}: ms for an error of {', '.join(map(str, LEVELS))} rad")
         results[name] = measure(name)
-        print(f"\n{name}: method, ms, error")
-        for method, seconds, error in results[name]:
-            print(f"{method:24s} {1e3 * seconds:9.3f} {error:9.1e}", flush=True)
+        table(results[name])
     draw(results)
 
 
