@@ -84,7 +84,7 @@ class Composition:
 
     def solver(self) -> tuple[Float, ...]:
         """Arrays of the solver for one thread."""
-        return solver_arrays(self.base.symbolic)
+        return solver_arrays(self.base.symbolic, self.base.fallback)
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""

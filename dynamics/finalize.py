@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 import graphsys as gs
 from dynamics import callbacks, contact_tables
 from dynamics.bodies import WORLD
+from dynamics.elimination import loops_last, overburdened
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Float = NDArray[np.float64]
 
-#: Added to the diagonal of constraints on loops, over their effective inverse mass (maths A.4).
+#: Added to the diagonal of constraints on loops, over their inverse mass: theory/loops (1).
 LOOP_REGULARIZATION = 1e-8
 TURNING = {
     kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
@@ -93,7 +94,11 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
             limited[group.limited] = first
         first += group.n_rows
     records, distances = contact_tables.records_of(mechanism, limited)
-    symbolic = like.symbolic if like else _symbolic(mechanism, joints, forces, records)
+    symbolic, fallback = (
+        (like.symbolic, like.fallback)
+        if like
+        else _symbolic(mechanism, joints, forces, records, bool(cycles))
+    )
     plan, constant = _written(mechanism, groups, forces, measures, body_index, symbolic.graph)
     plan[at.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, body_index, symbolic.graph)
@@ -103,10 +108,14 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         *(int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS))
     )
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
+    if fallback is not None:
+        plan[at.FALLBACK_AT], plan[at.FALLBACK_SIZE] = plan.size, fallback.program.size
+        plan = np.concatenate([plan, fallback.program])
     return Tables(
         plan,
         constant,
         symbolic,
+        fallback,
         body_index,
         {joint.name: k for k, joint in enumerate(joints)},
         np.concatenate([[0], np.cumsum([g.n_rows for g in groups])]).astype(np.int64),
@@ -198,8 +207,12 @@ def _symbolic(
     joints: list[Joint],
     forces: list[_Group],
     records: list[contact_tables.Record],
-) -> gs.Symbolic:
-    """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold."""
+    loops: bool,
+) -> tuple[gs.Symbolic, gs.Symbolic | None]:
+    """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold.
+
+    There is a second one for when the first finds a singular pivot, where that can be.
+    """
     graph = nx.Graph()
     sizes = {name: 6 for name in mechanism.bodies}
     graph.add_nodes_from(mechanism.bodies)
@@ -217,7 +230,10 @@ def _symbolic(
         if record.joins_bodies:
             graph.add_edge(record.parent.name, record.child.name)
     system = gs.System(graph, sizes)
-    return system.analyze(zero_diagonal=[joint.name for joint in joints])
+    symbolic = system.analyze(zero_diagonal=[joint.name for joint in joints])
+    if not (loops or overburdened(symbolic.order, joints)):
+        return symbolic, None
+    return symbolic, system.analyze(loops_last(mechanism.bodies, joints))
 
 
 def _written(

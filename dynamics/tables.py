@@ -30,6 +30,8 @@ class Tables:
         See there.
     symbolic : graphsys.Symbolic
         Of the graph of bodies and joints.
+    fallback : graphsys.Symbolic or None
+        The same with loops eliminated last, for steps where the first may fail.
     body_index : dict
         Number of a body by name.
     joint_index : dict
@@ -55,6 +57,7 @@ class Tables:
     plan: Ints
     constant: Float
     symbolic: Any
+    fallback: Any
     body_index: dict[Hashable, int]
     joint_index: dict[Hashable, int]
     row_start: Ints
@@ -76,18 +79,21 @@ class Tables:
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
 
-def solver_arrays(symbolic: Any) -> tuple[Float, ...]:
+def solver_arrays(symbolic: Any, fallback: Any = None) -> tuple[Float, ...]:
     """Matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
 
     Parameters
     ----------
     symbolic : graphsys.Symbolic
+    fallback : graphsys.Symbolic, optional
+        Another one of the same graph.
 
     Returns
     -------
     tuple of ndarray
     """
-    arena, magnitude, work = solver_kernels.work_sizes(symbolic.program, 1)
+    sizes = [solver_kernels.work_sizes(one.program, 1) for one in (symbolic, fallback) if one]
+    arena, magnitude, work = np.max(sizes, axis=0)
     return (
         np.zeros(symbolic.graph.nnz),
         np.empty(magnitude),

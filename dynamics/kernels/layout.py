@@ -29,6 +29,8 @@ CONTACTS = 14
 CONTACT_AT = 15
 CONTACT_CONSTANT_AT = 16
 SLOTS = 17  # numbers of all contacts in a state
+FALLBACK_AT = 18  # program of `graphsys` with loops eliminated last, FALLBACK_SIZE long
+FALLBACK_SIZE = 19  # 0 where there is none
 HEADER = 24
 
 # One group in plan

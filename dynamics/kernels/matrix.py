@@ -38,7 +38,7 @@ from .rows import held_velocity
 
 @kernel
 def bodies(plan, constant, h, u, values):
-    """Diagonal blocks diag(m, d pi^- / d omega) with the bodies' drag; u = 0 gives diag(m, J)."""
+    """Blocks diag(m, d pi^- / d omega), theory/step (10), and drag; u = 0 gives diag(m, J)."""
     for i in range(plan[BODIES]):
         at, c, t = plan[plan[BODY_AT] + i], i * BODY_SIZE, TWIST * i
         omega = load3(u, t + 3)
@@ -156,6 +156,19 @@ def rolling(plan, G, G_next, at, first, rows, place, values):
 
 
 @kernel
+def relax(plan, constant, part, values):
+    """Regularization of loops <- a part of it, behind `assemble`."""
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        for i in range(rows):
+            c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
+            values[plan[group + DIAGONAL_AT] + i * (rows + 1)] -= (1.0 - part) * constant[
+                c + REGULARIZATION
+            ]
+
+
+@kernel
 def assemble(
     # Tables:
     plan,
@@ -168,7 +181,7 @@ def assemble(
     # Out:
     values,
 ):  # fmt: skip
-    """d r / d x: every block of the matrix (maths A.2)."""
+    """d r / d x: every block of the matrix, theory/step (7) to (9)."""
     n = plan[BODIES]
     bodies(plan, constant, h, u, values)
     dampers(plan, constant, h, G, values)

@@ -1,14 +1,15 @@
 """One interval: Newton's method on the residual, all in compiled code.
 
 The matrix is factorized at the guess and kept while the residual shrinks tenfold an iteration; a
-step that does not lower the residual is halved.
+step that does not lower the residual is halved. Where loops alone stay open, their regularization
+is taken out by and by: near a change point it is all that some rows have for a pivot.
 """
 
 from graphsys.kernels import factorize, solve
 
 from .jit import kernel
 from .layout import BODIES, JOINTS, ROWS, TWIST
-from .matrix import assemble
+from .matrix import assemble, relax
 from .motion import move
 from .residual import residual
 from .rows import evaluate, roll
@@ -18,6 +19,10 @@ ITERATIONS = 30
 HALVINGS = 8
 #: Squared contraction that keeps a factorization.
 KEEP = 0.01
+#: What is left of the loops' regularization after each slow iteration, and at least.
+RELAX = 0.01
+NEAR = 1e3
+LEAST = 1e-5
 #: What `attempt` gives back when it fails.
 NOT_CONVERGED = -1
 SINGULAR = -2
@@ -79,42 +84,50 @@ def attempt(
     reach = largest(node[0], 0, node[0].size)
     closed = max(tolerance, 64.0 * EPS * reach)
     worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
-    fresh = False  # whether the factors are of this x
-    factorized = False
+    settled = False  # whether the last change of velocities was below the tolerance
+    age = -1  # iterations with these factors; -1 before there are any
+    part_kept = 1.0  # of the loops' regularization
     before = 0.0
     for iteration in range(ITERATIONS):
         info[0], info[1] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
-        if worst <= tolerance * max(1.0, largest(x, 0, n)) and opened <= closed and factorized:
+        level = tolerance * max(1.0, largest(x, 0, n))
+        if (worst <= level or settled) and opened <= closed and age >= 0:
             return iteration
-        if not factorized or merit > KEEP * before:
+        if age < 0 or merit > KEEP * before:
             if iteration > 0:
                 try_out(plan, constant, h, True, kick, node, x, trial, r)
             assemble(plan, constant, h, x, node[3], trial[3], values)
+            if age == 1 and worst <= level:
+                part_kept = max(LEAST, RELAX * part_kept)
+            if part_kept < 1.0:
+                relax(plan, constant, part_kept, values)
             if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[2] += 1.0
-            fresh = True
-            factorized = True
+            age = 0
         solve(program, arena, r, 1, work, dx)
         for i in range(unknowns):
             kept[i] = x[i]
+        settled = largest(dx, 0, n) <= level  # residuals of light bodies drown in round-off
         before = merit
         part = 1.0
         for _ in range(HALVINGS):
             for i in range(unknowns):
                 x[i] = kept[i] - part * dx[i]
             worst, opened, merit = try_out(plan, constant, h, False, kick, node, x, trial, r)
-            if merit < before or (worst <= tolerance and opened <= closed):
+            if merit < before or ((worst <= tolerance or settled) and opened <= closed):
+                break
+            if age == 0 and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
                 break
             part *= 0.5
         else:
-            if fresh:
+            if age == 0:
                 return NOT_CONVERGED
             before = 0.0  # the direction was old: factorize at the point kept
             for i in range(unknowns):
                 x[i] = kept[i]
             worst, opened, merit = try_out(plan, constant, h, False, kick, node, x, trial, r)
-        fresh = False
+        age += 1
     return NOT_CONVERGED

@@ -17,6 +17,8 @@ from .layout import (
     CONTACT_FIELDS,
     CONTACT_WORK,
     CONTACTS,
+    FALLBACK_AT,
+    FALLBACK_SIZE,
     GROUPS,
     INERTIA,
     MASS,
@@ -78,7 +80,7 @@ def start(plan, constant, state, node, trial):
 
 @kernel
 def end_momentum(plan, constant, h, control, wrench, node, x, p):
-    """p <- momentum at the end of an interval: M v, pi^+(omega), and the later half of impulses."""
+    """p <- momentum at the end of an interval, theory/step (6): M v, pi^+, later halves."""
     n = plan[BODIES]
     G, f = node[3], node[4]
     for i in range(n):
@@ -214,6 +216,7 @@ def step(
     c = state[POSE * n + 3 * m + rows :]
     if not ready:
         start(plan, constant, state, node, trial)
+    fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
@@ -221,10 +224,13 @@ def step(
         count = 1 << level
         part = h / count
         for _ in range(count):
-            done = interval(
-                plan, constant, program, part, settings, control, wrench, p, u, u_prev, mu, c,
-                1.0 if level == 0 else 0.0, node, trial, scratch, solver, info,
-            )  # fmt: skip
+            for order in (program, fallback):
+                done = interval(
+                    plan, constant, order, part, settings, control, wrench, p, u, u_prev, mu, c,
+                    1.0 if level == 0 else 0.0, node, trial, scratch, solver, info,
+                )  # fmt: skip
+                if done >= 0 or fallback.size == 0:
+                    break
             if done >= 0:
                 info[ITERATIONS] += done
                 turn = 0.0

@@ -31,6 +31,11 @@ LIKELY = {
     "ConstantVelocity": 0.05,
     "Fixed": 0.05,
 }
+#: Those that a tree of every kind draws from as well, closing joints too.
+MORE = (
+    "FixedOrientation", "FreeAxis", "PointOnLine", "PointOnPlane", "Floating", "Distance",
+    "KnifeEdge",
+)  # fmt: skip
 
 
 def pendulum(
@@ -230,10 +235,11 @@ def random_tree(
     *,
     branch: int = 3,
     loops: int = 0,
+    every_kind: bool = False,
     timestep: float = 0.01,
     **options: Any,
 ) -> tuple[Model, State]:
-    """Make a tree of random bodies and joints of all kinds, with loops closed by random joints.
+    """Make a tree of random bodies and joints, with loops closed by random joints.
 
     Parameters
     ----------
@@ -244,6 +250,8 @@ def random_tree(
         A body hangs from one of the last ``branch`` bodies; 1 is a chain.
     loops : int, optional
         Number of joints that close loops; they fit the state, whatever that is.
+    every_kind : bool, optional
+        Whether all kinds of joint are alike likely, in trees and loops; by default the usual ones.
     timestep : float, optional
         s.
     **options
@@ -267,7 +275,8 @@ def random_tree(
             mass=rng.uniform(0.5, 1.5), inertia=0.5 * (inertia + inertia.T), name=i
         )
         parent = bodies[rng.integers(max(0, i - branch), i)] if i else mechanism.world
-        made.append(mechanism.add_joint(_random_joint(parent, body, rng, (parent.name, i))))
+        kind = _kind(rng, every_kind)
+        made.append(mechanism.add_joint(_random_joint(kind, parent, body, rng, (parent.name, i))))
         bodies.append(body)
     placed = mechanism.finalize(timestep)
     state = placed.initial_state()
@@ -276,12 +285,15 @@ def random_tree(
             size = joint.n_coordinates
             rates = np.zeros(size) if loops else 0.5 * rng.normal(size=size)
             placed.set_joint(state, joint.name, 0.5 * rng.normal(size=size), rates)
+    if every_kind:  # rods of some length are not closed yet
+        state = placed.assemble(state)
     if not loops:
         model = mechanism.finalize(timestep, **options)
         return model, model.state_of(state.data.copy())
     for k in range(loops):
         a, b = rng.choice(n + 1, size=2, replace=False)
-        _close(mechanism, placed, state, bodies, int(min(a, b)), int(max(a, b)), k, rng)
+        ends = int(min(a, b)), int(max(a, b))
+        _close(mechanism, state, bodies, ends, ("loop", k), rng, every_kind)
     model = mechanism.finalize(timestep, **options)
     start = model.state_of(np.zeros(model.state_size))
     for i in range(n):
@@ -289,60 +301,75 @@ def random_tree(
     return model, start
 
 
-def _random_joint(parent: Any, child: Any, rng: np.random.Generator, name: Any) -> Joint:
-    """A joint of any kind but the loosest, between random points."""
-    kind = str(rng.choice(list(LIKELY), p=list(LIKELY.values())))
+def _kind(rng: np.random.Generator, every_kind: bool) -> str:
+    """Name of a joint for a random tree."""
+    if every_kind:
+        return str(rng.choice((*LIKELY, *MORE)))
+    return str(rng.choice(list(LIKELY), p=list(LIKELY.values())))
+
+
+def _random_joint(kind: str, parent: Any, child: Any, rng: np.random.Generator, name: Any) -> Joint:
+    """A joint of some kind between random points."""
     axis = rng.normal(size=3)
     axis /= np.linalg.norm(axis)
     across = np.cross(axis, rng.normal(size=3))
     points = 0.4 * rng.normal(size=(2, 3))
-    arguments: tuple[Any, ...] = () if kind in ("Spherical", "Fixed") else (axis,)
-    if kind == "Universal":
+    return _joint(kind, parent, child, axis, across, points, rotation.random(rng), name)
+
+
+def _joint(
+    kind: str,
+    parent: Any,
+    child: Any,
+    axis: Any,
+    across: Any,
+    points: Any,
+    orientation: Any,
+    name: Any,
+) -> Joint:
+    """A joint with the arguments that its kind takes."""
+    arguments: tuple[Any, ...] = (axis,)
+    options = {"parent_point": points[0], "child_point": points[1], "name": name}
+    if kind in ("Spherical", "Fixed", "FixedOrientation", "Floating"):
+        arguments = ()
+    elif kind == "Universal":
         arguments = (axis, across / np.linalg.norm(across))
     elif kind == "Helical":
         arguments = (axis, 0.3)
+    elif kind == "Distance":
+        arguments = (0.5,)
+    if kind not in ("Distance", "KnifeEdge"):
+        options["orientation"] = orientation
     special = kind in special_joints.__all__
     made: Joint = getattr(special_joints if special else joints, kind)(
-        parent,
-        child,
-        *arguments,
-        parent_point=points[0],
-        child_point=points[1],
-        orientation=rotation.random(rng),
-        name=name,
+        parent, child, *arguments, **options
     )
     return made
 
 
 def _close(
     mechanism: Mechanism,
-    model: Model,
     state: State,
     bodies: list[Any],
-    a: int,
-    b: int,
-    k: int,
+    ends: tuple[int, int],
+    name: Any,
     rng: np.random.Generator,
+    every_kind: bool,
 ) -> None:
     """A joint between two bodies (the last number is the world) that fits where they are."""
     n = len(bodies)
-    first, second = (bodies[i] if i < n else mechanism.world for i in (a, b))
-    poses = np.vstack([state.pose, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])
-    point = poses[[a, b], :3].mean(axis=0) + 0.1 * rng.normal(size=3)
-    ends = [rotation.rotate(rotation.conjugate(poses[i, 3:]), point - poses[i, :3]) for i in (a, b)]
-    turn = rotation.multiply(rotation.conjugate(poses[a, 3:]), poses[b, 3:])
+    first, second = (bodies[i] if i < n else mechanism.world for i in ends)
+    poses = np.vstack([state.pose, [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0]])[list(ends)]
+    point = poses[:, :3].mean(axis=0) + 0.1 * rng.normal(size=3)
     axis = rng.normal(size=3)
     axis /= np.linalg.norm(axis)
-    where: dict[str, Any] = {
-        "parent_point": ends[0],
-        "child_point": ends[1],
-        "orientation": turn,
-        "name": ("loop", k),
-    }
-    kind = rng.integers(3)
-    if kind == 0:
-        mechanism.add_joint(joints.Revolute(first, second, axis, **where))
-    elif kind == 1:
-        mechanism.add_joint(joints.Spherical(first, second, **where))
-    else:
-        mechanism.add_joint(joints.PointOnPlane(first, second, axis, **where))
+    kinds = ("Revolute", "Spherical", "PointOnPlane")
+    kind = _kind(rng, True) if every_kind else kinds[rng.integers(3)]
+    across = np.cross(axis, [axis[1], axis[2], -axis[0]])
+    apart = 0.25 * axis if kind == "Distance" else np.zeros(3)
+    points = [
+        rotation.rotate(rotation.conjugate(pose[3:]), point + side - pose[:3])
+        for pose, side in zip(poses, (-apart, apart))
+    ]
+    turn = rotation.multiply(rotation.conjugate(poses[0, 3:]), poses[1, 3:])
+    mechanism.add_joint(_joint(kind, first, second, axis, across, points, turn, name))
