@@ -1,9 +1,23 @@
 """Joint-space quantities of a model, to compare with libraries that think in joints."""
 
+import warnings
+
 import numpy as np
 
+import dynamics as dy
 from dynamics import closing, rotation
 from dynamics.coordinates import twists_of
+from dynamics.io import LoadWarning
+
+
+def load(tmp_path, text, quiet=True, **options):
+    """Mechanism from the text of a URDF file."""
+    path = tmp_path / "robot.urdf"
+    path.write_text(text)
+    with warnings.catch_warnings():
+        if quiet:
+            warnings.simplefilter("ignore", LoadWarning)
+        return dy.load(path, **options)
 
 
 def pose_of_frame(mechanism, state, model, name):
@@ -126,3 +140,18 @@ def random_urdf(n, seed=0, kinds=("revolute", "continuous", "prismatic", "fixed"
                 )
             )  # fmt: skip
     return robot(*parts)
+
+
+def four_bar(reach=1.0):
+    """Four rods of 1 m in a square, as a tree and one closure (Drake's form)."""
+    rod = {"xyz": (0, 0, 0.5), "inertia": (1 / 12, 1 / 12, 1e-3)}
+    return robot(
+        link("ground", mass=0),
+        link("left", **rod), link("top", **rod), link("right", **rod),
+        joint("a", "continuous", "ground", "left", axis=(1, 0, 0)),
+        joint("b", "continuous", "left", "top", (0, 0, 1), (-np.pi / 2, 0, 0), (1, 0, 0)),
+        joint("d", "continuous", "ground", "right", (0, 1, 0), axis=(1, 0, 0)),
+        '<loop_joint name="c" type="continuous"><axis xyz="1 0 0"/>'
+        f'<link1 link="top" xyz="0 0 {reach}" rpy="0 0 0"/>'
+        '<link2 link="right" xyz="0 0 1" rpy="0 0 0"/></loop_joint>',
+    )  # fmt: skip

@@ -88,7 +88,7 @@ def test_view_shows_a_robot_that_stands_and_one_that_moves(urdf, tmp_path, monke
 
 
 def test_joints_on_loops_are_set_with_all_others(tmp_path, capsys):
-    from .test_urdf import four_bar
+    from .robots import four_bar
 
     path, motion = tmp_path / "loop.urdf", tmp_path / "motion.npz"
     path.write_text(four_bar())

@@ -1,0 +1,103 @@
+"""Closed loops and coupled joints of URDF files, and of files beside them."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.errors import InconsistentStateError
+
+from .robots import (
+    four_bar,
+    joint,
+    link,
+    load,
+    robot,
+)
+
+
+def test_a_loop_joint_closes_a_loop_that_stays_closed(tmp_path):
+    mech = load(tmp_path, four_bar(), base="fixed")
+    model = mech.finalize(0.01)
+    start = model.assemble(model.initial_state(), {"a": 0.3})
+    trajectory = dy.simulate(model, start, 1.0)
+
+    assert len(model.tables.cycles) == 1
+    assert model.joint(start, "a")[0] == pytest.approx(0.3, abs=1e-10)
+    assert trajectory.constraint_violation().max() < 1e-8
+    np.testing.assert_allclose(trajectory.joint("a"), trajectory.joint("d"), atol=1e-7)
+
+
+def test_a_closure_that_cannot_meet_is_named(tmp_path):
+    model = load(tmp_path, four_bar(reach=9.0), base="fixed").finalize()
+    with pytest.raises(InconsistentStateError, match="stays open"):
+        model.initial_state()
+
+
+def test_a_default_namespace_is_no_obstacle(tmp_path):
+    text = four_bar().replace("<robot ", '<robot xmlns="http://drake.mit.edu" ')
+    assert len(load(tmp_path, text, base="fixed").joints) == 4
+
+
+def closed_by(yaml, tmp_path):
+    text = four_bar()
+    text = text[: text.index("<loop_joint")] + "</robot>"
+    tips = "".join(
+        link(name, mass=0) + joint(f"{name} joint", "fixed", parent, name, (0, 0, 1), rpy)
+        for name, parent, rpy in (("tip", "top", (np.pi / 2, 0, 0)), ("goal", "right", (0, 0, 0)))
+    )
+    (tmp_path / "robot.yaml").write_text(yaml)
+    return load(tmp_path, text.replace("</robot>", tips + "</robot>"), base="fixed")
+
+
+@pytest.mark.parametrize(
+    ("yaml", "kind"),
+    [
+        ("closed_loop: [['tip', 'goal']]\ntype: ['3d']\nname_mot: ['a']", "spherical"),
+        ('closed_loop: [["tip joint", goal]]  # by joint\ntype: [6d]\n', "fixed"),
+    ],
+)
+def test_closures_of_gepetto_are_joints_between_frames(tmp_path, yaml, kind):
+    mech = closed_by(yaml, tmp_path)
+    closure = next(one for name, one in mech.joints.items() if "goal" in str(name))
+
+    assert closure.kind == kind
+    assert mech.joints["a"].actuated == ("name_mot" in yaml)
+    assert (
+        np.abs(mech.finalize().constraint_violation(mech.finalize().initial_state())).max() < 1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("closed_loop: [['tip', 'none']]\ntype: ['3d']", "neither link nor joint: 'none'"),
+        ("closed_loop: [['tip', 'goal']]\ntype: ['4d']", "type 3d or 6d"),
+        ("closed_loop: [['tip', 'goal']]\ntype: []", "lists of one length"),
+        ("closed_loop: [['tip'", "a bracket is not closed"),
+        ("closed_loop: [[[['tip']]]]", "nest too deep"),
+        ("- nothing", "must hold lines like"),
+        ("closed_loop: [['tip', 'goal']]\ntype: ['3d']\nname_mot: [x]", "names no joint: 'x'"),
+    ],
+)
+def test_broken_closures_are_refused(tmp_path, yaml, message):
+    with pytest.raises(ValueError, match=message):
+        closed_by(yaml, tmp_path)
+
+
+def test_a_joint_on_the_world_follows_another(tmp_path):
+    more = '<mimic joint="a" multiplier="-2" offset="0.1"/>'
+    text = robot(
+        link("ground", mass=0), link("p", 1.0, (0.5, 0, 0)), link("q", 1.0, (0.3, 0.1, 0)),
+        link("r", 1.0, (0.1, 0.2, 0.3)),
+        joint("a", "continuous", "ground", "p", (0, 0, 0), (1, 0.2, 0), (0, 1, 0)),
+        joint("b", "continuous", "ground", "q", (0, 2, 0), (0.3, 0, 0.5), (0, 0.6, 0.8), more),
+        joint("c", "prismatic", "ground", "r", (0, 3, 0), (0.1, 0.2, 0.5), (0, 0.6, 0.8), more),
+    )  # fmt: skip
+    model = load(tmp_path, text, base="fixed").finalize(0.01)
+    trajectory = dy.simulate(model, model.initial_state(), 1.0)
+    a = trajectory.joint("a")
+
+    assert np.ptp(a) > 0.5
+    turns = trajectory.joint("b") - (0.1 - 2.0 * a)
+    np.testing.assert_allclose(turns, 2 * np.pi * np.round(turns / (2 * np.pi)), atol=1e-7)
+    np.testing.assert_allclose(trajectory.joint("c"), 0.1 - 2.0 * a, atol=1e-7)

@@ -1,0 +1,144 @@
+"""What is left out of URDF files is named; broken and hostile ones are refused."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.io import (
+    UnsupportedElementWarning,
+)
+
+from .robots import (
+    joint,
+    link,
+    load,
+    robot,
+)
+
+# What is left out
+
+
+@pytest.mark.parametrize(
+    ("part", "kind", "name"),
+    [
+        ('<gazebo reference="a"/>', "<gazebo>", "a"),
+        ('<sensor name="s"/>', "<sensor>", "s"),
+        (joint("k", "revolute", "a", "c", more='<dynamics friction="0.1"/>') + link("c"),
+         "friction of joints", "k"),
+        (joint("k", "revolute", "a", "c", more='<limit effort="3" lower="0" upper="1"/>')
+         + link("c"), "limit of effort", "k"),
+        (joint("k", "revolute", "a", "c", more="<safety_controller/>") + link("c"),
+         "<safety_controller> of joints", "k"),
+        (joint("k", "continuous", "a", "c", more='<mimic joint="j" multiplier="2"/>') + link("c"),
+         "mimic (both joints must hang on the world)", "k"),
+        (joint("k", "continuous", "a", "c", more='<mimic joint="none"/>') + link("c"),
+         "mimic (both joints must hang on the world)", "k"),
+        (joint("k", "revolute", "a", "c", more='<limit lower="0" upper="0"/>') + link("c"),
+         "limits without a range between them", "k"),
+        ("<transmission><joint name='none'/></transmission>", "<transmission> of no joint",
+         "none"),
+        (joint("k", "fixed", "a", "c")
+         + link("c", more="<visual><geometry><cone/></geometry></visual>"),
+         "<cone> as a geometry", "c"),
+        (joint("k", "fixed", "a", "c") + link("c", more="<contact/>"), "<contact> of links", "c"),
+    ],
+)  # fmt: skip
+def test_what_is_not_supported_is_named(tmp_path, part, kind, name):
+    text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b"), part)
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        load(tmp_path, text, quiet=False)
+
+    assert caught[0].message.elements == {kind: [name]}
+    assert name in str(caught[0].message) and kind in str(caught[0].message)
+
+
+def test_a_file_that_is_supported_whole_gives_no_warning(tmp_path):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        load(tmp_path, robot(link("a"), link("b"), joint("j", "continuous", "a", "b")), False)
+
+
+# Broken and hostile files
+
+
+AB = link("a") + link("b")
+BROKEN = {
+    "no well-formed XML: .* in line 2": "<robot>\n<link></robot>",
+    "the root of a URDF file is <robot>, not <sdf>": "<sdf/>",
+    "has no link": "<robot/>",
+    "a link: <link> has no name": "<robot><link/></robot>",
+    "link 'a' is there twice": robot(link("a"), link("a")),
+    "joint 'j' is there twice": robot(AB, joint("j", "fixed", "a", "b") * 2),
+    "joint 'j' has the unknown type 'hinge'": robot(AB, joint("j", "hinge", "a", "b")),
+    "joint 'j' names no link: 'c'": robot(AB, joint("j", "fixed", "a", "c")),
+    "joint 'j' has no <child>": robot(
+        AB, '<joint name="j" type="fixed"><parent link="a"/></joint>'
+    ),
+    "hangs on two joints": robot(
+        AB, link("c"), joint("i", "fixed", "a", "c"), joint("j", "fixed", "b", "c")
+    ),
+    r"one link without a parent, this has \['a', 'b'\]": robot(AB),
+    r"the joints of \['b', 'c'\] run in a circle": robot(
+        AB, link("c"), joint("i", "fixed", "b", "c"), joint("j", "fixed", "c", "b")
+    ),
+    "joint 'j': the axis is zero": robot(AB, joint("j", "revolute", "a", "b", axis=(0, 0, 0))),
+    "joint 'j': its lower limit 1.0 is above": robot(
+        AB, joint("j", "revolute", "a", "b", more='<limit lower="1" upper="0"/>')
+    ),
+    "damping is -1.0": robot(AB, joint("j", "revolute", "a", "b", more='<dynamics damping="-1"/>')),
+    "link 'a': the mass must be a finite number, not 'nan'": robot(link("a", np.nan)),
+    "link 'a' has the mass -1.0, which is negative": robot(link("a", -1.0)),
+    "xyz must be 3 finite numbers, not '1.0 2.0'": robot(link("a", xyz=(1, 2))),
+    "needs <mass> and <inertia>": robot('<link name="a"><inertial/></link>'),
+    "link 'a', visual: radius must be a finite number": robot(
+        link("a", more='<visual><geometry><sphere radius="x"/></geometry></visual>')
+    ),
+    "radius of Sphere must be positive": robot(
+        link("a", more='<visual><geometry><sphere radius="-1"/></geometry></visual>')
+    ),
+    "run xacro on it first": '<robot xmlns:xacro="x"><xacro:macro name="m"/></robot>',
+    "declares a document type or entities": (
+        '<!DOCTYPE robot [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]><robot>&b;</robot>'
+    ),
+    "nests elements more than": "<robot>" + "<a>" * 500 + "</a>" * 500 + "</robot>",
+}
+
+
+@pytest.mark.parametrize("message", BROKEN)
+def test_a_broken_file_is_refused_by_the_label_of_what_is_wrong(tmp_path, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        load(tmp_path, BROKEN[message])
+    assert "robot.urdf" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/passwd", "../secret.stl", "package://a/../../b.stl", "file:///etc/x.stl", "C:\\x.stl",
+     "a/../../x.stl", "http://host/x.stl"],
+)  # fmt: skip
+def test_a_mesh_outside_the_folder_is_refused(tmp_path, name):
+    mesh = f'<visual><geometry><mesh filename="{name}"/></geometry></visual>'
+    with pytest.raises(ValueError, match="lies outside the robot's folder"):
+        load(tmp_path, robot(link("a", more=mesh)))
+    assert load(tmp_path, robot(link("a", more=mesh)), meshes=False).bodies["a"].visuals == ()
+
+
+def test_a_utf16_file_is_read_and_its_entities_are_refused(tmp_path):
+    path = tmp_path / "robot.urdf"
+    path.write_text('<?xml version="1.0" encoding="utf-16"?>' + robot(link("a"))[21:], "utf-16")
+    assert list(dy.load(path).bodies) == ["a"]
+    path.write_text('<?xml version="1.0" encoding="utf-16"?><!DOCTYPE r><robot/>', "utf-16")
+    with pytest.raises(ValueError, match="document type"):
+        dy.load(path)
+
+
+def test_what_is_no_file_or_no_kind_or_no_base_is_refused(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file"):
+        dy.load(tmp_path / "none.urdf")
+    (tmp_path / "robot.sdf").write_text("<sdf/>")
+    with pytest.raises(ValueError, match="neither .urdf nor .xml"):
+        dy.load(tmp_path / "robot.sdf")
+    with pytest.raises(ValueError, match="base is 'loose'"):
+        load(tmp_path, robot(link("a")), base="loose")

@@ -1,0 +1,135 @@
+"""Links of URDF files that are no bodies of their own: merged, filled, renamed."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.io import (
+    ImplausibleInertiaWarning,
+    MergedLinkWarning,
+)
+
+from .robots import (
+    joint,
+    link,
+    load,
+    mass_matrix,
+    pose_of_frame,
+    random_urdf,
+    robot,
+    slopes,
+)
+
+#: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
+ROUNDING = 1e-13
+
+
+def rpy_matrix(rpy):
+    return rotation.to_matrix(rotation.from_rpy(rpy))
+
+
+def test_a_fixed_link_without_mass_is_merged_and_keeps_its_frame(tmp_path):
+    text = robot(
+        link("arm", 1.0, (0.5, 0, 0)),
+        link("tool", mass=0),
+        joint("mount", "fixed", "arm", "tool", (1, 0, 0), (0, 0, np.pi / 2)),
+    )
+    with pytest.warns(MergedLinkWarning, match="merged into 'arm': 'tool'"):
+        mech = load(tmp_path, text, quiet=False)
+    model = mech.finalize()
+
+    assert list(mech.bodies) == ["arm"] and not mech.joints
+    x, R = pose_of_frame(mech, model.initial_state(), model, "tool")
+    np.testing.assert_allclose(x, [1, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(R, rpy_matrix((0, 0, np.pi / 2)), atol=1e-15)
+
+
+def test_a_root_without_mass_takes_the_name_of_what_is_fixed_to_it(tmp_path):
+    text = robot(link("base", mass=0), link("trunk", 3.0),
+                 joint("j", "fixed", "base", "trunk", (0, 0, 1)))  # fmt: skip
+    mech = load(tmp_path, text)
+    model = mech.finalize()
+    state = model.initial_state()
+
+    assert list(mech.bodies) == ["trunk"]
+    np.testing.assert_allclose(pose_of_frame(mech, state, model, "base")[0], 0, atol=1e-15)
+    np.testing.assert_allclose(pose_of_frame(mech, state, model, "trunk")[0], [0, 0, 1])
+
+
+def test_merged_links_have_the_mass_and_inertia_of_the_whole(tmp_path):
+    # Two points of 1 kg (almost) at x = 0 and x = 2: 2 kg at 1, and 2 kg m^2 across.
+    tiny = (1e-9, 1e-9, 1e-9)
+    text = robot(link("a", 1.0, inertia=tiny), link("b", 1.0, inertia=tiny),
+                 joint("j", "fixed", "a", "b", (2, 0, 0)))  # fmt: skip
+    mech = load(tmp_path, text, merge_fixed=True)
+    body = mech.bodies["a"]
+
+    assert body.mass == 2.0
+    np.testing.assert_allclose(body.inertia, np.diag([2e-9, 2 + 2e-9, 2 + 2e-9]), atol=1e-15)
+    np.testing.assert_array_equal(mech.frames["a"].position, [-1, 0, 0])
+
+
+@pytest.mark.parametrize("merge_fixed", [False, True])
+def test_merging_leaves_the_motion_as_it_is(tmp_path, merge_fixed):
+    text = random_urdf(9, 5)
+    mech = load(tmp_path, text, merge_fixed=merge_fixed)
+    other = load(tmp_path, text, merge_fixed=not merge_fixed)
+    model, reference = mech.finalize(), other.finalize()
+    names = [name for name, one in mech.joints.items() if one.n_coordinates]
+    at = dict(zip(names, np.linspace(-1, 1, len(names))))
+
+    H, K = ((J := slopes(one, at)).T @ mass_matrix(one) @ J for one in (model, reference))
+    np.testing.assert_allclose(H, K, atol=1e-13 * abs(K).max())
+
+
+def test_a_link_without_mass_that_moves_is_refused_by_name(tmp_path):
+    text = robot(link("a"), link("ghost", mass=0), joint("j", "continuous", "a", "ghost"))
+    with pytest.raises(ValueError, match="link 'ghost' moves and has no mass"):
+        load(tmp_path, text)
+
+
+def test_a_link_without_mass_is_a_small_ball_where_one_is_asked_for(tmp_path):
+    point = link("point", 2.0, inertia=(0, 0, 0))
+    text = robot(link("a"), link("ghost", mass=0), joint("j", "continuous", "a", "ghost"),
+                 point, joint("k", "continuous", "ghost", "point"))  # fmt: skip
+    with pytest.warns(MergedLinkWarning, match="a ball of radius 0.01 m: 'ghost', 'point'"):
+        mech = load(tmp_path, text, quiet=False, least_radius=0.01)
+    ball = dy.Sphere(0.01, density=1000.0)
+
+    assert mech.bodies["ghost"].mass == pytest.approx(ball.mass, rel=1e-15)
+    np.testing.assert_allclose(mech.bodies["ghost"].inertia, ball.inertia, rtol=1e-15)
+    np.testing.assert_allclose(mech.bodies["point"].inertia, 0.4 * 2 * 1e-4 * np.eye(3))
+    with pytest.raises(ValueError, match="least_radius must be positive"):
+        load(tmp_path, text, least_radius=0.0)
+
+
+def test_a_floating_root_without_mass_is_refused_with_the_way_out(tmp_path):
+    text = robot(link("base", mass=0), link("a"), joint("j", "continuous", "base", "a"))
+    with pytest.raises(ValueError, match="'base' moves and has no mass: it is the root: .*fixed"):
+        load(tmp_path, text)
+    assert list(load(tmp_path, text, base="fixed").bodies) == ["a"]
+
+
+def test_a_fixed_base_with_mass_is_a_body_welded_to_the_world(tmp_path):
+    mech = load(tmp_path, robot(link("a", 2.0)), base="fixed")
+    model = mech.finalize(0.01)
+    trajectory = dy.simulate(model, model.initial_state(), 0.05)
+
+    np.testing.assert_allclose(trajectory.final.pose[0], [0, 0, 0, 1, 0, 0, 0], atol=1e-12)
+    assert trajectory.reaction("world-a")[-1, 2] == pytest.approx(2.0 * 9.81, rel=1e-9)
+
+
+def test_inertia_of_no_rigid_body_is_kept_and_named(tmp_path):
+    with pytest.warns(ImplausibleInertiaWarning, match="'odd'"):
+        mech = load(tmp_path, robot(link("odd", inertia=(1.0, 1.0, 3.0))), quiet=False)
+    assert mech.bodies["odd"].inertia[2, 2] == 3.0
+
+
+def test_a_body_with_the_name_of_a_joint_is_renamed_and_named(tmp_path):
+    text = robot(link("a"), link("hip"), joint("hip", "continuous", "a", "hip"))
+    with pytest.warns(MergedLinkWarning, match="'hip body'"):
+        mech = load(tmp_path, text, quiet=False)
+
+    assert list(mech.bodies) == ["a", "hip body"] and "hip" in mech.joints
+    assert mech.frames["hip"].body is mech.bodies["hip body"]

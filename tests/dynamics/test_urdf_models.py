@@ -1,0 +1,127 @@
+"""URDF files that are saved, and those of others."""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.io import (
+    LoadWarning,
+    MergedLinkWarning,
+    UnsupportedElementWarning,
+)
+
+from .robots import (
+    falling,
+    four_bar,
+    load,
+    mass_matrix,
+    moved,
+    random_urdf,
+    slopes,
+)
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "robots"
+
+#: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
+ROUNDING = 1e-13
+
+
+# Saving
+
+
+@pytest.mark.parametrize("base", ["fixed", "floating"])
+def test_what_is_saved_and_loaded_moves_alike(tmp_path, base):
+    mech = load(tmp_path, random_urdf(7, 3), base=base)
+    dy.save_urdf(mech, tmp_path / "again.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadWarning)
+        again = dy.load(tmp_path / "again.urdf", base=base)
+    model, other = mech.finalize(), again.finalize()
+    names = [name for name, one in mech.joints.items() if one.n_coordinates]
+    at = dict(zip(names, np.linspace(-1, 1, len(names))))
+
+    assert list(again.bodies) == list(mech.bodies)
+    H, K = ((J := slopes(one, at)).T @ mass_matrix(one) @ J for one in (model, other))
+    np.testing.assert_allclose(H, K, atol=1e-13 * abs(K).max())
+    fall, again_fall = (falling(one, moved(one, at)) for one in (model, other))
+    np.testing.assert_allclose(fall, again_fall, atol=1e-10 * abs(fall).max())
+
+
+def test_loops_and_joints_that_lead_backwards_are_saved(tmp_path):
+    mech = dy.Mechanism()
+    box = dy.Box(0.2, 0.3, 1.0, mass=1.0)
+    turn = rotation.from_rpy((0.3, -0.2, 0.5))
+    a, b, c = (mech.add_body(box, name=name) for name in "abc")
+    ends = {"parent_point": (0.1, 0, 0.5), "child_point": (0, 0.2, -0.5)}
+    mech.add_joint(dy.Revolute(mech.world, a, (0, 0.6, 0.8), name="wa", **ends))
+    mech.add_joint(dy.Revolute(b, a, (0.6, 0, 0.8), name="ba", orientation=turn, **ends))
+    mech.add_joint(dy.Prismatic(c, b, (0, 0.6, 0.8), name="cb", orientation=turn, **ends))
+    dy.save_urdf(mech, tmp_path / "again.urdf")
+    with pytest.warns(MergedLinkWarning, match="'world'"):
+        again = dy.load(tmp_path / "again.urdf", base="fixed")
+    model, other = mech.finalize(), again.finalize()
+    at = {"wa": 0.3, "ba": -0.4, "cb": 0.2}
+
+    for name in "abc":
+        i, j = model.body_number(name), other.body_number(name)
+        ours = model.assemble(model.initial_state(), at).pose[i]
+        theirs = other.assemble(other.initial_state(), at).pose[j]
+        np.testing.assert_allclose(ours[:3], theirs[:3], atol=1e-10)  # assemble stops at 1e-12
+        assert abs(ours[3:] @ theirs[3:]) == pytest.approx(1.0, abs=1e-14)
+    assert [type(one.shape).__name__ for one in again.bodies["a"].visuals] == ["Box"]
+
+    loop = load(tmp_path, four_bar(), base="fixed")
+    dy.save_urdf(loop, tmp_path / "loop.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadWarning)
+        closed = dy.load(tmp_path / "loop.urdf", base="fixed").finalize()
+    assert len(closed.tables.cycles) == 1
+    assert np.abs(closed.constraint_violation(closed.initial_state())).max() < 1e-12
+
+
+def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
+    mech = dy.Mechanism()
+    a = mech.add_body(dy.Sphere(0.1, mass=1.0), name="a", drag=0.1)
+    mech.add_joint(dy.Revolute(mech.world, a, (1, 0, 0), spring=1.0, name="j"))
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        dy.save_urdf(mech, tmp_path / "a.urdf")
+    assert caught[0].message.elements == {"drag": ["a"], "stiffness of joints": ["j"]}
+
+    b = mech.add_body(dy.Sphere(0.1, mass=1.0), name="b")
+    with pytest.raises(ValueError, match="no joints connect"):
+        dy.save_urdf(mech, tmp_path / "b.urdf")
+    mech.add_joint(dy.Cylindrical(a, b, (1, 0, 0), name="k"))
+    with pytest.raises(ValueError, match="joint 'k' is cylindrical"):
+        dy.save_urdf(mech, tmp_path / "b.urdf")
+    assert not (tmp_path / "b.urdf").exists()
+
+
+# Real robots
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "bodies", "mass"),
+    [
+        ("a1.urdf", "floating", 13, 13.5),
+        ("exoskeleton.urdf", "fixed", 7, 17.106),
+        ("fourbar_loop.urdf", "fixed", 4, 4.0),
+        ("atlas_simple.urdf", "floating", 31, 174.0503),
+        ("5bar_linkage/robot.urdf", "fixed", 7, 1309191.7802686268),
+    ],
+)
+def test_models_of_others_load_assemble_and_move(name, base, bodies, mass):
+    if not (SHARED / name).is_file():
+        pytest.skip("the models of others are not beside this checkout")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadWarning)
+        mech = dy.load(SHARED / name, base=base)
+    model = mech.finalize(0.002)
+    trajectory = dy.simulate(model, model.initial_state(), 0.1)
+
+    assert len(mech.bodies) == bodies
+    assert mech.mass == pytest.approx(mass, rel=1e-12)
+    assert trajectory.constraint_violation().max() < 1e-8
