@@ -22,6 +22,7 @@ from .layout import (
     RESTITUTION,
     SIGN,
     SPEED_AT,
+    TOLD,
     TWIST,
     W_AT,
     A,
@@ -155,7 +156,8 @@ def approach(
             if approaching < -30.0 * h:
                 contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching
         near = distance < h * (3.0 * speed + 30.0 * h) + 1e-9
-        contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
+        if contacts[w + ACTIVE_AT] != TOLD:
+            contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
     return 0
 
 

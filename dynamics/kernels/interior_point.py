@@ -28,7 +28,9 @@ from .layout import (
     LARGEST_INERTIA,
     MASS,
     ROWS,
+    SECOND_AT,
     SLOT,
+    TOLD,
     TWIST,
     W_AT,
     A,
@@ -41,6 +43,7 @@ from .leaf import (
     errors,
     normal_error,
     push_out,
+    slide,
     steps_of,
 )
 from .matrix import assemble
@@ -52,12 +55,19 @@ from .rows import evaluate, roll
 MOST_ITERATIONS = 60
 #: Iterations after which a warm start gives way to a cold one.
 PATIENCE = 20
-HALVINGS = 12
 #: Part of the energy at contacts that a warm start begins from.
-WARM = 1e-1
+WARM = 0.1
 USER_FAILED = -5
+#: Starts of an interval, warm and cold, and again with contacts that were passed.
+ATTEMPTS = 6
+#: Momentum error over the largest impulse that ends an iteration which gains no more.
+ROUNDING = 1e-7
+#: Mean gamma s over the last barrier, below which there is no more to predict.
+ARRIVED = 1.5
 #: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
 CLOSEST = 0.999
+#: Least gamma s behind an iteration, over the barrier.
+CENTRED = 0.1
 
 
 @kernel
@@ -137,63 +147,59 @@ def centre(plan, constant, h, kappa, u, c, contacts):
 
 
 @kernel
-def complementarity(plan, constant, c, dc, part, contacts):
-    """Mean of gamma s and beta . eta at c + part dc."""
+def complementarity(plan, c, dc, part, contacts):
+    """Mean of gamma s at c + part dc."""
     total, count = 0.0, 0
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         gamma = c[slot] + part * dc[slot]
         total += gamma * (c[slot + 1] + part * dc[slot + 1])
         count += 1
-        for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            total += constant[p + FRICTION + i] * gamma * (c[q + 2] + part * dc[q + 2])
-            total += (c[q] + part * dc[q]) * (c[q + 3] + part * dc[q + 3])
-            total += (c[q + 1] + part * dc[q + 1]) * (c[q + 4] + part * dc[q + 4])
-            count += 1
     return total / max(1, count)
 
 
 @kernel
-def to_cone(head, x, y, dhead, dx, dy):
-    """Largest step in [0, inf) that keeps head >= |(x, y)|."""
-    a = dhead * dhead - dx * dx - dy * dy
-    b = head * dhead - x * dx - y * dy
-    c = head * head - x * x - y * y
-    under = b * b - a * c
-    if under < 0.0 or (a >= 0.0 and b >= 0.0):
-        return 1e300
-    below = -b + math.sqrt(under)
-    if below <= 0.0:
-        return 1e300
-    return max(c, 0.0) / below
-
-
-@kernel
-def longest(plan, constant, c, dc, keep, contacts):
+def longest(plan, c, dc, keep, contacts):
     """Largest step at most 1 that keeps the part ``1 - keep`` of the way to every bound."""
     part = 1.0
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         for j in range(2):
             if dc[slot + j] < 0.0:
                 part = min(part, -keep * c[slot + j] / dc[slot + j])
-        for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            m = constant[p + FRICTION + i]
-            way = to_cone(m * c[slot], c[q], c[q + 1], m * dc[slot], dc[q], dc[q + 1])
-            part = min(part, keep * way)
-            way = to_cone(c[q + 2], c[q + 3], c[q + 4], dc[q + 2], dc[q + 3], dc[q + 4])
-            part = min(part, keep * way)
     return part
+
+
+@kernel
+def correct(plan, part, dc, contacts):
+    """Second order of gamma s along the step dc, for the next `condense` (Mehrotra 1992)."""
+    for k in range(plan[CONTACTS]):
+        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
+        contacts[k * CONTACT_WORK + SECOND_AT] = part * dc[slot] * dc[slot + 1]
+
+
+@kernel
+def recentre(plan, constant, kappa, c, contacts):
+    """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        low = CENTRED * kappa
+        if c[slot] * c[slot + 1] < low:
+            mass = effective_mass(plan, constant, at, contacts, w + W_AT)
+            if mass * c[slot + 1] < c[slot]:
+                c[slot + 1] = low / c[slot]
+            else:
+                c[slot] = low / c[slot + 1]
 
 
 @kernel
@@ -207,6 +213,7 @@ def look_ahead(plan, constant, h, kappa, kick, node, x, c, trial, found, contact
     roll(plan, h, G, G_next, x, g_next)
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
         return 0.0, 0.0, 0.0, -1.0
+    slide(plan, constant, kappa, x, c, contacts)
     residual(plan, constant, h, kick, G, g, x, g_next, r)
     push_out(plan, c, contacts, r)
     worst, merit = errors(plan, constant, h, kappa, x, c, contacts)
@@ -242,7 +249,6 @@ def interior_attempt(
     dx,
     kept,
     dc,
-    kept_c,
     contacts,
     solver,
     # Out:
@@ -271,6 +277,7 @@ def interior_attempt(
         speed, opened, worst, merit = look_ahead(
             plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
         )
+    best = 1e300
     for iteration in range(MOST_ITERATIONS):
         if merit == -1.0:
             return USER_FAILED
@@ -278,56 +285,53 @@ def interior_attempt(
             return NOT_FINITE
         worst, _ = errors(plan, constant, h, least, x, c, contacts)
         info[0], info[1] = max(speed, worst), opened
-        if speed <= tolerance and worst <= tolerance and opened <= closed:
-            return iteration
+        if worst <= tolerance and opened <= closed:
+            if speed <= tolerance:
+                return iteration
+            # stiff contacts and large impulses: no better than rounding
+            if iteration > 0 and speed > 0.1 * best and speed <= ROUNDING * largest(x, 0, unknowns):
+                return iteration
+            best = min(best, speed)
         if iteration == PATIENCE and info[7] == 0.0:
             return NOT_CONVERGED
         assemble(plan, constant, h, x, node[3], trial[3], values)
         clear_pairs(plan, values)
         for i in range(unknowns):
             kept[i] = r[i]
+        correct(plan, 0.0, dc, contacts)
         condense(plan, constant, h, least, x, c, contacts, r)
         add_leaves(plan, contacts, values)
         if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
         info[2] += 1.0
-        now = complementarity(plan, constant, c, c, 0.0, contacts)
-        solve(program, arena, r, 1, work, dx)
-        for i in range(unknowns):
-            dx[i] = -dx[i]
-        steps_of(plan, constant, h, dx, x, c, contacts, dc)
-        part = longest(plan, constant, c, dc, 1.0, contacts)
-        then = complementarity(plan, constant, c, dc, part, contacts)
-        centred = (max(then, 0.0) / max(now, 1e-300)) ** 3
-        kappa = max(least, centred * now)
-        for i in range(unknowns):
-            r[i] = kept[i]
-        condense(plan, constant, h, kappa, x, c, contacts, r)
-        solve(program, arena, r, 1, work, dx)
-        for i in range(unknowns):
-            dx[i] = -dx[i]
-        steps_of(plan, constant, h, dx, x, c, contacts, dc)
-        part = longest(plan, constant, c, dc, min(CLOSEST, max(0.95, 1.0 - kappa)), contacts)
-        # merit at the present point for this barrier
-        for i in range(unknowns):
-            r[i] = kept[i]
-        _, before = errors(plan, constant, h, kappa, x, c, contacts)
-        for i in range(unknowns):
-            before += r[i] * r[i]
-            kept[i] = x[i]
-        for i in range(c.size):
-            kept_c[i] = c[i]
-        for _ in range(HALVINGS):
+        now = complementarity(plan, c, c, 0.0, contacts)
+        target, second = least, 0.0
+        if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
+            solve(program, arena, r, 1, work, dx)
             for i in range(unknowns):
-                x[i] = kept[i] + part * dx[i]
-            for i in range(c.size):
-                c[i] = kept_c[i] + part * dc[i]
-            speed, opened, worst, merit = look_ahead(
-                plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
-            )
-            if merit == -1.0 or merit < before:
-                break
-            part *= 0.5
+                dx[i] = -dx[i]
+            steps_of(plan, constant, h, dx, x, c, contacts, dc)
+            part = longest(plan, c, dc, 1.0, contacts)
+            then = complementarity(plan, c, dc, part, contacts)
+            target, second = max(least, (max(then, 0.0) / now) ** 3 * now), 1.0
+        for i in range(unknowns):
+            r[i] = kept[i]
+        correct(plan, second, dc, contacts)
+        condense(plan, constant, h, target, x, c, contacts, r)
+        solve(program, arena, r, 1, work, dx)
+        for i in range(unknowns):
+            dx[i] = -dx[i]
+        steps_of(plan, constant, h, dx, x, c, contacts, dc)
+        kappa = target
+        part = longest(plan, c, dc, min(CLOSEST, max(0.95, 1.0 - kappa)), contacts)
+        for i in range(unknowns):
+            x[i] += part * dx[i]
+        for i in range(c.size):
+            c[i] += part * dc[i]
+        recentre(plan, constant, kappa, c, contacts)
+        speed, opened, worst, merit = look_ahead(
+            plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
+        )
     return NOT_CONVERGED
 
 
@@ -342,6 +346,7 @@ def missed(plan, constant, h, x, trial, found, contacts):
             gaps(plan, constant, h, x, trial, found, contacts)
             contacts[w + ACTIVE_AT] = 0.0
             if contacts[w + GAP_AT] < 0.0:
+                contacts[w + ACTIVE_AT] = TOLD
                 wrong = True
     return wrong
 
@@ -349,29 +354,38 @@ def missed(plan, constant, h, x, trial, found, contacts):
 @inlined
 def interior(
     plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
-    kept_c, contacts, solver, info,
+    contacts, solver, info,
 ):  # fmt: skip
     """`interior_attempt` warm, cold, then with every contact; iterations or what went wrong."""
     n = TWIST * plan[BODIES]
     done = NOT_CONVERGED
-    for attempt in range(3):
-        info[6] = 1.0 if attempt == 2 else 0.0
-        info[7] = 1.0 if attempt > 0 else 0.0
-        for i in range(n):
-            x[i] = u[i]
-        for i in range(plan[ROWS]):
-            x[n + i] = h * mu[i]
-        if attempt > 0:  # nothing of the failed start is kept
-            for i in range(c.size):
-                c[i] = 0.0
+    info[6], info[7] = 0.0, 0.0
+    fresh = True
+    for _ in range(ATTEMPTS):
+        if fresh:
+            for i in range(n):
+                x[i] = u[i]
+            for i in range(plan[ROWS]):
+                x[n + i] = h * mu[i]
         done = interior_attempt(
             plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, kept,
-            dc, kept_c, contacts, solver, info,
+            dc, contacts, solver, info,
         )  # fmt: skip
-        if done >= 0 and (
-            attempt == 2 or not missed(plan, constant, h, x, trial, info[8:24], contacts)
-        ):
-            return done
         if done == USER_FAILED:
             return done
-    return done
+        if done >= 0:
+            if not missed(plan, constant, h, x, trial, info[8:24], contacts):
+                return done
+            fresh = False
+        elif info[7] == 0.0:
+            info[7] = 1.0
+            fresh = True
+        elif info[6] == 0.0:
+            info[6] = 1.0
+            fresh = True
+        else:
+            return done
+        if fresh:  # nothing of the failed start is kept
+            for i in range(c.size):
+                c[i] = 0.0
+    return NOT_CONVERGED

@@ -110,8 +110,12 @@ def slots_of(blocks: int) -> int:
 
 
 # Workspace of a contact: W (7 x 12), N at the end (12), gap, its change of momentum law, ...
-W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT, HEAT_AT = 0, 84, 96, 97, 98, 99, 118, 125
+W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
+SECOND_AT = 125  # second order of gamma s
 CONTACT_WORK = 128
+
+#: Mark of a contact that was passed when left out.
+TOLD = 2.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts
 POSE = 7  # x (world), q
@@ -128,4 +132,4 @@ def work_size(bodies: int, rows: int, all_rows: int, contacts: int = 0, slots: i
     unknowns = TWIST * bodies + rows
     node = (POSE + 9) * (bodies + 1) + 13 * all_rows + TWIST * bodies
     held = state_size(bodies, rows, slots)
-    return 2 * node + 4 * unknowns + TWIST * bodies + held + 2 * slots + CONTACT_WORK * contacts
+    return 2 * node + 4 * unknowns + TWIST * bodies + held + slots + CONTACT_WORK * contacts

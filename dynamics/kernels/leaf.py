@@ -6,10 +6,13 @@ head of beta being the coefficient times gamma (maths B.1):
     phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
     eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
 
+The first line and beta are unknowns; eta and eta0 are kept where the other two put them (`slide`).
 Its Newton block is a leaf: given the bodies' velocities, it is solved by division and one 2 x 2
 inverse, and what it adds to them is W^T K W_next, with W the rows (N, T). So the graph stays that
 of bodies and joints, and a contact costs the same whether it is the first or the thousandth.
 """
+
+import math
 
 from .contact import rate
 from .jit import kernel
@@ -30,9 +33,9 @@ from .layout import (
     FREE_AT,
     FRICTION,
     GAP_AT,
-    HEAT_AT,
     K_AT,
     NEXT_AT,
+    SECOND_AT,
     SLOT,
     SOFTNESS,
     SPEED_AT,
@@ -104,18 +107,20 @@ def errors(plan, constant, h, kappa, u, c, contacts):
             q = slot + 2 + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
             to = w + W_AT + 12 + 24 * i
-            e = c[q + 3] - rate(plan, at, contacts, to, u)
-            f = c[q + 4] - rate(plan, at, contacts, to + 12, u)
-            most = max(most, max(abs(e), abs(f)))
-            merit += e * e + f * f
-            e = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
-            most = max(most, abs(e))
-            merit += e * e
-            e = head * c[q + 3] + c[q + 2] * c[q]
-            f = head * c[q + 4] + c[q + 2] * c[q + 1]
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            heat, _ = sliding(kappa / head, x, y)
+            scale = 1.0 / (heat + head)
+            e, f = scale * (head * x + heat * c[q]), scale * (head * y + heat * c[q + 1])
             most = max(most, max(abs(e), abs(f)))
             merit += e * e + f * f
     return most, merit
+
+
+@kernel
+def sliding(ratio, x, y):
+    """eta0 of the central path at eta = (x, y), eta0^2 - |eta|^2 = ratio eta0; 2 eta0 - ratio."""
+    root = math.sqrt(ratio * ratio + 4.0 * (x * x + y * y))
+    return 0.5 * (ratio + root), root
 
 
 @kernel
@@ -158,6 +163,34 @@ def cone_errors(head, c, q, kappa):
 
 
 @kernel
+def sliding_law(head, target, b0, b1, heat, x, y):
+    """As `friction_law`, with eta and eta0 on the central path whatever beta is.
+
+    Steps then turn and reverse a sliding velocity freely, which a cone for it would stop.
+    """
+    root = heat + (x * x + y * y) / heat
+    ratio = heat - (x * x + y * y) / heat
+    r0, r1 = head * x + heat * b0, head * y + heat * b1
+    size = math.sqrt(b0 * b0 + b1 * b1)
+    if size > head:  # outside of its cone the slope would be indefinite
+        b0, b1 = b0 * head / size, b1 * head / size
+    scale = -1.0 / heat
+    less = heat * ratio / (root * head)
+    more = heat / root * (target / head - ratio)
+    x2, y2 = 2.0 * x / root, 2.0 * y / root
+    return (
+        scale * (r0 + b0 * more),
+        scale * (r1 + b1 * more),
+        scale * (x - b0 * less),
+        scale * (y - b1 * less),
+        scale * (head + b0 * x2),
+        scale * b0 * y2,
+        scale * b1 * x2,
+        scale * (head + b1 * y2),
+    )
+
+
+@kernel
 def condense(plan, constant, h, kappa, u, c, contacts, r):
     """K and the free steps of every leaf; r <- r - W^T (free steps)."""
     n = plan[BODIES]
@@ -175,7 +208,8 @@ def condense(plan, constant, h, kappa, u, c, contacts, r):
         # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
         e = normal_error(plan, constant, h, k, u, c, contacts)
         stiff = gamma / (s + soft * gamma)
-        free = (kappa - gamma * s - gamma * e) / (s + soft * gamma)
+        free = kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e
+        free /= s + soft * gamma
         contacts[w + K_AT] = stiff
         contacts[w + FREE_AT] = free
         take(plan, n, at, contacts, w + W_AT, free, r)
@@ -183,13 +217,8 @@ def condense(plan, constant, h, kappa, u, c, contacts, r):
             q = slot + 2 + BLOCK * i
             friction = constant[p + FRICTION + i]
             to = w + W_AT + 12 + 24 * i
-            e3 = c[q + 3] - rate(plan, at, contacts, to, u)
-            e4 = c[q + 4] - rate(plan, at, contacts, to + 12, u)
-            head = friction * gamma
-            r6, r7, r8 = cone_errors(head, c, q, kappa)
-            law = friction_law(head, c, q, r6, r7, r8, e3, e4)
+            law = sliding_law(friction * gamma, kappa, c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4])
             place = w + K_AT + 1 + 6 * i
-            contacts[w + HEAT_AT + i] = r6
             # beta = free0 + by_head m (free - stiff N du) + by_speed T du
             contacts[place] = -friction * law[2] * stiff
             contacts[place + 1] = -friction * law[3] * stiff
@@ -277,6 +306,7 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
             place = w + K_AT + 1 + 6 * i
             one, two = rate(plan, at, contacts, to, du), rate(plan, at, contacts, to + 12, du)
             free = w + FREE_AT + 1 + 2 * i
+            dc[q + 2], dc[q + 3], dc[q + 4] = 0.0, 0.0, 0.0  # `slide` sets them
             dc[q] = (
                 contacts[free]
                 + contacts[place] * normal
@@ -289,18 +319,21 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
                 + contacts[place + 4] * one
                 + contacts[place + 5] * two
             )
-            dc[q + 3] = rate(plan, at, contacts, to, u) + one - c[q + 3]
-            dc[q + 4] = rate(plan, at, contacts, to + 12, u) + two - c[q + 4]
-            friction = constant[p + FRICTION + i]
-            head, turn = friction * c[slot], friction * dc[slot]
-            dc[q + 2] = (
-                -(
-                    contacts[w + HEAT_AT + i]
-                    + c[q + 2] * turn
-                    + c[q + 3] * dc[q]
-                    + c[q + 4] * dc[q + 1]
-                    + c[q] * dc[q + 3]
-                    + c[q + 1] * dc[q + 4]
-                )
-                / head
-            )
+
+
+@kernel
+def slide(plan, constant, kappa, u, c, contacts):
+    """Eta <- T u, and eta0 on the central path."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            to = w + W_AT + 12 + 24 * i
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            heat, _ = sliding(kappa / (constant[p + FRICTION + i] * c[slot]), x, y)
+            c[q + 2], c[q + 3], c[q + 4] = heat, x, y

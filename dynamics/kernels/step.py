@@ -107,7 +107,7 @@ def impulses(plan, scale, contacts, c):
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        part = scale * contacts[k * CONTACT_WORK + ACTIVE_AT]
+        part = 0.0 if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 else scale
         c[slot] *= part
         for i in range(plan[at + BLOCKS]):
             c[slot + 2 + BLOCK * i] *= part
@@ -123,7 +123,7 @@ def interval(
 
     p, u, u_prev and mu are changed only when it succeeds.
     """
-    x, r, dx, kept, kick, dc, kept_c, contacts = scratch
+    x, r, dx, kept, kick, dc, contacts = scratch
     n = TWIST * plan[BODIES]
     for i in range(n):
         x[i] = u[i] + guess * (u[i] - u_prev[i])
@@ -142,7 +142,7 @@ def interval(
         impulses(plan, h, contacts, c)
         done = interior(
             plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
-            kept, dc, kept_c, contacts, solver, info,
+            kept, dc, contacts, solver, info,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
     if done < 0:
@@ -206,9 +206,8 @@ def step(
     saved = work[at : at + state.size]
     at += state.size
     slots = plan[SLOTS]
-    dc, kept_c = work[at : at + slots], work[at + slots : at + 2 * slots]
-    contacts = work[at + 2 * slots :]
-    scratch = (x, r, dx, kept, kick, dc, kept_c, contacts)
+    dc, contacts = work[at : at + slots], work[at + slots :]
+    scratch = (x, r, dx, kept, kick, dc, contacts)
     p = state[POSE * n : POSE * n + m]
     u = state[POSE * n + m : POSE * n + 2 * m]
     u_prev = state[POSE * n + 2 * m : POSE * n + 3 * m]
