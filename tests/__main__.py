@@ -2,7 +2,8 @@
 
 Each check runs even if an earlier one failed; the exit code is non-zero if any did. Tests marked
 slow are left out. Arguments go to pytest, and then pytest runs alone, with all tests that they
-choose: `python -m tests -k ladder`, `python -m tests -m slow`.
+choose: `python -m tests -k ladder`, `python -m tests -m slow`. A first argument `--plain`,
+`--bounds` or `--lowest` runs pytest in another way, see `WAYS`; further arguments go to it, too.
 """
 
 import os
@@ -15,12 +16,37 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
+#: Tests that plain Python runs in minutes, those of every kernel's loops among them.
+PLAIN = [
+    *(f"tests/graphsys/test_{name}.py" for name in ("factor", "kernels", "pivots", "symmetric",
+                                                    "system")),
+    *(f"tests/dynamics/test_{name}.py" for name in ("coordinates", "joints", "rotation",
+                                                    "urdf_closures")),
+]  # fmt: skip
+#: Other ways to run pytest: what is set in the environment, and arguments.
+WAYS = {
+    # Kernels as plain Python, whose floats warn where compiled code gives NaN or inf in silence,
+    # and whose max() drops a NaN that the compiled one keeps.
+    "--plain": (
+        {"NUMBA_DISABLE_JIT": "1"},
+        ["-W", "ignore::RuntimeWarning", "-k", "not values_that_are_not_finite", *PLAIN],
+    ),
+    # Kernels that check every index: an index beyond an array raises IndexError.
+    "--bounds": ({"NUMBA_BOUNDSCHECK": "1"}, ["-m", "not slow"]),
+    # In an environment of the lowest versions, which warn about each other.
+    "--lowest": ({}, ["-m", "not slow", "-W", "default"]),
+}
 WORKERS_FROM = 4  # every worker loads numba and its kernels anew: with fewer cores it is slower
 
 
 def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
     """Return the commands by name, pytest last so that its closing line is seen."""
     python = sys.executable
+    way, rest = list(pytest_arguments[:1]), pytest_arguments[1:]
+    if way and way[0] in WAYS:
+        settings, chosen = WAYS[way[0]]
+        os.environ.update(settings)
+        pytest_arguments = [*chosen, *rest]
     pytest = [python, "-m", "pytest", *pytest_arguments]
     if pytest_arguments:
         return {"pytest": pytest}

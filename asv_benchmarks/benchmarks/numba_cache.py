@@ -33,8 +33,9 @@ def sources(packages=PACKAGES):
 
 
 def key(packages=PACKAGES):
-    """Hash over the compiled sources and numba's version."""
-    digest = hashlib.sha256(version("numba").encode())
+    """Hash over the compiled sources, numba's version and whether bounds are checked."""
+    checked = os.environ.get("NUMBA_BOUNDSCHECK", "")  # numba's own key leaves it out
+    digest = hashlib.sha256((version("numba") + checked).encode())
     for name, path in sources(packages):
         digest.update(f"\0{name}\0".encode())
         digest.update(path.read_bytes())

@@ -40,6 +40,14 @@ def test_a_changed_added_or_renamed_kernel_changes_the_key(package):
     assert len(set(keys)) == 4
 
 
+def test_code_that_checks_bounds_has_a_directory_of_its_own(package, monkeypatch):
+    monkeypatch.delenv("NUMBA_BOUNDSCHECK", raising=False)
+    before = numba_cache.key(["toy"])
+    monkeypatch.setenv("NUMBA_BOUNDSCHECK", "1")
+
+    assert numba_cache.key(["toy"]) != before
+
+
 def test_a_module_outside_kernels_leaves_the_key(package):
     before = numba_cache.key(["toy"])
     (package / "plain.py").write_text("x = 2\n")
