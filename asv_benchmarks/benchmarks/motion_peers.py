@@ -192,8 +192,8 @@ def pendulum_rates(t, y, half, mass, inertia, weight):
     return out
 
 
-def dop853_on_angles(angles, rates, inertia, axis, tolerance):
-    """scipy's DOP853 on compiled equations of rods of 1 m and 1 kg, angles from hanging down."""
+def dop853_on_angles(angles, rates, inertia, axis, down, tolerance):
+    """scipy's DOP853 on compiled equations of rods of 1 m and 1 kg, turned by ``down`` to hang."""
     from scipy.integrate import solve_ivp
 
     def run():
@@ -203,5 +203,5 @@ def dop853_on_angles(angles, rates, inertia, axis, tolerance):
         )  # fmt: skip
 
     n = len(angles)
-    moved = run().y[:n, -1] - angles
-    return rotation.from_axis_angle(np.tile(axis, (n, 1)), moved), run
+    found = run().y[:n, -1] + down
+    return rotation.from_axis_angle(np.tile(axis, (n, 1)), found), run

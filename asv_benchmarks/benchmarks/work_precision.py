@@ -111,19 +111,20 @@ def others(name):
     for tolerance in 10.0 ** -np.arange(3.0, 13.0):
         yield "Pinocchio DOP853", lambda x=tolerance: peers.dop853_on_pinocchio(chain, x)
     if closing is None:
-        start, speed, inertia, axis = angles_of(name)
+        told = angles_of(name)
         for tolerance in 10.0 ** -np.arange(3.0, 14.0):
             yield (
                 "compiled DOP853",
-                lambda x=tolerance: peers.dop853_on_angles(start, speed, inertia, axis, x),
+                lambda x=tolerance: peers.dop853_on_angles(*told, x),
             )
 
 
 def angles_of(name):
-    """Angles in the world and rates of the pendulums' rods, their inertia and axis."""
+    """Angles of the rods from hanging, their rates, inertia and axis, and how they turn to hang."""
     if name == "double pendulum":
-        return np.array([1.2, 0.4]), np.array([0.5, -0.7]), 1.0 / 12.0, [1.0, 0.0, 0.0]
-    return np.cumsum(BENT) - 0.5 * np.pi, np.zeros(12), 1.01 / 12.0, [0.0, 1.0, 0.0]
+        return np.array([1.2, 0.4]), np.array([0.5, -0.7]), 1.0 / 12.0, [1.0, 0.0, 0.0], 0.0
+    down = 0.5 * np.pi
+    return np.cumsum(BENT) - down, np.zeros(12), 1.01 / 12.0, [0.0, 1.0, 0.0], down
 
 
 def measure(name):

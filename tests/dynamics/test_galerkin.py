@@ -185,6 +185,17 @@ def test_energy_stays_where_it_was(order):
     assert abs(np.polyfit(np.arange(energy.size), energy, 1)[0] * energy.size) < 1e-6
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("order", "most"), [(4, 5e-5), (6, 1e-6)])
+def test_an_hour_of_a_double_pendulum_shifts_no_energy(order, most):
+    model, state = zoo.double_pendulum(order=order)
+    energy = dy.simulate(model, state, 3600.0, every=10).energy()
+    assert np.abs(energy - energy[0]).max() < most
+    halves = energy[1:].reshape(2, -1).mean(axis=1)
+    # means over half an hour of a chaotic motion, of a band as wide as the bound
+    assert abs(halves[1] - halves[0]) < 0.02 * most
+
+
 @pytest.mark.parametrize("order", [4, 6])
 def test_free_chain_keeps_its_momentum(order):
     # 1000 steps leave 1e-12 each, as lever arms of some metres see them
@@ -235,6 +246,39 @@ def test_controls_act_at_every_order():
         motion = dy.simulate(model, model.initial_state(), 1.0, controls=[0.01])
         assert motion.joint_velocity("hinge")[-1] == pytest.approx(0.2, rel=1e-10)
         assert motion.joint("hinge")[-1] == pytest.approx(0.1, rel=error)
+
+
+@pytest.mark.parametrize("order", [4, 6])
+def test_steps_that_are_cut_take_controls_along_their_polynomial(order):
+    # torques of degree s are given exactly by s + 1 nodes, in a step and in its quarters
+    def run(steps, turn):
+        m = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
+        body = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.05])
+        m.add_joint(dy.Revolute(m.world, body, Z, name="hinge", actuated=True))
+        model = m.finalize(0.4 / steps, order=order, largest_turn=turn)
+        state = model.initial_state()
+        model.set_joint(state, "hinge", 0.0, 1.0)
+        time = (np.arange(steps)[:, None] + model.nodes) * model.timestep
+        torques = (0.1 + 0.3 * time - 0.8 * time**2)[..., None]
+        return dy.simulate(model, state, 0.4, controls=torques)
+
+    cut, whole = run(1, 0.2), run(4, WIDE)  # 0.1 to 0.15 rad a quarter
+    assert cut.info["intervals"] > 1
+    assert np.abs(cut.final.pose - whole.final.pose).max() < 1e-12
+    # rate = 1 + integral of the torque / J: quadrature in the nodes is exact for it
+    rate = 1.0 + (0.1 * 0.4 + 0.15 * 0.4**2 - 0.8 / 3.0 * 0.4**3) / 0.05
+    assert whole.joint_velocity("hinge")[-1] == pytest.approx(
+        rate, rel=1e-3 if order == 4 else 1e-5
+    )
+
+
+def test_controls_of_other_nodes_are_refused():
+    m = dy.Mechanism()
+    body = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.05])
+    m.add_joint(dy.Revolute(m.world, body, Z, name="hinge", actuated=True))
+    model = m.finalize(0.1, order=4)
+    with pytest.raises(ValueError, match=r"\(steps, 3, 1\): actuated"):
+        dy.simulate(model, model.initial_state(), 1.0, controls=np.zeros((10, 2, 1)))
 
 
 def test_what_an_order_does_not_offer_is_refused_by_name():
