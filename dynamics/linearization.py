@@ -80,11 +80,10 @@ def linearize(
     With contacts or limits, velocities are those of the momenta at the nodes: before the impulses
     of the contacts there, so that a body at rest on the ground falls with ``h g / 2``. Products of
     A along a motion are then the derivatives of the motion. At the barrier kappa of
-    `Mechanism.finalize` the equations of contacts are smooth, so A and B are finite everywhere:
-    what rests changes its gap by ``gamma / s`` a unit of impulse, what slides keeps sliding. They
-    see past a touch that is still out of reach no more than the step does; a larger barrier blurs
-    both sides together. An impact (`restitution`) looks at the velocity of the interval before,
-    which is taken to change as that of the node does.
+    `Mechanism.finalize` the equations of contacts are smooth, so A and B are finite everywhere: a
+    contact acts as a damper of ``gamma / s``, impulse over gap velocity, which a larger barrier
+    softens. An impact (`restitution`) looks at the velocity of the interval before, which is taken
+    to change as that of the node does.
 
     References
     ----------

@@ -96,8 +96,7 @@ def sensitivity(
 
     References
     ----------
-    .. [1] T. A. Howell et al., Dojo: a differentiable physics engine for robotics, 2022, section
-       IV: the implicit function theorem at the central path of contacts.
+    .. [1] T. A. Howell et al., Dojo: a differentiable physics engine for robotics, 2022.
     """
     check_offered(model)
     named = list(parameters)
