@@ -217,7 +217,7 @@ def _merged(
     link = one.links[0][0]
     start = next((pose for other, pose in here.links if other.name == parent), Pose())
     pose = start @ joint.at_parent @ joint.at_child.inverse()
-    if not here.fixed and not here.complete:  # a root without mass takes the name of what has some
+    if not here.fixed and not here.complete and one.mass > here.mass:  # the heavier gives its name
         notes.merge(f"merged into {link.name!r}", here.name)
         here.name = link.name
     else:
@@ -227,6 +227,12 @@ def _merged(
 
 
 def _incomplete(group: _Group, found: Description) -> str:
+    moments = np.linalg.eigvalsh(group.inertia)
+    if moments[0] < -1e-9 * moments[-1]:
+        return (
+            f"link {group.name!r} has an inertia with the moments {moments}, one of them negative: "
+            "mend its <inertia>"
+        )
     lacks = "no mass" if group.mass <= 0.0 else "no inertia about some axis"
     way_out = "give it an <inertial>, fix it to a link that has one, or load with least_radius="
     if group.links[0][0].name in found.roots:

@@ -1,5 +1,6 @@
 """`python -m dynamics`: what it prints, writes, refuses, and with which exit code."""
 
+import os
 import subprocess
 import sys
 import tomllib
@@ -182,3 +183,29 @@ def test_warmup_says_in_one_line_what_it_simulated(capsys):
     captured = capsys.readouterr()
     assert captured.out.startswith("kernels ready: 40 steps simulated in ")
     assert (captured.out.count("\n"), captured.err) == (1, "")
+
+
+class Planted:
+    """What unpickling would make a folder of."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def __reduce__(self):
+        return os.mkdir, (str(self.folder),)
+
+
+@pytest.mark.parametrize("where", ["states", "bodies", "more"])
+def test_a_motion_from_a_stranger_runs_nothing(urdf, tmp_path, capsys, where):
+    motion, planted = tmp_path / "motion.npz", tmp_path / "planted"
+    assert run("simulate", urdf, "--base", "fixed", "--seconds", 0.1, "--out", motion) == 0
+    with np.load(motion) as file:
+        parts = dict(file)
+    parts[where] = np.array([Planted(planted)], object)
+    np.savez(motion, **parts)
+    capsys.readouterr()
+    code = run("view", urdf, motion, "--base", "fixed", "--html", tmp_path / "page.html")
+
+    assert code == 1
+    assert "holds no trajectory of dynamics" in capsys.readouterr().err
+    assert not planted.exists() and not (tmp_path / "page.html").exists()

@@ -2,6 +2,7 @@
 
 import copy
 import multiprocessing
+import os
 import pickle
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
@@ -304,3 +305,19 @@ def test_workers_of_mpi_give_the_same_results():
 
     # one process hands out, two work; the job of mass 0 fails on both sides alike
     assert mpiexec(3, "-m", "mpi4py.futures", script) == "same 6 failed [0]\n"
+
+
+def dies(state, time):
+    os._exit(3)
+
+
+def test_a_process_that_dies_is_an_error_of_its_jobs():
+    model, still = dy.zoo.cart_pole(0.2)
+    jobs = [dy.Job(still, 0.02), dy.Job(still, 0.02, controller=dies)]
+
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as pool:
+        results = dy.rollouts(model, jobs, pool)
+
+    assert len(results) == 2
+    assert not results[1].ok
+    assert "terminated abruptly" in str(results[1].error)

@@ -120,6 +120,16 @@ def test_a_fixed_base_with_mass_is_a_body_welded_to_the_world(tmp_path):
     assert trajectory.reaction("world-a")[-1, 2] == pytest.approx(2.0 * 9.81, rel=1e-9)
 
 
+def test_an_inertia_with_a_negative_moment_is_refused_by_the_name_of_its_link(tmp_path):
+    # moments 1 +- 2: products of inertia that are larger than the moments; a fixed empty link
+    # does not take the blame
+    bad = link("bad", inertia=[[1, 2, 0], [2, 1, 0], [0, 0, 1]])
+    text = robot(bad, link("shell", mass=0), joint("glue", "fixed", "bad", "shell"))
+    for options in ({}, {"least_radius": 0.1}):
+        with pytest.raises(ValueError, match=r"link 'bad' has .* moments \[-(1|0.9).* negative"):
+            load(tmp_path, text, **options)
+
+
 def test_inertia_of_no_rigid_body_is_kept_and_named(tmp_path):
     with pytest.warns(ImplausibleInertiaWarning, match="'odd'"):
         mech = load(tmp_path, robot(link("odd", inertia=(1.0, 1.0, 3.0))), quiet=False)
