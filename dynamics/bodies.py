@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.geometry import Geometry
+from dynamics.integrators.rigid_body_forces import check_inertia
 from dynamics.shapes import Shape
 
 __all__ = ["WORLD", "Body", "body"]
@@ -38,13 +39,17 @@ WORLD = _World()
 class Body:
     """A rigid body; its frame has the origin at the centre of mass.
 
+    With a ``spatial_inertia`` the origin is any point, and what moves need not be rigid: water that
+    is carried along counts as added mass.
+
     Attributes
     ----------
     name : hashable
     mass : float
         kg.
     inertia : ndarray of float, shape (3, 3)
-        About the centre of mass, along the body's axes, kg m^2.
+        About the centre of mass, along the body's axes, kg m^2; with a ``spatial_inertia`` its
+        block of rotation.
     position : ndarray of float, shape (3,), or None
         Of the centre of mass in the world at the start, m; None leaves it to the joints. A body
         with a position or an orientation has both, by default 0 and the identity.
@@ -58,6 +63,10 @@ class Body:
         What it looks like and what it touches with.
     visuals, collisions : tuple of Geometry
         The same for a body of a robot file, which tells the two apart.
+    spatial_inertia : ndarray of float, shape (6, 6), or None
+        About the origin, for twists [omega; v] along the body's axes.
+    center_of_mass : ndarray of float, shape (3,)
+        Where gravity pulls, body frame, m; 0 without a ``spatial_inertia``.
     """
 
     name: Hashable
@@ -71,6 +80,29 @@ class Body:
     shape: Any = None
     visuals: tuple[Geometry, ...] = ()
     collisions: tuple[Geometry, ...] = ()
+    spatial_inertia: Float | None = None
+    center_of_mass: Float = field(default_factory=lambda: np.zeros(3))
+
+    def mass_matrix(self, orientation: Float) -> Float:
+        """Inertia for twists of states: v (world) and omega (body frame).
+
+        Parameters
+        ----------
+        orientation : ndarray of float, shape (4,)
+
+        Returns
+        -------
+        ndarray of float, shape (6, 6)
+        """
+        M = np.zeros((6, 6))
+        if self.spatial_inertia is None:
+            M[:3, :3], M[3:, 3:] = self.mass * np.eye(3), self.inertia
+            return M
+        Q = rotation.to_matrix(orientation)
+        I = self.spatial_inertia  # noqa: E741 - its letter
+        M[:3, :3], M[:3, 3:] = Q @ I[3:, 3:] @ Q.T, Q @ I[3:, :3]
+        M[3:, :3], M[3:, 3:] = M[:3, 3:].T, I[:3, :3]
+        return M
 
 
 def body(
@@ -87,6 +119,7 @@ def body(
     visuals: tuple[Geometry, ...] = (),
     collisions: tuple[Geometry, ...] = (),
     any_inertia: bool = False,
+    center_of_mass: ArrayLike | None = None,
 ) -> Body:
     """Make a body from a shape, or from mass and inertia; see `Body`.
 
@@ -96,14 +129,18 @@ def body(
         Gives mass and inertia where they are not given.
     name : hashable
     mass : float, optional
-    inertia : array_like, shape (3, 3) or (3,), optional
-        Matrix, or principal moments along the body's axes.
+    inertia : array_like, shape (3, 3), (3,) or (6, 6), optional
+        Matrix, or principal moments along the body's axes; or all of it, added mass included, for
+        twists [omega; v] of the origin, which may then be any point: see
+        `dynamics.integrators.spatial_inertia`. ``mass`` is what gravity pulls at, then.
     position : array_like, shape (3,), optional
     orientation : array_like, shape (4,), optional
     drag, spin_drag, gravity_scale : float, optional
     visuals, collisions : tuple of Geometry, optional
     any_inertia : bool, optional
         Whether to take an inertia that no rigid body has, as files of robots have them.
+    center_of_mass : array_like, shape (3,), optional
+        Where gravity pulls at a body with an inertia of 6 x 6; by default the origin.
 
     Returns
     -------
@@ -130,9 +167,20 @@ def body(
     if not (np.isfinite(mass) and mass > 0.0):
         raise ValueError(f"mass of {label} is {mass}, and must be positive and finite")
     matrix = np.array(inertia, np.float64)
-    if matrix.shape == (3,):
-        matrix = np.diag(matrix)
-    _check_inertia(matrix, label, any_inertia)
+    spatial, center = None, np.zeros(3)
+    if matrix.shape == (6, 6):
+        spatial = _spatial(matrix, label)
+        matrix = spatial[:3, :3].copy()
+    else:
+        if matrix.shape == (3,):
+            matrix = np.diag(matrix)
+        _check_inertia(matrix, label, any_inertia)
+    if center_of_mass is not None:
+        center = rotation.as_numbers(center_of_mass, (3,), f"center_of_mass of {label}")
+        if spatial is None and center.any():
+            raise ValueError(
+                f"{label}: the origin of a body is its centre of mass, unless its inertia is 6 x 6"
+            )
     for value, what in ((drag, "drag"), (spin_drag, "spin_drag")):
         if not (np.isfinite(value) and value >= 0.0):
             raise ValueError(f"{what} of {label} is {value}, and must be finite and not negative")
@@ -145,8 +193,16 @@ def body(
         q = np.array([1.0, 0.0, 0.0, 0.0]) if q is None else q
     return Body(
         name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape,
-        tuple(visuals), tuple(collisions),
+        tuple(visuals), tuple(collisions), spatial, center,
     )  # fmt: skip
+
+
+def _spatial(matrix: Float, label: str) -> Float:
+    """An inertia of 6 x 6, checked."""
+    try:
+        return check_inertia(matrix)
+    except ValueError as error:
+        raise ValueError(f"inertia of {label}: {error}") from None
 
 
 def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:

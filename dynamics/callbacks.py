@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Callback", "constraint"]
+from dynamics import rotation
+
+__all__ = ["Callback", "constraint", "potential", "wrench"]
 
 POINTER = ctypes.POINTER(ctypes.c_double)
 Float = NDArray[np.float64]
@@ -126,3 +128,69 @@ def distance(function: Callable[..., Any], label: str) -> Callback:
         out[4:7], out[7:10] = point - gap * normal - pose_a[:3], point - pose_b[:3]
 
     return Callback(call, ((7,), (7,), (10,)))
+
+
+def wrench(force: Any, child: int, parent: int, bodies: int) -> Callback:
+    """C function of a `dynamics.Wrench`: of time, all poses, all twists, to what it gives.
+
+    Parameters
+    ----------
+    force : Wrench
+    child, parent : int
+        Numbers of its bodies; ``bodies`` is the world.
+    bodies : int
+        How many there are.
+
+    Returns
+    -------
+    Callback
+        It gives the wrench on the child and on the parent, and the slopes of the first.
+    """
+
+    def call(time: Float, poses: Float, twists: Float, out: Float) -> None:
+        pose, twist = poses[child].copy(), twists[child].copy()
+        arguments: tuple[Any, ...] = (float(time[0]), pose, twist)
+        if parent < bodies:
+            other = poses[parent].copy()
+            arguments = (float(time[0]), other, pose, twists[parent].copy(), twist)
+        out[:6] = _numbers(force.function(*arguments), (6,), f"wrench {force.name!r}")
+        if parent < bodies:
+            turn = rotation.rotate(pose[3:], out[3:6]) + np.cross(pose[:3] - other[:3], out[:3])
+            out[6:9] = -out[:3]
+            out[9:12] = -rotation.rotate(rotation.conjugate(other[3:]), turn)
+        if force.jacobian is not None:
+            slopes = force.jacobian(*arguments)
+            out[12:] = _numbers(slopes, (6, 6), f"jacobian of wrench {force.name!r}").ravel()
+
+    return Callback(call, ((1,), (bodies + 1, 7), (bodies, 6), (48,)))
+
+
+def potential(force: Any) -> Callback:
+    """C function of a `dynamics.Potential`, as of a constraint with one value.
+
+    Parameters
+    ----------
+    force : Potential
+
+    Returns
+    -------
+    Callback
+    """
+
+    def call(pose_a: Float, pose_b: Float, g: Float, jacobian: Float) -> None:
+        label = f"potential {force.name!r}"
+        energy, slopes = force.function(pose_a.copy(), pose_b.copy())
+        g[:] = _numbers([energy], (1,), label)
+        jacobian[0] = _numbers(slopes, (12,), f"gradient of {label}")
+
+    return Callback(call, ((7,), (7,), (1,), (1, 12)))
+
+
+def _numbers(value: Any, shape: tuple[int, ...], label: str) -> Float:
+    """What a user's function gave, checked."""
+    numbers = np.asarray(value, float)
+    if numbers.shape != shape:
+        raise ValueError(f"the {label} has shape {numbers.shape}, and must have {shape}")
+    if not np.isfinite(numbers).all():
+        raise ValueError(f"the {label} gave values that are not finite")
+    return numbers

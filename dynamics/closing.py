@@ -1,4 +1,4 @@
-"""Closing loops: the nearest state that fulfils all constraints (Gauss-Newton on the graph)."""
+"""Closing loops: the nearest state that fulfils all constraints, by Levenberg and Marquardt."""
 
 from __future__ import annotations
 
@@ -20,10 +20,12 @@ if TYPE_CHECKING:
 
 Float = NDArray[np.float64]
 
-CLOSED = 1e-12
-ITERATIONS = 100
-#: Against redundant rows, over the diagonal of G M^-1 G^T.
-DAMPED = 1e-9
+CLOSED, OPEN = 1e-12, 1e-10  # m or rad: what is aimed at, and what is refused beyond
+ITERATIONS = 300
+JUMPS, JOLT = 5, 0.3  # how often bodies are turned at random where nothing else helps, and by what
+#: Least damping, against redundant rows, over the diagonal of G M^-1 G^T; what a step that does not
+#: lower the error goes on with, and where it is given up.
+DAMPED, CAREFUL, HOPELESS = 1e-9, 1e-3, 1e3
 
 
 def initial_state(model: Model) -> State:
@@ -72,21 +74,28 @@ def assemble(
     weights = inverse_masses(model)
     lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
     n = model.n_bodies
-    last = np.inf
-    for _ in range(ITERATIONS):
-        g, G = equations(model, after, targets)
-        error = float(np.abs(g).max(initial=0.0))
-        if error <= CLOSED or (error <= 1e-10 and error >= last):
-            break
-        last = error
-        move = -least(G, g, lengths).reshape(n, 6)
-        part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
-        part = min(part, 1.0)
-        after.pose[:, :3] += part * move[:, :3]
-        turned = rotation.from_rotation_vector(part * move[:, 3:])
-        after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
     g, G = equations(model, after, targets)
-    if not np.abs(g).max(initial=0.0) <= 1e-10:
+    damping, jumps, rng = DAMPED, JUMPS, np.random.default_rng(0)
+    for _ in range(ITERATIONS):
+        error = float(np.abs(g).max(initial=0.0))
+        if error <= CLOSED or (damping > HOPELESS and jumps == 0):
+            break
+        jump = damping > HOPELESS  # out of a valley, or off a saddle such as a flat linkage
+        if jump:
+            damping, jumps = DAMPED, jumps - 1
+            move = np.hstack([np.zeros((n, 3)), JOLT * rng.normal(size=(n, 3))])
+        else:
+            move = -least(G, g, lengths, damping).reshape(n, 6)
+        trial = _moved(after, move)
+        g_trial, G_trial = equations(model, trial, targets)
+        if jump or g_trial @ g_trial < g @ g:
+            after, g, G = trial, g_trial, G_trial
+            damping = max(DAMPED, 0.1 * damping)
+        elif error <= OPEN:
+            break  # round-off
+        else:
+            damping = max(CAREFUL, 10.0 * damping)
+    if not np.abs(g).max(initial=0.0) <= OPEN:
         k = int(np.argmax(np.abs(g)))
         name = _owner(model, k, targets)
         raise InconsistentStateError(
@@ -106,6 +115,16 @@ def assemble(
         )
     for i, one in enumerate(twist.reshape(n, 6)):
         coordinates.set_twist(model, after, i, one)
+    return after
+
+
+def _moved(state: State, move: Float) -> State:
+    """The state with bodies displaced and turned, none by more than 1/2 rad."""
+    after = state.copy()
+    part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
+    after.pose[:, :3] += part * move[:, :3]
+    turned = rotation.from_rotation_vector(part * move[:, 3:])
+    after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
     return after
 
 
@@ -155,7 +174,7 @@ def equations(
     return g, wide[:, : 6 * model.n_bodies]
 
 
-def least(G: Any, g: Float, weights: Float) -> Float:
+def least(G: Any, g: Float, weights: Float, damping: float = DAMPED) -> Float:
     """Smallest weighted x with G x = g, damped where rows are redundant: theory/loops (3)."""
     from scipy.sparse import diags_array, eye_array
     from scipy.sparse.linalg import splu
@@ -166,9 +185,9 @@ def least(G: Any, g: Float, weights: Float) -> Float:
     size[size == 0.0] = 1.0
     scaled = diags_array(1.0 / size) @ G  # rows alike, whatever the masses of their bodies
     normal = scaled @ diags_array(weights) @ scaled.T
-    solved = splu((normal + DAMPED * eye_array(g.size)).tocsc())
+    solved = splu((normal + damping * eye_array(g.size)).tocsc())
     y = solved.solve(g / size)
-    for _ in range(3):  # takes the damping out of what is not redundant
+    for _ in range(3 if damping == DAMPED else 0):  # takes it out of what is not redundant
         y += solved.solve(g / size - normal @ y)
     return np.asarray(weights * (scaled.T @ y))
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.forces import refuse_users
 from dynamics.kernels import composition_step
 from dynamics.kernels import layout as at
 from dynamics.tables import Tables, residual_of, solver_arrays, worst_part
@@ -149,6 +150,7 @@ def _check(model: Model) -> None:
             "mechanisms allow: use order=4 or order=6 of finalize"
         )
 
+    refuse_users(mechanism, "a composition", potentials=False)
     for name in mechanism.contacts:
         refuse(f"contact {name!r} loses energy")
     for body in mechanism.bodies.values():

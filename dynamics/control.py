@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import inputs, rotation
+from dynamics.forces import refuse_users
 from dynamics.joint_space import JointSpace, soft_rows
 from dynamics.kernels import forces
 from dynamics.kernels import layout as at
@@ -65,6 +66,7 @@ def inverse_dynamics(
     """
     if int(model.tables.plan[at.CONTACTS]):
         raise NotImplementedError("inverse dynamics with contacts or joint limits is not offered")
+    refuse_users(model.mechanism, "inverse dynamics")
     acting = JointSpace(model, _actuated(model) or None if joints is None else joints)
     asked, wanted = _asked(model, acting, accelerations)
     twist = model.workspace.velocities(state.data[None])[0]

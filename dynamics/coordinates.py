@@ -40,8 +40,7 @@ def twists_of(model: Model, state: State) -> Float:
     """
     out = np.empty((model.n_bodies, 6))
     for i, body in enumerate(model.bodies):
-        out[i, :3] = state.momentum[i, :3] / body.mass
-        out[i, 3:] = np.linalg.solve(body.inertia, state.momentum[i, 3:])
+        out[i] = np.linalg.solve(body.mass_matrix(state.pose[i, 3:]), state.momentum[i])
     return out
 
 
@@ -57,8 +56,7 @@ def set_twist(model: Model, state: State, i: int, twist: Float) -> None:
     twist : ndarray of float, shape (6,)
     """
     body = model.bodies[i]
-    state.momentum[i, :3] = body.mass * twist[:3]
-    state.momentum[i, 3:] = body.inertia @ twist[3:]
+    state.momentum[i] = body.mass_matrix(state.pose[i, 3:]) @ twist
     state.interval_velocity[i] = state.interval_velocity_before[i] = twist
 
 
@@ -179,9 +177,15 @@ def set_joint(
     if joint.positions == () or joint.child.name == WORLD.name:
         raise InconsistentStateError(f"joint {name!r} has no coordinates to set; use assemble")
     behind = nx.node_connected_component(graph, joint.child.name)
-    if joint.parent.name in behind or (WORLD.name in behind and joint.kind != "floating"):
+    if joint.parent.name in behind:
         raise InconsistentStateError(
             f"joint {name!r} is on a loop, so it cannot move alone: use "
+            f"model.assemble(state, {{{name!r}: ...}})"
+        )
+    if WORLD.name in behind and joint.kind != "floating":
+        raise InconsistentStateError(
+            f"joint {name!r} moves its child {joint.child.name!r}, which other joints hold to the "
+            f"world: make it with {joint.child.name!r} as parent, or use "
             f"model.assemble(state, {{{name!r}: ...}})"
         )
     twists = twists_of(model, state)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import networkx as nx
@@ -43,8 +44,10 @@ class _Group:
         self.n_rows = n
         self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
         self.compliance, self.theta, self.regularization = 0.0, 1.0, np.zeros(n)
+        self.pull = np.zeros(n)
         self.control = np.full(n, -1)
         self.callback = 0
+        self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
 
 
@@ -78,6 +81,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     in_loop = {name for cycle in cycles for name in cycle}
     groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
     forces, names, controls = _forces(mechanism)
+    users = _potentials(mechanism, forces)
+    forces += _axes(mechanism)
     measures: list[_Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
@@ -89,9 +94,12 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     body_index = {name: i for i, name in enumerate(mechanism.bodies)}
     first = sum(group.n_rows for group in groups)
     limited: dict[Hashable, int] = {}
+    spatial: dict[Hashable, int] = {}
     for group in forces:
         if group.limited is not None:
             limited[group.limited] = first
+        if group.spatial is not None:
+            spatial[group.spatial] = first
         first += group.n_rows
     records, distances = contact_tables.records_of(mechanism, limited)
     symbolic, fallback = (
@@ -105,9 +113,12 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
     plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
     plan[at.WORK_SIZE] = at.work_size(
-        *(int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS))
+        *(int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)),
+        len(mechanism.wrenches),
     )
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
+    plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
+    plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
         plan[at.FALLBACK_AT], plan[at.FALLBACK_SIZE] = plan.size, fallback.program.size
         plan = np.concatenate([plan, fallback.program])
@@ -125,7 +136,7 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         tuple(record.label for record in records),
         slots,
         cycles,
-        (*calls.values(), *distances),
+        (*calls.values(), *distances, *users, *more_users),
     )
 
 
@@ -202,6 +213,66 @@ def _forces(
     return groups, names, start
 
 
+def _potentials(mechanism: Mechanism, forces: list[_Group]) -> list[callbacks.Callback]:
+    """Users' potentials as rows that pull with 1; their functions."""
+    calls = []
+    for force in mechanism.potentials.values():
+        group = _Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
+        group.pull[0] = 1.0
+        calls.append(callbacks.potential(force))
+        group.callback = calls[-1].address
+        forces.append(group)
+    return calls
+
+
+def _axes(mechanism: Mechanism) -> list[_Group]:
+    """Rows along the axes of bodies of 6 x 6, and the torque of gravity off their origin."""
+    groups = []
+    for body in mechanism.bodies.values():
+        if body.spatial_inertia is not None:
+            ends = SimpleNamespace(
+                parent=WORLD, child=body, parent_point=np.zeros(3), child_point=np.zeros(3)
+            )
+            gravity = -body.gravity_scale * mechanism.gravity
+            rows = [Row(kinds.EDGE, axis, axis) for axis in np.eye(3)]
+            group = _Group(ends, [*rows, Row(kinds.DOT, gravity, body.center_of_mass)])
+            group.pull[3], group.spatial = body.mass, body.name
+            groups.append(group)
+    return groups
+
+
+def _with_spatial(
+    mechanism: Mechanism,
+    first: dict[Hashable, int],
+    body_index: dict[Hashable, int],
+    plan: NDArray[np.int64],
+    constant: Float,
+) -> tuple[NDArray[np.int64], Float]:
+    """Plan and constants with the inertias of 6 x 6 behind."""
+    plan[at.ADDED], plan[at.ADDED_AT] = len(first), plan.size
+    records = []
+    for name, row in first.items():
+        matrix = mechanism.bodies[name].spatial_inertia.copy()
+        matrix[:3, :3] = 0.0  # as for any body, from its inertia
+        records += [body_index[name], row, constant.size]
+        constant = np.concatenate([constant, matrix.ravel()])
+    return np.concatenate([plan, np.array(records, np.int64)]), constant
+
+
+def _with_wrenches(
+    mechanism: Mechanism, body_index: dict[Hashable, int], plan: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[callbacks.Callback]]:
+    """Plan with users' wrenches behind, and their functions."""
+    n = len(body_index)
+    plan[at.WRENCHES], plan[at.WRENCH_AT] = len(mechanism.wrenches), plan.size
+    calls, records = [], []
+    for force in mechanism.wrenches.values():
+        a, b = (body_index.get(end.name, n) for end in (force.parent, force.child))
+        calls.append(callbacks.wrench(force, b, a, n))
+        records += [a, b, calls[-1].address]
+    return np.concatenate([plan, np.array(records, np.int64)]), calls
+
+
 def _symbolic(
     mechanism: Mechanism,
     joints: list[Joint],
@@ -265,9 +336,11 @@ def _written(
     plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
     for i, body in enumerate(mechanism.bodies.values()):
         c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
-        c[at.MASS] = body.mass
+        spatial = body.spatial_inertia
+        c[at.MASS] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
         c[at.INERTIA : at.INERTIA + 9] = body.inertia.ravel()
-        c[at.GRAVITY : at.GRAVITY + 3] = body.gravity_scale * mechanism.gravity
+        weight = body.gravity_scale * (body.mass / c[at.MASS])
+        c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
         c[at.DRAG], c[at.SPIN_DRAG] = body.drag, body.spin_drag
         c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
     first_row = 0
@@ -297,7 +370,7 @@ def _written(
             c[at.REST], c[at.PITCH] = group.rest[i], row.pitch
             c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
             c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta
-            c[at.REGULARIZATION] = group.regularization[i]
+            c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
         first_row += group.n_rows
     return plan, constant
 

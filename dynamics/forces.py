@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.bodies import WORLD
 
-__all__ = ["Rope", "Spring"]
+__all__ = ["Potential", "Rope", "Spring", "Wrench"]
 
 Float = NDArray[np.float64]
 
@@ -94,3 +95,122 @@ def Rope(
         For `Mechanism.add_force`; `Trajectory.contact` tells its slack and its tension.
     """
     return Spring(parent, child, limits=(-math.inf, length), limit_compliance=compliance, **options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrench:
+    """Force and torque by a function of yours, of time, poses and velocities.
+
+    Half of an interval's impulse acts at each of its ends, with the pose there and the interval's
+    own velocities, so that steps stay of second order. What acts on a body's ``parent`` is equal
+    and opposite: a wrench between two bodies changes no momentum.
+
+    Parameters
+    ----------
+    child : Body
+        What the wrench acts on.
+    function : callable
+        ``wrench = function(time, pose, twist)``, shape (6,): force (world, N) and torque (body
+        frame, N m) about the body's origin, from its pose [x, y, z, qs, qx, qy, qz] and its twist,
+        v (world, m/s) and omega (body frame, rad/s). With a ``parent`` that is a body:
+        ``function(time, parent_pose, pose, parent_twist, twist)``.
+    parent : Body or world, optional
+    jacobian : callable, optional
+        Of the same arguments: derivative of the wrench with respect to the child's own twist,
+        shape (6, 6), which spares iterations where it is large.
+    name : hashable, optional
+
+    Raises
+    ------
+    ValueError
+        Where it joins a body with itself, or acts on the world.
+    TypeError
+        Where the functions are none.
+    """
+
+    child: Any
+    function: Callable[..., ArrayLike]
+    parent: Any = WORLD
+    jacobian: Callable[..., ArrayLike] | None = None
+    name: Hashable = None
+
+    def __post_init__(self) -> None:
+        _check_user(self, "wrench", self.function, self.jacobian)
+        if self.child is WORLD:
+            raise ValueError(f"wrench {self.name!r} acts on the world; exchange parent and child")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Potential:
+    """Potential energy by a function of yours, of the poses of two bodies or of one.
+
+    Parameters
+    ----------
+    child : Body
+    function : callable
+        ``energy, gradient = function(parent_pose, pose)``: J, and shape (12,), its derivative with
+        respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's frame. Poses
+        are [x, y, z, qs, qx, qy, qz].
+    parent : Body or world, optional
+    name : hashable, optional
+
+    Raises
+    ------
+    ValueError
+        Where it joins a body with itself.
+    TypeError
+        Where the function is none.
+    """
+
+    child: Any
+    function: Callable[..., Any]
+    parent: Any = WORLD
+    name: Hashable = None
+
+    def __post_init__(self) -> None:
+        _check_user(self, "potential", self.function, None)
+
+    @property
+    def parent_point(self) -> Float:
+        """Origin: users' functions see poses."""
+        return np.zeros(3)
+
+    child_point = parent_point
+
+
+def refuse_users(mechanism: Any, what: str, potentials: bool = True) -> None:
+    """Refuse bodies of 6 x 6 and users' forces where only rigid bodies and springs are known.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    what : str
+        Who does not know them.
+    potentials : bool, optional
+        Whether potentials and bodies of 6 x 6 are refused too, or wrenches alone.
+
+    Raises
+    ------
+    ValueError
+        Naming the first of them.
+    """
+    for name in mechanism.wrenches:
+        raise ValueError(f"wrench {name!r} is a function of yours, which {what} does not offer")
+    if not potentials:
+        return
+    for name in mechanism.potentials:
+        raise ValueError(f"potential {name!r} is a function of yours, which {what} does not offer")
+    for body in mechanism.bodies.values():
+        if body.spatial_inertia is not None:
+            raise ValueError(f"body {body.name!r} has an inertia of 6 x 6: {what} knows rigid ones")
+
+
+def _check_user(force: Any, what: str, function: Any, jacobian: Any) -> None:
+    """Name a user's force, and refuse what is none."""
+    if force.name is None:
+        object.__setattr__(force, "name", f"{what} {force.parent.name}~{force.child.name}")
+    label = f"{what} {force.name!r}"
+    if force.parent is force.child:
+        raise ValueError(f"{label} joins {force.parent.name!r} with itself")
+    if not callable(function) or not (jacobian is None or callable(jacobian)):
+        raise TypeError(f"{label} needs a function, not {function!r} and {jacobian!r}")

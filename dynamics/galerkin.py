@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys as gs
+from dynamics.forces import refuse_users
 from dynamics.integrators.tree_quadrature import lobatto
 from dynamics.kernels import galerkin_step
 from dynamics.kernels import layout as at
@@ -53,6 +54,7 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
         return
     if form != "second order":
         raise ValueError(f"form {form!r} is one of order 2; leave it out with order={order}")
+    refuse_users(mechanism, f"order={order}")
     if mechanism.contacts:
         name = next(iter(mechanism.contacts))
         raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,13 +13,15 @@ from dynamics import rotation
 from dynamics.bodies import WORLD, Body, body
 from dynamics.contacts import Contact, contact
 from dynamics.errors import UnknownNameError
-from dynamics.forces import Spring
+from dynamics.forces import Potential, Spring, Wrench
 from dynamics.geometry import Frame
 from dynamics.joints import Joint
 from dynamics.model import Model
 from dynamics.shapes import Shape
 
 __all__ = ["Mechanism"]
+
+Force = TypeVar("Force", Spring, Wrench, Potential)
 
 
 class Mechanism:
@@ -34,7 +36,7 @@ class Mechanism:
     ----------
     world : World
         The inertial frame, parent or child of any joint.
-    bodies, joints, springs, contacts : dict
+    bodies, joints, springs, wrenches, potentials, contacts : dict
         By name.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
@@ -46,6 +48,8 @@ class Mechanism:
         self.bodies: dict[Hashable, Body] = {}
         self.joints: dict[Hashable, Joint] = {}
         self.springs: dict[Hashable, Spring] = {}
+        self.wrenches: dict[Hashable, Wrench] = {}
+        self.potentials: dict[Hashable, Potential] = {}
         self.frames: dict[Hashable, Frame] = {}
         self.contacts: dict[Hashable, Contact] = {}
         self._used: set[Hashable] = {WORLD.name}
@@ -63,7 +67,7 @@ class Mechanism:
             By default ``"body 0"`` and so on.
         **options
             Those of `dynamics.bodies.body`: ``mass, inertia, position, orientation, drag,
-            spin_drag, gravity_scale``.
+            spin_drag, gravity_scale, center_of_mass``.
 
         Returns
         -------
@@ -106,16 +110,16 @@ class Mechanism:
         self._used.add(joint.name)
         return joint
 
-    def add_force(self, force: Spring) -> Spring:
-        """Add a spring between two points.
+    def add_force(self, force: Force) -> Force:
+        """Add a spring between two points, or a force or potential by a function of yours.
 
         Parameters
         ----------
-        force : Spring
+        force : Spring, Wrench or Potential
 
         Returns
         -------
-        Spring
+        Spring, Wrench or Potential
 
         Raises
         ------
@@ -125,8 +129,13 @@ class Mechanism:
             Where it holds a body of another mechanism.
         """
         self._check_name(force.name)
-        self._check_ends(force, f"spring {force.name!r}")
-        self.springs[force.name] = force
+        self._check_ends(force, f"force {force.name!r}")
+        if isinstance(force, Wrench):
+            self.wrenches[force.name] = force
+        elif isinstance(force, Potential):
+            self.potentials[force.name] = force
+        else:
+            self.springs[force.name] = force
         self._used.add(force.name)
         return force
 

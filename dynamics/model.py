@@ -360,6 +360,7 @@ class Model(Shared):
         after = state.copy()
         self.workspace.kick(after.data[None], 0.5)
         info = np.zeros(kernel.INFO_SIZE)
+        info[kernel.TIME] = state.time
         space = self.workspace
         bad = self.kernel.step(
             *space.step_tables,

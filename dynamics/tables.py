@@ -117,7 +117,7 @@ def residual_of(plan: Ints, work: Float) -> Float:
     """
     n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
     unknowns = at.TWIST * n + rows
-    start = 2 * ((at.POSE + 9) * (n + 1) + 13 * every + at.TWIST * n) + unknowns
+    start = 2 * at.node_size(n, every, int(plan[at.WRENCHES])) + unknowns
     return work[start : start + unknowns]
 
 

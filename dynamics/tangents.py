@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
 from dynamics.diagnosis import failure
+from dynamics.forces import refuse_users
 from dynamics.joint_space import curvature_work
 from dynamics.kernels import contact_slopes
 from dynamics.kernels import interval_slopes as kernel
@@ -115,6 +116,7 @@ class Tangent:
     """
 
     def __init__(self, model: Model, columns: int, changed: list[Changed] | None = None) -> None:
+        refuse_users(model.mechanism, "linearization")
         self.model, self.columns, self.changed = model, columns, changed or []
         plan = model.tables.plan
         self._n = at.TWIST * model.n_bodies

@@ -120,8 +120,7 @@ def carried(model: Model, state: State, other: Model) -> State:
     """
     after = state.copy()
     for i, twist in enumerate(coordinates.twists_of(model, state)):
-        after.momentum[i, :3] = other.bodies[i].mass * twist[:3]
-        after.momentum[i, 3:] = other.bodies[i].inertia @ twist[3:]
+        after.momentum[i] = other.bodies[i].mass_matrix(state.pose[i, 3:]) @ twist
     return after
 
 
@@ -137,6 +136,11 @@ def _numbers(name: Hashable, told: Any, known: tuple[str, ...]) -> dict[str, Any
 def _body(old: Body, told: dict[str, Any]) -> Body:
     if not told:
         return old
+    if old.spatial_inertia is not None and told.keys() & {"mass", "inertia"}:
+        raise ValueError(
+            f"mass and inertia of body {old.name!r} are one matrix of 6 x 6: finalize another "
+            "mechanism to change it"
+        )
     numbers = {key: getattr(old, key) for key in BODY} | told
     if "mass" in told and "inertia" not in told:
         numbers["inertia"] = old.inertia * (float(told["mass"]) / old.mass)

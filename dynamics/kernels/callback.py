@@ -55,15 +55,15 @@ def _interpreted(n_arrays):
 
 
 if DISABLE_JIT:
-    _call_constraint, call_three = _interpreted(4), _interpreted(3)
+    call_four, call_three = _interpreted(4), _interpreted(3)
 else:
-    _call_constraint = _caller(4, "status of f(pose a, pose b, g, G)")
+    call_four = _caller(4, "status of f(w, x, y, z)")
     call_three = _caller(3, "status of f(x, y, z)")
 
 
 def call_constraint(address, pose, a, b, g, row, G, at):
     """Status of the user's constraint: g(z_a, z_b) and its Jacobian."""
-    return _call_constraint(address, pose, a, pose, b, g, row, G, at)
+    return call_four(address, pose, a, pose, b, g, row, G, at)
 
 
 if not DISABLE_JIT:

@@ -15,6 +15,7 @@ from .layout import (
     JOINTS,
     MASS,
     N_ROWS,
+    PULL,
     ROW_AT,
     ROW_CONSTANT_AT,
     ROW_FIELDS,
@@ -97,7 +98,7 @@ def push(plan, constant, end, G, mu, scale, r):
 
 @kernel
 def conservative(plan, constant, G, g, f):
-    """f <- gravity and springs, -k g G^T, at a node."""
+    """f <- gravity and springs, -(k g + pull) G^T, at a node."""
     n = plan[BODIES]
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
@@ -108,7 +109,8 @@ def conservative(plan, constant, G, g, f):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            force = -constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + STIFFNESS] * g[row]
+            c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            force = -constant[c + STIFFNESS] * g[row] - constant[c + PULL]
             if force == 0.0:
                 continue
             if a < n:

@@ -33,6 +33,7 @@ from .layout import (
     TOLD,
     TWIST,
     W_AT,
+    WRENCHES,
     A,
     B,
 )
@@ -51,6 +52,7 @@ from .motion import move
 from .newton import EPS, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
 from .residual import residual
 from .rows import evaluate, roll
+from .wrench import renew
 
 MOST_ITERATIONS = 60
 #: Iterations after which a warm start gives way to a cold one.
@@ -214,6 +216,8 @@ def look_ahead(plan, constant, h, kappa, kick, node, x, c, trial, found, contact
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
         return 0.0, 0.0, 0.0, -1.0
     slide(plan, constant, kappa, x, c, contacts)
+    if plan[WRENCHES] > 0:
+        renew(plan, h, node, x, kick)
     residual(plan, constant, h, kick, G, g, x, g_next, r)
     push_out(plan, c, contacts, r)
     worst, merit = errors(plan, constant, h, kappa, x, c, contacts)

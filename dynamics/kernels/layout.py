@@ -31,6 +31,10 @@ CONTACT_CONSTANT_AT = 16
 SLOTS = 17  # numbers of all contacts in a state
 FALLBACK_AT = 18  # program of `graphsys` with loops eliminated last, FALLBACK_SIZE long
 FALLBACK_SIZE = 19  # 0 where there is none
+ADDED = 20  # bodies with an inertia of 6 x 6
+ADDED_AT = 21
+WRENCHES = 22  # users' functions of time, pose and twist
+WRENCH_AT = 23
 HEADER = 24
 
 # One group in plan
@@ -48,6 +52,17 @@ GROUP_FIELDS = 12
 KIND = 0
 CONTROL = 1  # index into the controls, -1 where there is none
 ROW_FIELDS = 2
+
+# One body with an inertia of 6 x 6, in plan
+ADDED_BODY = 0
+ADDED_ROW = 1  # first of three rows, along the body's axes
+SPATIAL = 2  # place in constant of M (6 x 6, [omega; v]), its block of rotation 0
+ADDED_FIELDS = 3
+
+# One user's wrench in plan: A and B as in a group, then the address of the function
+WRENCH_FIELDS = 3
+# Behind a node's forces: its time, then of each wrench that on b, that on a, slopes of that on b
+WRENCH_SIZE = 48
 
 # One body in constant, from place body * BODY_SIZE
 MASS = 0
@@ -74,7 +89,8 @@ DAMPING = 9
 STIFFNESS = 10
 THETA = 11
 REGULARIZATION = 12  # in the matrix only
-ROW_SIZE = 13
+PULL = 13  # force of a row that does not depend on its value
+ROW_SIZE = 14
 
 # One contact in plan; A and B are bodies as in a group
 CONTACT_KIND = 2  # of `contact_geometry`
@@ -127,9 +143,21 @@ def state_size(bodies: int, rows: int, slots: int = 0) -> int:
     return (POSE + 3 * TWIST) * bodies + rows + slots
 
 
-def work_size(bodies: int, rows: int, all_rows: int, contacts: int = 0, slots: int = 0) -> int:
+def forces_size(bodies: int, wrenches: int) -> int:
+    """Length of a node's forces, with its time and users' wrenches."""
+    return TWIST * bodies + (1 + WRENCH_SIZE * wrenches if wrenches else 0)
+
+
+def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
+    """Length of a node: see `step.node_of`."""
+    return (POSE + 9) * (bodies + 1) + 13 * all_rows + forces_size(bodies, wrenches)
+
+
+def work_size(
+    bodies: int, rows: int, all_rows: int, contacts: int = 0, slots: int = 0, wrenches: int = 0
+) -> int:
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
-    node = (POSE + 9) * (bodies + 1) + 13 * all_rows + TWIST * bodies
-    held = state_size(bodies, rows, slots)
-    return 2 * node + 4 * unknowns + TWIST * bodies + held + slots + CONTACT_WORK * contacts
+    node = node_size(bodies, all_rows, wrenches)
+    held = state_size(bodies, rows, slots) + 2 * TWIST * bodies
+    return 2 * node + 4 * unknowns + held + slots + CONTACT_WORK * contacts

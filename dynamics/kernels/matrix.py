@@ -2,6 +2,7 @@
 
 import math
 
+from .added_mass import add_blocks
 from .jit import kernel
 from .layout import (
     AJ_AT,
@@ -184,6 +185,7 @@ def assemble(
     """d r / d x: every block of the matrix, theory/step (7) to (9)."""
     n = plan[BODIES]
     bodies(plan, constant, h, u, values)
+    add_blocks(plan, constant, h, G, u, values)
     dampers(plan, constant, h, G, values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS

@@ -2,10 +2,12 @@
 
 from graphsys.kernels import factorize, solve
 
+from .added_mass import add_blocks, add_momenta, add_total, added_energy
 from .contact_measure import ROUNDS, closed, held, hold, hold_more
 from .forces import conservative, inner
 from .jit import kernel
 from .layout import (
+    ADDED,
     AJ_AT,
     BJ_AT,
     BODIES,
@@ -25,6 +27,7 @@ from .layout import (
     MASS,
     N_ROWS,
     POSE,
+    PULL,
     REGULARIZATION,
     ROW_CONSTANT_AT,
     ROW_SIZE,
@@ -83,7 +86,7 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, first, last, pose, matrix, False, g, G)
-        kinetic, height, stored = 0.0, 0.0, 0.0
+        kinetic, height, stored = added_energy(plan, constant, states[k], twists[k]), 0.0, 0.0
         for i in range(n):
             c = i * BODY_SIZE
             v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
@@ -96,7 +99,7 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
             for i in range(row, row + plan[at + N_ROWS]):
                 c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
                 if group >= plan[JOINTS]:
-                    stored += 0.5 * constant[c + STIFFNESS] * g[i] * g[i]
+                    stored += (0.5 * constant[c + STIFFNESS] * g[i] + constant[c + PULL]) * g[i]
                 elif constant[c + COMPLIANCE] > 0.0:
                     stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
         out[k, 0], out[k, 1], out[k, 2] = kinetic, height, stored
@@ -109,6 +112,7 @@ def momenta(plan, constant, states, twists, out):
     for k in range(states.shape[0]):
         for j in range(6):
             out[k, j] = 0.0
+        add_total(plan, constant, states[k], twists[k], out[k])
         for i in range(n):
             c, p = i * BODY_SIZE, POSE * i
             x = load3(states[k], p)
@@ -141,6 +145,7 @@ def projection_matrix(plan, constant, zero, G, values):
     for i in range(values.size):
         values[i] = 0.0
     bodies(plan, constant, 0.0, zero, values)
+    add_blocks(plan, constant, 0.0, G, zero, values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
@@ -171,6 +176,7 @@ def mobility(plan, constant, x, G, r):
         for j in range(3):
             r[t + j] -= constant[c + MASS] * x[t + j]
             r[t + 3 + j] -= spin[j]
+    add_momenta(plan, constant, 0.0, 1.0, -1.0, G, x, r)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
@@ -220,7 +226,7 @@ def project(
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     touching = plan[CONTACTS] > 0
-    last = plan[GROUPS] if touching else plan[JOINTS]
+    last = plan[GROUPS] if touching or plan[ADDED] > 0 else plan[JOINTS]
     node = (pose, matrix, g, G, r)
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)

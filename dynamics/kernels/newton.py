@@ -8,11 +8,12 @@ is taken out by and by: near a change point it is all that some rows have for a 
 from graphsys.kernels import factorize, solve
 
 from .jit import kernel
-from .layout import BODIES, JOINTS, ROWS, TWIST
+from .layout import BODIES, JOINTS, ROWS, TWIST, WRENCHES
 from .matrix import assemble, relax
 from .motion import move
 from .residual import residual
 from .rows import evaluate, roll
+from .wrench import ease, renew
 
 #: Iterations of one attempt, and halvings of one iteration.
 ITERATIONS = 30
@@ -48,6 +49,8 @@ def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
     move(plan[BODIES], h, pose, x, moved, matrix)
     evaluate(plan, constant, 0, plan[JOINTS], moved, matrix, slopes, g_next, G_next)
     roll(plan, h, G, G_next, x, g_next)
+    if plan[WRENCHES] > 0:
+        renew(plan, h, node, x, kick)
     return residual(plan, constant, h, kick, G, g, x, g_next, r)
 
 
@@ -99,6 +102,7 @@ def attempt(
             if iteration > 0:
                 try_out(plan, constant, h, True, kick, node, x, trial, r)
             assemble(plan, constant, h, x, node[3], trial[3], values)
+            ease(plan, h, node, values)
             if age == 1 and worst <= level:
                 part_kept = max(LEAST, RELAX * part_kept)
             if part_kept < 1.0:

@@ -6,6 +6,7 @@ Rows are scaled to impulses: body rows in N s and N m s, constraint rows as velo
 
 import math
 
+from .added_mass import add_momenta
 from .forces import damp, push
 from .jit import kernel
 from .layout import (
@@ -60,6 +61,7 @@ def residual(
         turn = cross(phi, spin)
         for j in range(3):
             r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
+    add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     damp(plan, constant, 0.5 * h, G, x, r)
     rows = plan[ROWS]
     mu = x[TWIST * n : TWIST * n + rows]

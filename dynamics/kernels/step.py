@@ -2,6 +2,7 @@
 
 import math
 
+from .added_mass import add_momenta
 from .callback import call_three
 from .forces import conservative, damp, drive, push
 from .interior_point import interior
@@ -27,18 +28,22 @@ from .layout import (
     SLOT,
     SLOTS,
     TWIST,
+    WRENCH_SIZE,
+    WRENCHES,
 )
 from .motion import rotation_matrices
-from .newton import attempt
+from .newton import NOT_FINITE, attempt
 from .quaternion import cross, load3, multiply_matrix
 from .rows import evaluate
+from .wrench import push_users
 
 #: A step is cut into up to 2^DEPTH intervals.
 DEPTH = 10
 
 # info of a step
 WORST, OPENED, FACTORIZATIONS, ITERATIONS, INTERVALS, STATUS = 0, 1, 2, 3, 4, 5
-INFO_SIZE = 24  # the rest is scratch of contacts
+TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts
+INFO_SIZE = 25
 
 
 @kernel
@@ -50,6 +55,8 @@ def node_of(plan, work, at):
     c = b + rows
     d = c + 12 * rows
     e = d + TWIST * n
+    if plan[WRENCHES] > 0:
+        e += 1 + WRENCH_SIZE * plan[WRENCHES]
     return (work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
 
 
@@ -80,7 +87,10 @@ def start(plan, constant, state, node, trial):
 
 @kernel
 def end_momentum(plan, constant, h, control, wrench, node, x, p):
-    """p <- momentum at the end of an interval, theory/step (6): M v, pi^+, later halves."""
+    """p <- momentum at the end of an interval, theory/step (6): M v, pi^+, later halves.
+
+    0, or 1 where a user's function fails.
+    """
     n = plan[BODIES]
     G, f = node[3], node[4]
     for i in range(n):
@@ -96,9 +106,11 @@ def end_momentum(plan, constant, h, control, wrench, node, x, p):
             p[t + 3 + j] = s * spin[j] - turn[j]
     for i in range(TWIST * n):
         p[i] += 0.5 * h * f[i]
+    add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, -0.5 * h, G, x, p)
     push(plan, constant, True, G, x[TWIST * n :], 1.0, p)
     drive(plan, 0.5 * h, G, control, wrench, p)
+    return push_users(plan, 0.5 * h, node, x, p)
 
 
 @kernel
@@ -128,6 +140,7 @@ def interval(
     for i in range(n):
         x[i] = u[i] + guess * (u[i] - u_prev[i])
         kick[i] = p[i] + 0.5 * h * node[4][i]
+        kick[n + i] = 0.0
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
     drive(plan, 0.5 * h, node[3], control, wrench, kick)
@@ -148,7 +161,8 @@ def interval(
     if done < 0:
         return done
     look(plan, constant, trial)
-    end_momentum(plan, constant, h, control, wrench, trial, x, p)
+    if end_momentum(plan, constant, h, control, wrench, trial, x, p) != 0:
+        return NOT_FINITE
     for i in range(n):
         u_prev[i] = u[i]
         u[i] = x[i]
@@ -201,8 +215,8 @@ def step(
         work[at + 3 * N : at + 4 * N],
     )
     at += 4 * N
-    kick = work[at : at + m]
-    at += m
+    kick = work[at : at + 2 * m]
+    at += 2 * m
     saved = work[at : at + state.size]
     at += state.size
     slots = plan[SLOTS]
@@ -222,7 +236,9 @@ def step(
     for level in range(DEPTH + 1):
         count = 1 << level
         part = h / count
-        for _ in range(count):
+        for i in range(count):
+            if plan[WRENCHES] > 0:
+                node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
             for order in (program, fallback):
                 done = interval(
                     plan, constant, order, part, settings, control, wrench, p, u, u_prev, mu, c,
@@ -233,16 +249,16 @@ def step(
             if done >= 0:
                 info[ITERATIONS] += done
                 turn = 0.0
-                for i in range(n):
-                    w = load3(u, TWIST * i + 3)
+                for k in range(n):
+                    w = load3(u, TWIST * k + 3)
                     turn = max(turn, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
                 if 0.5 * part * math.sqrt(turn) > settings[1] and level < DEPTH:
                     done = -4
             if done < 0:
                 break
             info[INTERVALS] += 1.0
-            for i in range(5):
-                copy(trial[i], node[i])
+            for k in range(5):
+                copy(trial[k], node[k])
         if done >= 0:
             break
         copy(saved, state)
@@ -290,6 +306,7 @@ def simulate(
             row = 0
             if call_three(controller, time, 0, state, 0, controls, 0) != 0:
                 return k
+        info[TIME] = time[0]
         bad = step(
             plan, constant, program, h, settings, controls[row],
             wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0,

@@ -176,3 +176,43 @@ def test_coordinates_are_finite_and_as_many_as_the_joint_has(position, velocity)
     model, state = cart_pole()
     with pytest.raises((ValueError, TypeError)):
         model.set_joint(state, "hinge", position, velocity)
+
+
+def test_a_flat_linkage_is_closed_though_no_small_move_closes_it():
+    # all links along x: no turn changes a length to first order
+    mechanism = dy.Mechanism()
+    links = [mechanism.add_body(dy.Box(a, 0.1, 0.1, mass=a), name=a) for a in (0.4, 1.0, 0.8)]
+    ends = (
+        (mechanism.world, links[0], 0.0, -0.2),
+        (links[0], links[1], 0.2, -0.5),
+        (links[1], links[2], 0.5, -0.4),
+        (mechanism.world, links[2], 1.0, 0.4),
+    )
+    for parent, child, a, b in ends:
+        mechanism.add_joint(
+            dy.Revolute(parent, child, Y, parent_point=[a, 0, 0], child_point=[b, 0, 0])
+        )
+    model = mechanism.finalize()
+    assert np.abs(model.constraint_violation(model.initial_state())).max() <= 1e-10
+
+
+@pytest.mark.parametrize("size", [0.3, 1.0])
+def test_a_loop_closes_from_afar(size):
+    for seed in range(10):
+        model, state = bricard()
+        rng = np.random.default_rng(seed)
+        turn = rotation.from_rotation_vector(size * rng.normal(size=(model.n_bodies, 3)))
+        state.pose[:, :3] += size * rng.normal(size=(model.n_bodies, 3))
+        state.pose[:, 3:] = rotation.multiply(state.pose[:, 3:], turn)
+        assert np.abs(model.constraint_violation(model.assemble(state))).max() <= 1e-10
+
+
+def test_a_child_that_holds_the_world_is_told_from_a_loop():
+    mechanism = dy.Mechanism()
+    base, arm = (mechanism.add_body(dy.Box(1.0, 0.1, 0.1, mass=1.0), name=name) for name in "ab")
+    mechanism.add_joint(dy.Revolute(mechanism.world, base, Y, name="hinge"))
+    mechanism.add_joint(dy.Revolute(arm, base, Y, name="elbow"))
+    model = mechanism.finalize()
+    message = "'elbow' moves its child 'a', which other joints hold to the world.*as parent"
+    with pytest.raises(dy.InconsistentStateError, match=message):
+        model.set_joint(model.initial_state(), "elbow", 0.3)
