@@ -2,7 +2,8 @@
 
 The scheme of the note on compliance in the library of papers: a mapping f has a Jacobian J and a
 geometric stiffness G(q, lam) = d(J(q)^T lam)/dq; both compose, so that a chain of mappings is
-written once for each link. C = 0 makes a constraint of a spring, with the same equations.
+written once for each link. C = 0 makes a constraint of a spring, with the same equations
+(theory/compliance (1)).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Float = NDArray[np.float64]
 class Mapping:
     """A function f of coordinates with its first and second derivatives.
 
-    ``f @ g`` is f after g: its Jacobian is J_f J_g, and with the pulled force gamma = J_f^T lam
+    ``f @ g`` is f after g (theory/compliance (4)): with the pulled force gamma = J_f^T lam
 
         G(q, lam) = G_g(q, gamma) + J_g^T G_f(g(q), lam) J_g.
 
@@ -113,7 +114,7 @@ def implicit_step(
     """One step of the implicit Euler method, as saddle-point systems with geometric stiffness.
 
     Newton's method on ``M (v_next - v) = h force + h J^T lam`` and ``f + C D J v_next + C lam = 0``
-    at the end of the step; its first iteration is the linearized step of the note,
+    at the end of the step (theory/compliance (2)); its first iteration is the note's step (3),
 
         [M - h^2 G   -J^T] [v_next]   [M v + h force         ]
         [-J          -W  ] [h lam ] = [h (h C D + h^2)^-1 f  ].

@@ -8,7 +8,7 @@ from .source import ROOT, text
 
 PAGES = sorted(path.stem for path in ROOT.glob("docs/theory/*.md"))
 #: Pages whose equations have numbers of their own (those of papers keep the paper's).
-NUMBERED = ["elimination", "galerkin", "joints", "loops", "step", "tree_integrator"]
+NUMBERED = ["compliance", "elimination", "galerkin", "joints", "loops", "step", "tree_integrator"]
 SOURCES = [p for package in ("graphsys", "dynamics") for p in ROOT.glob(f"{package}/**/*.py")]
 CITATION = re.compile(r"theory/(\w+)((?:(?:,| to| and)?\s\(\d+\))+)")
 
