@@ -159,7 +159,7 @@ def _check(model: Model) -> None:
     for joint in mechanism.joints.values():
         if (joint.damping != 0.0).any() or joint.constraint_damping != 0.0:
             refuse(f"joint {joint.name!r} has a damper")
-        if joint.limits is not None:
+        if joint.limits is not None or joint.velocity_limits is not None:
             refuse(f"joint {joint.name!r} has limits, where it loses energy")
         if joint.compliance > 0.0 and joint.theta != 0.5:
             refuse(f"the compliance of joint {joint.name!r} loses energy with theta={joint.theta}")

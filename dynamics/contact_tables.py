@@ -39,6 +39,8 @@ class Record:
     limit, sign : float
     softness : float
         Of a limit, m/N or rad/(N m).
+    of_rate : bool
+        Whether a limit is one of the row's rate.
     """
 
     label: tuple[Hashable, int]
@@ -51,6 +53,7 @@ class Record:
     limit: float = 0.0
     sign: float = 1.0
     softness: float = 0.0
+    of_rate: bool = False
 
     @property
     def blocks(self) -> int:
@@ -64,7 +67,7 @@ class Record:
 
 
 def records_of(
-    mechanism: Mechanism, limited_row: Mapping[Hashable, int]
+    mechanism: Mechanism, limited_row: Mapping[Hashable, int], rated_row: Mapping[Hashable, int]
 ) -> tuple[list[Record], list[Any]]:
     """Every pair of features, every limit, and the C functions of users' distances.
 
@@ -73,6 +76,8 @@ def records_of(
     mechanism : Mechanism
     limited_row : mapping
         First row of a joint's coordinates among the force rows.
+    rated_row : mapping
+        The same of the rates.
 
     Returns
     -------
@@ -91,6 +96,10 @@ def records_of(
     for joint in mechanism.joints.values():
         if joint.limits is not None:
             records += _limits(joint, joint.limits, joint.rest, limited_row[joint.name], 0.0)
+        if joint.velocity_limits is not None:
+            ends = joint.velocity_limits
+            row = rated_row[joint.name]
+            records += _limits(joint, ends, np.zeros(len(ends)), row, 0.0, of_rate=True)
     for spring in mechanism.springs.values():
         if spring.limits is not None:
             ends, rest = np.array([spring.limits]), np.array([spring.length])
@@ -99,12 +108,14 @@ def records_of(
     return records, calls
 
 
-def _limits(owner: Any, limits: Float, rest: Float, row: int, softness: float) -> list[Record]:
+def _limits(
+    owner: Any, limits: Float, rest: Float, row: int, softness: float, of_rate: bool = False
+) -> list[Record]:
     """Records of the finite limits of a joint's or spring's rows, which are off by their rests."""
     return [
         Record(
             (owner.name, i), owner.parent, owner.child, row=row + i, limit=limit - rest[i],
-            sign=sign, softness=softness,
+            sign=sign, softness=softness, of_rate=of_rate,
         )
         for i, ends in enumerate(limits)
         for limit, sign in zip(ends, (1.0, -1.0))
@@ -143,6 +154,7 @@ def written(
         if record.contact is None or record.touch is None:
             p[at.CONTACT_KIND] = kinds.LIMITED
             c[at.LIMIT], c[at.SIGN], c[at.SOFTNESS] = record.limit, record.sign, record.softness
+            c[at.OF_RATE] = record.of_rate
             continue
         touch, contact = record.touch, record.contact
         p[at.CONTACT_KIND] = touch.kind

@@ -49,6 +49,7 @@ class _Group:
         self.callback = 0
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
+        self.rated: Hashable = None  # name of the joint whose velocity limits do
 
 
 def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
@@ -94,14 +95,17 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     body_index = {name: i for i, name in enumerate(mechanism.bodies)}
     first = sum(group.n_rows for group in groups)
     limited: dict[Hashable, int] = {}
+    rated: dict[Hashable, int] = {}
     spatial: dict[Hashable, int] = {}
     for group in forces:
         if group.limited is not None:
             limited[group.limited] = first
+        if group.rated is not None:
+            rated[group.rated] = first
         if group.spatial is not None:
             spatial[group.spatial] = first
         first += group.n_rows
-    records, distances = contact_tables.records_of(mechanism, limited)
+    records, distances = contact_tables.records_of(mechanism, limited, rated)
     symbolic, fallback = (
         (like.symbolic, like.fallback)
         if like
@@ -185,6 +189,7 @@ def _forces(
     for joint in mechanism.joints.values():
         sprung = bool((joint.stiffness != 0.0).any())
         moved = bool((joint.damping != 0.0).any()) or joint.actuated
+        moved = moved or joint.velocity_limits is not None
         if joint.actuated:
             start[joint.name] = (len(names), joint.n_coordinates)
         same = [p.kind == r.kind for p, r in zip(joint.positions, joint.rates)]
@@ -197,6 +202,7 @@ def _forces(
             if not all(same):
                 groups.append(_Group(joint, joint.rates, joint.offset))
             groups[-1].damping = joint.damping.copy()
+            groups[-1].rated = joint.name if joint.velocity_limits is not None else None
             if joint.actuated:
                 groups[-1].control = len(names) + np.arange(joint.n_coordinates)
                 names += [joint.name] * joint.n_coordinates

@@ -66,7 +66,7 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
             )
         if joint.kind in ("rolling", "knife edge"):
             raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
-        if joint.limits is not None:
+        if joint.limits is not None or joint.velocity_limits is not None:
             raise ValueError(f"limits of joint {joint.name!r} need order=2, as contacts do")
     for spring in mechanism.springs.values():
         if spring.limits is not None:

@@ -2,7 +2,8 @@
 
 All take ``name=``, ``parent_point=, child_point=`` (m, from the centres of mass, body frames),
 ``orientation=`` (of the child in the parent's frame where all coordinates are 0), ``spring=,
-damper=, rest=`` along the free axes (one number, or one an axis), ``actuated=``, ``limits=``, and
+damper=, rest=`` along the free axes (one number, or one an axis), ``actuated=``; ``limits=`` and
+``velocity_limits=``, pairs (lower, upper) of the coordinates and of their rates; and
 ``compliance=, constraint_damping=, theta=`` that soften the constraint itself.
 """
 

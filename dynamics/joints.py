@@ -76,6 +76,8 @@ class Joint:
         Whether the free axes take controls.
     limits : ndarray of float, shape (number of coordinates, 2), or None
         Lower and upper ends of the coordinates.
+    velocity_limits : ndarray of float, shape (number of coordinates, 2), or None
+        Lower and upper ends of their rates, m/s or rad/s.
     user : callable or None
         Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int
@@ -100,6 +102,7 @@ class Joint:
     theta: float = 0.5
     actuated: bool = False
     limits: Float | None = None
+    velocity_limits: Float | None = None
     user: Callable[..., Any] | None = None
     n_user: int = 0
 
@@ -235,6 +238,16 @@ def per_axis(value: Any, count: int, what: str, label: str) -> Float:
     return numbers
 
 
+def pairs(given: Any, count: int, label: str) -> Float | None:
+    """Lower and upper ends, one pair a free axis; None stays."""
+    if given is None:
+        return None
+    ends = np.array(given, np.float64).reshape(-1, 2)
+    if ends.shape != (count, 2) or np.isnan(ends).any() or (ends[:, 0] > ends[:, 1]).any():
+        raise ValueError(f"{label} must be {count} pairs (lower, upper), in order")
+    return ends
+
+
 def joint(
     kind: str,
     parent: Any,
@@ -255,6 +268,7 @@ def joint(
     theta: float = 0.5,
     actuated: bool = False,
     limits: Any = None,
+    velocity_limits: Any = None,
     user: Callable[..., Any] | None = None,
     n_user: int = 0,
 ) -> Joint:
@@ -273,11 +287,6 @@ def joint(
     damping = per_axis(damper, count, "damper", label)
     if (damping < 0.0).any():
         raise ValueError(f"damper of {label} is negative: it would add energy")
-    ends = None
-    if limits is not None:
-        ends = np.array(limits, np.float64).reshape(-1, 2)
-        if ends.shape != (count, 2) or np.isnan(ends).any() or (ends[:, 0] > ends[:, 1]).any():
-            raise ValueError(f"limits of {label} must be {count} pairs (lower, upper), in order")
     return Joint(
         kind,
         name,
@@ -296,7 +305,8 @@ def joint(
         float(constraint_damping),
         float(theta),
         actuated,
-        ends,
+        pairs(limits, count, f"limits of {label}"),
+        pairs(velocity_limits, count, f"velocity_limits of {label}"),
         user,
         n_user,
     )

@@ -34,7 +34,8 @@ class ContactHistory:
     Attributes
     ----------
     gap : ndarray of float, shape (k, t)
-        Distance of the surfaces at the node, m; of a limit what is left to it, m or rad.
+        Distance of the surfaces at the node, m; of a limit what is left to it, m or rad; of a
+        velocity limit what was left in the interval before, m/s or rad/s.
     normal : ndarray of float, shape (k, t, 3)
         At the node, world, out of the body or world that is touched; zeros of a limit.
     point : ndarray of float, shape (k, t, 3)
@@ -109,7 +110,8 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     if slots[own[0] + 1] - slots[own[0]] > 2:
         one, two = _tangents(normal)
         friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
-    return ContactHistory(found[:, :, 0], normal, point, numbers[:, slot], friction)
+    gap = np.where(np.isinf(found[:, :, 0]), numbers[:, slot + 1], found[:, :, 0])
+    return ContactHistory(gap, normal, point, numbers[:, slot], friction)
 
 
 def _tangents(n: Float) -> tuple[Float, Float]:

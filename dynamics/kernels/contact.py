@@ -2,7 +2,7 @@
 
 import math
 
-from .contact_geometry import LIMITED, gap
+from .contact_geometry import LIMITED, TINY, gap
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
@@ -19,6 +19,7 @@ from .layout import (
     LIMIT,
     LIMITED_ROW,
     NEXT_AT,
+    OF_RATE,
     RESTITUTION,
     SIGN,
     SPEED_AT,
@@ -156,6 +157,10 @@ def approach(
             if approaching < -30.0 * h:
                 contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching
         near = distance < h * (3.0 * speed + 30.0 * h) + 1e-9
+        if constant[c + OF_RATE] != 0.0:  # s = sign (G u - limit), in every interval
+            bound = -constant[c + SIGN] * constant[c + LIMIT]
+            contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY
+            near = True
         if contacts[w + ACTIVE_AT] != TOLD:
             contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
     return 0

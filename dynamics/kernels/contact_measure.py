@@ -6,6 +6,8 @@ closed contacts allow: rows that would close further are held, and those of fric
 by stiff terms in the projection's matrix. Being a projection it never adds energy.
 """
 
+import math
+
 from .contact import approach, limit_row, point_row, rate
 from .contact_geometry import LIMITED, gap
 from .interior_point import effective_mass
@@ -25,6 +27,7 @@ from .layout import (
     FRICTION,
     GROUPS,
     K_AT,
+    OF_RATE,
     POSE,
     ROWS,
     SLOT,
@@ -64,6 +67,8 @@ def look_at(plan, constant, states, pose, matrix, g, G, out):
             row = out[k, i]
             if plan[at + CONTACT_KIND] == LIMITED:
                 row[0] = limit_row(plan, constant, at, c, g, G, row, 10)
+                if constant[c + OF_RATE] != 0.0:  # poses say nothing of it
+                    row[0] = math.inf
                 for j in range(1, 10):
                     row[j] = 0.0
                 continue
@@ -92,7 +97,7 @@ def closed(plan, constant, h, every, node, found, state, contacts):
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-        shut = h * state[slot] > mass * state[slot + 1]
+        shut = h * state[slot] > mass * state[slot + 1] and constant[c + OF_RATE] == 0.0
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
             contacts[w + K_AT + i] = 0.0

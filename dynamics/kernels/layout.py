@@ -114,7 +114,8 @@ SOFTNESS = 19  # m/N
 LIMIT = 20
 SIGN = 21
 FRICTION = 22  # coefficients of the blocks: none, m, m
-CONTACT_SIZE = 25
+OF_RATE = 25  # whether a limit is that of a velocity
+CONTACT_SIZE = 26
 
 # Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block
 BLOCK = 5

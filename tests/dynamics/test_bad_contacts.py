@@ -1,0 +1,71 @@
+"""Contacts that make no sense are named."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+
+from .grounds import H, cube, single
+
+
+def test_start_in_penetration_is_refused_with_name_and_depth():
+    model = single(cube(), (0, 0, 0.2))
+    state = model.initial_state()
+
+    with pytest.raises(dy.InconsistentStateError, match="'touch' overlaps by 5.00e-02 m"):
+        dy.simulate(model, state, 1.0)
+
+    apart = dy.separate(model, state)
+    assert apart.pose[0, 2] == pytest.approx(0.25, abs=1e-8)
+    dy.simulate(model, apart, 0.1)
+
+
+def test_separated_bodies_move_by_their_masses():
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    a = mechanism.add_body(dy.Sphere(0.5, mass=1.0), name="a", position=(0, 0, 0))
+    b = mechanism.add_body(dy.Sphere(0.5, mass=3.0), name="b", position=(0.8, 0, 0))
+    mechanism.add_contact(b, a)
+    model = mechanism.finalize(H)
+
+    after = dy.separate(model, model.initial_state())
+
+    np.testing.assert_allclose(after.pose[:, 0], [-0.15, 0.85], atol=1e-8)
+
+
+@pytest.mark.parametrize("what", ["friction", "torsional", "rolling", "restitution", "compliance"])
+@pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
+def test_coefficients_that_make_no_sense_are_refused(what, value):
+    with pytest.raises(ValueError, match=f"{what} of contact 'touch' is"):
+        single(cube(), **{what: value})
+
+
+def test_more_misuse_is_named():
+    mechanism = dy.Mechanism()
+    a, b = mechanism.add_body(cube(), name="a"), mechanism.add_body(cube(), name="b")
+    mechanism.add_joint(dy.Fixed(a, b, parent_point=(0.5, 0, 0), name="weld"))
+    for options, match in (
+        ({"restitution": 1.5}, "more than 1 makes energy"),
+        ({"friction": 0.0, "rolling": 0.1}, "resists turning but not sliding"),
+    ):
+        with pytest.raises(ValueError, match=match):
+            mechanism.add_contact(a, **options)
+    with pytest.raises(ValueError, match="'x' is of bodies that joint 'weld' holds rigidly"):
+        mechanism.add_contact(a, b, name="x", shape=(0, 0, 0))
+    with pytest.raises(ValueError, match="is of 'a' with itself"):
+        mechanism.add_contact(a, a)
+    with pytest.raises(ValueError, match="normal of a half-space is zero"):
+        dy.HalfSpace(normal=(0, 0, 0))
+    bare = mechanism.add_body(mass=1.0, inertia=np.eye(3), name="bare")
+    with pytest.raises(ValueError, match="body 'bare' has no shape"):
+        mechanism.add_contact(bare)
+
+
+def test_contact_of_an_unknown_name_lists_those_there_are():
+    model = single(cube())
+    motion = dy.simulate(model, model.initial_state(), 0.1)
+
+    assert motion.contacts == ["touch"]
+    with pytest.raises(dy.UnknownNameError, match=r"no contact 'other'; there are \['touch'\]"):
+        motion.contact("other")

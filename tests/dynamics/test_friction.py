@@ -1,0 +1,96 @@
+"""Friction: angle, cone, torsional and rolling, none."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation
+
+from .grounds import G, H, cube, single
+
+
+@pytest.mark.parametrize("degrees", [-0.1, 0.1])
+def test_box_on_an_incline_sticks_below_and_slides_above_the_friction_angle(degrees):
+    angle = math.atan(0.5) + math.radians(degrees)
+    normal = np.array([math.sin(angle), 0.0, math.cos(angle)])
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(
+        cube(), name="box", position=0.25000001 * normal,
+        orientation=rotation.from_axis_angle((0, 1, 0), angle),
+    )  # fmt: skip
+    mechanism.add_contact(box, against_shape=dy.HalfSpace(normal=normal), friction=0.5)
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+
+    moved = np.linalg.norm(dy.simulate(model, state, 5.0).final.pose[0, :3] - state.pose[0, :3])
+
+    if degrees < 0.0:
+        # the barrier lets it creep: head (eta0^2 - eta^2) = kappa eta0, |beta| = head eta / eta0
+        head, part = 0.5 * G * math.cos(angle) * H / 4.0, math.tan(angle) / 0.5
+        assert moved == pytest.approx(5.0 * 1e-8 / head / (1.0 / part - part), rel=0.01)
+    else:
+        # and speeds it up by about 4 kappa / (h eta) as it starts
+        slope = G * (math.sin(angle) - 0.5 * math.cos(angle))
+        assert moved == pytest.approx(0.5 * slope * 25.0, rel=0.02)
+
+
+def test_friction_force_stays_in_its_cone_and_balances_the_slope():
+    angle = math.atan(0.3)
+    normal = np.array([0.0, -math.sin(angle), math.cos(angle)])
+    model = single(
+        dy.Box(0.5, 0.5, 0.5, mass=2.0), 0.3 * normal, against=dy.HalfSpace(normal=normal),
+        friction=0.5,
+    )  # fmt: skip
+    state = model.initial_state()
+    model.set_body(state, "body", orientation=rotation.from_axis_angle((1, 0, 0), angle))
+
+    touch = dy.simulate(model, state, 3.0).contact("touch")
+    total = touch.normal_force[-1] @ touch.normal[-1] + touch.friction_force[-1].sum(axis=0)
+
+    np.testing.assert_allclose(total, (0, 0, 2.0 * G), atol=1e-6)
+    size = np.linalg.norm(touch.friction_force, axis=2)
+    assert (size <= 0.5 * touch.normal_force).all()
+
+
+def spin_or_roll(friction, omega, velocity=(0, 0, 0)):
+    model = single(dy.Sphere(0.25, mass=1.0), (0, 0, 0.25 + 1e-9), friction=0.5, **friction)
+    state = model.initial_state()
+    model.set_body(state, "body", velocity=velocity, angular_velocity=omega)
+    return dy.simulate(model, state, 2.0)
+
+
+def test_torsional_friction_stops_a_spinning_sphere_in_time():
+    motion = spin_or_roll({"torsional": 0.01}, (0, 0, 4.0))
+    spin = motion.body_velocity("body")[1][:, 2]
+
+    # J w = torsional m g t, J = 0.4 m r^2
+    stop = 0.4 * 0.25**2 * 4.0 / (0.01 * G)
+    # at a node it is the velocity before that node's impulse: half a step's behind
+    before = (motion.time > 0.0) & (motion.time < stop - H)
+    wanted = 4.0 * (1 - (motion.time[before] - 0.5 * H) / stop)
+    np.testing.assert_allclose(spin[before], wanted, atol=1e-4)
+    assert np.abs(spin[motion.time > stop + 2 * H]).max() < 2e-3
+
+
+def test_rolling_friction_stops_a_rolling_sphere_in_time():
+    motion = spin_or_roll({"rolling": 0.01}, (0, 2.0, 0), (0.5, 0, 0))
+    spin = motion.body_velocity("body")[1][:, 1]
+
+    # about the point of contact: 7/5 m r^2 w = rolling m g t
+    stop = 1.4 * 0.25**2 * 2.0 / (0.01 * G)
+    before = motion.time < stop - H
+    assert stop < 1.9
+    np.testing.assert_allclose(spin[before], 2.0 * (1 - motion.time[before] / stop), atol=2e-2)
+    assert np.abs(spin[motion.time > stop + 4 * H]).max() < 2e-3
+
+
+def test_without_friction_nothing_slows_a_sliding_box():
+    model = single(cube(), (0, 0, 0.25 + 4e-9), friction=0.0)
+    state = model.initial_state()
+    model.set_body(state, "body", velocity=(1.5, -0.5, 0.0))
+
+    v, _ = dy.simulate(model, state, 2.0).body_velocity("body")
+
+    np.testing.assert_allclose(v[:, :2], [[1.5, -0.5]] * len(v), atol=1e-12)

@@ -1,0 +1,97 @@
+"""Impacts: rebound, rest, energy of passive scenes, a stack."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import dynamics as dy
+from dynamics import rotation
+
+from .grounds import G, H, cube, single
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_ball_comes_back_with_its_part_of_the_velocity(restitution):
+    model = single(dy.Sphere(0.1, mass=1.0), (0, 0, 1.1), 1e-3, restitution=restitution)
+
+    v = dy.simulate(model, model.initial_state(), 0.8).body_velocity("body")[0][:, 2]
+    fall = np.argmin(v)
+
+    # within a step of the impact
+    assert v[fall] == pytest.approx(-math.sqrt(2.0 * G), abs=2e-2)
+    assert v[fall + 2 :].max() == pytest.approx(-restitution * v[fall], abs=3e-2)
+
+
+def test_velocity_of_a_body_at_rest_on_the_ground_is_zero():
+    model = single(cube(), (0, 0, 0.3), friction=0.3)
+
+    v, omega = dy.simulate(model, model.initial_state(), 1.0).body_velocity("body")
+
+    # what holds it has 1e7 times the mass; half a step's fall is 0.05 m/s
+    assert np.abs(v[-20:]).max() < 1e-7
+    assert np.abs(omega[-20:]).max() < 1e-6
+
+
+def passive(seed):
+    """Bodies fall on a random slope, without rebound: worst rise of energy, over its bound."""
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    normal = np.array([*(0.3 * rng.normal(size=2)), 1.0])
+    above = np.array([0.0, 0.0, 1.5 * np.linalg.norm(normal)])
+    for i in range(rng.integers(1, 4)):
+        size = rng.uniform(0.2, 0.6, size=3)
+        shape = dy.Sphere(size[0], mass=1.0) if rng.random() < 0.5 else dy.Box(*size, mass=1.0)
+        body = mechanism.add_body(
+            shape, name=i, position=above - i * np.array([-1.0, 0.0, normal[0]])
+        )
+        mechanism.add_contact(
+            body, against_shape=dy.HalfSpace(normal=normal), friction=rng.choice([0.0, 0.3, 0.8])
+        )
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    for i in mechanism.bodies:
+        model.set_body(
+            state, i, orientation=rotation.random(rng), velocity=rng.normal(size=3),
+            angular_velocity=2.0 * rng.normal(size=3),
+        )  # fmt: skip
+    motion = dy.simulate(model, state, 2.0)
+    turn = H * np.linalg.norm(motion.twists.reshape(len(motion), -1, 6)[:, :, 3:], axis=2).max()
+    own = turn**2 / 12.0 * motion.energies()["kinetic"].max()
+    return np.diff(motion.energy()).max() / ((H * G) ** 2 * mechanism.mass + own)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_energy_of_passive_scenes_never_grows_beyond_half_a_step_of_gravity(seed):
+    # a body that lands or lifts off is off by half a step's fall, and an interval's velocity is
+    # 2 sin(angle / 2) / h, which is off by angle^2 / 24
+    assert passive(seed) < 1.0
+
+
+@pytest.mark.slow
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=1000, deadline=None)
+def test_energy_of_a_thousand_passive_scenes_never_grows(seed):
+    assert passive(seed) < 1.0
+
+
+def test_stack_of_ten_boxes_stands():
+    mechanism = dy.Mechanism()
+    previous = mechanism.world
+    for i in range(10):
+        box = mechanism.add_body(cube(), name=i, position=(0, 0, 0.25 + 0.5 * i + 1e-6 * (i + 1)))
+        top = dy.HalfSpace(point=(0, 0, 0.25)) if i else None
+        mechanism.add_contact(box, previous, against_shape=top, friction=0.5)
+        previous = box
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+
+    after = dy.simulate(model, state, 10.0).final
+
+    # each sinks onto the one below, and stays
+    assert np.abs(after.pose[:, :2]).max() < 1e-6
+    assert (after.pose[:, 2] - state.pose[:, 2]).min() > -1.1e-5
+    assert np.abs(after.pose[:, 4:]).max() < 1e-6

@@ -1,0 +1,108 @@
+"""Velocity limits of joints: one-sided constraints on rates, by the machinery of contacts."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+
+G, H = 9.81, 0.01
+
+
+def lift(mass=3.0, **options):
+    """A box that slides up and down on the world."""
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.1, 0.1, 0.1, mass=mass), name="box")
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, box, (0, 0, 1), name="lift", actuated=True, **options)
+    )
+    return mechanism.finalize(H)
+
+
+def speeds(motion, name):
+    """Velocities of the intervals."""
+    return np.diff(motion.joint(name).reshape(len(motion))) / H
+
+
+def test_falling_box_goes_on_at_the_velocity_limit():
+    model = lift(velocity_limits=[(-0.5, 2.0)])
+
+    motion = dy.simulate(model, model.initial_state(), 1.0)
+    v = speeds(motion, "lift")
+
+    # u_k = -(k + 1/2) g h until 0.5 m/s, after 5 intervals; then barrier / (h m g) above the limit
+    np.testing.assert_allclose(v[:5], -G * H * (np.arange(5) + 0.5), atol=1e-6)
+    assert v.min() > -0.5
+    assert v[-1] + 0.5 == pytest.approx(1e-8 / (H * 3.0 * G), rel=1e-3)
+    touch = motion.contact("lift")
+    assert touch.normal_force[-1, 0] == pytest.approx(3.0 * G, rel=1e-6)
+    assert touch.gap[-1, 0] == pytest.approx(1e-8 / (H * 3.0 * G), rel=1e-3)
+
+
+def test_upper_velocity_limit_holds_against_a_drive():
+    model = lift(velocity_limits=[(-math.inf, 0.8)])
+
+    motion = dy.simulate(model, model.initial_state(), 1.0, controls=[100.0])
+
+    assert speeds(motion, "lift").max() < 0.8
+    assert motion.contact("lift").normal_force[-1, 0] == pytest.approx(100.0 - 3.0 * G, rel=1e-6)
+
+
+def test_ratchet_never_turns_back():
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Rod(1.0, radius=0.02, mass=2.0, axis=(1, 0, 0)), name="rod")
+    mechanism.add_joint(
+        dy.Revolute(
+            mechanism.world, rod, (0, 1, 0), child_point=(-0.5, 0, 0),
+            velocity_limits=[(0.0, math.inf)], name="hinge",
+        )
+    )  # fmt: skip
+    model = mechanism.finalize(H)
+
+    angle = dy.simulate(model, model.initial_state(), 3.0).joint("hinge")
+
+    # it swings past the lowest point up to where it would turn, and stays there
+    assert np.diff(angle, axis=0).min() > 0.0
+    assert angle[-1] == pytest.approx(math.pi, abs=0.02)
+
+
+def test_limits_of_spherical_joints_bound_each_rate():
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    ball = mechanism.add_body(dy.Sphere(0.5, mass=2.0), name="ball")
+    mechanism.add_joint(
+        dy.Spherical(
+            mechanism.world, ball, name="socket", velocity_limits=[(-1, 1), (-2, 2), (-3, 3)]
+        )
+    )
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, "ball", angular_velocity=(1.5, -1.0, 0.0))
+
+    _, omega = dy.simulate(model, state, 0.1).body_velocity("ball")
+
+    # an even ball, J = 0.2 kg m^2: the rate beyond its limit is lost, the others stay; the barrier
+    # pushes off what nothing presses on, by J ds = kappa / s a step
+    assert 0.0 < 1.0 - omega[-1, 0] < math.sqrt(2.0 * 11 * 1e-8 / 0.2)
+    np.testing.assert_allclose(omega[-1, 1:], (-1.0, 0.0), atol=1e-5)
+
+
+@pytest.mark.parametrize("limits", [[(1.0, 0.0)], [(0.0, math.nan)], [(0.0, 1.0)] * 2])
+def test_velocity_limits_out_of_order_are_refused(limits):
+    with pytest.raises(ValueError, match="velocity_limits of joint 'lift' must be 1 pairs"):
+        lift(velocity_limits=limits)
+
+
+def test_velocity_limits_that_exclude_the_limits_do_not_converge():
+    # it has to rise by 0.1 m/s and may not pass 5 mm
+    model = lift(limits=[(-1.0, 0.005)], velocity_limits=[(0.1, 1.0)])
+
+    with pytest.raises(dy.ConvergenceError):
+        dy.simulate(model, model.initial_state(), 0.2)
+
+
+def test_velocity_limits_need_order_two():
+    mechanism = lift(velocity_limits=[(-1.0, 1.0)]).mechanism
+
+    with pytest.raises(ValueError, match="limits of joint 'lift' need order=2"):
+        mechanism.finalize(H, order=4)
