@@ -61,7 +61,19 @@ def measure(options):
             saved["rows"][row.key] = rounded(comparison.as_dict())
             RESULTS.write_text(json.dumps(saved, indent=1) + "\n")
         print(tables.results([(row, comparison)]).splitlines()[-1], flush=True)
+    if not options.only or any(text in "batch" for text in options.only):
+        batches = measure_batches()
+        print(tables.batches(batches), flush=True)
+        if not options.no_write:
+            RESULTS.write_text(json.dumps(load() | {"batches": batches}, indent=1) + "\n")
     print(f"{time.process_time() - start:.0f} s of CPU time")
+
+
+def measure_batches():
+    """Return what `benchmarks.batch` shows: family, nodes, block and two times of each row."""
+    from benchmarks import batch
+
+    return rounded([[*row, *batch.Systems(*row).seconds()] for row in batch.ROWS])
 
 
 def rounded(found):
@@ -91,6 +103,7 @@ def write(saved):
         "machine": tables.machine(saved["machine"]),
         "results": f"{tables.reached(measured)}\n\n{tables.results(measured)}",
         "analysis": tables.analysis(measured),
+        "batches": tables.batches(saved["batches"]),
         "peers": tables.peers(measured),
         "readme": tables.readme(measured),
     }

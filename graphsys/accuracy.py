@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ Ints = NDArray[np.int64]
 REFINEMENTS = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Matrix:
     """A matrix to check solutions with.
 
@@ -30,21 +30,19 @@ class Matrix:
     ----------
     graph : BlockGraph
     values : ndarray, shape (graph.nnz,)
-    row_norm, column_norm : float
-        Largest absolute row sum and column sum: maximum norm and 1-norm.
     """
 
     graph: BlockGraph
     values: Array
-    row_norm: float
-    column_norm: float
+    _norms: dict[bool, float] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, graph: BlockGraph, values: Array) -> Matrix:
-        """Matrix with its norms."""
-        of_rows, of_columns = np.zeros((2, int(graph.row_start[-1])), values.real.dtype)
-        absolute_sums(*tables(graph), values, of_rows, of_columns)
-        return cls(graph, values, float(of_rows.max(initial=0)), float(of_columns.max(initial=0)))
+    def norm(self, transposed: bool) -> float:
+        """Maximum norm of A, or of its transpose (the 1-norm of A); computed once."""
+        if transposed not in self._norms:
+            sums = np.empty(self.graph.rows, self.values.real.dtype)
+            absolute_sums(*tables(self.graph), self.values, transposed, sums)
+            self._norms[transposed] = float(sums.max(initial=0))
+        return self._norms[transposed]
 
     def residual(self, b: Array, x: Array, count: int, transposed: bool) -> Array:
         """b - A x (or A^T x) for ``count`` columns, flat."""
@@ -59,8 +57,7 @@ class Matrix:
         if r.size == 0:
             return 0.0
         r, b, x = (np.abs(v.reshape(count, -1)).max(axis=1) for v in (r, b, x))
-        norm = self.column_norm if transposed else self.row_norm
-        size = norm * x + b
+        size = self.norm(transposed) * x + b
         return float(np.max(np.where(r == 0.0, 0.0, r / np.where(size == 0.0, 1.0, size))))
 
     def refine(
@@ -73,13 +70,12 @@ class Matrix:
         eps = float(np.finfo(x.dtype).eps)
         work = np.empty(4 * x.size + int(program[WIDEST]), x.dtype)
         info = np.zeros(2)
-        norm = self.column_norm if transposed else self.row_norm
         failed = refine(
             *tables(self.graph),
             program,
             arena,
             self.values,
-            norm,
+            self.norm(transposed),
             eps,
             REFINEMENTS,
             transposed,

@@ -12,6 +12,7 @@ from graphsys.engines import FAILURES, Engine, Lanes, engine_for
 from graphsys.factor import DOUBTFUL, Factor
 from graphsys.graph import BlockGraph
 from graphsys.symbolic import Symbolic
+from graphsys.threads import as_threads
 
 Array = NDArray[Any]
 
@@ -74,9 +75,7 @@ class Batch:
         refine: bool | None = None,
         threads: int = 1,
     ) -> None:
-        if isinstance(threads, bool) or threads < 1:
-            raise ValueError(f"threads is {threads}, it must be 1 or more")
-        self.symbolic, self.threads, self._refine = symbolic, threads, refine
+        self.symbolic, self.threads, self._refine = symbolic, as_threads(threads), refine
         self.count = 0
         self.failures: dict[int, Exception] = {}
         self.pivot_ratio = self.backward_error = np.zeros(0)
@@ -94,7 +93,7 @@ class Batch:
     @property
     def shape(self) -> tuple[int, int, int]:
         """Number of systems, and the shape of each."""
-        rows = int(self.graph.row_start[-1])
+        rows = self.graph.rows
         return self.count, rows, rows
 
     @property

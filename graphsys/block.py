@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from graphsys.system import System
 
-__all__ = ["Block", "as_block", "as_dtype", "as_numbers", "asymmetry", "symmetric_block"]
+__all__ = [
+    "Block",
+    "as_block",
+    "as_dtype",
+    "as_numbers",
+    "as_values",
+    "asymmetry",
+    "symmetric_block",
+]
 
 # Rounding in products like J.T @ W @ J leaves blocks this many ulp from symmetric, not more.
 SYMMETRY_ULP = 64
@@ -108,6 +116,25 @@ def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[An
         raise TypeError(f"{name} is complex, the system is {dtype}: make it with dtype=complex")
     with np.errstate(over="ignore"):  # what overflows is found as inf
         return array.astype(dtype, copy=False)
+
+
+def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
+    """`given` as values of a system: contiguous, of `dtype` and shape (nnz,).
+
+    Raises
+    ------
+    TypeError
+        As for `as_numbers`.
+    ValueError
+        Where the shape is another.
+    """
+    fits = type(given) is np.ndarray and given.dtype == dtype and given.flags.c_contiguous
+    values: NDArray[Any] = (
+        given if fits else np.ascontiguousarray(as_numbers(given, dtype, "values"))
+    )
+    if values.shape != (nnz,):
+        raise ValueError(f"values has shape {values.shape}, it must be ({nnz},)")
+    return values
 
 
 def as_block(

@@ -217,7 +217,7 @@ class Condensation:
         if known.ndim not in (1, 2) or known.shape[0] != self.rows.size:
             kept = self.rows.size
             raise ValueError(f"x has shape {known.shape}, it must be ({kept},) or ({kept}, k)")
-        shape = (int(self.graph.row_start[-1]), *known.shape[1:])
+        shape = (self.graph.rows, *known.shape[1:])
         if not np.isfinite(known).all():
             raise ValueError("x is not finite")
         columns: Array = np.zeros(shape, self.dtype) if b is None else self._vectors(b)
@@ -238,7 +238,7 @@ class Condensation:
 
     def __repr__(self) -> str:
         return (
-            f"Condensation({self.rows.size} of {self.graph.row_start[-1]} unknowns kept, "
+            f"Condensation({self.rows.size} of {self.graph.rows} unknowns kept, "
             f"{self.symbolic.ordering} order, {self.dtype})"
         )
 
@@ -275,7 +275,7 @@ class _Partial(Numeric):
 
     def _try_out(self, values: Array, failed: int) -> int:
         """Find the eliminated unknowns once, beside the others that are told."""
-        matrix = Matrix.of(self.symbolic.graph, values)
+        matrix = Matrix(self.symbolic.graph, values)
         ones = np.ones(int(self.program[ROWS]), self.dtype)
         b = -matrix.residual(np.zeros_like(ones), ones, 1, False)
         x = self.expand(b, ones[: self.rows.size], 1)

@@ -225,7 +225,7 @@ def coordinates(graph: BlockGraph) -> tuple[Int, Int]:
 def offsets(graph: BlockGraph) -> Any:
     """CSR array, shape (N, N), sorted, whose entries are their own places in `values`."""
     row, column = coordinates(graph)
-    n_rows = int(graph.row_start[-1])
+    n_rows = graph.rows
     at = np.arange(graph.nnz, dtype=np.int64)
     return sp.coo_array((at, (row, column)), shape=(n_rows, n_rows)).tocsr()
 

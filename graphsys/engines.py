@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -20,6 +17,7 @@ from graphsys.kernels.program import WIDEST
 from graphsys.numeric import SINGULAR
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic
+from graphsys.threads import share
 
 Array = NDArray[Any]
 
@@ -97,7 +95,7 @@ class Lanes(Engine):
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
         self.table = schedule(symbolic.program)
-        self.rows = int(symbolic.graph.row_start[-1])
+        self.rows = symbolic.graph.rows
         self.ratio, self.suspicion = np.ones((2, self.padded), dtype)
         self.arena = np.zeros(0, dtype)
 
@@ -178,9 +176,9 @@ class Lanes(Engine):
         """Solutions of some systems, refined until the backward error is at rounding or stalls."""
         graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
         norm = np.empty((some.size, 1), self.dtype)
-        sums = np.empty((2, self.rows), self.dtype)
+        sums = np.empty(self.rows, self.dtype)
         compiled.norms(
-            *tables(graph), values.ravel(), graph.nnz, some, transposed, *sums, norm[:, 0]
+            *tables(graph), values.ravel(), graph.nnz, some, transposed, sums, norm[:, 0]
         )
         right, known = self._by_columns(b[some]), self._by_columns(x[some])
 
@@ -275,7 +273,7 @@ class Each(Engine):
 
     def _refined(self, i: int, values: Array, b: Array, trans: str) -> tuple[Any, float]:
         """Refined solutions of one system; an infinite error where that is not possible."""
-        size, matrix = self.symbolic.arena_size, Matrix.of(self.symbolic.graph, values)
+        size, matrix = self.symbolic.arena_size, Matrix(self.symbolic.graph, values)
         arena = self.arena[i * size : (i + 1) * size]
         ratio, weakest = float(self.ratio[i]), int(self.weakest[i])
         try:
@@ -284,29 +282,6 @@ class Each(Engine):
         except FAILURES:
             return np.nan, np.inf
         return x, report.backward_error or 0.0
-
-
-@cache
-def _pool(threads: int) -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(threads)
-
-
-def share(threads: int, total: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(first, last)`` for parts of ``range(total)``, each in a thread of its own.
-
-    Parameters
-    ----------
-    threads, total : int
-    work : callable
-    """
-    parts = min(threads, total)
-    if parts <= 1:
-        if total:
-            work(0, total)
-        return
-    edges = [total * part // parts for part in range(parts + 1)]
-    for _ in _pool(parts).map(work, edges[:-1], edges[1:]):
-        pass
 
 
 def aligned(size: int, dtype: np.dtype[Any]) -> Array:

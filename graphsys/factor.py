@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.accuracy import Matrix, inertia, pivot_inverses
-from graphsys.block import as_numbers
+from graphsys.block import as_numbers, as_values
 from graphsys.gradient import values_gradient
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import ROWS
@@ -35,6 +35,7 @@ def factorize(
     *,
     refine: bool | None = None,
     redundant: bool = False,
+    threads: int = 1,
 ) -> Factor:
     """Numeric factorization of a system.
 
@@ -49,6 +50,8 @@ def factorize(
     redundant : bool, optional
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused.
+    threads : int, optional
+        How many factorize together, to the same result; small and narrow systems stay with one.
 
     Returns
     -------
@@ -65,7 +68,7 @@ def factorize(
         symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
     elif not symbolic.graph.lies_like(system.graph) or symbolic.symmetric != system.symmetric:
         raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
-    return Factor(symbolic, system.values, refine=refine, redundant=redundant)
+    return Factor(symbolic, system.values, refine=refine, redundant=redundant, threads=threads)
 
 
 class Factor:
@@ -77,7 +80,7 @@ class Factor:
     values : ndarray, shape (symbolic.graph.nnz,)
         Blocks in the layout of the graph, copied when solves have to refine; `residual`,
         `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
-    refine, redundant : bool, optional
+    refine, redundant, threads : optional
         As for `factorize`.
 
     Attributes
@@ -101,11 +104,14 @@ class Factor:
         *,
         refine: bool | None = None,
         redundant: bool = False,
+        threads: int = 1,
     ) -> None:
         self.dtype = np.asarray(values).dtype
         self.pivot_ratio = 0.0
         self.report = UNREFINED
-        self._numeric = (Regularized if redundant else Numeric)(symbolic, self.dtype)
+        kind = Regularized if redundant else Numeric
+        self._numeric = kind(symbolic, self.dtype, threads=threads)
+        self._nnz = symbolic.graph.nnz
         self._refine = refine
         self._solver: Solver | None = None
         self._checked: Matrix | None = None
@@ -162,11 +168,7 @@ class Factor:
         ValueError
             Where `values` has another shape or entries that are not finite.
         """
-        values = np.ascontiguousarray(values)
-        if values.dtype != self.dtype or values.shape != (self.graph.nnz,):
-            values = as_numbers(values, self.dtype, "values")
-            if values.shape != (self.graph.nnz,):
-                raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
+        values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
@@ -174,10 +176,8 @@ class Factor:
         numeric = self._numeric
         numeric.factorize(values, nodes)
         self.pivot_ratio, self.refactorized = numeric.pivot_ratio, numeric.factorized
-        refine = self._refine
-        if refine is None:
-            refine = self.pivot_ratio < DOUBTFUL or numeric.suspect
-        refine = refine or numeric.must_refine
+        doubtful = self.pivot_ratio < DOUBTFUL or numeric.suspect
+        refine = (doubtful if self._refine is None else self._refine) or numeric.must_refine
         self._values = values.copy() if refine else values
         self._solver = numeric.solver(self._matrix() if refine else None)
         return self
@@ -219,13 +219,13 @@ class Factor:
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
         b = np.asarray(b)
-        if b.dtype.kind == "c" and self.dtype.kind != "c":
-            x = self.solve(b.real, trans) + 1j * self.solve(b.imag, trans)
-        else:
+        if b.dtype == self.dtype or b.dtype.kind != "c" or self.dtype.kind == "c":
             if b.dtype != self.dtype:
                 b = as_numbers(b, self.dtype, "b")
-            check_rows(self.graph, b)
+            check_rows(self.symbolic.graph, b)
             x, self.report = solver.columns(b, trans)
+        else:
+            x = self.solve(b.real, trans) + 1j * self.solve(b.imag, trans)
         if out is None:
             return x
         if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
@@ -292,7 +292,7 @@ class Factor:
 
     def _matrix(self) -> Matrix:
         if self._checked is None:
-            self._checked = Matrix.of(self.graph, self._values)
+            self._checked = Matrix(self.graph, self._values)
         return self._checked
 
     def residual(self, x: Any, b: Any) -> Array:
@@ -382,7 +382,7 @@ class Factor:
         from scipy.sparse.linalg import onenormest
 
         inverse = onenormest(self.as_linear_operator(), t=1)
-        return 1.0 / (self._matrix().column_norm * float(inverse))
+        return 1.0 / (self._matrix().norm(True) * float(inverse))
 
     def as_linear_operator(self) -> Any:
         """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.

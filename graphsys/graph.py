@@ -50,6 +50,8 @@ class BlockGraph:
         Place in `values` of block ``(i, neighbor[p])``.
     nnz : int
         Length of `values`.
+    rows : int
+        N.
     """
 
     labels: tuple[Hashable, ...]
@@ -61,6 +63,7 @@ class BlockGraph:
     diagonal_at: Int
     block_at: Int
     nnz: int
+    rows: int
 
     def node(self, label: Hashable) -> int:
         """Index of a node.
@@ -163,7 +166,7 @@ class BlockGraph:
     def __repr__(self) -> str:
         return (
             f"BlockGraph({len(self.labels)} nodes, {self.neighbor.size // 2} edges, "
-            f"{self.row_start[-1]} unknowns)"
+            f"{self.rows} unknowns)"
         )
 
     # Immutable: a copy is the object itself. Pickled as its defining tables, so that the
@@ -325,6 +328,7 @@ def _from_neighbors(
         diagonal_at=_frozen(at[diagonal]),
         block_at=_frozen(at[block]),
         nnz=int(at[-1]),
+        rows=int(size.sum()),
     )
 
 

@@ -16,6 +16,7 @@ from graphsys.kernels.program import SUPERNODES
 from graphsys.reach import Reach
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic, analyze
+from graphsys.threads import Shared, as_threads, more_room, worth_sharing
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -38,6 +39,8 @@ class Numeric:
     dtype : dtype
     last : frozenset of int, optional
         Nodes that the symbolic factorization has last, which stay as they are: see `condense`.
+    threads : int, optional
+        How many factorize together, where that is worth it.
 
     Attributes
     ----------
@@ -63,11 +66,16 @@ class Numeric:
     redundant: dict[Hashable, int] = {}
 
     def __init__(
-        self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int] = frozenset()
+        self,
+        symbolic: Symbolic,
+        dtype: np.dtype[Any],
+        last: frozenset[int] = frozenset(),
+        threads: int = 1,
     ) -> None:
-        self.dtype, self.last = dtype, last
+        self.dtype, self.last, self.threads = dtype, last, as_threads(threads)
         real = np.zeros(0, dtype).real.dtype
         self.eps = float(np.finfo(real).eps)
+        self._tolerance, self._info = SINGULAR * self.eps, np.zeros(3)
         self._allocate(symbolic)
 
     def _allocate(self, symbolic: Symbolic) -> None:
@@ -77,11 +85,18 @@ class Numeric:
             first_row = symbolic.row_of[symbolic.super_start[:-1]]
             self.program = symbolic.program.copy()
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
-        _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
-        self.arena = np.empty(symbolic.arena_size, self.dtype)
-        self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
-        self.pivot_ratio, self.weakest, self.suspect, self.factorized = 0.0, 0, False, 0
         self._reach: Reach | None = None
+        self._shared: Shared | None = None
+        _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
+        more, more_magnitudes = 0, 0
+        if self.threads > 1 and not self.last and worth_sharing(symbolic, self.dtype):
+            self._reach = Reach.of(symbolic)
+            self._shared = Shared.of(self._reach, self.threads)
+            more, more_magnitudes = more_room(symbolic, self.threads)
+        self.arena = np.empty(symbolic.arena_size + more, self.dtype)
+        self.magnitude = np.empty(magnitudes + more_magnitudes, np.zeros(0, self.dtype).real.dtype)
+        self.pivot_ratio, self.weakest, self.suspect, self.factorized = 0.0, 0, False, 0
+        self._supernodes = int(self.program[SUPERNODES])
 
     def factorize(self, values: Array, changed: Ints | None = None) -> None:
         """Factorize a matrix; where a pivot is singular, in an order that avoids it.
@@ -101,27 +116,26 @@ class Numeric:
         """
         if changed is not None and self._update(values, changed):
             return
-        info = np.zeros(3)
         after_all: set[int] = set()
         together: list[tuple[int, ...]] = []
-        while True:
-            failed = kernels.factorize(
-                self.program,
-                values,
-                SINGULAR * self.eps,
-                self.magnitude,
-                self.arena,
-                info,
-            )
-            self.pivot_ratio, self.weakest, self.suspect = float(info[0]), int(info[1]), info[2] > 0
-            self.factorized = int(self.program[SUPERNODES])
-            if failed == 0 and self.suspect:
-                failed = self._try_out(values, int(info[2]))
-            elif self.suspect:  # a pivot that was noise came before, and led to this one
-                failed = int(info[2])
-            if failed == 0:
-                return
+        while failed := self._eliminate(values):
             self._reorder(values, failed - 1, after_all, together)
+
+    def _eliminate(self, values: Array) -> int:
+        """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
+        work = self._tolerance, self.magnitude, self.arena
+        if self._shared is not None:
+            failed, *found = self._shared.factorize(values, *work)
+        else:
+            failed = kernels.factorize(self.program, values, *work, self._info)
+            found = self._info.tolist()
+        self.pivot_ratio, self.weakest, suspect = found[0], int(found[1]), int(found[2])
+        self.suspect = suspect > 0
+        self.factorized = self._supernodes
+        if self.suspect:
+            # before a singular pivot, one that was noise led to it
+            failed = int(suspect) if failed else self._try_out(values, int(suspect))
+        return failed
 
     def solver(self, matrix: Matrix | None) -> Solver:
         """Solves with the factors.
@@ -140,7 +154,7 @@ class Numeric:
         reached = self._reach.from_nodes(changed)
         self.factorized = reached.size
         failed, self.pivot_ratio, self.weakest, suspect = self._reach.refactorize(
-            reached, values, SINGULAR * self.eps, self.magnitude, self.arena
+            reached, values, self._tolerance, self.magnitude, self.arena
         )
         self.suspect = suspect > 0
         return failed == 0 and not self.suspect
@@ -165,9 +179,9 @@ class Numeric:
     def _try_out(self, values: Array, failed: int) -> int:
         """Solve once, for a pivot may be noise: 0 if it was none, else `failed`."""
         graph = self.symbolic.graph
-        matrix = Matrix.of(graph, values)
+        matrix = Matrix(graph, values)
         solver = Numeric.solver(self, matrix)
-        x = np.ones(int(graph.row_start[-1]), self.dtype)
+        x = np.ones(graph.rows, self.dtype)
         b = -matrix.residual(np.zeros_like(x), x, 1, False)
         with warnings.catch_warnings():
             warnings.simplefilter("error", InaccurateSolutionWarning)

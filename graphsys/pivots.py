@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from graphsys.errors import UnknownNodeError
 from graphsys.graph import BlockGraph
+from graphsys.kernels.pivot_supply import supply
 
 Ints = npt.NDArray[np.int64]
 
@@ -78,11 +79,19 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import structural_rank
 
-    for i in suspects:
+    demand[suspects] = size[suspects]
+    for i in suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])].tolist():
         d, at = int(size[i]), int(graph.diagonal_at[i])
-        block = values[at : at + d * d].reshape(d, d) != 0
-        demand[i] = d - (structural_rank(csr_array(block)) if block.any() else 0)
+        demand[i] = d - structural_rank(csr_array(values[at : at + d * d].reshape(d, d) != 0))
     return demand
+
+
+def _not_zero(values: npt.NDArray[np.generic], at: Ints, size: Ints) -> npt.NDArray[np.bool_]:
+    """Which of some diagonal blocks, of size 1 or more, hold anything but zeros."""
+    count = size * size
+    start = np.cumsum(count) - count
+    entry = np.repeat(at - start, count) + np.arange(int(count.sum()))
+    return np.logical_or.reduceat(values[entry] != 0, start)
 
 
 def missing_rows(
@@ -143,62 +152,99 @@ def precedence(
     needy[list(after_all)] = True
     for group in together:
         needy[list(group)] = True
-    suppliers: dict[int, set[int]] = {}
-    flow = _Flow(graph, demand, needy)
-    for j in sorted(np.flatnonzero(demand).tolist(), key=flow.urgency):
-        flow.supply(j)
-    for j in np.flatnonzero(demand).tolist():
-        suppliers[j] = set(flow.given[j])
-    short = {j for j in suppliers if flow.lack(j) > 0}
-    joined = _merged([*_join_short(graph, demand, sorted(short)), *together])
-    short -= {j for group in joined for j in group}
-    last = short | set(after_all)
-    for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
-        suppliers[j] = set(map(int, flow.neighbours(j))) - last
-    for group in joined:  # whoever one of a group waits for, all do
-        awaited = set().union(*(suppliers.get(j, set()) for j in group)) - set(group)
-        for j in group:
-            suppliers[j] = awaited
-    waits = np.zeros(graph.size.size, np.int64)
-    pairs = [(i, j) for j, who in suppliers.items() for i in who]
-    for _, j in pairs:
-        waits[j] += 1
-    pairs.sort()
-    release_start = np.zeros(graph.size.size + 1, np.int64)
-    for i, _ in pairs:
-        release_start[i + 1] += 1
+    supplier, served, lack = _supplied(graph, demand, needy)
+    joined = _merged([*_join_short(graph, demand, lack.tolist()), *together])
+    inside = {j for group in joined for j in group}
+    short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
+    last = {*short.tolist(), *after_all}
+    if last or joined:
+        awaited = _awaited(graph, supplier, served, last, joined)
+        keep = ~np.isin(served, list(awaited))
+        supplier = np.append(supplier[keep], [i for who in awaited.values() for i in who])
+        served = np.append(served[keep], [j for j, who in awaited.items() for _ in who])
+    order = np.lexsort((served, supplier))
+    n = graph.size.size
+    release_start = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(supplier.astype(np.int64), minlength=n), out=release_start[1:])
     return Precedence(
         demand,
-        waits,
-        np.cumsum(release_start),
-        np.array([j for _, j in pairs], np.int64),
+        np.bincount(served.astype(np.int64), minlength=n),
+        release_start,
+        served[order].astype(np.int64),
         needy,
         tuple(joined),
-        np.array(sorted(short), np.int64),
+        short,
     )
+
+
+def _awaited(
+    graph: BlockGraph,
+    supplier: Ints,
+    served: Ints,
+    last: set[int],
+    joined: list[tuple[int, ...]],
+) -> dict[int, list[int]]:
+    """Whom those wait for who come behind their neighbours, or share a pivot block."""
+    awaited: dict[int, set[int]] = {}
+    for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
+        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
+        awaited[j] = set(row.tolist()) - last
+    for group in joined:  # whoever one of a group waits for, all do
+        of_flow = set(supplier[np.isin(served, [j for j in group if j not in last])].tolist())
+        together = of_flow.union(*(awaited.get(j, set()) for j in group)) - set(group)
+        awaited.update((j, together) for j in group)
+    return {j: sorted(who) for j, who in awaited.items()}
+
+
+def _supplied(
+    graph: BlockGraph, demand: Ints, needy: npt.NDArray[np.bool_]
+) -> tuple[Ints, Ints, Ints]:
+    """Who supplies whom, as two arrays of nodes, and the nodes that nobody can supply enough.
+
+    Nodes with the fewest regular neighbours are served first: they have no choice.
+    """
+    wanting = np.flatnonzero(demand)
+    row = np.repeat(np.arange(demand.size), np.diff(graph.neighbor_start))
+    choice = np.bincount(row, weights=~needy[graph.neighbor], minlength=demand.size)
+    capacity = np.where(needy, 0, graph.size)
+    supplier, served, amount = np.empty((3, graph.neighbor.size), np.int64)
+    lacking = demand.copy()
+    found = supply(
+        graph.neighbor_start, graph.neighbor, wanting[np.argsort(choice[wanting], kind="stable")],
+        capacity, lacking, supplier, served, amount,
+    )  # fmt: skip
+    supplier, served = supplier[:found], served[:found]
+    lack = np.flatnonzero(lacking)
+    if lack.size:
+        flow = _Flow(graph, needy, capacity, zip(supplier, served, amount[:found], strict=True))
+        lack = np.array(
+            [j for j in lack.tolist() if not flow.augment(j, int(lacking[j]))], np.int64
+        )
+        supplier, served = flow.pairs()
+    return supplier, served, lack
 
 
 class _Flow:
     """Integer flow from regular nodes to the needy ones beside them."""
 
-    def __init__(self, graph: BlockGraph, demand: Ints, needy: npt.NDArray[np.bool_]) -> None:
-        self.graph = graph
-        self.demand = demand
-        self.needy = needy
-        self.capacity = np.where(needy, 0, graph.size)
-        self.degree = np.diff(graph.neighbor_start)
+    def __init__(
+        self,
+        graph: BlockGraph,
+        needy: npt.NDArray[np.bool_],
+        capacity: Ints,
+        supplies: Iterable[tuple[int, int, int]],
+    ) -> None:
+        self.graph, self.needy, self.capacity = graph, needy, capacity
         self.given: dict[int, dict[int, int]] = {}
         self.taken: dict[int, set[int]] = {}
+        for i, j, amount in supplies:
+            self._give(int(i), int(j), int(amount))
 
-    def neighbours(self, j: int) -> Ints:
-        return self.graph.neighbor[self.graph.neighbor_start[j] : self.graph.neighbor_start[j + 1]]
-
-    def urgency(self, j: int) -> tuple[int, int]:
-        """Nodes with the fewest regular neighbours are served first: they have no choice."""
-        return int(np.count_nonzero(~self.needy[self.neighbours(j)])), j
-
-    def lack(self, j: int) -> int:
-        return int(self.demand[j]) - sum(self.given.get(j, {}).values())
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Suppliers, and beside each whom it serves."""
+        pairs = [(i, j) for j, given in self.given.items() for i in given]
+        supplier, served = np.array(pairs, np.int64).reshape(-1, 2).T
+        return supplier, served
 
     def _give(self, i: int, j: int, amount: int) -> None:
         given = self.given.setdefault(j, {})
@@ -209,21 +255,9 @@ class _Flow:
         else:
             self.taken.setdefault(i, set()).add(j)
 
-    def supply(self, j: int) -> None:
-        """Serve node j: by one neighbour if one can, by several, else by making others change."""
-        self.given.setdefault(j, {})
-        regular = [int(i) for i in self.neighbours(j) if self.capacity[i] > 0]
-        able = [i for i in regular if self.capacity[i] >= self.demand[j]]
-        if able:
-            i = min(able, key=lambda i: (-self.capacity[i], self.degree[i], i))
-            regular = [i]
-        for i in sorted(regular, key=lambda i: -self.capacity[i]):
-            amount = min(int(self.capacity[i]), self.lack(j))
-            if amount > 0:
-                self._give(i, j, amount)
-                self.capacity[i] -= amount
-        while self.lack(j) > 0 and self._augment(j):
-            pass
+    def augment(self, j: int, lack: int) -> bool:
+        """Serve what node j still lacks by making others change; False where that is not enough."""
+        return all(self._augment(j) for _ in range(lack))
 
     def _augment(self, j: int) -> bool:
         """One unit more for j along a path of supplies passed on; False when there is none."""
@@ -231,7 +265,8 @@ class _Flow:
         gives_up: dict[int, int] = {}  # needy node -> regular node it would leave for another
         queue = [j]
         for needy in queue:
-            for i in map(int, self.neighbours(needy)):
+            first, after = self.graph.neighbor_start[needy : needy + 2]
+            for i in self.graph.neighbor[first:after].tolist():
                 if self.needy[i] or i in reached_from or self.graph.size[i] == 0:
                     continue
                 reached_from[i] = needy

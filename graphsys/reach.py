@@ -104,7 +104,7 @@ class Reach:
         failed, pivot_ratio, weakest, suspect
             Of all supernodes, as from `kernels.factorize`.
         """
-        rows, info = int(self.symbolic.program[ROWS]), np.zeros(3)
+        info = np.zeros(3)
         failed = refactorize_reached(
             self.symbolic.program,
             self.load_start,
@@ -118,9 +118,15 @@ class Reach:
             arena,
             info,
         )
-        ratios = magnitude[self.pivot_row]
-        if failed or not ratios.size:
+        if failed:
             return failed, float(info[0]), int(info[1]), int(info[2])
+        return self.summary(magnitude, tolerance)
+
+    def summary(self, magnitude: Array, tolerance: float) -> tuple[int, float, int, int]:
+        """What `refactorize` returns when no pivot failed, read off the magnitudes it left."""
+        rows, ratios = int(self.symbolic.program[ROWS]), magnitude[self.pivot_row]
+        if not ratios.size:
+            return 0, 1.0, 0, 0
         least = int(np.argmin(ratios))
         weakest = int(self.pivot_row[least]) if ratios[least] < 1.0 else 0
         doubts = magnitude[rows + self.pivot_row]

@@ -161,7 +161,7 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     from scipy.sparse import coo_array
 
     row, column = coordinates(graph)
-    n_rows = int(graph.row_start[-1])
+    n_rows = graph.rows
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = node[row] == node[column]
     held = np.zeros(n_rows)
@@ -212,7 +212,7 @@ class RegularizedSolver(Solver):
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
         eps = float(np.finfo(x.dtype).eps)
-        absolute = Matrix(matrix.graph, np.abs(matrix.values), 0.0, 0.0)
+        absolute = Matrix(matrix.graph, np.abs(matrix.values))
         constraint, held = np.tile(self.change != 0.0, count), np.tile(self.scale, count)
 
         def sizes(x: Array) -> Array:
@@ -250,7 +250,7 @@ class RegularizedSolver(Solver):
     def _tell(self, error: Array, worst: float, eps: float, steps: int) -> None:
         """Raise or warn: the rows of a node contradict others."""
         graph = self.symbolic.graph
-        row = int(np.argmax(error)) % int(graph.row_start[-1])
+        row = int(np.argmax(error)) % graph.rows
         node = int(np.searchsorted(graph.row_start, row, side="right")) - 1
         label = graph.labels[node]
         sentence = (

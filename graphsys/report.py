@@ -117,7 +117,7 @@ def _graph(symbolic: Symbolic) -> Iterator[Fact]:
     smallest, largest = int(graph.size.min(initial=2**31)), int(graph.size.max(initial=0))
     if nodes:
         rows = f"{largest}" if smallest == largest else f"{smallest} to {largest}"
-        yield "unknowns", f"{graph.row_start[-1]:,}, in blocks of {rows}"
+        yield "unknowns", f"{graph.rows:,}, in blocks of {rows}"
     if n_cycles == 0:
         yield "cycles", "none: no edge closes a loop"
         return

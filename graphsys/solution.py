@@ -14,7 +14,6 @@ from graphsys import diagnosis, kernels
 from graphsys.accuracy import Matrix
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
-from graphsys.kernels.program import WIDEST
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
@@ -71,24 +70,24 @@ class Solver:
         """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""
         flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
         count = 1 if b.ndim == 1 else b.shape[1]
+        transposed = trans != "N"
         conjugate = trans == "H" and b.dtype.kind == "c"
         if conjugate:
             flat = flat.conj()
-        x = self.substitute(flat, count, trans != "N")
+        x = self.substitute(flat, count, transposed)
         report = UNREFINED
         if self.matrix is not None:
-            x, report = self._refine(self.matrix, flat, x, count, trans != "N")
+            x, report = self._refine(self.matrix, flat, x, count, transposed)
         if conjugate:
             x = x.conj()
         return (x if b.ndim == 1 else x.reshape(b.shape, order="F")), report
 
     def substitute(self, flat: Array, count: int, transposed: bool) -> Array:
         """Forward and back substitution for ``count`` columns, flat."""
-        program = self.symbolic.program
-        work = np.empty(flat.size + int(program[WIDEST]), flat.dtype)
-        x = np.empty(flat.size, flat.dtype)
+        work = np.empty(flat.size + self.symbolic.widest, flat.dtype)
+        x = np.empty_like(flat)
         substitute = kernels.solve_transposed if transposed else kernels.solve
-        if substitute(program, self.arena, flat, count, work, x) != 0:
+        if substitute(self.symbolic.program, self.arena, flat, count, work, x) != 0:
             explain_not_finite(self.symbolic.graph, flat)
         return x
 
@@ -153,7 +152,7 @@ def explain_not_finite(graph: BlockGraph, flat: Array) -> None:
     """
     bad = np.flatnonzero(~np.isfinite(flat))
     if bad.size:
-        row = bad[0] % int(graph.row_start[-1])
+        row = bad[0] % graph.rows
         node = int(np.searchsorted(graph.row_start, row, side="right")) - 1
         raise ValueError(f"b is not finite at node {graph.labels[node]!r}")
     raise OverflowError("the solution overflows: scale the matrix or the right-hand side")

@@ -13,7 +13,7 @@ from graphsys import ordering as orders
 from graphsys.cycles import Children, Cycle, children_of, fundamental_cycles, spanning_forest
 from graphsys.elimination import Elimination
 from graphsys.graph import BlockGraph
-from graphsys.kernels.program import ARENA_TOTAL
+from graphsys.kernels.program import ARENA_TOTAL, WIDEST
 from graphsys.pivots import Precedence, missing_rows, precedence
 
 Ints = npt.NDArray[np.int64]
@@ -57,6 +57,8 @@ class Symbolic:
         What the kernels read; laid out as in `graphsys.kernels.program`.
     arena_size : int
         Numbers that the factors and their workspace take.
+    widest : int
+        Rows of the largest pivot block.
     operations : float
         Floating-point operations of one numeric factorization, zeros between blocks not counted.
     """
@@ -75,6 +77,7 @@ class Symbolic:
     row_of: Ints
     program: Ints
     arena_size: int
+    widest: int
     operations: float
 
     def __post_init__(self) -> None:
@@ -243,5 +246,6 @@ def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
         row_of,
         program,
         int(program[ARENA_TOTAL]),
+        int(program[WIDEST]),
         best.operations,
     )

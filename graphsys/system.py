@@ -86,7 +86,7 @@ class System:
         self.labels = self.graph.labels
         self.dtype = as_dtype(dtype)
         self.symmetric = bool(symmetric)
-        n_rows = int(self.graph.row_start[-1])
+        n_rows = self.graph.rows
         self.shape = (n_rows, n_rows)
         self.entry_at: NDArray[np.int64] | None = None
         self._values = np.zeros(self.graph.nnz, dtype=self.dtype)

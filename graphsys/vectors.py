@@ -16,9 +16,9 @@ __all__ = ["check_rows", "join", "split"]
 
 def check_rows(graph: BlockGraph, x: NDArray[Any]) -> None:
     """ValueError where `x` has not the shape (N,) or (N, k)."""
-    n_rows = int(graph.row_start[-1])
-    if x.ndim not in (1, 2) or x.shape[0] != n_rows:
-        raise ValueError(f"vector has shape {x.shape}, it must be ({n_rows},) or ({n_rows}, k)")
+    rows = graph.rows
+    if x.ndim not in (1, 2) or x.shape[0] != rows:
+        raise ValueError(f"vector has shape {x.shape}, it must be ({rows},) or ({rows}, k)")
 
 
 def split(graph: BlockGraph, x: Any) -> dict[Hashable, NDArray[Any]]:

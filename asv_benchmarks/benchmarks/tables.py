@@ -69,6 +69,24 @@ def _line(row, c):
     return [workload(c), blocks(row, c), *times, *peer, asked, reached, error]
 
 
+def batches(measured):
+    """Return the table of batches, from lists (family, nodes, block, together, one by one)."""
+    header = ["workload", "block", "µs a system", "one by one µs", "times as fast"]
+    return _table(
+        header,
+        [
+            [
+                f"{family} {nodes}",
+                str(block),
+                number(1e6 * together),
+                number(1e6 * alone),
+                f"{alone / together:.1f}×",
+            ]
+            for family, nodes, block, together, alone in measured
+        ],
+    )
+
+
 def peers(measured):
     """Return the table of every peer in its fastest setting, in milliseconds."""
     groups = list(dict.fromkeys(p.group for _, c in measured for p in c.peers))

@@ -102,8 +102,7 @@ def norms(
     systems,
     transposed,
     # Work:
-    of_rows,
-    of_columns,
+    sums,
     # Out:
     norm,
 ):
@@ -112,11 +111,11 @@ def norms(
         s = systems[k]
         absolute_sums(
             size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            values[s * nnz : (s + 1) * nnz], of_rows, of_columns,
+            values[s * nnz : (s + 1) * nnz], transposed, sums,
         )  # fmt: skip
         largest = norm.dtype.type(0)
-        for i in range(of_rows.size):
-            largest = max(largest, of_columns[i] if transposed else of_rows[i])
+        for i in range(sums.size):
+            largest = max(largest, sums[i])
         norm[k] = largest
 
 

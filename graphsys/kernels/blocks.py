@@ -90,12 +90,18 @@ def _transposed_loop(c, c_at, a, a_at, lda, b, b_at, m, n):
         c[c_at + j] = total
 
 
-def _magnitude_loop(s, s_at, a, a_at, lda, m, n):
+def _raise_loop(s, s_at, a, a_at, lda, m, n):
     for j in range(n):
         for i in range(m):
             size = abs(a[a_at + j * lda + i])
             if size > s[s_at + i]:
                 s[s_at + i] = size
+
+
+def _add_loop(s, s_at, a, a_at, lda, m, n):
+    for j in range(n):
+        for i in range(m):
+            s[s_at + i] += abs(a[a_at + j * lda + i])
 
 
 def _compiled_loop(loop, result):
@@ -134,30 +140,33 @@ def _subtract_transposed(typing, c, c_at, a, a_at, lda, b, b_at, m, n):
     return signature, generate
 
 
-@intrinsic
-def _raise_magnitude(typing, s, s_at, a, a_at, lda, m, n):
-    """s_i <- max(s_i, max_j |A_ij|)."""
-    signature = types.none(s, s_at, a, a_at, lda, m, n)
-    if _is_complex(a):
-        return signature, _compiled_loop(_magnitude_loop, types.none)
-    real = _REAL_NAME[a.dtype]
+def _magnitude(mode, loop, text):
+    def typed(typing, s, s_at, a, a_at, lda, m, n):
+        signature = types.none(s, s_at, a, a_at, lda, m, n)
+        if _is_complex(a):
+            return signature, _compiled_loop(loop, types.none)
+        real = _REAL_NAME[a.dtype]
 
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = vector.magnitude_function(builder.module, real)
-        builder.call(
-            function,
-            [
-                low.pointer(0, 1),
-                low.pointer(2, 3),
-                low.integer(4),
-                low.integer(5),
-                low.integer(6),
-            ],
-        )
-        return low.none()
+        def generate(context, builder, signature, arguments):
+            low = _Lower(context, builder, signature, arguments)
+            function = vector.magnitude_function(builder.module, real, mode)
+            builder.call(
+                function,
+                [
+                    low.pointer(0, 1),
+                    low.pointer(2, 3),
+                    low.integer(4),
+                    low.integer(5),
+                    low.integer(6),
+                ],
+            )
+            return low.none()
 
-    return signature, generate
+        return signature, generate
+
+    typed.__name__ = f"{mode}_magnitude"
+    typed.__doc__ = text
+    return intrinsic(typed)
 
 
 @intrinsic
@@ -276,6 +285,7 @@ if DISABLE_JIT:
     assign_product = reference.assign_product
     subtract_transposed = reference.subtract_transposed
     raise_magnitude = reference.raise_magnitude
+    add_magnitude = reference.add_magnitude
     copy_block = reference.copy_block
     invert_small = reference.invert_small
     product_from = reference.product_from
@@ -285,7 +295,8 @@ else:
     add_product = _product("add", "C <- C + A B; B is strided.")
     assign_product = _product("assign", "C <- A B; C may be B when m <= 8.")
     subtract_transposed = _subtract_transposed
-    raise_magnitude = _raise_magnitude
+    raise_magnitude = _magnitude("raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|).")
+    add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
     copy_block = _copy_block
     invert_small = _invert_small
     product_from = _product_from

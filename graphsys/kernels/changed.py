@@ -7,7 +7,7 @@ from a supernode to its ancestors are pulled here, in the same order.
 
 from .blocks import copy_block
 from .jit import kernel
-from .ldu import _update, eliminate
+from .ldu import eliminate, update
 from .noise import largest_entry
 from .program import (
     LOAD_AT,
@@ -19,6 +19,7 @@ from .program import (
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    WORK_AT,
 )
 
 
@@ -140,38 +141,50 @@ def refactorize_reached(
     ``magnitude`` and ``arena`` are those of the factorization before, ``info`` tells of the
     reached supernodes alone.
     """
-    symmetric = program[SYMMETRIC] != 0
-    noise, scratch = program[ROWS], 2 * program[ROWS]
+    work_at, scratch = program[WORK_AT], 2 * program[ROWS]
     info[0], info[1], info[2] = 1.0, 0.0, 0.0
     for t in reached:
-        at = program[program[STARTS_AT] + t]
-        first, after = program[at + 2], program[at + 2] + program[at]
-        magnitude[first:after] = 0.0
-        magnitude[noise + first : noise + after] = 0.0
-        arena[program[at + 3] : _panel_end(program, t)] = 0.0
-        for k in range(load_start[t], load_start[t + 1]):
-            block = program[LOAD_AT] + LOAD_FIELDS * k
-            rows = program[block + 1]
-            copy_block(
-                arena, program[block + 3], program[block + 4],
-                values, program[block], rows, rows, program[block + 2],
-            )  # fmt: skip
+        load_panel(program, t, load_start, values, magnitude, arena)
         for k in range(source_start[t], source_start[t + 1]):
-            s = program[program[STARTS_AT] + source[k]]
-            p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
-            largest = 0.0
-            if program[s + 8] != 0:
-                i = 0
-                for b in range(program[s + 5]):
-                    w = program[s + PANEL_FIELDS + b]
-                    d = lower + i * m + i
-                    largest = max(largest, largest_entry(magnitude, scratch, arena, d, m, w))
-                    i += w
-            _update(
-                program, update_at[k], p, m, lower, program[s + 4], symmetric, largest,
-                magnitude, arena,
-            )  # fmt: skip
-        failed = eliminate(program, at, 1, False, tolerance, magnitude, arena, info)
+            pull(program, source[k], update_at[k], scratch, magnitude, arena)
+        at = program[program[STARTS_AT] + t]
+        failed = eliminate(
+            program, at, 1, False, work_at, scratch, tolerance, magnitude, arena, info
+        )
         if failed != 0:
             return failed
     return 0
+
+
+@kernel
+def load_panel(program, t, load_start, values, magnitude, arena):
+    """Panel of supernode t <- the user's blocks; nothing is known of its magnitudes."""
+    at, noise = program[program[STARTS_AT] + t], program[ROWS]
+    first, after = program[at + 2], program[at + 2] + program[at]
+    magnitude[first:after] = 0.0
+    magnitude[noise + first : noise + after] = 0.0
+    arena[program[at + 3] : _panel_end(program, t)] = 0.0
+    for k in range(load_start[t], load_start[t + 1]):
+        block = program[LOAD_AT] + LOAD_FIELDS * k
+        rows = program[block + 1]
+        copy_block(
+            arena, program[block + 3], program[block + 4],
+            values, program[block], rows, rows, program[block + 2],
+        )  # fmt: skip
+
+
+@kernel
+def pull(program, source, at, scratch, magnitude, arena):
+    """Update of a supernode by a descendant, ``source``, as the program tells at place ``at``."""
+    s = program[program[STARTS_AT] + source]
+    p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
+    largest = 0.0
+    if program[s + 8] != 0:
+        i = 0
+        for b in range(program[s + 5]):
+            w = program[s + PANEL_FIELDS + b]
+            d = lower + i * m + i
+            largest = max(largest, largest_entry(magnitude, scratch, arena, d, m, w))
+            i += w
+    symmetric = program[SYMMETRIC] != 0
+    update(program, at, p, m, lower, program[s + 4], symmetric, largest, scratch, magnitude, arena)

@@ -79,25 +79,29 @@ def _without_exchanges(emit, column, scale, n):
     """Inverse with the diagonal as pivots, its ratio, and whether no multiplier was too large."""
     builder, lanes = emit.b, emit.lanes
     column = list(column)
-    ones = emit.fill(1.0)
-    pivots, tame = ones, constant_mask(lanes, lambda lane: True)
+    nothing = emit.fill(0.0)
+    pivots, squares = emit.fill(1.0), nothing
+    one = ir.Constant(emit.element, 1.0)
     for j in range(n):
         is_j = constant_mask(lanes, lambda lane, j=j: lane == j)
         below = constant_mask(lanes, lambda lane, j=j: lane > j)
-        pivot = emit.splat(builder.extract_element(column[j], integer(j)))
-        inverse = builder.fdiv(ones, pivot)
-        pivots = builder.select(is_j, pivot, pivots)
-        size = emit.intrinsic("fabs", emit.vector, builder.fmul(column[j], inverse))
-        size = builder.select(below, size, emit.fill(0.0))
-        # Ordered: a NaN does not pass for small.
-        tame = builder.and_(tame, builder.fcmp_ordered("<=", size, emit.fill(GROWTH)))
-        pivot_column = builder.fneg(builder.select(is_j, emit.fill(-1.0), column[j]))
+        pivot = builder.extract_element(column[j], integer(j))
+        inverse = emit.splat(builder.fdiv(one, pivot))
+        pivots = builder.select(is_j, column[j], pivots)
+        # Lane j of the pivot column is -1 and of the others 0: one fma then also leaves the scaled
+        # pivot row in lane j.
+        scaled = builder.fmul(builder.select(is_j, emit.fill(-1.0), column[j]), inverse)
+        multipliers = builder.select(below, scaled, nothing)
+        squares = emit.fma(multipliers, multipliers, squares)
+        scaled = builder.fneg(scaled)
         for q in range(n):
             if q != j:
                 row = emit.splat(builder.extract_element(column[q], integer(j)))
-                rest = builder.select(is_j, emit.fill(0.0), column[q])
-                column[q] = emit.fma(pivot_column, builder.fmul(row, inverse), rest)
-        column[j] = builder.fmul(pivot_column, inverse)
+                rest = builder.select(is_j, nothing, column[q])
+                column[q] = emit.fma(scaled, row, rest)
+        column[j] = scaled
+    # Ordered: a NaN does not pass for small.
+    tame = builder.fcmp_ordered("<=", squares, emit.fill(GROWTH * GROWTH))
     bits = ir.IntType(lanes)
     tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))
     sizes = emit.intrinsic("fabs", emit.vector, pivots)
@@ -106,17 +110,20 @@ def _without_exchanges(emit, column, scale, n):
 
 def _ratio(emit, pivots, scale, column, n):
     """Smallest |pivot| / scale, at most 1; NaN where the inverse is not finite."""
-    builder = emit.b
-    ratio = builder.fdiv(pivots, scale)
+    builder, lanes = emit.b, emit.lanes
     total = column[0]
     for q in range(1, n):
         total = builder.fadd(total, column[q])
-    ratio = builder.fadd(ratio, builder.fsub(total, total))
-    smallest = ir.Constant(emit.element, 1.0)
-    for lane in range(n):  # `minimum` keeps a NaN, unlike `minnum`
-        entry = builder.extract_element(ratio, integer(lane))
-        smallest = emit.intrinsic("minimum", emit.element, smallest, entry, vector=False)
-    return smallest
+    rows = constant_mask(lanes, lambda lane: lane < n)
+    ratio = builder.fadd(builder.fdiv(pivots, scale), builder.fsub(total, total))
+    ratio = builder.select(rows, ratio, emit.fill(1.0))
+    bits = ir.IntType(lanes)
+    unordered = builder.bitcast(builder.fcmp_unordered("uno", ratio, ratio), bits)
+    smallest = _extreme_lane(builder, ratio, "<")
+    one, nan = (ir.Constant(emit.element, value) for value in (1.0, float("nan")))
+    smallest = builder.select(builder.fcmp_ordered("<", smallest, one), smallest, one)
+    finite = builder.icmp_unsigned("==", unordered, ir.Constant(bits, 0))
+    return builder.select(finite, smallest, nan)
 
 
 def _with_exchanges(emit, d, ldd, column, scale, n):
@@ -222,15 +229,15 @@ def _pivot_row(emit, column, j, n):
     size = builder.or_(builder.and_(builder.bitcast(column, bits), kept), number)
     size = builder.bitcast(size, emit.vector)
     below = constant_mask(lanes, lambda lane: j <= lane < n)
-    largest = _largest_lane(builder, builder.select(below, size, emit.fill(-1.0)))
+    largest = _extreme_lane(builder, builder.select(below, size, emit.fill(-1.0)), ">")
     splat = builder.bitcast(emit.splat(largest), bits)
     splat = builder.and_(splat, ir.Constant(bits, [low] * lanes))
     row = builder.extract_element(splat, integer(0))
     return (row if row.type == I64 else builder.zext(row, I64)), splat
 
 
-def _largest_lane(builder, vector):
-    """Largest lane by halving; what a NaN gives is unspecified."""
+def _extreme_lane(builder, vector, than):
+    """Largest (``than`` is ">") or smallest lane by halving; what a NaN gives is unspecified."""
     count = vector.type.count
     while count > 1:
         count //= 2
@@ -239,5 +246,5 @@ def _largest_lane(builder, vector):
             for first in (0, count)
         ]
         low, high = (builder.shuffle_vector(vector, vector, half) for half in halves)
-        vector = builder.select(builder.fcmp_ordered(">", low, high), low, high)
+        vector = builder.select(builder.fcmp_ordered(than, low, high), low, high)
     return builder.extract_element(vector, integer(0))

@@ -88,19 +88,20 @@ def factorize(
     magnitude[:] = 0.0
     info[0], info[1], info[2] = 1.0, 0.0, 0.0
     at, count = program[PANELS_AT], program[SUPERNODES]
-    return eliminate(program, at, count, True, tolerance, magnitude, arena, info)
+    work_at, scratch = program[WORK_AT], 2 * program[ROWS]
+    return eliminate(program, at, count, True, work_at, scratch, tolerance, magnitude, arena, info)
 
 
 @kernel
-def eliminate(program, at, count, push, tolerance, magnitude, arena, info):
+def eliminate(program, at, count, push, work_at, scratch, tolerance, magnitude, arena, info):
     """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
 
     They update their ancestors' panels where ``push`` says so. How small its pivots are, and how
-    suspect, replaces the magnitude and the noise of the first row of each pivot block.
+    suspect, replaces the magnitude and the noise of the first row of each pivot block. Workspaces
+    are ``arena[work_at:]`` and ``magnitude[scratch:]``.
     """
     smallest, worst = info[0], 1.0 / tolerance
-    symmetric = program[SYMMETRIC] != 0
-    work_at, noise, scratch = program[WORK_AT], program[ROWS], 2 * program[ROWS]
+    symmetric, noise = program[SYMMETRIC] != 0, program[ROWS]
     if info[2] > 0.0:
         worst = magnitude[noise + int(info[2]) - 1]
     for _ in range(count):
@@ -174,7 +175,9 @@ def eliminate(program, at, count, push, tolerance, magnitude, arena, info):
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
-            at = _update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena)
+            at = update(
+                program, at, p, m, lower, upper, symmetric, largest, scratch, magnitude, arena
+            )
     info[0] = smallest
     return 0
 
@@ -202,12 +205,11 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
 
 
 @kernel
-def _update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena):
+def update(program, at, p, m, lower, upper, symmetric, largest, scratch, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
     t_lower, t_m, t_upper, t_p = program[at], program[at + 1], program[at + 2], program[at + 3]
     t_first, columns, runs = program[at + 4], program[at + 5], program[at + 6]
     watched, noise = program[at + 7] != 0, program[ROWS] + t_first
-    scratch = 2 * program[ROWS]
     at += TARGET_FIELDS
     for c in range(columns):
         c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]

@@ -1,6 +1,6 @@
 """The matrix itself, in the layout of `graphsys.graph.BlockGraph`: residuals and norms."""
 
-from .blocks import subtract_product, subtract_transposed
+from .blocks import add_magnitude, subtract_product, subtract_transposed
 from .jit import kernel
 
 
@@ -49,29 +49,28 @@ def absolute_sums(
     block_at,
     # In:
     values,
+    transposed,
     # Out:
-    of_rows,
-    of_columns,
+    sums,
 ):
-    """Sums of |A_ij| along rows and along columns."""
-    of_rows[:] = 0.0
-    of_columns[:] = 0.0
+    """Sums of |A_ij| along rows, or along columns where ``transposed``."""
+    sums[:] = 0.0
     for i in range(size.size):
+        rows = size[i]
         for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
             if p < neighbor_start[i]:
                 j, at = i, diagonal_at[i]
             else:
                 j, at = neighbor[p], block_at[p]
-            rows = of_rows[row_start[i] : row_start[i + 1]]
+            if not transposed:
+                add_magnitude(sums, row_start[i], values, at, rows, rows, size[j])
+                continue
             for column in range(row_start[j], row_start[j + 1]):
-                block_column = values[at : at + rows.size]
-                total = of_columns[column]
-                for row in range(rows.size):
-                    entry = abs(block_column[row])
-                    rows[row] += entry
-                    total += entry
-                of_columns[column] = total
-                at += rows.size
+                total = sums[column]
+                for row in range(rows):
+                    total += abs(values[at + row])
+                sums[column] = total
+                at += rows
 
 
 @kernel

@@ -51,6 +51,11 @@ def raise_magnitude(s, s_at, a, a_at, lda, m, n):
         s[s_at : s_at + m] = np.fmax(s[s_at : s_at + m], rows)
 
 
+def add_magnitude(s, s_at, a, a_at, lda, m, n):
+    """s_i <- s_i + sum_j |A_ij|."""
+    s[s_at : s_at + m] += np.abs(_matrix(a, a_at, lda, m, n)).sum(axis=1)
+
+
 def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
     """B <- A."""
     _matrix(b, b_at, ldb, m, n)[...] = _matrix(a, a_at, lda, m, n)

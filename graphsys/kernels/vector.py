@@ -301,12 +301,15 @@ def _sum_lanes(emit, value):
     return emit.b.extract_element(value, integer(0))
 
 
-def magnitude_function(module, real):
-    """``s_i <- max(s_i, max_j |A_ij|)``: arguments ``(s, a, lda, m, n)``, all real."""
+def magnitude_function(module, real, mode):
+    """``s_i <- max(s_i, max_j |A_ij|)`` ("raise") or ``s_i + sum_j |A_ij|`` ("add").
+
+    Arguments ``(s, a, lda, m, n)``, all real.
+    """
     pointer = REAL[real].as_pointer()
     function, builder = private_function(
         module,
-        f"graphsys_magnitude_{real}",
+        f"graphsys_{mode}_magnitude_{real}",
         ir.VoidType(),
         [pointer, pointer, I64, I64, I64],
         ["s", "a", "lda", "m", "n"],
@@ -318,11 +321,14 @@ def magnitude_function(module, real):
     with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
         mask = emit.first_lanes(builder.sub(m, i))
         loop = emit.loop("columns", integer(0), n, integer(1), [emit.load(emit.at(s, i), mask)])
-        with loop as (j, (largest,)):
+        with loop as (j, (held,)):
             entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
             entry = emit.intrinsic("fabs", emit.vector, entry)
-            larger = builder.fcmp_ordered(">", entry, largest)
-            loop.carry([builder.select(larger, entry, largest)])
+            if mode == "add":
+                loop.carry([builder.fadd(held, entry)])
+            else:
+                larger = builder.fcmp_ordered(">", entry, held)
+                loop.carry([builder.select(larger, entry, held)])
         emit.store(loop.results[0], emit.at(s, i), mask)
     builder.ret_void()
     return function

@@ -53,6 +53,11 @@ def compiled_magnitude(s, a, lda, m, n):
 
 
 @njit
+def compiled_sum(s, a, lda, m, n):
+    blocks.add_magnitude(s, 1, a, 2, lda, m, n)
+
+
+@njit
 def compiled_copy(b, ldb, a, lda, m, n):
     blocks.copy_block(b, 1, ldb, a, 2, lda, m, n)
 
@@ -132,6 +137,9 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
             reference.raise_magnitude(expected, 1, a, 2, m + 1, m, n)
             compiled_magnitude(s, a, m + 1, m, n)
             assert np.allclose(s, expected, rtol=4 * np.finfo(dtype).eps)
+            reference.add_magnitude(expected, 1, a, 2, m + 1, m, n)
+            compiled_sum(s, a, m + 1, m, n)
+            assert np.allclose(s, expected, rtol=(n + 5) * np.finfo(dtype).eps)
 
             target = numbers(rng, (m + 3) * n + 2, dtype)
             expected = target.copy()
