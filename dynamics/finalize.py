@@ -116,10 +116,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     more, numbers, slots = contact_tables.written(records, body_index, symbolic.graph)
     plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
     plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
-    plan[at.WORK_SIZE] = at.work_size(
-        *(int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)),
-        len(mechanism.wrenches),
-    )
+    counts = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS))
+    plan[at.WORK_SIZE] = at.work_size(*counts, wrenches=len(mechanism.wrenches))
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
@@ -258,7 +256,7 @@ def _with_spatial(
     plan[at.ADDED], plan[at.ADDED_AT] = len(first), plan.size
     records = []
     for name, row in first.items():
-        matrix = mechanism.bodies[name].spatial_inertia.copy()
+        matrix = np.array(mechanism.bodies[name].spatial_inertia)
         matrix[:3, :3] = 0.0  # as for any body, from its inertia
         records += [body_index[name], row, constant.size]
         constant = np.concatenate([constant, matrix.ravel()])

@@ -145,7 +145,8 @@ class Stages:
             """Of all blocks between two bodies, rows first, for pairs of bodies."""
             rows, columns = (self.s * k[:, None, None] for k in (i, j))
             rows, columns = np.broadcast_arrays(rows + stage[:, None], columns + stage)
-            return self.symbolic.graph.blocks_at(rows.ravel(), columns.ravel())
+            found: Ints = self.symbolic.graph.blocks_at(rows.ravel(), columns.ravel())
+            return found
 
         def between(body: Ints, joint: Ints) -> Ints:
             """Of the blocks (body, joint) and (joint, body) at each stage."""

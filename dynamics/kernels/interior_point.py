@@ -298,8 +298,8 @@ def interior_attempt(
             best = min(best, speed)
         if iteration == PATIENCE and info[7] == 0.0:
             return NOT_CONVERGED
+        clear_pairs(plan, values)  # before: dampers may join the same bodies
         assemble(plan, constant, h, x, node[3], trial[3], values)
-        clear_pairs(plan, values)
         for i in range(unknowns):
             kept[i] = r[i]
         correct(plan, 0.0, dc, contacts)

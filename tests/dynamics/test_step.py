@@ -102,7 +102,8 @@ def test_energy_of_the_double_pendulum_stays_in_its_band_for_a_hundred_thousand_
     model, state = double_pendulum()
     motion = dy.simulate(model, state, 1000.0)
     energy = motion.energy()
-    assert -9.774 < energy.min() and energy.max() < -9.722
+    # the figures' [-9.774, -9.723], half a digit around: the motion is chaotic
+    assert -9.7745 < energy.min() and energy.max() < -9.7225
     slope = np.polyfit(motion.time, energy, 1)[0]
     assert abs(slope) * 1000.0 < 2e-3
     assert motion.constraint_violation().max() <= 1e-10  # the tolerance
