@@ -6,6 +6,10 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.tangents import free_velocities, momenta
+
+from .test_contact_gradients import CLOSE, model_of, moved, read, run, slope_errors
+from .test_linearization import differences, error
 
 G, H = 9.81, 0.01
 
@@ -106,3 +110,59 @@ def test_velocity_limits_need_order_two():
 
     with pytest.raises(ValueError, match="limits of joint 'lift' need order=2"):
         mechanism.finalize(H, order=4)
+
+
+def held_lift():
+    mechanism = lift(velocity_limits=[(-0.5, 2.0)]).mechanism
+    model = model_of(mechanism, tolerance=1e-12)
+    return model, run(model, model.initial_state(), 30, [0.3])
+
+
+def held_arm(least=-math.inf, most=1.0):
+    """A rod on a hinge, and one on a ball joint behind it, all rates limited."""
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Rod(1.0, radius=0.02, mass=2.0, axis=(1, 0, 0)), name="rod")
+    more = mechanism.add_body(dy.Rod(0.5, radius=0.02, mass=1.0, axis=(1, 0, 0)), name="more")
+    mechanism.add_joint(
+        dy.Revolute(
+            mechanism.world, rod, (0, 1, 0), child_point=(-0.5, 0, 0), actuated=True, name="hinge",
+            velocity_limits=[(least, most)],
+        )
+    )  # fmt: skip
+    mechanism.add_joint(
+        dy.Spherical(
+            rod, more, parent_point=(0.5, 0, 0), child_point=(-0.25, 0, 0), name="ball",
+            velocity_limits=[(-0.5, 0.5), (-0.6, 0.6), (-0.7, 0.7)],
+        )
+    )  # fmt: skip
+    model = model_of(mechanism, tolerance=1e-12)
+    return model, run(model, model.initial_state(), 25, [0.3])
+
+
+def stopped_arm():
+    """Held by a limit of 0."""
+    return held_arm(most=0.0)
+
+
+@pytest.mark.parametrize("scene", [held_lift, held_arm, stopped_arm])
+def test_a_step_at_a_velocity_limit_is_linearized_exactly(scene):
+    # the bound of `test_contact_gradients`: a speed left of kappa / (h F) = 3e-4 m/s at the least
+    assert max(slope_errors(*scene())) < CLOSE
+
+
+def test_a_motion_onto_a_velocity_limit_is_differentiated_by_a_mass():
+    model, _ = held_arm()
+    state = moved(model, model.initial_state(), np.zeros(24))
+    twist = free_velocities(model, state)
+
+    found = dy.sensitivity(model, state, 0.2, [("rod", "mass")])
+
+    def ended(change):
+        other = dy.variant(model, {"rod": {"mass": 2.0 * (1.0 + change[0])}})
+        first = state.copy()
+        first.momentum[:] = momenta(other.tables.constant, twist[None]).reshape(-1, 6)
+        return read(other, dy.simulate(other, first, 0.2).final, found.motion.final)
+
+    column = np.concatenate([found.poses[-1], found.velocities], axis=1).reshape(24)
+    assert found.motion.contact("hinge").normal_force[-1, 0] > 1.0
+    assert error(column, differences(ended, 1, 1e-4)[:, 0] / 2.0) < 10 * CLOSE
