@@ -1,4 +1,4 @@
-"""Curves of a motion, and the graph of a mechanism, with matplotlib."""
+"""Curves of a motion, plans of trees, and the graph of a mechanism, with matplotlib."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import numpy as np
 
 import graphsys as gs
 from dynamics.bodies import WORLD
+from dynamics.kernels import tree_layout
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    from dynamics.integrators import TreeIntegrator, TreePlan
     from dynamics.mechanism import Mechanism
 
-__all__ = ["matplotlib_module", "plot_mechanism", "plot_trajectory"]
+__all__ = ["matplotlib_module", "plot_mechanism", "plot_plan", "plot_trajectory"]
 
 #: Okabe and Ito's blue, vermilion and green: told apart by colour-blind readers.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
@@ -164,6 +166,70 @@ def _chosen(trajectory: Trajectory, joints: Any, default: list[Hashable]) -> lis
     if unknown:
         raise ValueError(f"there is no joint {unknown[0]!r}; joints are {list(known)}")
     return list(joints)
+
+
+def plot_plan(plan: TreePlan, integrator: TreeIntegrator) -> Any:
+    """Draw a planned motion of a tree: postures seen along y, dark to light, and forces over time.
+
+    A posture is a line from each joint to those below it, to the centre of mass of its body and to
+    the points where pins hold it.
+
+    Parameters
+    ----------
+    plan : dynamics.integrators.TreePlan
+    integrator : dynamics.integrators.TreeIntegrator
+        Of the same tree; of the phase whose pins are to be drawn.
+
+    Returns
+    -------
+    matplotlib Figure
+
+    Raises
+    ------
+    ValueError
+        For another number of coordinates or forces than the plan's.
+    graphsys.MissingExtraError
+        Where matplotlib is not installed.
+    """
+    n, driven = plan.q.shape[1], [integrator.joints[i] for i in integrator.columns]
+    if (n, plan.forces.shape[1]) != (len(integrator.joints), len(driven)):
+        raise ValueError(
+            f"the plan has {n} coordinates and {plan.forces.shape[1]} forces, the integrator "
+            f"{len(integrator.joints)} and {len(driven)}"
+        )
+    pyplot = matplotlib_module("pyplot", "plot_plan")
+    figure, (side, ax) = pyplot.subplots(
+        2, 1, figsize=(7.0, 6.0), layout="constrained", height_ratios=(3, 2)
+    )
+    colors = pyplot.get_cmap("viridis")(np.linspace(0.0, 0.95, len(plan.q)))
+    for q, color in zip(plan.q, colors):
+        for line in _posture(integrator, q):
+            side.plot(line[:, 0], line[:, 2], "o-", color=color, markersize=2.0, linewidth=1.2)
+    side.set_aspect("equal", "datalim")
+    side.set(xlabel="x, m", ylabel="z, m")
+    for name, values in zip(driven, plan.forces.T):
+        words = " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        ax.plot(plan.time, values, label=words)
+    ax.set(xlabel="time, s", ylabel="force, N m or N")
+    for axes in (side, ax):
+        axes.spines[["top", "right"]].set_visible(False)
+    _legend(ax)
+    return figure
+
+
+def _posture(integrator: TreeIntegrator, q: Any) -> list[Any]:
+    """Lines (2, 3) between points of the bodies that have a mass."""
+    (parent, body, _), (kind, ends, pin) = integrator.tables.tree, integrator.tables.pins
+    body = body.reshape(-1, tree_layout.BODY)
+    turns, origins = integrator.poses(q)
+    heavy = body[:, tree_layout.MASS] > 0.0
+    center = body[:, tree_layout.CENTER : tree_layout.CENTER + 3]
+    at = [(int(i), center[i]) for i in np.flatnonzero(heavy)]
+    points = pin.reshape(-1, tree_layout.PIN)[:, tree_layout.PIN_A : tree_layout.PIN_A + 3]
+    at += [(i, x) for i, x, k in zip(ends[::2], points, kind) if k == tree_layout.AT_POINT]
+    lines = [np.stack([origins[i], origins[i] + turns[i] @ x]) for i, x in at]
+    below = [i for i, j in enumerate(parent) if j >= 0 and heavy[j]]
+    return lines + [np.stack([origins[parent[i]], origins[i]]) for i in below]
 
 
 def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:

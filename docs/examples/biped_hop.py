@@ -1,12 +1,16 @@
 """Which torques let a planar biped hop 0.3 m ahead, with the least integral of their squares?
 
-It stands, flies and lands by a prescribed schedule: both feet are pinned to the ground, then free,
-then pinned where they are to land. Landing is an impact without a bounce.
+It stands, flies and lands by a schedule: both feet are pinned to the ground, then free, then pinned
+where they are to land, an impact without a bounce.
+python docs/examples/biped_hop.py [docs/gallery/biped_hop.png]
 """
+
+import sys
 
 import numpy as np
 
 from dynamics.integrators import Tree, TreeIntegrator, plan, prismatic, revolute
+from dynamics.plot import plot_plan
 
 LINK, HEIGHT, HOP, FEET = 0.3, 0.5, 0.3, {"front": 0.1, "rear": -0.1}  # m
 STEPS, TIMESTEP = (6, 5, 6), 0.045  # standing, flying, landed; s
@@ -39,8 +43,7 @@ def posture(x):
 
 def main():
     """The integrators of the three phases, and the plan."""
-    trees = [biped(ground) for ground in (0.0, None, HOP)]
-    phases = [TreeIntegrator(tree, TIMESTEP, "simpson", actuated=MOTORS) for tree in trees]
+    phases = [TreeIntegrator(biped(x), TIMESTEP, actuated=MOTORS) for x in (0.0, None, HOP)]
     way = np.clip((np.arange(sum(STEPS) + 1) - STEPS[0]) / STEPS[1], 0.0, 1.0)
     guess = posture(0.0) + np.outer(way, posture(HOP) - posture(0.0))
     guess[:, 1] += 0.4 * way * (1.0 - way)  # up and down on the way
@@ -49,6 +52,8 @@ def main():
 
 
 if __name__ == "__main__":
-    hop = main()[1]
+    phases, hop = main()
     print(f"{hop.iterations} iterations, cost {hop.cost:.1f} N^2 m^2 s, gap {hop.defect:.0e}")
     assert hop.defect < 1e-5
+    if sys.argv[1:]:
+        plot_plan(hop, phases[0]).savefig(sys.argv[1], dpi=110)

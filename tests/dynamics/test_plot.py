@@ -8,7 +8,8 @@ import pytest
 import dynamics as dy
 import graphsys as gs
 from dynamics.animation import animate
-from dynamics.plot import plot_mechanism, plot_trajectory
+from dynamics.integrators import Tree, TreeIntegrator, TreePlan, prismatic, revolute
+from dynamics.plot import plot_mechanism, plot_plan, plot_trajectory
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (the extra plot) is missing")
 matplotlib.use("Agg")
@@ -141,3 +142,33 @@ def test_a_frame_moves_with_its_body(motion):
     np.testing.assert_allclose(turned[:, 1], q[:, 0], atol=1e-15)
     with pytest.raises(dy.UnknownNameError, match="no frame 'tool'"):
         motion.frame("tool")
+
+
+def test_postures_of_a_plan_are_drawn_from_joint_to_joint_to_centre_and_pin(close):
+    # a cart, massless and so not drawn, and two links of 1 m below it, the tip of the lower pinned
+    tree = Tree()
+    tree.add_body("cart"), tree.add_joint("world", "cart", prismatic([1, 0, 0]))
+    for above, name, z in (("cart", ("arm", "upper"), 0.0), (("arm", "upper"), "lower", -1.0)):
+        tree.add_body(name, 1.0, center=[0, 0, -0.5])
+        tree.add_joint(above, name, revolute([0, -1, 0]), position=[0, 0, z])
+    tree.add_pin("tip", "lower", point_a=[0, 0, -1], point_b=[1, 0, -1], axes=[[1, 0, 0]])
+    integrator = TreeIntegrator(tree, 0.1, actuated=["cart", ("arm", "upper")])
+    q = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, np.pi / 2]])  # straight down; lower link along x
+    forces = np.array([[1.0, 2.0], [3.0, 4.0]])
+    made = TreePlan(np.array([0.0, 0.1]), q, 0.0 * q, forces, 0.0, 0.0, 1)
+
+    side, below = plot_plan(made, integrator).axes
+    lines = [np.column_stack(line.get_data()) for line in side.lines]
+    upper = [[[0, 0], [0, -0.5]], [[0, 0], [0, -1]]]
+    down, across = (
+        ([[0, -1], [0, -1.5]], [[0, -1], [0, -2]]),
+        ([[0, -1], [0.5, -1]], [[0, -1], [1, -1]]),
+    )
+    for found, expected in ((lines[:4], down), (lines[4:], across)):
+        for line in (*upper, *expected):
+            assert any(np.abs(line - one).max() < 1e-12 for one in found)
+    assert len(lines) == 8
+    assert [line.get_label() for line in below.lines] == ["cart", "arm upper"]
+    assert below.lines[1].get_ydata().tolist() == [2.0, 4.0]
+    with pytest.raises(ValueError, match="3 coordinates and 2 forces, the integrator 3 and 3"):
+        plot_plan(made, TreeIntegrator(tree, 0.1))
