@@ -156,14 +156,11 @@ def _loops(mechanism: Mechanism, joints: list[Joint]) -> tuple[tuple[Hashable, .
 
 
 def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Group:
-    group = _Group(joint, joint.rows, joint.offset)
-    group.n_rows = joint.n_rows
-    n = group.n_rows
-    group.rows = group.rows or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * n
-    group.stiffness, group.rest = np.zeros(n), np.array([row.rest for row in group.rows])
-    group.damping = np.full(n, joint.constraint_damping)
-    group.compliance, group.theta = joint.compliance, 1.0
-    group.control, group.regularization = np.full(n, -1), np.zeros(n)
+    rows = list(joint.rows) or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * joint.n_rows
+    group = _Group(joint, rows, joint.offset)
+    group.rest = np.array([row.rest for row in rows])
+    group.damping = np.full(group.n_rows, joint.constraint_damping)
+    group.compliance = joint.compliance
     if joint.compliance > 0.0:
         group.theta = joint.theta
     if joint.name in calls:

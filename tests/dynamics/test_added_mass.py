@@ -151,7 +151,8 @@ def test_momentum_is_kept_and_energy_does_not_drift():
     energy = motion.energy()
     half = len(energy) // 2
     assert np.ptp(energy) < 0.01 * energy[0]  # (h omega)^2 is 3e-3
-    assert abs(energy[:half].mean() - energy[half:].mean()) < 0.1 * np.ptp(energy)
+    # Drift would leave the band of the first half.
+    assert np.ptp(energy) < 1.5 * np.ptp(energy[:half])
 
 
 def linkage(h):

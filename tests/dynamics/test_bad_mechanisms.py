@@ -75,7 +75,7 @@ def test_bodies_of_another_mechanism_are_refused():
     _, _, stranger = pair()
     with pytest.raises(dy.UnknownNameError, match="joint 'j' holds 'b', which is no body"):
         mechanism.add_joint(dy.Fixed(a, stranger, name="j"))
-    with pytest.raises(dy.UnknownNameError, match="spring 's' holds"):
+    with pytest.raises(dy.UnknownNameError, match="force 's' holds"):
         mechanism.add_force(dy.Spring(a, stranger, name="s"))
 
 

@@ -165,7 +165,7 @@ def test_a_variant_shares_the_graph_while_its_pattern_stays():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"nobody": {"mass": 1.0}}, "there is no body, joint or spring 'nobody'"),
+        ({"nobody": {"mass": 1.0}}, "there is no body, joint, spring or contact 'nobody'"),
         ({"pole": {"weight": 1.0}}, "'pole' has no number 'weight'; it has"),
         ({"pole": 2.0}, "parameters of 'pole' must be a mapping"),
         ({"pole": {"mass": 0.0}}, "mass of body 'pole' is 0.0"),
