@@ -24,7 +24,7 @@ html_title = "graphsys and dynamics"
 html_theme_options = {"description": "systems on graphs, and mechanisms", "page_width": "1100px"}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "**/__pycache__"]
-#: Folder whose content goes into the site: the gallery's pictures, which its code draws there.
+#: Folder whose content goes into the site: pictures that the code of pages draws there.
 DRAWN = Path(tempfile.mkdtemp(prefix="gallery-"))
 html_extra_path = [str(DRAWN)]
 
@@ -44,6 +44,7 @@ MENU = [
         ],
     ),
     ("Why it works", ["theory/*"]),
+    ("Figures of the papers", ["figures/index", "figures/*"]),
     ("Beside others", ["benchmarks", "alternatives", "citing"]),
     ("Work on it", ["architecture", "developing", "dependencies", "release", "changelog"]),
 ]
@@ -68,22 +69,22 @@ def menu():
     )
 
 
-def drawn(match):
-    """Run a piece of the gallery's code, and show what it has drawn below it."""
-    folder = DRAWN / "gallery"
+def drawn(match, page):
+    """Run a piece of a page's code, and show what it has drawn below it."""
+    folder = (DRAWN / page).parent
     folder.mkdir(exist_ok=True)
     before = set(folder.iterdir())
     with contextlib.chdir(folder):
-        exec(compile(match[1], "gallery/index.md", "exec"), {})
+        exec(compile(match[1], page, "exec"), {})
     new = sorted(path.name for path in set(folder.iterdir()) - before)
     return match[0] + "".join(f'\n<img src="{name}" alt="what the code draws">\n' for name in new)
 
 
 def adapt(app, name, source):
-    """Add the menu to the index, pictures to the gallery; links out of the folder become words."""
+    """Add the menu to the index, pictures to what draws; links out of the folder become words."""
     text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:README|LICENSE)[^)]*\)", r"\1", source[0])
-    if name == "gallery/index":
-        text = re.sub(r"^```python\n(.*?)^```$", drawn, text, flags=re.M | re.S)
+    if name.startswith(("gallery/", "figures/")):
+        text = re.sub(r"^```python\n(.*?)^```$", lambda m: drawn(m, name), text, flags=re.M | re.S)
     source[0] = text + menu() if name == "index" else text
 
 
