@@ -1,4 +1,4 @@
-"""From contacts and limits to the records that the interior-point method reads."""
+"""From contacts and limits to the records of theory/contacts (1) to (5), which a step reads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Directions carried through intervals: how poses and momenta at their ends change."""
+"""Directions carried through intervals: how poses and momenta at their ends change.
+
+By the implicit function theorem on theory/step (3), (4) and theory/contacts (1) to (5).
+"""
 
 from __future__ import annotations
 

@@ -8,7 +8,10 @@ from .source import ROOT, text
 
 PAGES = sorted(path.stem for path in ROOT.glob("docs/theory/*.md"))
 #: Pages whose equations have numbers of their own (those of papers keep the paper's).
-NUMBERED = ["compliance", "elimination", "galerkin", "joints", "loops", "step", "tree_integrator"]
+NUMBERED = [
+    "compliance", "contacts", "elimination", "galerkin", "joints", "loops", "step",
+    "tree_integrator",
+]  # fmt: skip
 SOURCES = [p for package in ("graphsys", "dynamics") for p in ROOT.glob(f"{package}/**/*.py")]
 CITATION = re.compile(r"theory/(\w+)((?:(?:,| to| and)?\s\(\d+\))+)")
 
