@@ -46,6 +46,7 @@ class _Group:
         self.compliance, self.theta, self.regularization = 0.0, 1.0, np.zeros(n)
         self.pull = np.zeros(n)
         self.control = np.full(n, -1)
+        self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
         self.callback = 0
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
@@ -202,6 +203,8 @@ def _forces(
             if joint.actuated:
                 groups[-1].control = len(names) + np.arange(joint.n_coordinates)
                 names += [joint.name] * joint.n_coordinates
+            if joint.control_limits is not None:
+                groups[-1].control_limits = joint.control_limits
     for spring in mechanism.springs.values():
         group = _Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
         group.stiffness[0], group.damping[0] = spring.stiffness, spring.damping
@@ -210,6 +213,8 @@ def _forces(
         if spring.actuated:
             start[spring.name] = (len(names), 1)
             group.control[0] = len(names)
+            if spring.control_limits is not None:
+                group.control_limits[0] = spring.control_limits
             names.append(spring.name)
         groups.append(group)
     return groups, names, start
@@ -373,6 +378,7 @@ def _written(
             c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
             c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta
             c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
+            c[at.LEAST], c[at.MOST] = group.control_limits[i]
         first_row += group.n_rows
     return plan, constant
 

@@ -38,6 +38,8 @@ class Spring:
         Whether a control pushes the points apart, N.
     limits : tuple of float, optional
         Least and largest distance of the points, m, either of them infinite: see `Rope`.
+    control_limits : tuple of float, optional
+        Least and largest control, N; what is beyond is cut.
     limit_compliance : float, optional
         How far a force stretches the limits, m/N; 0 is rigid.
     """
@@ -52,6 +54,7 @@ class Spring:
     name: Hashable = None
     actuated: bool = False
     limits: tuple[float, float] | None = None
+    control_limits: tuple[float, float] | None = None
     limit_compliance: float = 0.0
 
     def __post_init__(self) -> None:
@@ -72,6 +75,14 @@ class Spring:
             if not (low <= high and high > 0.0):
                 raise ValueError(f"limits of {label} must be (lower, upper), in order")
             object.__setattr__(self, "limits", (low if low > 0.0 else -math.inf, high))
+        if self.control_limits is not None:
+            low, high = map(float, self.control_limits)
+            if not (low <= high and self.actuated):
+                raise ValueError(
+                    f"control_limits of {label} must be (lower, upper), in order, and need "
+                    "actuated=True"
+                )
+            object.__setattr__(self, "control_limits", (low, high))
 
 
 def Rope(

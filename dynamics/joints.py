@@ -78,6 +78,8 @@ class Joint:
         Lower and upper ends of the coordinates.
     velocity_limits : ndarray of float, shape (number of coordinates, 2), or None
         Lower and upper ends of their rates, m/s or rad/s.
+    control_limits : ndarray of float, shape (number of coordinates, 2), or None
+        Least and largest control along each axis, N or N m; what is beyond is cut.
     user : callable or None
         Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int
@@ -103,6 +105,7 @@ class Joint:
     actuated: bool = False
     limits: Float | None = None
     velocity_limits: Float | None = None
+    control_limits: Float | None = None
     user: Callable[..., Any] | None = None
     n_user: int = 0
 
@@ -269,6 +272,7 @@ def joint(
     actuated: bool = False,
     limits: Any = None,
     velocity_limits: Any = None,
+    control_limits: Any = None,
     user: Callable[..., Any] | None = None,
     n_user: int = 0,
 ) -> Joint:
@@ -287,6 +291,8 @@ def joint(
     damping = per_axis(damper, count, "damper", label)
     if (damping < 0.0).any():
         raise ValueError(f"damper of {label} is negative: it would add energy")
+    if control_limits is not None and not actuated:
+        raise ValueError(f"{label} has control_limits but no controls; give it actuated=True")
     return Joint(
         kind,
         name,
@@ -307,6 +313,7 @@ def joint(
         actuated,
         pairs(limits, count, f"limits of {label}"),
         pairs(velocity_limits, count, f"velocity_limits of {label}"),
+        pairs(control_limits, count, f"control_limits of {label}"),
         user,
         n_user,
     )

@@ -318,6 +318,7 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
             "rest": joint.rest,
             "limits": joint.limits,
             "actuated": joint.actuated,
+            "control_limits": joint.control_limits if joint.actuated else None,
         }
     if joint.kind == "skew universal":
         return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)

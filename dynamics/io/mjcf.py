@@ -238,13 +238,24 @@ class _Reader:
             what = kind.name[6:].lower()
             self.notes.leave_out(f"actuators on {what}s that are no joint here", name)
             return
-        joint.actuated = True
+        alone, joint.actuated = not joint.actuated, True
         plain = m.actuator_gaintype[k] == 0 and m.actuator_gainprm[k, 0] == 1.0
         plain = plain and m.actuator_biastype[k] == 0 and m.actuator_gear[k, 0] == 1.0
         if not plain or m.actuator_dyntype[k] != 0:
             self.notes.leave_out("gain, gear and dynamics of actuators (controls are forces)", name)
-        if m.actuator_ctrllimited[k] or m.actuator_forcelimited[k]:
-            self.notes.leave_out("limits of actuators", name)
+        self.control_limits(k, joint, alone and plain and not m.actuator_dyntype[k])
+
+    def control_limits(self, k: int, joint: JointEntry, simple: bool) -> None:
+        """Range of control, then of force, of the one actuator of a joint with one axis."""
+        m = self.model
+        simple = simple and joint.kind in ("revolute", "prismatic")
+        ends, limited = np.array([-np.inf, np.inf]), joint.control_limits is not None
+        for what in ("ctrl", "force"):
+            if getattr(m, f"actuator_{what}limited")[k]:
+                limited, ends = True, np.clip(ends, *getattr(m, f"actuator_{what}range")[k])
+        joint.control_limits = [(float(ends[0]), float(ends[1]))] if limited and simple else None
+        if limited and not simple:
+            self.notes.leave_out("limits of actuators", self.name("actuator", k))
 
     def equality(self, k: int) -> None:
         m, name = self.model, self.name("equality", k)

@@ -213,6 +213,17 @@ def _geometry(
         SubElement(material, "color", rgba=_numbers(geometry.color))
 
 
+def _effort(joint: Joint, notes: Notes) -> float:
+    """Largest control where it is the same both ways, 0 where none is given."""
+    if joint.control_limits is None:
+        return 0.0
+    low, high = map(float, joint.control_limits[0])
+    if not 0.0 < -low == high < np.inf:
+        notes.leave_out("control_limits that are not (-most, most)", joint.name)
+        return 0.0
+    return high
+
+
 def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> None:
     """Axis, limits and damping."""
     if joint.kind in ("revolute", "prismatic", "planar axis"):
@@ -222,7 +233,7 @@ def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> No
         low, high = (-FREE, FREE) if limits is None else limits[0]
         low, high = max(low, -FREE), min(high, FREE)
         SubElement(element, "limit", lower=repr(float(low)), upper=repr(float(high)),
-                   effort="0", velocity="0")  # fmt: skip
+                   effort=repr(_effort(joint, notes)), velocity="0")  # fmt: skip
     if joint.damping.size and (joint.damping != 0.0).any():
         SubElement(element, "dynamics", damping=repr(float(joint.damping[0])))
         if np.ptp(joint.damping) > 0.0:

@@ -253,9 +253,14 @@ class _Reader:
         limit = element.find("limit")
         if limit is None:
             return
-        for key in sorted(set(limit.attrib) - {"lower", "upper"}):
-            if limit.get(key) == "0" and key in ("effort", "velocity"):
-                continue  # the format asks for both; so much force is meant by nobody
+        effort = float(numbers(limit.get("effort", "0"), 1, f"{label}: effort limit")[0])
+        if effort < 0.0:
+            raise ValueError(f"{label}: its effort limit is {effort}, and must not be negative")
+        if effort > 0.0:  # the format asks for it; 0 is meant by nobody
+            joint.control_limits = [(-effort, effort)]
+        for key in sorted(set(limit.attrib) - {"lower", "upper", "effort"}):
+            if limit.get(key) == "0" and key == "velocity":
+                continue
             self.notes.leave_out(f"limit of {key}", joint.name)
         if kind not in ("revolute", "prismatic") or not set(limit.attrib) & {"lower", "upper"}:
             return  # without both numbers a joint is free, not held at 0

@@ -13,7 +13,9 @@ from .layout import (
     GROUP_FIELDS,
     GROUPS,
     JOINTS,
+    LEAST,
     MASS,
+    MOST,
     N_ROWS,
     PULL,
     ROW_AT,
@@ -120,8 +122,18 @@ def conservative(plan, constant, G, g, f):
 
 
 @kernel
-def drive(plan, scale, G, control, wrench, f):
-    """f <- f + scale (wrenches + G^T control), at a node."""
+def bounded(constant, c, force):
+    """Force of a control within the limits of its row; NaN stays."""
+    if force < constant[c + LEAST]:
+        return constant[c + LEAST]
+    if force > constant[c + MOST]:
+        return constant[c + MOST]
+    return force
+
+
+@kernel
+def drive(plan, constant, scale, G, control, wrench, f):
+    """f <- f + scale (wrenches + G^T control), at a node; controls within their limits."""
     n = plan[BODIES]
     for i in range(wrench.size):
         f[i] += scale * wrench[i]
@@ -134,7 +146,9 @@ def drive(plan, scale, G, control, wrench, f):
             index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
             if index < 0:
                 continue
+            c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            part = scale * bounded(constant, c, control[index])
             if a < n:
-                add_multiple(f, TWIST * a, scale * control[index], G, 12 * row)
+                add_multiple(f, TWIST * a, part, G, 12 * row)
             if b < n:
-                add_multiple(f, TWIST * b, scale * control[index], G, 12 * row + 6)
+                add_multiple(f, TWIST * b, part, G, 12 * row + 6)

@@ -7,6 +7,7 @@ b). The rule has the places of blocks: ``bodies[(s i + b) s + g - 1]`` of body i
 ``coupled``, -1 for none, ``joints`` four for each joint, end and stage: see `dynamics.galerkin`.
 """
 
+from .forces import bounded
 from .galerkin_body import half_turn, inertia_block
 from .galerkin_residual import gather
 from .galerkin_stiffness import stiffness
@@ -163,7 +164,8 @@ def forces(plan, constant, rule, h, control, x, nodes, W, kappa, values):
                 kappa[row] = -impulse * hard * g[b, row]
                 index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
                 if index >= 0:
-                    kappa[row] += impulse * control[b, index]
+                    c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+                    kappa[row] += impulse * bounded(constant, c, control[b, index])
                 if hard != 0.0:
                     springs(G[b], row, blocks, turns, impulse * hard * h, values)
                 acts = acts or kappa[row] != 0.0

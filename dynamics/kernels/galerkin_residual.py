@@ -43,7 +43,7 @@ def acting(plan, constant, b, h, w, control, wrench, nodes, f):
     pose, matrix, g, G, speed, turn, sigma = nodes
     conservative(plan, constant, G[b], g[b], f)
     damp(plan, constant, -1.0, G[b], speed[b], f)
-    drive(plan, 1.0, G[b], control[b], wrench, f)
+    drive(plan, constant, 1.0, G[b], control[b], wrench, f)
     for i in range(f.size):
         f[i] *= h * w
 

@@ -268,7 +268,7 @@ def residuals(
     start(plan, constant, state, node, trial)
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
-    drive(plan, 0.5 * h, node[3], control, wrench, kick)
+    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
     move(n, h, node[0], x, trial[0], trial[1])
     look(plan, constant, trial)
     roll(plan, h, node[3], trial[3], x, trial[2])

@@ -90,7 +90,8 @@ STIFFNESS = 10
 THETA = 11
 REGULARIZATION = 12  # in the matrix only
 PULL = 13  # force of a row that does not depend on its value
-ROW_SIZE = 14
+LEAST, MOST = 14, 15  # what a control of the row is cut to
+ROW_SIZE = 16
 
 # One contact in plan; A and B are bodies as in a group
 CONTACT_KIND = 2  # of `contact_geometry`

@@ -8,6 +8,7 @@ import math
 from graphsys.kernels import solve
 
 from .curvature import hessian
+from .forces import bounded
 from .jit import kernel
 from .layout import (
     BODIES,
@@ -132,7 +133,10 @@ def impulse_changes(
                     continue
                 force = -0.5 * h * (stiff * g[row] + damping * rate(G, at, a, b, n, x))
                 if index >= 0 and c > 0:
-                    force += 0.5 * h * control[index]
+                    drive = bounded(constant, p, control[index])
+                    force += 0.5 * h * drive
+                    if drive != control[index]:  # beyond a limit it changes nothing
+                        index = -1
                 hessian(plan, constant, k, row, pose, matrix, work, H)
                 for j in range(12):
                     total = stiff * G[at + j]

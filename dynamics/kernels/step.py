@@ -109,7 +109,7 @@ def end_momentum(plan, constant, h, control, wrench, node, x, p):
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, -0.5 * h, G, x, p)
     push(plan, constant, True, G, x[TWIST * n :], 1.0, p)
-    drive(plan, 0.5 * h, G, control, wrench, p)
+    drive(plan, constant, 0.5 * h, G, control, wrench, p)
     return push_users(plan, 0.5 * h, node, x, p)
 
 
@@ -143,7 +143,7 @@ def interval(
         kick[n + i] = 0.0
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
-    drive(plan, 0.5 * h, node[3], control, wrench, kick)
+    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
     if plan[CONTACTS] == 0:
         done = attempt(
             plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, kept, solver,

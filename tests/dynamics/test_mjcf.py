@@ -272,6 +272,38 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
     }  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("ranges", "limits"),
+    [
+        ('ctrlrange="-2 3" ctrllimited="true"', (-2.0, 3.0)),
+        ('forcerange="-1 5" forcelimited="true"', (-1.0, 5.0)),
+        ('ctrlrange="-2 3" ctrllimited="true" forcerange="-1 5" forcelimited="true"', (-1.0, 3.0)),
+        ('ctrlrange="-2 -1" ctrllimited="true" forcerange="1 2" forcelimited="true"', (1.0, 1.0)),
+    ],
+)
+def test_ranges_of_a_motor_limit_its_control(tmp_path, mujoco, ranges, limits):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    more = f'<actuator><motor name="m" joint="j" {ranges}/></actuator>'
+
+    found = load(tmp_path, world(body, more)).joints["j"]
+
+    np.testing.assert_array_equal(found.control_limits, [limits])
+
+
+@pytest.mark.parametrize("gear", ["1", "2"])
+def test_ranges_of_other_actuators_are_left_out_by_name(tmp_path, mujoco, gear):
+    # two of one joint, or one with a gear
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    one = f'<motor name="m" joint="j" gear="{gear}" ctrlrange="-2 3" ctrllimited="true"/>'
+    other = '<motor name="n" joint="j"/>' if gear == "1" else ""
+    more = f"<actuator>{one}{other}</actuator>"
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        found = load(tmp_path, world(body, more), quiet=False)
+
+    assert "limits of actuators" in caught[0].message.elements
+    assert found.joints["j"].control_limits is None
+
+
 def test_what_mujoco_refuses_is_refused(tmp_path, mujoco):
     body = '<body name="b"><joint name="j"/></body>'
     with pytest.raises(ValueError, match="robot.xml: MuJoCo refuses it"):

@@ -27,8 +27,8 @@ from .robots import (
         ('<sensor name="s"/>', "<sensor>", "s"),
         (joint("k", "revolute", "a", "c", more='<dynamics friction="0.1"/>') + link("c"),
          "friction of joints", "k"),
-        (joint("k", "revolute", "a", "c", more='<limit effort="3" lower="0" upper="1"/>')
-         + link("c"), "limit of effort", "k"),
+        (joint("k", "revolute", "a", "c", more='<limit velocity="3" lower="0" upper="1"/>')
+         + link("c"), "limit of velocity", "k"),
         (joint("k", "revolute", "a", "c", more="<safety_controller/>") + link("c"),
          "<safety_controller> of joints", "k"),
         (joint("k", "continuous", "a", "c", more='<mimic joint="j" multiplier="2"/>') + link("c"),
@@ -142,3 +142,39 @@ def test_what_is_no_file_or_no_kind_or_no_base_is_refused(tmp_path):
         dy.load(tmp_path / "robot.sdf")
     with pytest.raises(ValueError, match="base is 'loose'"):
         load(tmp_path, robot(link("a")), base="loose")
+
+
+# Limits of motors
+
+
+@pytest.mark.parametrize(("actuated", "limits"), [(None, None), (True, [[-3.0, 3.0]])])
+def test_effort_is_the_limit_of_a_motor_where_there_is_one(tmp_path, actuated, limits):
+    limit = '<limit effort="3"/>'
+    text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=limit))
+
+    mechanism = load(tmp_path, text, actuated=actuated)
+
+    found = mechanism.joints["j"].control_limits
+    assert found is None if limits is None else (found == limits).all()
+
+
+def test_an_effort_below_zero_is_refused(tmp_path):
+    limit = '<limit effort="-3"/>'
+    text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=limit))
+    with pytest.raises(ValueError, match="joint 'j': its effort limit is -3.0"):
+        load(tmp_path, text)
+
+
+def test_limits_of_a_motor_are_written_and_read_again(tmp_path):
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.1, 0.2, 0.3, mass=1.0), name="box")
+    mechanism.add_joint(
+        dy.Prismatic(
+            mechanism.world, box, (0, 0, 1), name="k", actuated=True, control_limits=[(-3, 3)]
+        )
+    )
+    dy.save_urdf(mechanism, tmp_path / "out.urdf")
+
+    again = load(tmp_path, (tmp_path / "out.urdf").read_text(), actuated=["k"], base="fixed")
+
+    np.testing.assert_array_equal(again.joints["k"].control_limits, [[-3.0, 3.0]])
