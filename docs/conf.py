@@ -32,7 +32,15 @@ html_extra_path = [str(DRAWN)]
 MENU = [
     (
         "Use",
-        ["start", "tutorials/index", "gallery/index", "api", "conventions", "robots"]
+        [
+            "start",
+            "tutorials/index",
+            "gallery/index",
+            "figures/index",
+            "api",
+            "conventions",
+            "robots",
+        ]
         + ["examples/index", "recipes/*", "large_systems"],
     ),
     (
@@ -44,7 +52,7 @@ MENU = [
         ],
     ),
     ("Why it works", ["theory/*"]),
-    ("Figures of the papers", ["figures/index", "figures/*"]),
+    ("Figures of the papers", ["figures/*"]),
     ("Beside others", ["benchmarks", "alternatives", "citing"]),
     ("Work on it", ["architecture", "developing", "dependencies", "release", "changelog"]),
 ]
