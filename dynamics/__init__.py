@@ -16,6 +16,7 @@ _LATER = {
     "Compound": "shapes",
     "ComputedTorque": "control",
     "ConstantVelocity": "joint_types",
+    "Coupling": "couplings",
     "Custom": "special_joints",
     "Cylinder": "shapes",
     "Cylindrical": "joint_types",

@@ -241,6 +241,9 @@ def _info(arguments: argparse.Namespace) -> None:
             limits = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in joint.limits)
         ends = f"{joint.parent.name} - {joint.child.name}"
         print(f"  joint  {name!s:<28}{joint.kind:<12}{ends:<32}{limits}".rstrip())
+    for name, one in mechanism.couplings.items():
+        law = f"{one.follower} = {one.ratio:.6g} {one.leader} + {one.offset:.6g}"
+        print(f"  coupling {name!s:<26}{law}")
     for cycle in model.tables.cycles:
         print("  loop  ", ", ".join(str(name) for name in cycle))
     if arguments.plot is not None:

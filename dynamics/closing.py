@@ -146,7 +146,8 @@ def equations(
     joints = int(model.tables.plan[at.JOINTS])
     zeros = np.zeros((1, 6 * model.n_bodies))
     values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
-    groups = list(range(joints))
+    groups = list(range(len(model.tables.joint_index)))
+    second = second_halves(model)
     G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
     if not rates:  # what holds velocities alone leaves positions free
         plan = model.tables.plan
@@ -169,9 +170,23 @@ def equations(
         ends = 6 * np.array([table[at.A], table[at.B]])
         columns[row : row + count] = (ends[:, None] + np.arange(6)).ravel()
         row += count
-    start = 12 * np.arange(g.size + 1)
-    wide = csr_array((slopes.ravel(), columns.ravel(), start), (g.size, 6 * model.n_bodies + 6))
+    owner, G_second, columns_second = second
+    entries = np.concatenate([slopes.ravel(), G_second.ravel()])
+    place = np.concatenate([np.repeat(np.arange(g.size), 12), np.repeat(owner, 12)])
+    across = np.concatenate([columns.ravel(), columns_second.ravel()])
+    wide = csr_array((entries, (place, across)), (g.size, 6 * model.n_bodies + 6))
     return g, wide[:, : 6 * model.n_bodies]
+
+
+def second_halves(model: Model) -> tuple[Any, Float, Any]:
+    """Second halves of couplings, as the workspace has them: equation, 12 slopes and columns."""
+    plan = model.tables.plan
+    groups = plan[plan[at.GROUP_AT] :][: at.GROUP_FIELDS * plan[at.JOINTS]]
+    groups = groups.reshape(-1, at.GROUP_FIELDS)
+    groups = groups[groups[:, at.EQUATION] != groups[:, at.FIRST_ROW]]
+    slopes = model.workspace.G.reshape(-1, 12)[groups[:, at.FIRST_ROW]]
+    ends = 6 * groups[:, [at.A, at.B]]
+    return groups[:, at.EQUATION], slopes, (ends[:, :, None] + np.arange(6)).reshape(-1, 12)
 
 
 def least(G: Any, g: Float, weights: Float, damping: float = DAMPED) -> Float:

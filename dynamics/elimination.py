@@ -3,17 +3,107 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 
+import graphsys as gs
 from dynamics.bodies import WORLD
+from dynamics.couplings import Half
 
 if TYPE_CHECKING:
+    from dynamics.contact_tables import Record
     from dynamics.joints import Joint
 
-__all__ = ["loops_last", "overburdened"]
+__all__ = ["loops_last", "overburdened", "symbolic_of"]
+
+
+def symbolic_of(
+    bodies: Iterable[Hashable],
+    joints: Sequence[Joint],
+    coupled: Mapping[Hashable, tuple[Half, Half]],
+    forces: Iterable[Any],
+    records: Iterable[Record],
+    loops: bool,
+) -> tuple[gs.Symbolic, gs.Symbolic | None]:
+    """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold.
+
+    There is a second one for when the first finds a singular pivot, where that can be. Couplings
+    wait for all that they couple: half of one may well cancel the other half on one body.
+
+    Parameters
+    ----------
+    bodies : iterable of hashable
+        Names.
+    joints : sequence of Joint
+        Those with constraints.
+    coupled : mapping
+        Halves of couplings by name.
+    forces : iterable
+        Groups of rows that carry forces.
+    records : iterable of Record
+        Contacts.
+    loops : bool
+        Whether joints are on loops.
+
+    Returns
+    -------
+    first : graphsys.Symbolic
+    second : graphsys.Symbolic or None
+    """
+    graph = nx.Graph()
+    sizes = {name: 6 for name in bodies}
+    graph.add_nodes_from(bodies)
+    joined = [(joint.name, joint.n_rows, [joint]) for joint in joints]
+    joined += [(name, 1, [half.joint for half in pair]) for name, pair in coupled.items()]
+    for name, rows, ends in joined:
+        graph.add_node(name)
+        sizes[name] = rows
+        for one in ends:
+            graph.add_edges_from((e.name, name) for e in (one.parent, one.child) if e is not WORLD)
+    for group in forces:
+        if group.damping.any() and WORLD not in (group.parent, group.child):
+            graph.add_edge(group.parent.name, group.child.name)
+    for record in records:
+        if record.joins_bodies:
+            graph.add_edge(record.parent.name, record.child.name)
+    system = gs.System(graph, sizes)
+    if coupled:
+        order = loops_last(bodies, joints)
+        return system.analyze(with_couplings(order, coupled, loops)), None
+    symbolic = system.analyze(zero_diagonal=[joint.name for joint in joints])
+    if not (loops or overburdened(symbolic.order, joints)):
+        return symbolic, None
+    return symbolic, system.analyze(loops_last(bodies, joints))
+
+
+def with_couplings(
+    order: list[Hashable], coupled: Mapping[Hashable, tuple[Half, Half]], loops: bool
+) -> list[Hashable]:
+    """An order with couplings behind their joints and bodies or, where there are loops, last.
+
+    Parameters
+    ----------
+    order : list of hashable
+        Of bodies and joints.
+    coupled : mapping
+        Halves of couplings by name.
+    loops : bool
+
+    Returns
+    -------
+    list of hashable
+    """
+    place = {name: k for k, name in enumerate(order)}
+    behind: dict[int, list[Hashable]] = {}
+    for name, pair in coupled.items():
+        parts = [
+            one.name for half in pair for one in (half.joint, half.joint.parent, half.joint.child)
+        ]
+        last = max(place.get(part, -1) for part in parts)
+        behind.setdefault(len(order) - 1 if loops else last, []).append(name)
+    return [one for k, name in enumerate(order) for one in (name, *behind.get(k, ()))]
 
 
 def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hashable]:

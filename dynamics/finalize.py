@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 import graphsys as gs
 from dynamics import callbacks, contact_tables
 from dynamics.bodies import WORLD
-from dynamics.elimination import loops_last, overburdened
+from dynamics.couplings import Half, halves, on_loops
+from dynamics.elimination import symbolic_of
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
@@ -48,6 +49,8 @@ class _Group:
         self.control = np.full(n, -1)
         self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
         self.callback = 0
+        self.period = 0.0
+        self.partner: int | None = None  # group whose equation these rows add to
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
         self.rated: Hashable = None  # name of the joint whose velocity limits do
@@ -82,6 +85,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     cycles = _loops(mechanism, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
     groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
+    coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
+    groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
     forces, names, controls = _forces(mechanism)
     users = _potentials(mechanism, forces)
     forces += _axes(mechanism)
@@ -110,7 +115,7 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     symbolic, fallback = (
         (like.symbolic, like.fallback)
         if like
-        else _symbolic(mechanism, joints, forces, records, bool(cycles))
+        else symbolic_of(mechanism.bodies, joints, coupled, forces, records, bool(cycles))
     )
     plan, constant = _written(mechanism, groups, forces, measures, body_index, symbolic.graph)
     plan[at.CONTROLS] = len(names)
@@ -132,8 +137,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         symbolic,
         fallback,
         body_index,
-        {joint.name: k for k, joint in enumerate(joints)},
-        np.concatenate([[0], np.cumsum([g.n_rows for g in groups])]).astype(np.int64),
+        {name: k for k, name in enumerate([*(joint.name for joint in joints), *coupled])},
+        np.cumsum([0, *(g.n_rows for g in groups if g.partner is None)]).astype(np.int64),
         tuple(names),
         controls,
         measure_group,
@@ -174,6 +179,31 @@ def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Gro
             loose = thin if row.kind in ANGULAR else light
             group.regularization[i] = LOOP_REGULARIZATION * loose
     return group
+
+
+def _coupled(
+    mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, Half]], loops: bool, first: int
+) -> list[_Group]:
+    """Groups of couplings: all first halves, then all second halves; theory/joints."""
+    rings = on_loops(mechanism.couplings)
+    groups: tuple[list[_Group], list[_Group]] = ([], [])
+    for k, (name, pair) in enumerate(coupled.items()):
+        for half, side in zip(pair, groups):
+            group = _Group(half.joint, [half.row], half.joint.offset)
+            group.rest[0], group.period = half.row.rest, half.period
+            side.append(group)
+        groups[1][-1].partner = first + k
+        if loops or name in rings:
+            groups[0][-1].regularization[0] = LOOP_REGULARIZATION * sum(map(_looseness, pair))
+    return groups[0] + groups[1]
+
+
+def _looseness(half: Half) -> float:
+    """Rough inverse inertia that a half of a coupling meets."""
+    bodies = [body for body in (half.joint.parent, half.joint.child) if body is not WORLD]
+    if half.row.kind in TURNING:
+        return half.row.pitch**2 * sum(3.0 / float(np.trace(body.inertia)) for body in bodies)
+    return float(half.row.axis @ half.row.axis * sum(1.0 / body.mass for body in bodies))
 
 
 def _forces(
@@ -280,40 +310,6 @@ def _with_wrenches(
     return np.concatenate([plan, np.array(records, np.int64)]), calls
 
 
-def _symbolic(
-    mechanism: Mechanism,
-    joints: list[Joint],
-    forces: list[_Group],
-    records: list[contact_tables.Record],
-    loops: bool,
-) -> tuple[gs.Symbolic, gs.Symbolic | None]:
-    """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold.
-
-    There is a second one for when the first finds a singular pivot, where that can be.
-    """
-    graph = nx.Graph()
-    sizes = {name: 6 for name in mechanism.bodies}
-    graph.add_nodes_from(mechanism.bodies)
-    for joint in joints:
-        graph.add_node(joint.name)
-        sizes[joint.name] = joint.n_rows
-        for end in (joint.parent, joint.child):
-            if end is not WORLD:
-                graph.add_edge(end.name, joint.name)
-    for group in forces:
-        ends = (group.parent, group.child)
-        if group.damping.any() and WORLD not in ends:
-            graph.add_edge(group.parent.name, group.child.name)
-    for record in records:
-        if record.joins_bodies:
-            graph.add_edge(record.parent.name, record.child.name)
-    system = gs.System(graph, sizes)
-    symbolic = system.analyze(zero_diagonal=[joint.name for joint in joints])
-    if not (loops or overburdened(symbolic.order, joints)):
-        return symbolic, None
-    return symbolic, system.analyze(loops_last(mechanism.bodies, joints))
-
-
 def _written(
     mechanism: Mechanism,
     joints: list[_Group],
@@ -324,8 +320,8 @@ def _written(
 ) -> tuple[NDArray[np.int64], Float]:
     groups = joints + forces + measures
     n, rows = len(body_index), sum(group.n_rows for group in groups)
-    held = sum(group.n_rows for group in joints)
-    looked_at = held + sum(group.n_rows for group in forces)
+    held = sum(group.n_rows for group in joints if group.partner is None)
+    looked_at = sum(group.n_rows for group in joints + forces)
     group_at = at.HEADER + n
     row_at = group_at + len(groups) * at.GROUP_FIELDS
     plan = np.zeros(row_at + rows * at.ROW_FIELDS, np.int64)
@@ -351,19 +347,22 @@ def _written(
         c[at.DRAG], c[at.SPIN_DRAG] = body.drag, body.spin_drag
         c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
     first_row = 0
+    start = np.cumsum([0, *(group.n_rows for group in groups)])
     for k, group in enumerate(groups):
+        node = n + (k if group.partner is None else group.partner)
         a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
         p = plan[group_at + k * at.GROUP_FIELDS : group_at + (k + 1) * at.GROUP_FIELDS]
         p[at.DIAGONAL_AT : at.JB_AT + 1] = -1
         p[at.A], p[at.B], p[at.N_ROWS], p[at.FIRST_ROW] = a, b, group.n_rows, first_row
+        p[at.EQUATION] = start[node - n]
         p[at.CALLBACK] = group.callback
         p[at.TURNS] = any(row.kind in TURNING for row in group.rows)
         if k < len(joints):
-            p[at.DIAGONAL_AT] = graph.diagonal_at[n + k]
+            p[at.DIAGONAL_AT] = graph.diagonal_at[node]
             if a < n:
-                p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, n + k), _block(graph, n + k, a)
+                p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, node), _block(graph, node, a)
             if b < n:
-                p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, n + k), _block(graph, n + k, b)
+                p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, node), _block(graph, node, b)
         elif group.damping.any() and a < n and b < n:
             p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, b), _block(graph, b, a)
         c = constant[group_constant_at + k * at.GROUP_SIZE :][: at.GROUP_SIZE]
@@ -379,6 +378,7 @@ def _written(
             c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta
             c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
             c[at.LEAST], c[at.MOST] = group.control_limits[i]
+            c[at.PERIOD] = group.period
         first_row += group.n_rows
     return plan, constant
 

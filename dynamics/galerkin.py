@@ -55,6 +55,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     if form != "second order":
         raise ValueError(f"form {form!r} is one of order 2; leave it out with order={order}")
     refuse_users(mechanism, f"order={order}")
+    for name in mechanism.couplings:
+        raise ValueError(f"coupling {name!r} needs order=2: beyond, two joints share no equation")
     if mechanism.contacts:
         name = next(iter(mechanism.contacts))
         raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")

@@ -81,8 +81,10 @@ class Task:
             raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym")
         if model.n_controls == 0:
             raise ValueError("the mechanism takes no controls; make a joint actuated")
-        if noise and model.tables.cycles:
-            raise ValueError("starts of a mechanism with loops cannot be varied; use noise=0")
+        if noise and (model.tables.cycles or model.mechanism.couplings):
+            raise ValueError(
+                "starts of a mechanism with loops or couplings cannot be varied; use noise=0"
+            )
         self.model, self.reward, self.terminated = model, reward, terminated
         self.start = model.initial_state() if start is None else start.copy()
         self.space = JointSpace(model)

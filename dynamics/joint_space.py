@@ -266,6 +266,12 @@ class JointSpace:
         blocks = flat.reshape(-1, 2, at.TWIST)[chosen]
         for side in (0, 1):
             out[np.arange(chosen.size), ends[:, side]] += blocks[:, side]
+        place = {row: k for k, row in enumerate(chosen)}
+        for group in self._groups[self._groups[:, at.EQUATION] != self._groups[:, at.FIRST_ROW]]:
+            if group[at.EQUATION] in place:  # second half of a coupling
+                for side, end in ((0, group[at.A]), (1, group[at.B])):
+                    row = 12 * group[at.FIRST_ROW] + at.TWIST * side
+                    out[place[group[at.EQUATION]], end] += flat[row : row + at.TWIST]
         return out[:, :n].reshape(chosen.size, at.TWIST * n)
 
 

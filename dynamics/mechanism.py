@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from dynamics import rotation
 from dynamics.bodies import WORLD, Body, body
 from dynamics.contacts import Contact, contact
+from dynamics.couplings import Coupling, coupling
 from dynamics.errors import UnknownNameError
 from dynamics.forces import Potential, Spring, Wrench
 from dynamics.geometry import Frame
@@ -36,7 +37,7 @@ class Mechanism:
     ----------
     world : World
         The inertial frame, parent or child of any joint.
-    bodies, joints, springs, wrenches, potentials, contacts : dict
+    bodies, joints, couplings, springs, wrenches, potentials, contacts : dict
         By name.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
@@ -47,6 +48,7 @@ class Mechanism:
         self.world = WORLD
         self.bodies: dict[Hashable, Body] = {}
         self.joints: dict[Hashable, Joint] = {}
+        self.couplings: dict[Hashable, Coupling] = {}
         self.springs: dict[Hashable, Spring] = {}
         self.wrenches: dict[Hashable, Wrench] = {}
         self.potentials: dict[Hashable, Potential] = {}
@@ -109,6 +111,57 @@ class Mechanism:
         self.joints[joint.name] = joint
         self._used.add(joint.name)
         return joint
+
+    def add_coupling(
+        self,
+        leader: Joint,
+        follower: Joint,
+        ratio: float = 1.0,
+        offset: float = 0.0,
+        *,
+        name: Hashable = None,
+    ) -> Coupling:
+        """Let the coordinate of a joint follow another's: ``q_follower = ratio q_leader + offset``.
+
+        Gears, belts, racks and the fingers of a gripper, without their mass; the torque between
+        the joints is what the equation asks for (theory/joints (12), (13)).
+
+        Parameters
+        ----------
+        leader, follower : Joint
+            Of one coordinate each, anywhere in the mechanism.
+        ratio : float, optional
+            rad or m of the follower over rad or m of the leader. Two hinges may wind on without end
+            where it is a whole number or one over a whole number; with other ratios both have to
+            stay within one turn of 0.
+        offset : float, optional
+            Coordinate of the follower where the leader's is 0, rad or m.
+        name : hashable, optional
+            By default ``"a~b"`` for joints a and b.
+
+        Returns
+        -------
+        Coupling
+
+        Raises
+        ------
+        ValueError
+            For a name in use, joints that have not one coordinate, a joint with itself, a ratio
+            that is 0 or not finite.
+        UnknownNameError
+            For joints of another mechanism.
+        """
+        for one in (leader, follower):
+            if self.joints.get(getattr(one, "name", None)) is not one:
+                raise UnknownNameError(
+                    f"a coupling is of {getattr(one, 'name', one)!r}, which is no joint of this "
+                    "mechanism; use what add_joint gave back"
+                )
+        name = f"{leader.name}~{follower.name}" if name is None else name
+        self._check_name(name)
+        self.couplings[name] = coupling(leader, follower, name, ratio, offset)
+        self._used.add(name)
+        return self.couplings[name]
 
     def add_force(self, force: Force) -> Force:
         """Add a spring between two points, or a force or potential by a function of yours.

@@ -161,10 +161,11 @@ def _reactions(ax: Any, trajectory: Trajectory, joints: Any) -> None:
 def _chosen(trajectory: Trajectory, joints: Any, default: list[Hashable]) -> list[Hashable]:
     if joints is None:
         return default[:MOST_CURVES]
-    known = trajectory.model.mechanism.joints
+    mechanism = trajectory.model.mechanism
+    known = [*mechanism.joints, *mechanism.couplings]
     unknown = [name for name in joints if name not in known]
     if unknown:
-        raise ValueError(f"there is no joint {unknown[0]!r}; joints are {list(known)}")
+        raise ValueError(f"there is no joint {unknown[0]!r}; joints are {known}")
     return list(joints)
 
 

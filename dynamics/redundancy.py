@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import networkx as nx
 import numpy as np
@@ -41,7 +41,8 @@ class Redundancy:
     redundant : int
         Constraints that repeat others, n_rows - rank.
     loops : tuple of (tuple of hashable, int)
-        Joints that share redundant constraints, and how many; the loads on them are not unique.
+        Joints and couplings that share redundant constraints, and how many; the loads on them are
+        not unique.
     """
 
     n_rows: int
@@ -64,22 +65,24 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
     """Count redundant constraints, theory/loops (2); see `Model.redundancy`.
 
     Only joints on a common loop can share a load that nothing else feels, so that each biconnected
-    part of the mechanism has a rank of its own.
+    part of the mechanism has a rank of its own; a coupling makes one of those that it joins.
     """
     zeros = np.zeros((1, at.TWIST * model.n_bodies))
     joints = int(model.tables.plan[at.JOINTS])
     model.workspace.measured(0, joints, state.data[None], zeros)
-    slopes = model.workspace.G[: 12 * model.n_rows].reshape(-1, 2, 6).copy()
+    slopes = model.workspace.G.reshape(-1, 2, 6).copy()
     graph = nx.Graph()
     names = list(model.tables.joint_index)
-    for k, name in enumerate(names):
-        joint = model.mechanism.joints[name]
-        graph.add_edge((0, joint.parent.name), (1, k))
-        graph.add_edge((1, k), (0, joint.child.name))
+    ends = [_ends(model, name) for name in names]
+    for k, bodies in enumerate(ends):
+        graph.add_edges_from(((0, body.name), (1, k)) for pair in bodies for body in pair)
     lost = 0
     loops = []
-    for part in nx.biconnected_components(graph):
-        inside = sorted(k for kind, k in part if kind == 1 and _both_ends(model, names[k], part))
+    for part in _parts(graph, [(1, k) for k, bodies in enumerate(ends) if len(bodies) > 1]):
+        inside = sorted(
+            k for kind, k in part
+            if kind == 1 and all((0, body.name) in part for pair in ends[k] for body in pair)
+        )  # fmt: skip
         if len(inside) < 2:
             continue
         G = _jacobian(model, [names[k] for k in inside], slopes)
@@ -93,9 +96,21 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
     )
 
 
-def _both_ends(model: Model, name: Hashable, part: set[tuple[int, Hashable]]) -> bool:
-    joint = model.mechanism.joints[name]
-    return (0, joint.parent.name) in part and (0, joint.child.name) in part
+def _ends(model: Model, name: Hashable) -> list[tuple[Any, Any]]:
+    """Parent and child of a joint, or of both joints of a coupling."""
+    mechanism = model.mechanism
+    one = mechanism.couplings.get(name)
+    joints = (name,) if one is None else (one.leader, one.follower)
+    return [(mechanism.joints[j].parent, mechanism.joints[j].child) for j in joints]
+
+
+def _parts(graph: nx.Graph, joining: list[tuple[int, int]]) -> list[Any]:
+    """Biconnected parts, as one where one of these nodes is in them."""
+    parts = list(nx.biconnected_components(graph))
+    for node in joining:
+        joined = set().union(*(part for part in parts if node in part))
+        parts = [part for part in parts if node not in part] + [joined]
+    return parts
 
 
 def _jacobian(model: Model, names: list[Hashable], slopes: Float) -> Float:
@@ -104,18 +119,21 @@ def _jacobian(model: Model, names: list[Hashable], slopes: Float) -> Float:
     blocks = []
     row = 0
     for name in names:
-        joint = model.mechanism.joints[name]
         k = model.tables.joint_index[name]
-        rows = slopes[model.tables.row_start[k] : model.tables.row_start[k + 1]]
-        for end, body in enumerate((joint.parent, joint.child)):
-            if body is not WORLD:
-                scale = np.repeat([body.mass**-0.5, (np.trace(body.inertia) / 3) ** -0.5], 3)
-                place = column.setdefault(body.name, len(column))
-                blocks.append((row, at.TWIST * place, rows[:, end] * scale))
-        row += joint.n_rows
+        first, last = model.tables.row_start[k : k + 2]
+        count = int(last - first)
+        for i, pair in enumerate(_ends(model, name)):
+            first += i * len(model.mechanism.couplings)  # second halves behind all first ones
+            for end, body in enumerate(pair):
+                if body is not WORLD:
+                    scale = np.repeat([body.mass**-0.5, (np.trace(body.inertia) / 3) ** -0.5], 3)
+                    place = column.setdefault(body.name, len(column))
+                    block = slopes[first : first + count, end] * scale
+                    blocks.append((row, at.TWIST * place, block))
+        row += count
     out = np.zeros((row, at.TWIST * len(column)))
     for row, place, block in blocks:
-        out[row : row + len(block), place : place + at.TWIST] = block
+        out[row : row + len(block), place : place + at.TWIST] += block
     return out
 
 

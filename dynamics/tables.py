@@ -35,7 +35,7 @@ class Tables:
     body_index : dict
         Number of a body by name.
     joint_index : dict
-        Number of a joint with constraints by name.
+        Number of a joint with constraints, or of a coupling behind them, by name.
     row_start : ndarray of int, shape (j + 1,)
         Rows of joint k are ``row_start[k]:row_start[k + 1]``.
     control_names : tuple

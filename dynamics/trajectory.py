@@ -137,7 +137,7 @@ class Trajectory:
         return found[:, 0] if found.shape[1] == 1 else found
 
     def reaction(self, name: Hashable) -> Float:
-        """Forces of a joint's constraints over the interval before each node.
+        """Forces of a joint's or coupling's constraints over the interval before each node.
 
         Parameters
         ----------
@@ -147,7 +147,8 @@ class Trajectory:
         -------
         ndarray of float, shape (k, rows of the joint)
             N or N m, by rows of the joint (see `Joint.rows`); those of a `Revolute` are the force
-            on the child along the world's axes, and the torques across its axis.
+            on the child along the world's axes, and the torques across its axis; that of a coupling
+            is the force along the follower's coordinate.
         """
         if name not in self.model.tables.joint_index:
             raise UnknownNameError(

@@ -115,7 +115,9 @@ class Workspace:
         ndarray of float, shape (k, rows, 2)
         """
         groups = self.plan[self.plan[at.GROUP_AT] :][: at.GROUP_FIELDS * self.plan[at.MEASURES]]
-        rows = int(groups.reshape(-1, at.GROUP_FIELDS)[first:last, at.N_ROWS].sum())
+        groups = groups.reshape(-1, at.GROUP_FIELDS)[first:last]
+        own = groups[:, at.EQUATION] == groups[:, at.FIRST_ROW]
+        rows = int(groups[own, at.N_ROWS].sum())
         out = np.empty((states.shape[0], rows, 2))
         kernel.measure(
             self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,

@@ -89,6 +89,13 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         ):  # fmt: skip
             _place(SubElement(element, tag, link=str(end.name)), pose)
         _properties(element, joint, _axis(joint), notes)
+    for one in mechanism.couplings.values():
+        follower = robot.find(f"joint[@name='{one.follower}']")
+        if follower is None or follower.find("mimic") is not None:
+            notes.leave_out("couplings of a joint on a loop, or beside another", one.name)
+        else:
+            numbers: dict[str, Any] = {"multiplier": repr(one.ratio), "offset": repr(one.offset)}
+            SubElement(follower, "mimic", joint=str(one.leader), **numbers)
     for what in ("springs", "contacts"):
         for one in getattr(mechanism, what, ()):
             notes.leave_out(what, one)

@@ -7,6 +7,7 @@ from .layout import (
     CONTROL,
     DAMPING,
     DRAG,
+    EQUATION,
     FIRST_ROW,
     GRAVITY,
     GROUP_AT,
@@ -91,7 +92,8 @@ def push(plan, constant, end, G, mu, scale, r):
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             theta = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + THETA]
-            part = scale * mu[row] * (1.0 - theta if end else theta)
+            mine = mu[plan[group + EQUATION] + row - plan[group + FIRST_ROW]]
+            part = scale * mine * (1.0 - theta if end else theta)
             if a < n:
                 add_multiple(r, TWIST * a, part, G, 12 * row)
             if b < n:

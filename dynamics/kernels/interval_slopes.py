@@ -20,6 +20,7 @@ from .layout import (
     CONTACT_FIELDS,
     CONTACT_WORK,
     CONTACTS,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
@@ -205,12 +206,13 @@ def projection_slopes(
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
                 continue
+            mine = m + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
             hessian(plan, constant, k, row, pose, matrix, scratch, H)
             for c in range(12):
                 along[c] = 0.0
             for col in range(columns):
                 at = col * unknowns
-                add_force_change(i, j, n, H, G, 12 * row, x[m + row], along, dz[col], at, b)
+                add_force_change(i, j, n, H, G, 12 * row, x[mine], along, dz[col], at, b)
                 bend = 0.0  # V^T H dz
                 for c in range(12):
                     other = i if c < 6 else j
@@ -224,7 +226,7 @@ def projection_slopes(
                                 * x[TWIST * body + e % 6]
                                 * dz[col, TWIST * other + c % 6]
                             )
-                b[at + m + row] -= bend
+                b[at + mine] -= bend
     if solve_refined(
         plan, constant, program, True, unknowns, columns, arena, many, b, d, dx
     ) != 0:  # fmt: skip

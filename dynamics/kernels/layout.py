@@ -4,7 +4,8 @@
 
 - *bodies*: the place of the body's diagonal block in the matrix values;
 - *groups*: pairs of frames on two bodies that rows refer to. The first ``JOINTS`` are joints, with
-  constraint rows and a node of the graph each; the others carry forces;
+  constraint rows and a node of the graph each, the last of them second halves of couplings, whose
+  row adds to the first half's equation and node; the others carry forces;
 - *rows*: one scalar function of a group each, of a ``kind`` of `rows`.
 
 The world is body number ``plan[BODIES]``: its pose is the last in every array of poses.
@@ -46,6 +47,7 @@ DIAGONAL_AT = 4  # block (j, j) of a joint j; -1 where there is none
 AJ_AT, JA_AT, BJ_AT, JB_AT = 5, 6, 7, 8
 CALLBACK = 9  # address of a user's function, 0 where there is none
 TURNS = 10  # whether a row looks at the relative rotation
+EQUATION = 11  # first of its equations and multipliers: FIRST_ROW, but in a second half
 GROUP_FIELDS = 12
 
 # One row in plan
@@ -91,7 +93,8 @@ THETA = 11
 REGULARIZATION = 12  # in the matrix only
 PULL = 13  # force of a row that does not depend on its value
 LEAST, MOST = 14, 15  # what a control of the row is cut to
-ROW_SIZE = 16
+PERIOD = 16  # of a coupling, of whose value whole multiples mean nothing; 0 where there is none
+ROW_SIZE = 17
 
 # One contact in plan; A and B are bodies as in a group
 CONTACT_KIND = 2  # of `contact_geometry`

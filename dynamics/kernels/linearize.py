@@ -17,6 +17,7 @@ from .layout import (
     CONTROL,
     DAMPING,
     DRAG,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
@@ -122,7 +123,8 @@ def impulse_changes(
             index = -1
             if k < plan[JOINTS]:
                 theta = constant[p + THETA]
-                force = x[TWIST * n + row] * (1.0 - theta if end else theta)
+                mine = TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
+                force = x[mine] * (1.0 - theta if end else theta)
                 if force == 0.0:
                     continue
                 hessian(plan, constant, k, row, pose, matrix, work, H)
@@ -189,7 +191,7 @@ def row_changes(plan, constant, h, G, G_next, dz, carried, b, at):
             now = late * rate(G_next, 12 * row, i, j, n, carried)
             if late != 1.0:
                 now += (1.0 - late) * rate(G, 12 * row, i, j, n, dz)
-            b[at + TWIST * n + row] -= now / h
+            b[at + TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]] -= now / h
 
 
 @kernel
@@ -322,7 +324,8 @@ def end_changes(plan, constant, h, G, x, dx, at, dp):
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             if k < plan[JOINTS]:
-                part = (1.0 - constant[p + THETA]) * dx[at + TWIST * n + row]
+                mine = TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
+                part = (1.0 - constant[p + THETA]) * dx[at + mine]
             elif constant[p + DAMPING] != 0.0:
                 part = -0.5 * h * constant[p + DAMPING] * rate(G, 12 * row, a, b, n, du)
             else:

@@ -14,6 +14,7 @@ from .layout import (
     DAMPING,
     DIAGONAL_AT,
     DRAG,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
@@ -157,11 +158,42 @@ def rolling(plan, G, G_next, at, first, rows, place, values):
 
 
 @kernel
+def second_half(plan, h, u, G, G_next, group, values):
+    """Blocks of a coupling's second half, added to what the first half has of the same body."""
+    at = 12 * plan[group + FIRST_ROW]
+    for end in range(2):
+        body = plan[group + B] if end == 1 else plan[group + A]
+        if body == plan[BODIES]:
+            continue
+        column = plan[group + BJ_AT] if end == 1 else plan[group + AJ_AT]
+        row = plan[group + JB_AT] if end == 1 else plan[group + JA_AT]
+        t = TWIST * body + 3
+        phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+        turn = stretched(G_next, at + 6 * end + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+        for j in range(6):
+            values[column + j] -= G[at + 6 * end + j]
+        for j in range(3):
+            values[row + j] += G_next[at + 6 * end + j]
+            values[row + 3 + j] += turn[j]
+
+
+@kernel
+def clear(plan, group, values):
+    """Blocks of a coupling's second half <- 0."""
+    for field in range(AJ_AT, JB_AT + 1):
+        if plan[group + field] >= 0:
+            for i in range(TWIST):
+                values[plan[group + field] + i] = 0.0
+
+
+@kernel
 def relax(plan, constant, part, values):
     """Regularization of loops <- a part of it, behind `assemble`."""
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            continue
         for i in range(rows):
             c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
             values[plan[group + DIAGONAL_AT] + i * (rows + 1)] -= (1.0 - part) * constant[
@@ -187,10 +219,18 @@ def assemble(
     bodies(plan, constant, h, u, values)
     add_blocks(plan, constant, h, G, u, values)
     dampers(plan, constant, h, G, values)
+    for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if plan[group + EQUATION] == plan[group + FIRST_ROW]:
+            break
+        clear(plan, group, values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            second_half(plan, h, u, G, G_next, group, values)
+            continue
         c = plan[ROW_CONSTANT_AT] + first * ROW_SIZE
         if a < n:
             joint_body(

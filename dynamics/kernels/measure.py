@@ -15,6 +15,7 @@ from .layout import (
     COMPLIANCE,
     CONTACTS,
     DIAGONAL_AT,
+    EQUATION,
     FIRST_ROW,
     GRAVITY,
     GROUP_AT,
@@ -61,19 +62,22 @@ def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, first, last, pose, matrix, True, g, G)
-        place = 0
+        start = plan[plan[GROUP_AT] + first * GROUP_FIELDS + FIRST_ROW] if last > first else 0
         for group in range(first, last):
             at = plan[GROUP_AT] + group * GROUP_FIELDS
             a, b, row = plan[at + A], plan[at + B], plan[at + FIRST_ROW]
+            place = plan[at + EQUATION] - start
             for i in range(row, row + plan[at + N_ROWS]):
                 rate = 0.0
                 if a < n:
                     rate += inner(G, 12 * i, twists[k], TWIST * a)
                 if b < n:
                     rate += inner(G, 12 * i + 6, twists[k], TWIST * b)
-                out[k, place, 0] = g[i]
-                out[k, place, 1] = rate
-                place += 1
+                if plan[at + EQUATION] == row:
+                    out[k, place + i - row, 0] = g[i]
+                    out[k, place + i - row, 1] = rate
+                else:
+                    out[k, place, 1] += rate
 
 
 @kernel
@@ -152,18 +156,19 @@ def projection_matrix(plan, constant, zero, G, values):
         for i in range(rows):
             c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
             place = 12 * (first + i)
-            to = plan[group + DIAGONAL_AT] + i * (rows + 1)
-            if constant[c + COMPLIANCE] > 0.0:
-                values[to] = 1.0
-                continue
-            values[to] = constant[c + REGULARIZATION]
+            if plan[group + EQUATION] == first:
+                to = plan[group + DIAGONAL_AT] + i * (rows + 1)
+                if constant[c + COMPLIANCE] > 0.0:
+                    values[to] = 1.0
+                    continue
+                values[to] = constant[c + REGULARIZATION]
             for j in range(6):
                 if plan[group + A] < n:
-                    values[plan[group + AJ_AT] + 6 * i + j] = -G[place + j]
-                    values[plan[group + JA_AT] + rows * j + i] = G[place + j]
+                    values[plan[group + AJ_AT] + 6 * i + j] -= G[place + j]
+                    values[plan[group + JA_AT] + rows * j + i] += G[place + j]
                 if plan[group + B] < n:
-                    values[plan[group + BJ_AT] + 6 * i + j] = -G[place + 6 + j]
-                    values[plan[group + JB_AT] + rows * j + i] = G[place + 6 + j]
+                    values[plan[group + BJ_AT] + 6 * i + j] -= G[place + 6 + j]
+                    values[plan[group + JB_AT] + rows * j + i] += G[place + 6 + j]
 
 
 @kernel
@@ -181,16 +186,17 @@ def mobility(plan, constant, x, G, r):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            mu = x[TWIST * n + row]
+            at = TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
+            mu = x[at]
             if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
-                r[TWIST * n + row] -= mu
+                r[at] -= mu
                 continue
             if a < n:
-                r[TWIST * n + row] -= inner(G, 12 * row, x, TWIST * a)
+                r[at] -= inner(G, 12 * row, x, TWIST * a)
                 for j in range(6):
                     r[TWIST * a + j] += mu * G[12 * row + j]
             if b < n:
-                r[TWIST * n + row] -= inner(G, 12 * row + 6, x, TWIST * b)
+                r[at] -= inner(G, 12 * row + 6, x, TWIST * b)
                 for j in range(6):
                     r[TWIST * b + j] += mu * G[12 * row + 6 + j]
 

@@ -38,6 +38,7 @@ from .layout import (
     AXIS,
     BODIES,
     CALLBACK,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_CONSTANT_AT,
@@ -47,6 +48,7 @@ from .layout import (
     KIND,
     N_ROWS,
     OFFSET,
+    PERIOD,
     PITCH,
     POINT_A,
     POINT_B,
@@ -200,6 +202,14 @@ def roll(plan, h, G, G_next, u, g_next):
 
 
 @kernel
+def couple(period, first, second, g):
+    """g[first] <- sum of a coupling's halves, its multiples of the period left out."""
+    g[first] += g[second]
+    if period > 0.0:
+        g[first] -= period * math.floor(g[first] / period + 0.5)
+
+
+@kernel
 def evaluate(
     # Tables:
     plan,
@@ -342,3 +352,10 @@ def evaluate(
             g[i] = value - constant[c + REST]
             if slopes or kind >= EDGE:
                 write(G, 12 * i, w, ta, tb)
+        if plan[group + EQUATION] != row:
+            couple(
+                constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],
+                plan[group + EQUATION],
+                row,
+                g,
+            )

@@ -99,7 +99,7 @@ def test_what_cannot_be_an_environment_is_said():
     with pytest.raises(ValueError, match="takes no controls"):
         dy.gym.Task(model, reward)
     model, state = dy.zoo.slider_crank()
-    with pytest.raises(ValueError, match="with loops cannot be varied; use noise=0"):
+    with pytest.raises(ValueError, match="with loops or couplings cannot be varied; use noise=0"):
         dy.gym.Task(model, reward)
     env = dy.gym.MechanismEnv(dy.gym.Task(model, reward, start=state, noise=0.0))
     assert env.reset()[0].shape == (8,)

@@ -1,0 +1,95 @@
+"""Joints of files that follow others: URDF's mimic and MJCF's equality of joints."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.io import MergedLinkWarning, UnsupportedElementWarning
+
+from .robots import joint, link, load, robot
+from .test_couplings import accelerations, reduced
+
+#: A hand of two fingers of two bones each behind a wrist; one motor's worth of freedom a finger.
+GRIPPER = robot(
+    link("base"), link("hand", 0.5, (0.05, 0, 0.02)),
+    *(link(f"{side}{i}", 0.2, (0.1, 0.01, 0), inertia=(1e-3, 1.5e-3, 2e-3))
+      for side in "lr" for i in (1, 2)),
+    joint("wrist", "continuous", "base", "hand", (0, 0, 1), (0.3, 0.1, 0), (0, 1, 0)),
+    joint("l1", "continuous", "hand", "l1", (0.1, 0.05, 0), (0.2, 0.1, 0.4), (0, 0, 1)),
+    joint("l2", "continuous", "l1", "l2", (0.2, 0, 0), (0, 0.3, 0), (0, 0, 1),
+          more='<mimic joint="l1" multiplier="0.8" offset="0.1"/>'),
+    joint("r1", "continuous", "hand", "r1", (0.1, -0.05, 0), (0.1, 0.1, -0.4), (0, 0, -1),
+          more='<mimic joint="l1"/>'),
+    joint("r2", "prismatic", "r1", "r2", (0.2, 0, 0), (0.5, 0.3, 0), (1, 0, 0),
+          more='<mimic joint="r1" multiplier="-0.05"/>'),
+)  # fmt: skip
+
+
+def test_mimic_joints_of_urdf_accelerate_as_the_reduced_equations_say(tmp_path):
+    mechanism = load(tmp_path, GRIPPER, base="fixed")
+    bare = load(tmp_path, GRIPPER, base="fixed")
+    bare.couplings.clear()
+    q = 0.3
+    values = {"wrist": 0.4, "l1": q, "l2": 0.8 * q + 0.1, "r1": q, "r2": -0.05 * q}
+
+    wanted = reduced(bare, mechanism.couplings.values(), values)
+
+    found = accelerations(mechanism, values)
+    # extrapolated: h^4 of the motion's scale, and round-off 1e-13 / h
+    np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
+
+
+def test_urdf_written_and_read_again_has_its_couplings(tmp_path):
+    mechanism = load(tmp_path, GRIPPER, base="fixed")
+    dy.save_urdf(mechanism, tmp_path / "copy.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MergedLinkWarning)  # the world is a link of the copy
+        again = dy.load(tmp_path / "copy.urdf", base="fixed")
+
+    def told(one):
+        return {(c.leader, c.follower, c.ratio, c.offset) for c in one.couplings.values()}
+
+    assert told(again) == told(mechanism) and len(told(again)) == 3
+
+
+def test_a_second_coupling_of_a_joint_is_no_urdf(tmp_path):
+    mechanism = load(tmp_path, GRIPPER, base="fixed")
+    extra = mechanism.add_coupling(mechanism.joints["wrist"], mechanism.joints["l2"], name="more")
+    with pytest.warns(UnsupportedElementWarning, match=str(extra.name)):
+        dy.save_urdf(mechanism, tmp_path / "copy.urdf")
+
+
+MJCF = """<mujoco><compiler angle="radian"/><option timestep="1e-4"/><worldbody>
+<body name="a" pos="0 0 1"><joint name="p" axis="0 1 0"/>
+  <geom type="capsule" fromto="0 0 0 .5 0 0" size="0.05"/>
+  <body name="b" pos=".5 0 0"><joint name="q" axis="0 .6 .8"/>
+    <geom type="capsule" fromto="0 0 0 .4 .1 0" size="0.04"/>
+    <body name="c" pos=".4 .1 0"><joint name="s" type="slide" axis="1 0 0"/>
+      <geom type="box" size=".1 .05 .05"/></body></body></body>
+</worldbody><equality>
+  <joint joint1="q" joint2="p" polycoef="0 -0.7" solref="0.0005 1" solimp="0.9999 0.9999 0.001"/>
+  <joint joint1="s" joint2="q" polycoef="0 0.3" solref="0.0005 1" solimp="0.9999 0.9999 0.001"/>
+</equality></mujoco>"""
+
+
+def test_equalities_of_mjcf_accelerate_as_in_mujoco(tmp_path):
+    mujoco = pytest.importorskip("mujoco", reason="MuJoCo (the extra mjcf) is not installed")
+    path = tmp_path / "robot.xml"
+    path.write_text(MJCF)
+    values = {"p": 0.2, "q": -0.14, "s": -0.042}
+    theirs = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = list(values.values())
+    mujoco.mj_forward(theirs, data)
+    mechanism, bare = dy.load(path), dy.load(path)
+    bare.couplings.clear()
+
+    found = accelerations(mechanism, values)
+
+    assert len(mechanism.couplings) == 2
+    wanted = reduced(bare, mechanism.couplings.values(), values)
+    np.testing.assert_allclose(found, wanted, atol=1e-6 * np.abs(wanted).max())
+    # MuJoCo's equalities are soft: 1 - 0.9999 of what they should hold is let through
+    np.testing.assert_allclose(data.qacc, found, atol=1e-3 * np.abs(found).max())
