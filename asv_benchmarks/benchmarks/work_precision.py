@@ -148,7 +148,7 @@ def measure(name):
     return found
 
 
-def time_to(found, method, level):
+def seconds_to(found, method, level):
     """Seconds for an error, between two runs as a power of it; infinity where none gets there."""
     points = sorted((error, seconds) for name, seconds, error in found if name == method)
     below = [point for point in points if point[0] <= level]
@@ -170,7 +170,7 @@ def table(found):
     methods = list(dict.fromkeys(row[0] for row in found))
     best = {}
     for method in methods:
-        times = [time_to(found, method, level) for level in LEVELS]
+        times = [seconds_to(found, method, level) for level in LEVELS]
         print(f"{method:18s}" + "".join(f"{1e3 * x:9.2f}" for x in times))
         for k, x in enumerate(times):
             side = (method in METHODS, k)
