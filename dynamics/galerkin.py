@@ -70,6 +70,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
             raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
         if joint.limits is not None or joint.velocity_limits is not None:
             raise ValueError(f"limits of joint {joint.name!r} need order=2, as contacts do")
+        if joint.friction.any():
+            raise ValueError(f"friction of joint {joint.name!r} needs order=2, as contacts do")
     for spring in mechanism.springs.values():
         if spring.limits is not None:
             raise ValueError(f"limits of {spring.name!r} need order=2, as contacts do")
@@ -116,6 +118,9 @@ class Stages:
     Attributes
     ----------
     symbolic : graphsys.Symbolic
+    slots : int
+        Numbers at the end of a state, in the place of contacts: see
+        `dynamics.kernels.galerkin_step`.
     tables : tuple
         Plan, constants and program of the kernels.
     kernel : module
@@ -132,6 +137,7 @@ class Stages:
         self.kernel = galerkin_step
         weights, slope, place, _ = lobatto(self.s)
         self.plan = tables.plan
+        self.slots = at.TWIST * int(self.plan[at.BODIES]) + int(self.plan[at.ROWS])
         n, joints, groups = (int(self.plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
         held = int(self.plan[at.GROUP_AT])
         table = self.plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
@@ -187,7 +193,7 @@ class Stages:
         V, W = np.zeros(9 * nodes**2), np.zeros((n, 9 * nodes**2))
         mu, f = np.zeros(every), np.zeros(at.TWIST * n)
         scratch = (r, dx, kept, mu, f, V, np.zeros(3 * nodes), W)
-        saved = np.zeros(at.state_size(n, rows))
+        saved = np.zeros(at.state_size(n, rows, self.slots))
         driven = np.zeros((nodes, len(self.base.control_names)))
         made = tuple(np.zeros((nodes, size)) for size in sizes)
         return self.rule, made, x, saved, scratch, driven

@@ -108,7 +108,7 @@ class Model(Shared):
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
         self.settings = np.array([tolerance, turn, barrier, contact_tolerance])
-        slots = int(self.tables.plan[at.SLOTS])
+        slots = int(self.tables.plan[at.SLOTS]) if self.stages is None else self.stages.slots
         self.state_size = at.state_size(self.n_bodies, self.n_rows, slots)
         self.prepare()
 
@@ -357,6 +357,10 @@ class Model(Shared):
         ConvergenceError
             Where the step's equations were not solved, even cut into pieces.
         """
+        if state.data.size != self.state_size:
+            raise ValueError(
+                f"the state has {state.data.size} numbers, this model's have {self.state_size}"
+            )
         after = state.copy()
         self.workspace.kick(after.data[None], 0.5)
         info = np.zeros(kernel.INFO_SIZE)

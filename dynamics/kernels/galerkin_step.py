@@ -1,7 +1,15 @@
 """Galerkin-Lobatto steps of order 2 s: intervals put together, halved where hard, recorded.
 
-A state is that of `step`; of a body it keeps the velocities at the end and at the start of the last
-interval, whose difference makes the guess of the next: y^a = c_a u + c_a^2 (u - u_prev) / 2.
+A state is that of `step`; of a body it keeps the velocities u at the end and u_prev at the start of
+the last interval, and behind all else how much more they changed there than in the interval before:
+e = (u - u_prev) - (the same before). With w = u_R and
+z = [0, w x (u - u_prev)_R h / 2 - |w|^2 w h^2 / 4],
+
+    y^a = c u + c^2 (u - u_prev) / 2 + (k(c) + c^2 / 4) e + k(c) z,   c = c_a,
+
+is the guess of the next. k(c) = c^3 / 6, and for s = 2, whose slopes at an interval's ends are
+short of h^2 / 12 third derivatives, c^3 / 6 + c / 12. Impulses go on as their means of the last two
+intervals do.
 """
 
 import math
@@ -23,6 +31,7 @@ from .layout import (
     TWIST,
 )
 from .motion import rotation_matrices
+from .quaternion import cross, dot, load3
 from .rows import evaluate
 from .step import DEPTH, FACTORIZATIONS, INTERVALS, ITERATIONS, STATUS, copy
 
@@ -60,29 +69,49 @@ def move_on(plan, nodes):
 
 
 @kernel
-def guess(plan, rule, h, bend, u, u_prev, mu, x):
-    """Unknowns from the velocities and forces of the last interval."""
+def guess(plan, rule, h, bend, last, x):
+    """Unknowns from the velocities and forces of the last intervals."""
     weights, slope, place, places, joints, pairs = rule
+    u, u_prev, mu, more, rise = last
     n, s = plan[BODIES], weights.size - 1
+    short = 1.0 / 12.0 if s == 2 else 0.0
     for i in range(n):
+        t = TWIST * i
+        w = load3(u, t + 3)
+        turn = cross(w, (w[0] - u_prev[t + 3], w[1] - u_prev[t + 4], w[2] - u_prev[t + 5]))
+        size = 0.25 * h * h * dot(w, w)
         for a in range(1, s + 1):
-            c, part = place[a], 0.5 * bend * place[a] ** 2
-            t, to = TWIST * i, TWIST * (s * i + a - 1)
+            c, to = place[a], TWIST * (s * i + a - 1)
+            part, third = 0.5 * bend * c * c, bend * (c**3 / 6.0 + short * c)
             for j in range(TWIST):
                 x[to + j] = c * u[t + j] + part * (u[t + j] - u_prev[t + j])
+                x[to + j] += (third + 0.5 * part) * more[t + j]
+            for j in range(3):
+                x[to + 3 + j] += third * (0.5 * h * turn[j] - size * w[j])
+    mean = 0.0  # time of the mean force, in intervals
+    for b in range(s):
+        mean += weights[b] * place[b]
     at = TWIST * s * n
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
         for b in range(s):
             part = h * (weights[b] + (weights[s] if b == 0 else 0.0))
+            on = bend * (1.0 + place[b] - mean)
             for i in range(rows):
-                x[at + s * first + b * rows + i] = part * mu[first + i]
+                force = mu[first + i] + on * rise[first + i]
+                x[at + s * first + b * rows + i] = part * force
 
 
 @kernel
-def forces_of(plan, s, h, x, mu):
-    """mu <- mean force of each row: sum mu^b / h."""
+def keep(plan, s, h, bend, speed, x, last):
+    """What `guess` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
+    u, u_prev, mu, more, rise = last
+    for i in range(u.size):
+        before, now = u[i] - u_prev[i], speed[s, i] - speed[0, i]
+        more[i] = bend * (now - before) if before != 0.0 else 0.0
+        u_prev[i] = speed[0, i]
+        u[i] = speed[s, i]
     at = TWIST * s * plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -91,7 +120,8 @@ def forces_of(plan, s, h, x, mu):
             total = 0.0
             for b in range(s):
                 total += x[at + s * first + b * rows + i]
-            mu[first + i] = total / h
+            before, mu[first + i] = mu[first + i], total / h
+            rise[first + i] = bend * (mu[first + i] - before) if before != 0.0 else 0.0
 
 
 @kernel
@@ -128,13 +158,13 @@ def control_at(control, place, part, parts, driven):
 
 @kernel
 def interval(
-    plan, constant, program, rule, h, settings, control, wrench, p, u, u_prev, mu, bend, nodes, x,
-    scratch, solver, info,
+    plan, constant, program, rule, h, settings, control, wrench, p, last, bend, nodes, x, scratch,
+    solver, info,
 ):  # fmt: skip
-    """One interval of length h; iterations, or what went wrong: p, u, u_prev, mu then unchanged."""
+    """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
     pose, matrix, g, G, speed, turn, sigma = nodes
     s = rule[0].size - 1
-    guess(plan, rule, h, bend, u, u_prev, mu, x)
+    guess(plan, rule, h, bend, last, x)
     done = attempt(
         plan, constant, program, rule, h, settings[0], control, wrench, p, x, nodes, scratch,
         solver, info,
@@ -142,10 +172,7 @@ def interval(
     if done < 0:
         return done
     end_momentum(plan, constant, rule, h, control, wrench, nodes, scratch[4], p)
-    for i in range(u.size):
-        u_prev[i] = speed[0, i]
-        u[i] = speed[s, i]
-    forces_of(plan, s, h, x, mu)
+    keep(plan, s, h, bend, speed, x, last)
     return done
 
 
@@ -179,10 +206,13 @@ def step(
     rule, nodes, x, saved, scratch, driven = work
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
-    p = state[POSE * n : POSE * n + m]
-    u = state[POSE * n + m : POSE * n + 2 * m]
-    u_prev = state[POSE * n + 2 * m : POSE * n + 3 * m]
-    mu = state[POSE * n + 3 * m : POSE * n + 3 * m + rows]
+    at = POSE * n
+    p = state[at : at + m]
+    held = at + 3 * m + rows
+    last = (
+        state[at + m : at + 2 * m], state[at + 2 * m : at + 3 * m], state[at + 3 * m : held],
+        state[held : held + m], state[held + m : held + m + rows],
+    )  # fmt: skip
     if not ready:
         start(plan, constant, state, nodes)
     copy(state, saved)
@@ -194,7 +224,7 @@ def step(
         for k in range(count):
             control_at(control, rule[2], k, count, driven)
             done = interval(
-                plan, constant, program, rule, part, settings, driven, wrench, p, u, u_prev, mu,
+                plan, constant, program, rule, part, settings, driven, wrench, p, last,
                 1.0 if level == 0 else 0.0, nodes, x, scratch, solver, info,
             )  # fmt: skip
             if done >= 0:

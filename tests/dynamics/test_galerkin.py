@@ -149,17 +149,31 @@ def test_orders_hold_in_poses_and_velocities(case, order):
     assert found[1, 0] < most[order // 2 - 2]
 
 
+def test_the_four_bar_has_the_errors_of_the_design():
+    # maths F.3: 160 steps leave 1.01e-3, 1.83e-7 and 9.4e-11 m
+    def end(order, steps):
+        options = {"order": order, "tolerance": 1e-13, "largest_turn": WIDE}
+        model, state = zoo.four_bar(timestep=1.0 / steps, **options)
+        return dy.simulate(model, state, 1.0).final.pose[:, :3]
+
+    exact = end(6, 960)
+    found = [np.abs(end(order, 160) - exact).max() for order in (2, 4, 6)]
+    # to the digits printed; 1e-13 m of Newton's tolerance is less
+    assert found == pytest.approx([1.01e-3, 1.83e-7, 9.4e-11], rel=0.01)
+
+
 def test_one_stage_is_the_second_order_step():
     # same equations and unknowns: poses differ by what Newton's tolerance leaves over 100 steps
     for make in (zoo.four_bar, zoo.spherical_pendulum, arm):
         model, state = make(timestep=0.01, tolerance=1e-14, largest_turn=WIDE)
         reference = dy.simulate(model, state, 1.0).states
         stages = galerkin.Stages(model.tables, 2)
-        record = np.empty((100, state.data.size))
+        data = np.concatenate([state.data, np.zeros(stages.slots)])
+        record = np.empty((100, data.size))
         done = galerkin_step.simulate(
             *stages.tables, 0.01, model.settings, 100, 1, 0, np.zeros((1, model.n_controls)),
-            np.zeros((1, 0)), state.data.copy(), stages.work(), stages.solver(), record,
-            np.zeros(24), np.zeros(8),
+            np.zeros((1, 0)), data, stages.work(), stages.solver(), record, np.zeros(24),
+            np.zeros(8),
         )  # fmt: skip
         assert done == 100
         size = at.POSE * model.n_bodies
@@ -220,6 +234,27 @@ def test_steps_are_cut_where_a_body_turns_more_than_it_may():
     assert np.abs(after.pose - dy.simulate(fine, start, 0.04).final.pose).max() < 1e-11
 
 
+@pytest.mark.parametrize("make", [zoo.double_pendulum, zoo.heavy_top])
+@pytest.mark.parametrize("order", [4, 6])
+def test_a_steps_guess_knows_two_intervals(make, order):
+    # velocities go on with their second differences: guesses of poses miss by h^4, or h^3 in units
+    # of velocities
+    def missed(h):
+        model, state = make(timestep=h, order=order, largest_turn=WIDE)
+        run = dy.simulate(model, state, 0.4 + h)
+        work = model.stages.work()
+        rule, x = work[0], work[2]
+        m, n, rows = model.n_bodies, at.TWIST * model.n_bodies, model.n_rows
+        ends = np.cumsum([at.POSE * m, n, n, n, rows, n, rows])
+        last = [run.states[-2, a:b] for a, b in zip(ends[1:], ends[2:])]
+        galerkin_step.guess(model.tables.plan, rule, h, 1.0, tuple(last), x)
+        s, before, after = order // 2, *run.states[-2:]
+        moved = (after - before)[: at.POSE * m].reshape(m, at.POSE)[:, :3] / h
+        return np.abs(x[: s * n].reshape(m, s, at.TWIST)[:, -1, :3] - moved).max()
+
+    assert np.log2(missed(0.005) / missed(0.0025)) == pytest.approx(3.0, abs=0.1)
+
+
 def test_what_a_step_reports_and_what_a_run_records_agree():
     model, state = zoo.four_bar(order=4)
     motion = dy.simulate(model, state, 0.1)
@@ -227,6 +262,15 @@ def test_what_a_step_reports_and_what_a_run_records_agree():
         state, _ = model.step(state)
     assert np.array_equal(state.data, motion.final.data)
     assert state.time == pytest.approx(0.1)
+
+
+def test_a_state_of_another_order_is_refused():
+    # orders beyond 2 keep second differences behind the rest: 6 + 5 numbers for a pendulum
+    model, _ = zoo.damped_pendulum(order=4)
+    _, state = zoo.damped_pendulum()
+    for run in (model.step, lambda state: dy.simulate(model, state, 0.1)):
+        with pytest.raises(ValueError, match="the state has 30 numbers, this model's have 41"):
+            run(state)
 
 
 def test_reactions_of_a_body_at_rest_carry_its_weight():
