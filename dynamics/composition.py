@@ -161,6 +161,8 @@ def _check(model: Model) -> None:
             refuse(f"joint {joint.name!r} has a damper")
         if joint.limits is not None or joint.velocity_limits is not None:
             refuse(f"joint {joint.name!r} has limits, where it loses energy")
+        if joint.friction.any():
+            refuse(f"joint {joint.name!r} has friction")
         if joint.compliance > 0.0 and joint.theta != 0.5:
             refuse(f"the compliance of joint {joint.name!r} loses energy with theta={joint.theta}")
     for spring in mechanism.springs.values():

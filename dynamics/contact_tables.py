@@ -41,6 +41,8 @@ class Record:
         Of a limit, m/N or rad/(N m).
     of_rate : bool
         Whether a limit is one of the row's rate.
+    friction : float
+        Bound of dry friction along the row, N or N m; 0 for all else.
     """
 
     label: tuple[Hashable, int]
@@ -54,11 +56,12 @@ class Record:
     sign: float = 1.0
     softness: float = 0.0
     of_rate: bool = False
+    friction: float = 0.0
 
     @property
     def blocks(self) -> int:
         """Number of friction blocks."""
-        return 0 if self.contact is None else self.contact.blocks
+        return int(self.friction > 0.0) if self.contact is None else self.contact.blocks
 
     @property
     def joins_bodies(self) -> bool:
@@ -69,7 +72,7 @@ class Record:
 def records_of(
     mechanism: Mechanism, limited_row: Mapping[Hashable, int], rated_row: Mapping[Hashable, int]
 ) -> tuple[list[Record], list[Any]]:
-    """Every pair of features, every limit, and the C functions of users' distances.
+    """Every pair of features, every limit, dry friction; and the C functions of users' distances.
 
     Parameters
     ----------
@@ -105,6 +108,15 @@ def records_of(
             ends, rest = np.array([spring.limits]), np.array([spring.length])
             row = limited_row[spring.name]
             records += _limits(spring, ends, rest, row, spring.limit_compliance)
+    for joint in mechanism.joints.values():  # last: what is no contact to look at
+        records += [
+            Record(
+                (joint.name, i), joint.parent, joint.child, row=rated_row[joint.name] + i,
+                friction=bound,
+            )
+            for i, bound in enumerate(joint.friction)
+            if bound > 0.0
+        ]  # fmt: skip
     return records, calls
 
 
@@ -155,6 +167,8 @@ def written(
             p[at.CONTACT_KIND] = kinds.LIMITED
             c[at.LIMIT], c[at.SIGN], c[at.SOFTNESS] = record.limit, record.sign, record.softness
             c[at.OF_RATE] = record.of_rate
+            if record.friction > 0.0:
+                p[at.CONTACT_KIND], c[at.FRICTION] = kinds.RUBBING, record.friction
             continue
         touch, contact = record.touch, record.contact
         p[at.CONTACT_KIND] = touch.kind

@@ -65,7 +65,9 @@ def inverse_dynamics(
         For mechanisms with contacts or joint limits.
     """
     if int(model.tables.plan[at.CONTACTS]):
-        raise NotImplementedError("inverse dynamics with contacts or joint limits is not offered")
+        raise NotImplementedError(
+            "inverse dynamics with contacts, joint limits or friction is not offered"
+        )
     refuse_users(model.mechanism, "inverse dynamics")
     acting = JointSpace(model, _actuated(model) or None if joints is None else joints)
     asked, wanted = _asked(model, acting, accelerations)

@@ -53,7 +53,7 @@ class _Group:
         self.partner: int | None = None  # group whose equation these rows add to
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
-        self.rated: Hashable = None  # name of the joint whose velocity limits do
+        self.rated: Hashable = None  # name of the joint whose velocity limits or friction do
 
 
 def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
@@ -142,8 +142,9 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         tuple(names),
         controls,
         measure_group,
-        tuple(record.label for record in records),
+        tuple(record.label for record in records if record.friction == 0.0),
         slots,
+        {r.label: int(slot) for r, slot in zip(records, slots) if r.friction > 0.0},
         cycles,
         (*calls.values(), *distances, *users, *more_users),
     )
@@ -216,7 +217,8 @@ def _forces(
     for joint in mechanism.joints.values():
         sprung = bool((joint.stiffness != 0.0).any())
         moved = bool((joint.damping != 0.0).any()) or joint.actuated
-        moved = moved or joint.velocity_limits is not None
+        rubbed = joint.velocity_limits is not None or bool(joint.friction.any())
+        moved = moved or rubbed
         if joint.actuated:
             start[joint.name] = (len(names), joint.n_coordinates)
         same = [p.kind == r.kind for p, r in zip(joint.positions, joint.rates)]
@@ -229,7 +231,7 @@ def _forces(
             if not all(same):
                 groups.append(_Group(joint, joint.rates, joint.offset))
             groups[-1].damping = joint.damping.copy()
-            groups[-1].rated = joint.name if joint.velocity_limits is not None else None
+            groups[-1].rated = joint.name if rubbed else None
             if joint.actuated:
                 groups[-1].control = len(names) + np.arange(joint.n_coordinates)
                 names += [joint.name] * joint.n_coordinates

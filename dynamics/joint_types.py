@@ -2,10 +2,10 @@
 
 All take ``name=``, ``parent_point=, child_point=`` (m, from the centres of mass, body frames),
 ``orientation=`` (of the child in the parent's frame where all coordinates are 0), ``spring=,
-damper=, rest=`` along the free axes (one number, or one an axis), ``actuated=``; ``limits=,
-velocity_limits=, control_limits=``, pairs (lower, upper) of the coordinates, of their rates and of
-their controls, which are cut there; and ``compliance=, constraint_damping=, theta=`` that soften
-the constraint itself.
+damper=, rest=`` along the free axes (one number, or one an axis), ``friction=``, the largest dry
+friction along them, N or N m, ``actuated=``; ``limits=, velocity_limits=, control_limits=``, pairs
+(lower, upper) of the coordinates, of their rates and of their controls, which are cut there; and
+``compliance=, constraint_damping=, theta=`` that soften the constraint itself.
 """
 
 from __future__ import annotations

@@ -68,6 +68,8 @@ class Joint:
         What measures the free motion, and whose slopes measure its velocity.
     stiffness, damping, rest : ndarray of float, shape (number of coordinates,)
         Spring, N/m or N m/rad, and damper along each free axis; coordinates without force.
+    friction : ndarray of float, shape (number of coordinates,)
+        Largest dry friction along each free axis, N or N m.
     compliance, constraint_damping : float
         Of the constraint itself, m/N and rad/(N m), and N s/m; 0 is rigid.
     theta : float
@@ -99,6 +101,7 @@ class Joint:
     stiffness: Float
     damping: Float
     rest: Float
+    friction: Float
     compliance: float = 0.0
     constraint_damping: float = 0.0
     theta: float = 0.5
@@ -266,6 +269,7 @@ def joint(
     spring: Any = 0.0,
     damper: Any = 0.0,
     rest: Any = 0.0,
+    friction: Any = 0.0,
     compliance: float = 0.0,
     constraint_damping: float = 0.0,
     theta: float = 0.5,
@@ -291,6 +295,9 @@ def joint(
     damping = per_axis(damper, count, "damper", label)
     if (damping < 0.0).any():
         raise ValueError(f"damper of {label} is negative: it would add energy")
+    rubbing = per_axis(friction, count, "friction", label)
+    if (rubbing < 0.0).any():
+        raise ValueError(f"friction of {label} is negative: it would add energy")
     if control_limits is not None and not actuated:
         raise ValueError(f"{label} has control_limits but no controls; give it actuated=True")
     return Joint(
@@ -307,6 +314,7 @@ def joint(
         stiffness,
         damping,
         per_axis(rest, count, "rest", label),
+        rubbing,
         float(compliance),
         float(constraint_damping),
         float(theta),

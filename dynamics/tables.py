@@ -47,7 +47,9 @@ class Tables:
     contact_touches : tuple
         Contact (name, number of the touch) of each pair of features, limits as (joint, coordinate).
     contact_slot : ndarray of int, shape (number of touches + 1,)
-        First number of each in `State.contacts`.
+        First number of each in `State.contacts`, and behind them of dry friction.
+    friction_slot : dict
+        First number of dry friction by (joint, coordinate).
     cycles : tuple of tuple
         Joints on each independent loop, from the joint or body that opens it.
     callbacks : tuple
@@ -66,6 +68,7 @@ class Tables:
     measure_group: dict[Hashable, tuple[int, int]]
     contact_touches: tuple[tuple[Hashable, int], ...]
     contact_slot: Ints
+    friction_slot: dict[tuple[Hashable, int], int]
     cycles: tuple[tuple[Hashable, ...], ...]
     callbacks: tuple[Any, ...]
 

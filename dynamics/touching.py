@@ -114,6 +114,33 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     return ContactHistory(gap, normal, point, numbers[:, slot], friction)
 
 
+def rubbing(trajectory: Trajectory, name: Hashable) -> Float:
+    """Dry friction of a joint over time; see `Trajectory.friction`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    name : hashable
+
+    Returns
+    -------
+    ndarray of float, shape (k, number of coordinates)
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    model, slots = trajectory.model, trajectory.model.tables.friction_slot
+    names = list(dict.fromkeys(owner for owner, _ in slots))
+    if name not in names:
+        raise UnknownNameError(f"there is no joint {name!r} with friction; there are {names}")
+    numbers = trajectory.states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
+    count = model.mechanism.joints[name].n_coordinates
+    columns = [slots.get((name, i)) for i in range(count)]
+    still = np.zeros(len(numbers))
+    return np.column_stack([still if c is None else numbers[:, c + 2] for c in columns])
+
+
 def _tangents(n: Float) -> tuple[Float, Float]:
     """Unit vectors across normals: those of `dynamics.kernels.contact.tangents`."""
     x, y, z = np.moveaxis(n, -1, 0)
@@ -205,7 +232,8 @@ def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[A
     from scipy.sparse import csr_array, vstack
 
     plan, n = model.tables.plan, model.n_bodies
-    records = plan[plan[at.CONTACT_AT] :].reshape(-1, at.CONTACT_FIELDS)
+    records = plan[plan[at.CONTACT_AT] :][: at.CONTACT_FIELDS * int(plan[at.CONTACTS])]
+    records = records.reshape(-1, at.CONTACT_FIELDS)
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []

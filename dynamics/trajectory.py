@@ -179,6 +179,26 @@ class Trajectory:
         """
         return import_module("dynamics.touching").history(self, name)  # type: ignore[no-any-return]
 
+    def friction(self, name: Hashable) -> Float:
+        """Dry friction of a joint with ``friction=``, over the interval before each node.
+
+        Parameters
+        ----------
+        name : hashable
+            Of the joint.
+
+        Returns
+        -------
+        ndarray of float, shape (k, number of coordinates)
+            On the child along the free axes, N or N m.
+
+        Raises
+        ------
+        UnknownNameError
+            Where it is that of no joint with friction.
+        """
+        return import_module("dynamics.touching").rubbing(self, name)  # type: ignore[no-any-return]
+
     def energies(self) -> dict[str, Float]:
         """Kinetic, gravitational and elastic energy, J, each of shape (k,)."""
         parts = self.model.workspace.energies(self.states, self.twists)

@@ -27,7 +27,7 @@ __all__ = ["carried", "variant"]
 Float = NDArray[np.float64]
 
 BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
-JOINT = {"spring": "stiffness", "damper": "damping", "rest": "rest"}
+JOINT = {"spring": "stiffness", "damper": "damping", "rest": "rest", "friction": "friction"}
 SPRING = ("stiffness", "damping", "length")
 CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
 
@@ -44,7 +44,8 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
 
         - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
           ...}``; a mass without an inertia scales the inertia with it;
-        - joint: ``{"spring": ..., "damper": ..., "rest": ...}`` along its free axes;
+        - joint: ``{"spring": ..., "damper": ..., "rest": ..., "friction": ...}`` along its free
+          axes; friction as of a contact;
         - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
         - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
           "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0.
@@ -82,6 +83,8 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         numbers: dict[str, Any] = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
         if (numbers.get("damping", np.zeros(1)) < 0.0).any():
             raise ValueError(f"damper of {label} is negative: it would add energy")
+        if "friction" in numbers:
+            _same_friction(joint, numbers["friction"])
         joints[name] = replace(joint, **ends(joint), **numbers)
     for name, spring in mechanism.springs.items():
         springs[name] = replace(
@@ -146,6 +149,18 @@ def _body(old: Body, told: dict[str, Any]) -> Body:
         numbers["inertia"] = old.inertia * (float(told["mass"]) / old.mass)
     made = body(None, name=old.name, **numbers)
     return replace(old, **{key: getattr(made, key) for key in BODY})
+
+
+def _same_friction(old: Any, friction: Float) -> None:
+    """Refuse friction below 0, and where there was none, of a joint."""
+    label = f"joint {old.name!r}"
+    if (friction < 0.0).any():
+        raise ValueError(f"friction of {label} is negative: it would add energy")
+    if ((friction > 0.0) != (old.friction > 0.0)).any():
+        raise ValueError(
+            f"friction of {label} is {old.friction} and cannot become {friction}: the model has "
+            "other equations; finalize another mechanism"
+        )
 
 
 def _rubbing(old: Contact, told: dict[str, Any]) -> dict[str, Any]:

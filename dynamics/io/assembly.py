@@ -314,6 +314,7 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
     if joint.kind != "fixed":
         options |= {
             "damper": joint.damping,
+            "friction": joint.friction,
             "spring": joint.stiffness,
             "rest": joint.rest,
             "limits": joint.limits,

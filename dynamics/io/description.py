@@ -110,7 +110,7 @@ class JointEntry:
         One pair a coordinate.
     control_limits : list of (float, float) or None
         The same of the controls, for joints that have some.
-    damping, stiffness, rest : float or ndarray of float, shape (number of coordinates,)
+    damping, friction, stiffness, rest : float or ndarray of float, shape (coordinates,)
         Along every free axis, or one number for each.
     actuated : bool
     closure : bool
@@ -128,6 +128,7 @@ class JointEntry:
     limits: list[tuple[float, float]] | None = None
     control_limits: list[tuple[float, float]] | None = None
     damping: Float | float = 0.0
+    friction: Float | float = 0.0
     stiffness: Float | float = 0.0
     rest: Float | float = 0.0
     actuated: bool = False

@@ -30,7 +30,7 @@ class Freedom:
     point, axis : ndarray of float, shape (3,)
         In the body's frame.
     limits : (float, float) or None
-    damping, stiffness, rest : float
+    damping, stiffness, rest, friction : float
     """
 
     name: str
@@ -41,6 +41,7 @@ class Freedom:
     damping: float
     stiffness: float
     rest: float
+    friction: float
 
 
 def one_joint(
@@ -86,6 +87,7 @@ def one_joint(
     if len(freedoms) == 1:
         one = freedoms[0]
         entry.damping, entry.stiffness, entry.rest = one.damping, one.stiffness, one.rest
+        entry.friction = one.friction
         if one.limits is not None and kind in ("revolute", "prismatic"):
             entry.limits = [one.limits]
         elif one.limits is not None:
@@ -93,17 +95,18 @@ def one_joint(
         return entry
     notes.merge("several joints of a body are one here", name)
     if kind == "universal":
-        entry.damping, entry.stiffness, entry.rest = (
+        entry.damping, entry.stiffness, entry.rest, entry.friction = (
             np.array([getattr(one, what) for one in turns])
-            for what in ("damping", "stiffness", "rest")
+            for what in ("damping", "stiffness", "rest", "friction")
         )
         free = (-np.inf, np.inf)
         if any(one.limits is not None for one in turns):
             entry.limits = [free if one.limits is None else one.limits for one in turns]
         return entry
     for one in freedoms:
-        if one.damping or one.stiffness or one.limits:
-            notes.leave_out("damping, stiffness and limits of joints that are one here", one.name)
+        if one.damping or one.stiffness or one.limits or one.friction:
+            what = "damping, stiffness, friction and limits of joints that are one here"
+            notes.leave_out(what, one.name)
     return entry
 
 

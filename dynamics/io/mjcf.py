@@ -169,12 +169,8 @@ class _Reader:
         limits = None
         if m.jnt_limited[k]:
             limits = (float(m.jnt_range[k, 0]) - start, float(m.jnt_range[k, 1]) - start)
-        for what, value in (
-            ("armature of joints", m.dof_armature[dof]),
-            ("frictionloss of joints", m.dof_frictionloss[dof]),
-        ):
-            if value != 0.0:
-                self.notes.leave_out(what, name)
+        if m.dof_armature[dof] != 0.0:
+            self.notes.leave_out("armature of joints", name)
         for what in ("dof_dampingpoly", "jnt_stiffnesspoly"):  # since MuJoCo 4
             values = getattr(m, what, None)
             if values is not None and np.any(values[dof if what[0] == "d" else k] != 0.0):
@@ -183,6 +179,7 @@ class _Reader:
         return Freedom(
             name, kind, np.array(m.jnt_pos[k]), np.array(m.jnt_axis[k]), limits,
             float(m.dof_damping[dof]), float(m.jnt_stiffness[k]), rest,
+            float(m.dof_frictionloss[dof]),
         )  # fmt: skip
 
     # Geoms

@@ -241,10 +241,14 @@ def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> No
         low, high = max(low, -FREE), min(high, FREE)
         SubElement(element, "limit", lower=repr(float(low)), upper=repr(float(high)),
                    effort=repr(_effort(joint, notes)), velocity="0")  # fmt: skip
-    if joint.damping.size and (joint.damping != 0.0).any():
-        SubElement(element, "dynamics", damping=repr(float(joint.damping[0])))
-        if np.ptp(joint.damping) > 0.0:
-            notes.leave_out("damping that differs between axes", joint.name)
+    if joint.damping.any() or joint.friction.any():
+        dynamics = SubElement(element, "dynamics")
+        for what in ("damping", "friction"):
+            values = getattr(joint, what)
+            if values.any():
+                dynamics.set(what, repr(float(values[0])))
+            if np.ptp(values) > 0.0:
+                notes.leave_out(f"{what} that differs between axes", joint.name)
     for what in ("stiffness", "compliance", "constraint_damping"):
         if np.any(getattr(joint, what)):
             notes.leave_out(f"{what} of joints", joint.name)

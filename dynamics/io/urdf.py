@@ -242,9 +242,9 @@ class _Reader:
             )
             if damping < 0.0:
                 raise ValueError(f"{label}: damping is {damping}: it would add energy")
-            joint.damping = damping
-            if friction != 0.0:
-                self.notes.leave_out("friction of joints", name)
+            if friction < 0.0:
+                raise ValueError(f"{label}: friction is {friction}: it would add energy")
+            joint.damping, joint.friction = damping, friction
             for key in sorted(set(dynamics.attrib) - {"damping", "friction"}):
                 self.notes.leave_out(f"{key} of joints", name)
         return joint, label

@@ -2,7 +2,7 @@
 
 import math
 
-from .contact_geometry import LIMITED, TINY, gap
+from .contact_geometry import LIMITED, RUBBING, TINY, gap
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
@@ -72,6 +72,20 @@ def limit_row(plan, constant, at, c, g, G, out, to):
 
 
 @kernel
+def rubs(plan, k):
+    """Whether contact k is dry friction of a row, which always presses with 1."""
+    return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == RUBBING
+
+
+@kernel
+def rubbing_rows(plan, at, G, out, to):
+    """Row of a joint's rate as the first of a friction block, N and the second 0."""
+    row = plan[at + LIMITED_ROW]
+    for j in range(12):
+        out[to + j], out[to + 12 + j], out[to + 24 + j] = 0.0, G[12 * row + j], 0.0
+
+
+@kernel
 def rate(plan, at, W, to, u):
     """W u of one row of a contact."""
     a, b = plan[at + A], plan[at + B]
@@ -97,6 +111,9 @@ def contact_rows(plan, constant, k, node, sign, found, out, to):
     a, b = plan[at + A], plan[at + B]
     if plan[at + CONTACT_KIND] == LIMITED:
         return limit_row(plan, constant, at, c, g, G, out, to), False
+    if plan[at + CONTACT_KIND] == RUBBING:
+        rubbing_rows(plan, at, G, out, to)
+        return 0.0, False
     if gap(plan, constant, at, c, pose, matrix, found) != 0:
         return 0.0, True
     normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
@@ -161,6 +178,8 @@ def approach(
             bound = -constant[c + SIGN] * constant[c + LIMIT]
             contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY
             near = True
+        if rubs(plan, k):  # s = 1
+            contacts[w + SPEED_AT], near = 1.0, True
         if contacts[w + ACTIVE_AT] != TOLD:
             contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
     return 0

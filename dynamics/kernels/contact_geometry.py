@@ -39,6 +39,7 @@ SEGMENT_SEGMENT = 3  # capsules
 BOX_SPHERE = 4  # box of a, sphere of b
 PLANE_RIM = 5  # half-space of a, lowest point of b's cylinder rim
 LIMITED = 6  # row of a joint's coordinate
+RUBBING = 8  # dry friction of a row
 USER_GAP = 7
 
 #: Distances below this have no direction, m.

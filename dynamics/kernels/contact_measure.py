@@ -8,9 +8,9 @@ by stiff terms in the projection's matrix. Being a projection it never adds ener
 
 import math
 
-from .contact import approach, limit_row, point_row, rate
-from .contact_geometry import LIMITED, gap
-from .interior_point import effective_mass
+from .contact import approach, limit_row, point_row, rate, rubs
+from .contact_geometry import LIMITED, RUBBING, gap
+from .interior_start import effective_mass
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
@@ -24,6 +24,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    FREE_AT,
     FRICTION,
     GROUPS,
     K_AT,
@@ -65,6 +66,11 @@ def look_at(plan, constant, states, pose, matrix, g, G, out):
             at = plan[CONTACT_AT] + i * CONTACT_FIELDS
             c = plan[CONTACT_CONSTANT_AT] + i * CONTACT_SIZE
             row = out[k, i]
+            if plan[at + CONTACT_KIND] == RUBBING:
+                row[0] = math.inf
+                for j in range(1, LOOKED):
+                    row[j] = 0.0
+                continue
             if plan[at + CONTACT_KIND] == LIMITED:
                 row[0] = limit_row(plan, constant, at, c, g, G, row, 10)
                 if constant[c + OF_RATE] != 0.0:  # poses say nothing of it
@@ -96,8 +102,14 @@ def closed(plan, constant, h, every, node, found, state, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-        shut = h * state[slot] > mass * state[slot + 1] and constant[c + OF_RATE] == 0.0
+        rubbing = rubs(plan, k)
+        contacts[w + FREE_AT] = 0.0
+        if rubbing:  # what it can take of an interval's half
+            shut = state[slot] > 0.0
+            contacts[w + FREE_AT] = 0.5 * h * constant[c + FRICTION]
+        else:
+            mass = effective_mass(plan, constant, at, contacts, w + W_AT)
+            shut = h * state[slot] > mass * state[slot + 1] and constant[c + OF_RATE] == 0.0
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
             contacts[w + K_AT + i] = 0.0
@@ -108,7 +120,7 @@ def closed(plan, constant, h, every, node, found, state, contacts):
             spare = constant[c + FRICTION + i] * state[slot]
             spare -= (state[q] ** 2 + state[q + 1] ** 2) ** 0.5
             for j in range(1 + 2 * i, 3 + 2 * i):
-                if i == 1 and j == 4:  # a torsional block has one row
+                if (i == 1 or rubbing) and j == 2 * i + 2:  # turning and rubbing have one row
                     continue
                 mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 * j)
                 if h * spare > mass * (state[q + 3] ** 2 + state[q + 4] ** 2) ** 0.5:
@@ -150,7 +162,7 @@ def hold_more(plan, constant, x, contacts):
             row = w + W_AT + 12 + 24 * i
             along = contacts[one] * rate(plan, at, contacts, row, x)
             across = contacts[two] * rate(plan, at, contacts, row + 12, x)
-            most = constant[c + FRICTION + i] * max(push, 0.0)
+            most = constant[c + FRICTION + i] * max(push, 0.0) + contacts[w + FREE_AT]
             if along * along + across * across > most * most:
                 contacts[one], contacts[two] = 0.0, 0.0
                 changed += 1

@@ -7,7 +7,7 @@ of `leaf`, so that one factorization serves all directions.
 
 import math
 
-from .contact import contact_rows, rate
+from .contact import contact_rows, rate, rubs
 from .contact_geometry import LIMITED
 from .curvature import STEP, hessian, nudge
 from .jit import kernel
@@ -51,7 +51,7 @@ W_SIZE, BENDS = 84, 8
 
 @kernel
 def by_limit(plan, constant, k, node, work, H, out):
-    """out[84 j + i] <- d N_i / d z_j of a limit."""
+    """out[84 j + i] <- d N_i / d z_j of a limit, or d T_i / d z_j of dry friction of a row."""
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     row, group = plan[at + LIMITED_ROW], plan[JOINTS]
     while True:
@@ -63,7 +63,11 @@ def by_limit(plan, constant, k, node, work, H, out):
     sign = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SIGN]
     for j in range(12):
         for i in range(12):
-            out[W_SIZE * j + i] = sign * H[12 * j + i]
+            if rubs(plan, k):
+                out[W_SIZE * j + i], out[W_SIZE * j + 24 + i] = 0.0, 0.0
+                out[W_SIZE * j + 12 + i] = H[12 * j + i]
+            else:
+                out[W_SIZE * j + i] = sign * H[12 * j + i]
 
 
 @kernel
@@ -73,7 +77,7 @@ def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
     By central differences of the rows, but for limits. The node is as it was afterwards.
     """
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    if plan[at + CONTACT_KIND] == LIMITED:
+    if plan[at + CONTACT_KIND] == LIMITED or rubs(plan, k):
         by_limit(plan, constant, k, node, work, H, out)
         return
     pose, matrix = node[0], node[1]

@@ -4,29 +4,20 @@ Each iteration factorizes the graph of bodies and joints once, with the leaves o
 folded in, and solves twice: a predictor without barrier tells how far the barrier may fall.
 """
 
-import math
-
 from graphsys.kernels import factorize, solve
 
-from .contact import approach, gaps, rate
+from .contact import approach, gaps, rubs
+from .interior_start import centre, effective_mass, first_barrier, forget, press
 from .jit import inlined, kernel
 from .layout import (
     ACTIVE_AT,
-    BLOCK,
-    BLOCKS,
     BODIES,
-    BODY_SIZE,
     CONTACT_AT,
-    CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
-    CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
-    FRICTION,
     GAP_AT,
     GROUPS,
-    LARGEST_INERTIA,
-    MASS,
     ROWS,
     SECOND_AT,
     SLOT,
@@ -34,15 +25,12 @@ from .layout import (
     TWIST,
     W_AT,
     WRENCHES,
-    A,
-    B,
 )
 from .leaf import (
     add_leaves,
     clear_pairs,
     condense,
     errors,
-    normal_error,
     push_out,
     slide,
     steps_of,
@@ -73,87 +61,11 @@ CENTRED = 0.1
 
 
 @kernel
-def effective_mass(plan, constant, at, W, to):
-    """1 / (N M^-1 N^T) of one row, its inertia taken as the largest of its body."""
-    n, total = plan[BODIES], 0.0
-    for side in range(2):
-        body = plan[at + B] if side == 1 else plan[at + A]
-        if body < n:
-            c = body * BODY_SIZE
-            for j in range(3):
-                total += W[to + 6 * side + j] ** 2 / constant[c + MASS]
-                total += W[to + 6 * side + 3 + j] ** 2 / constant[c + LARGEST_INERTIA]
-    return 1.0 / total
-
-
-@kernel
-def expected(plan, constant, h, k, u, c, contacts):
-    """(gap velocity if the force stays as it was, effective mass) of a contact at the guess."""
-    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    speed = normal_error(plan, constant, h, k, u, c, contacts) + c[plan[at + SLOT] + 1]
-    return speed, effective_mass(plan, constant, at, contacts, k * CONTACT_WORK + W_AT)
-
-
-@kernel
-def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
-    """Largest energy that is likely to change at a contact in the interval.
-
-    A warm start expects impacts where gaps would close, and elsewhere velocities to change as they
-    did before; a cold one, that all motion at contacts ends.
-    """
-    most = 0.0
-    for k in range(plan[CONTACTS]):
-        w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-        speed = c[plan[at + SLOT]] / mass if cold else 0.0
-        for i in range(1 + 2 * plan[at + BLOCKS]):
-            now = rate(plan, at, contacts, w + W_AT + 12 * i, x)
-            if not cold:
-                now -= rate(plan, at, contacts, w + W_AT + 12 * i, u_prev)
-            speed = max(speed, abs(now))
-        if not cold:
-            ahead, _ = expected(plan, constant, h, k, x, c, contacts)
-            speed = max(speed, -ahead)
-        most = max(most, mass * speed * speed)
-    return most
-
-
-@kernel
-def centre(plan, constant, h, kappa, u, c, contacts):
-    """Numbers of every contact on its own central path: as if no other body felt its force."""
-    for k in range(plan[CONTACTS]):
-        w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        slot = plan[at + SLOT]
-        speed, mass = expected(plan, constant, h, k, u, c, contacts)
-        # s = speed + (gamma - before) / mass, gamma s = kappa
-        lack = speed - c[slot] / mass
-        root = math.sqrt(lack * lack + 4.0 * kappa / mass)
-        gamma = 0.5 * mass * (root - lack) if lack < 0.0 else 2.0 * kappa / (root + lack)
-        c[slot], c[slot + 1] = gamma, kappa / gamma
-        for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            head = constant[p + FRICTION + i] * gamma
-            one = rate(plan, at, contacts, w + W_AT + 12 + 24 * i, u)
-            two = rate(plan, at, contacts, w + W_AT + 24 + 24 * i, u)
-            ratio = kappa / head
-            heat = 0.5 * (ratio + math.sqrt(ratio * ratio + 4.0 * (one * one + two * two)))
-            c[q], c[q + 1] = -head * one / heat, -head * two / heat
-            c[q + 2], c[q + 3], c[q + 4] = heat, one, two
-
-
-@kernel
 def complementarity(plan, c, dc, part, contacts):
     """Mean of gamma s at c + part dc."""
     total, count = 0.0, 0
     for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or rubs(plan, k):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
@@ -191,7 +103,7 @@ def recentre(plan, constant, kappa, c, contacts):
     """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
+        if contacts[w + ACTIVE_AT] == 0.0 or rubs(plan, k):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
@@ -364,6 +276,7 @@ def interior(
     n = TWIST * plan[BODIES]
     done = NOT_CONVERGED
     info[6], info[7] = 0.0, 0.0
+    press(plan, h, c)
     fresh = True
     for _ in range(ATTEMPTS):
         if fresh:
@@ -390,6 +303,5 @@ def interior(
         else:
             return done
         if fresh:  # nothing of the failed start is kept
-            for i in range(c.size):
-                c[i] = 0.0
+            forget(plan, c)
     return NOT_CONVERGED

@@ -102,7 +102,7 @@ BLOCKS = 3  # friction blocks: sliding, torsional, rolling
 SLOT = 4  # first of its numbers in a state
 AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the world
 CONTACT_CALLBACK = 7
-LIMITED_ROW = 8  # row of a force group, of a limit
+LIMITED_ROW = 8  # row of a force group, of a limit or of dry friction
 CONTACT_FIELDS = 9
 
 # One contact in constant
@@ -117,11 +117,12 @@ RESTITUTION = 18
 SOFTNESS = 19  # m/N
 LIMIT = 20
 SIGN = 21
-FRICTION = 22  # coefficients of the blocks: none, m, m
+FRICTION = 22  # coefficients of the blocks: none, m, m; of dry friction its bound, N or N m
 OF_RATE = 25  # whether a limit is that of a velocity
 CONTACT_SIZE = 26
 
-# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block
+# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block. Dry friction of
+# a row is a contact that presses with gamma = 1, whose row N is 0 and whose s is 1.
 BLOCK = 5
 
 

@@ -14,7 +14,7 @@ of bodies and joints, and a contact costs the same whether it is the first or th
 
 import math
 
-from .contact import rate
+from .contact import rate, rubs
 from .jit import kernel
 from .layout import (
     AB_AT,
@@ -100,7 +100,7 @@ def errors(plan, constant, h, kappa, u, c, contacts):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        f = c[slot] * c[slot + 1] - kappa
+        f = 0.0 if rubs(plan, k) else c[slot] * c[slot + 1] - kappa
         most = max(most, max(abs(e), abs(f)))
         merit += e * e + f * f
         for i in range(plan[at + BLOCKS]):
@@ -210,6 +210,8 @@ def condense(plan, constant, h, kappa, u, c, contacts, r):
         stiff = gamma / (s + soft * gamma)
         free = kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e
         free /= s + soft * gamma
+        if rubs(plan, k):
+            stiff, free = 0.0, 0.0
         contacts[w + K_AT] = stiff
         contacts[w + FREE_AT] = free
         take(plan, n, at, contacts, w + W_AT, free, r)

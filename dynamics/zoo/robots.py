@@ -44,7 +44,7 @@ def quadruped(
     mechanism : Mechanism, optional
         By default the generated one; or that of a robot file with bodies ``"trunk", "FR_calf"``...
         and joints ``"FR_hip_joint", "FR_thigh_joint", "FR_calf_joint"``..., which is changed: it
-        gets feet, springs and controls, and loses its joints' limits.
+        gets feet, springs and controls, and loses its joints' limits and friction.
     stiffness, damping : sequence of float, optional
         Of hip, thigh and calf, N m/rad and N m s/rad.
     friction : float, optional
@@ -72,7 +72,7 @@ def quadruped(
             mechanism.joints[name] = replace(
                 mechanism.joints[name],
                 stiffness=np.array([stiffness[k]]), damping=np.array([damping[k]]),
-                rest=np.zeros(1), actuated=True, limits=None,
+                rest=np.zeros(1), actuated=True, limits=None, friction=np.zeros(1),
             )  # fmt: skip
         knee = mechanism.joints[f"{leg}_calf_joint"]
         mechanism.add_contact(

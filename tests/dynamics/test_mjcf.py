@@ -264,12 +264,22 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
 
     assert named == {
         "sensors": ["s"], "cameras": ["eye"], "lights": ["sun"], "option": ["density"],
-        "armature of joints": ["j"], "frictionloss of joints": ["j"],
+        "armature of joints": ["j"],
         "limits of ball joints": ["k"], "geoms of the world": ["floor"],
         "geoms of type ellipsoid": ["egg"],
         "gain, gear and dynamics of actuators (controls are forces)": ["servo"],
         "equalities that are not active": ["off"], "equalities of type joint": ["poly"],
     }  # fmt: skip
+
+
+def test_frictionloss_is_the_friction_of_a_joint(tmp_path, mujoco):
+    slide = '<joint name="j" type="slide" axis="1 0 0" frictionloss="0.2"/>'
+    ball = '<joint name="k" type="ball" frictionloss="0.3"/>'
+    body = '<body name="{}">{}<geom size="0.1"/></body>'
+    joints = load(tmp_path, world(body.format("b", slide) + body.format("c", ball))).joints
+
+    np.testing.assert_array_equal(joints["j"].friction, [0.2])
+    np.testing.assert_array_equal(joints["k"].friction, [0.3] * 3)
 
 
 @pytest.mark.parametrize(

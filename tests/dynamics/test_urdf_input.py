@@ -25,20 +25,14 @@ from .robots import (
     [
         ('<gazebo reference="a"/>', "<gazebo>", "a"),
         ('<sensor name="s"/>', "<sensor>", "s"),
-        (joint("k", "revolute", "a", "c", more='<dynamics friction="0.1"/>') + link("c"),
-         "friction of joints", "k"),
         (joint("k", "revolute", "a", "c", more='<limit velocity="3" lower="0" upper="1"/>')
          + link("c"), "limit of velocity", "k"),
         (joint("k", "revolute", "a", "c", more="<safety_controller/>") + link("c"),
          "<safety_controller> of joints", "k"),
-        (joint("k", "floating", "a", "c", more='<mimic joint="j" multiplier="2"/>') + link("c"),
-         "mimic (needs two joints of one axis)", "k"),
-        (joint("k", "continuous", "a", "c", more='<mimic joint="k"/>') + link("c"),
-         "mimic (needs two joints of one axis)", "k"),
-        (joint("k", "continuous", "a", "c", more='<mimic joint="j" multiplier="0"/>') + link("c"),
-         "mimic (needs two joints that move, and a multiplier)", "k"),
+        (joint("k", "continuous", "a", "c", more='<mimic joint="j" multiplier="2"/>') + link("c"),
+         "mimic (both joints must hang on the world)", "k"),
         (joint("k", "continuous", "a", "c", more='<mimic joint="none"/>') + link("c"),
-         "mimic (needs two joints that move, and a multiplier)", "k"),
+         "mimic (both joints must hang on the world)", "k"),
         (joint("k", "revolute", "a", "c", more='<limit lower="0" upper="0"/>') + link("c"),
          "limits without a range between them", "k"),
         ("<transmission><joint name='none'/></transmission>", "<transmission> of no joint",
@@ -162,23 +156,36 @@ def test_effort_is_the_limit_of_a_motor_where_there_is_one(tmp_path, actuated, l
     assert found is None if limits is None else (found == limits).all()
 
 
-def test_an_effort_below_zero_is_refused(tmp_path):
-    limit = '<limit effort="-3"/>'
-    text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=limit))
-    with pytest.raises(ValueError, match="joint 'j': its effort limit is -3.0"):
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ('<limit effort="-3"/>', "its effort limit is -3.0"),
+        ('<dynamics friction="-3"/>', "friction is -3.0"),
+    ],
+)
+def test_an_effort_or_friction_below_zero_is_refused(tmp_path, more, message):
+    text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=more))
+    with pytest.raises(ValueError, match=f"joint 'j': {message}"):
         load(tmp_path, text)
 
 
-def test_limits_of_a_motor_are_written_and_read_again(tmp_path):
+def test_limits_of_a_motor_and_friction_are_written_and_read_again(tmp_path):
     mechanism = dy.Mechanism()
     box = mechanism.add_body(dy.Box(0.1, 0.2, 0.3, mass=1.0), name="box")
     mechanism.add_joint(
         dy.Prismatic(
-            mechanism.world, box, (0, 0, 1), name="k", actuated=True, control_limits=[(-3, 3)]
-        )
+            mechanism.world,
+            box,
+            (0, 0, 1),
+            name="k",
+            actuated=True,
+            control_limits=[(-3, 3)],
+            friction=0.2,
+        )  # fmt: skip
     )
     dy.save_urdf(mechanism, tmp_path / "out.urdf")
 
     again = load(tmp_path, (tmp_path / "out.urdf").read_text(), actuated=["k"], base="fixed")
 
     np.testing.assert_array_equal(again.joints["k"].control_limits, [[-3.0, 3.0]])
+    assert again.joints["k"].friction == [0.2]
