@@ -165,5 +165,5 @@ def work_size(
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    held = state_size(bodies, rows, slots) + 2 * TWIST * bodies
+    held = state_size(bodies, rows, slots) + 3 * TWIST * bodies
     return 2 * node + 4 * unknowns + held + slots + CONTACT_WORK * contacts

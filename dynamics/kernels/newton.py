@@ -1,8 +1,10 @@
 """One interval: Newton's method on the residual, all in compiled code.
 
 The matrix is factorized at the guess and kept while the residual shrinks tenfold an iteration; a
-step that does not lower the residual is halved. Where loops alone stay open, their regularization
-is taken out by and by: near a change point it is all that some rows have for a pivot.
+step that does not lower the residual is halved. The iteration that was the last of the interval
+before writes the slopes of the rows too: where it is the last again, the next interval has them.
+Where loops alone stay open, their regularization is taken out by and by: near a change point it is
+all that some rows have for a pivot.
 """
 
 from graphsys.kernels import factorize, solve
@@ -28,6 +30,11 @@ LEAST = 1e-5
 NOT_CONVERGED = -1
 SINGULAR = -2
 NOT_FINITE = -3
+
+# info of an interval, with the largest velocity error and |g| before
+FACTORIZATIONS = 2
+EXPECTED = 25  # iterations of the last interval
+SLOPED = 26  # 1 where the rows at the end are there with their slopes
 
 EPS = 2.220446049250313e-16
 
@@ -79,7 +86,8 @@ def attempt(
     """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
 
     ``node`` and ``trial`` are (pose, matrix, g, G, f) at the start and, when solved, at the end
-    (there without slopes and forces). ``info[0], info[1]`` are the largest velocity error and |g|.
+    (there without forces, and with slopes where ``info[SLOPED]`` says so). ``info[0], info[1]`` are
+    the largest velocity error and |g|.
     """
     values, magnitude, arena, work, status = solver
     n = TWIST * plan[BODIES]
@@ -91,15 +99,18 @@ def attempt(
     age = -1  # iterations with these factors; -1 before there are any
     part_kept = 1.0  # of the loops' regularization
     before = 0.0
+    expected = info[EXPECTED]
+    sloped = True
     for iteration in range(ITERATIONS):
         info[0], info[1] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
         level = tolerance * max(1.0, largest(x, 0, n))
         if (worst <= level or settled) and opened <= closed and age >= 0:
+            info[EXPECTED], info[SLOPED] = iteration, 1.0 if sloped else 0.0
             return iteration
         if age < 0 or merit > KEEP * before:
-            if iteration > 0:
+            if not sloped:
                 try_out(plan, constant, h, True, kick, node, x, trial, r)
             assemble(plan, constant, h, x, node[3], trial[3], values)
             ease(plan, h, node, values)
@@ -109,7 +120,7 @@ def attempt(
                 relax(plan, constant, part_kept, values)
             if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
-            info[2] += 1.0
+            info[FACTORIZATIONS] += 1.0
             age = 0
         solve(program, arena, r, 1, work, dx)
         for i in range(unknowns):
@@ -117,10 +128,11 @@ def attempt(
         settled = largest(dx, 0, n) <= level  # residuals of light bodies drown in round-off
         before = merit
         part = 1.0
+        sloped = iteration + 1 >= expected
         for _ in range(HALVINGS):
             for i in range(unknowns):
                 x[i] = kept[i] - part * dx[i]
-            worst, opened, merit = try_out(plan, constant, h, False, kick, node, x, trial, r)
+            worst, opened, merit = try_out(plan, constant, h, sloped, kick, node, x, trial, r)
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
             if age == 0 and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
@@ -132,6 +144,7 @@ def attempt(
             before = 0.0  # the direction was old: factorize at the point kept
             for i in range(unknowns):
                 x[i] = kept[i]
-            worst, opened, merit = try_out(plan, constant, h, False, kick, node, x, trial, r)
+            worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
+            sloped = True
         age += 1
     return NOT_CONVERGED

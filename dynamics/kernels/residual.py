@@ -67,15 +67,17 @@ def residual(
     mu = x[TWIST * n : TWIST * n + rows]
     push(plan, constant, False, G, mu, -1.0, r)
     worst, opened, merit = 0.0, 0.0, 0.0
+    rate = 1.0 / h
+    c = plan[ROW_CONSTANT_AT]
     for row in range(rows):
-        c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-        theta, compliance = constant[c + THETA], constant[c + COMPLIANCE]
-        lag = compliance * constant[c + DAMPING] / h
-        value = (theta + lag) * g_next[row] + (1.0 - theta - lag) * g[row]
-        value += compliance / h * mu[row]
+        compliance = rate * constant[c + COMPLIANCE]
+        late = constant[c + THETA] + compliance * constant[c + DAMPING]
+        value = late * g_next[row] + (1.0 - late) * g[row] + compliance * mu[row]
         opened = max(opened, abs(value))
-        r[TWIST * n + row] = value / h
-        merit += (value / h) ** 2
+        value *= rate
+        r[TWIST * n + row] = value
+        merit += value * value
+        c += ROW_SIZE
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
         light, thin = 1.0 / constant[c + MASS], 1.0 / constant[c + LARGEST_INERTIA]

@@ -5,6 +5,7 @@ import math
 from .added_mass import add_momenta
 from .callback import call_three
 from .forces import conservative, damp, drive, push
+from .guess import BEND, LENGTH, guess, shift
 from .interior_point import interior
 from .jit import inlined, kernel
 from .layout import (
@@ -20,9 +21,14 @@ from .layout import (
     CONTACTS,
     FALLBACK_AT,
     FALLBACK_SIZE,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
     GROUPS,
     INERTIA,
+    JOINTS,
     MASS,
+    N_ROWS,
     POSE,
     ROWS,
     SLOT,
@@ -32,23 +38,28 @@ from .layout import (
     WRENCHES,
 )
 from .motion import rotation_matrices
-from .newton import NOT_FINITE, attempt
+from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED, attempt
 from .quaternion import cross, load3, multiply_matrix
-from .rows import evaluate
+from .rows import evaluate, held_velocity, turned_back
 from .wrench import push_users
 
 #: A step is cut into up to 2^DEPTH intervals.
 DEPTH = 10
 
 # info of a step
-WORST, OPENED, FACTORIZATIONS, ITERATIONS, INTERVALS, STATUS = 0, 1, 2, 3, 4, 5
-TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts
-INFO_SIZE = 25
+WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
+TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
+SIDE = 27  # which half of the workspace holds the node of the state
+INFO_SIZE = 30  # 28 and 29 are those of `guess`
+
+TURNED = -4  # status of an interval in which a body turns too far
 
 
-@kernel
 def node_of(plan, work, at):
-    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after."""
+    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after.
+
+    Plain Python for callers outside: kernels, which count no references, can hand out no arrays.
+    """
     n, rows = plan[BODIES], plan[ALL_ROWS]
     a = at + POSE * (n + 1)
     b = a + 9 * (n + 1)
@@ -60,11 +71,26 @@ def node_of(plan, work, at):
     return (work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
 
 
+place = kernel(node_of)
+
+
 @kernel
 def look(plan, constant, node):
     """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
     pose, matrix, g, G, f = node
     evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, g, G)
+    conservative(plan, constant, G, g, f)
+
+
+@kernel
+def look_on(plan, constant, node):
+    """`look`, where the rows of joints are there with their slopes."""
+    pose, matrix, g, G, f = node
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if held_velocity(plan, plan[group + FIRST_ROW] + plan[group + N_ROWS] - 1):
+            evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)  # what `roll` wrote over
+    evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
     conservative(plan, constant, G, g, f)
 
 
@@ -126,19 +152,41 @@ def impulses(plan, scale, contacts, c):
             c[slot + 3 + BLOCK * i] *= part
 
 
+@kernel
+def turns(n, h, u):
+    """Largest |phi| of an interval."""
+    most = 0.0
+    for k in range(n):
+        w = load3(u, TWIST * k + 3)
+        most = max(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    return 0.5 * h * math.sqrt(most)
+
+
+@kernel
+def make_up(n, node, trial, r, p):
+    """p <- p - r: what the residual left open is made up for, so that momenta do not drift."""
+    for i in range(n):
+        t = TWIST * i
+        turn = turned_back(trial[1], 9 * i, multiply_matrix(node[1], 9 * i, load3(r, t + 3)))
+        for j in range(3):
+            p[t + j] -= r[t + j]
+            p[t + 3 + j] -= turn[j]
+
+
 @inlined
 def interval(
-    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, guess, node, trial,
-    scratch, solver, info,
+    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, first, last, node,
+    trial, scratch, solver, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    p, u, u_prev and mu are changed only when it succeeds.
+    p, u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it may
+    guess, and whether it may turn too far.
     """
-    x, r, dx, kept, kick, dc, contacts = scratch
+    x, r, dx, kept, kick, u_before, dc, contacts = scratch
     n = TWIST * plan[BODIES]
+    guess(n, first, info, u, u_prev, u_before, x)
     for i in range(n):
-        x[i] = u[i] + guess * (u[i] - u_prev[i])
         kick[i] = p[i] + 0.5 * h * node[4][i]
         kick[n + i] = 0.0
     for i in range(plan[ROWS]):
@@ -158,14 +206,20 @@ def interval(
             kept, dc, contacts, solver, info,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
+        info[SLOPED] = 0.0
     if done < 0:
         return done
-    look(plan, constant, trial)
+    if not last and turns(plan[BODIES], h, x) > settings[1]:
+        return TURNED
+    if info[SLOPED] == 1.0:
+        look_on(plan, constant, trial)
+    else:
+        look(plan, constant, trial)
     if end_momentum(plan, constant, h, control, wrench, trial, x, p) != 0:
         return NOT_FINITE
-    for i in range(n):
-        u_prev[i] = u[i]
-        u[i] = x[i]
+    if plan[CONTACTS] == 0:
+        make_up(plan[BODIES], node, trial, r, p)
+    shift(n, h if first and plan[CONTACTS] == 0 else 0.0, info, x, u, u_prev, u_before)
     for i in range(plan[ROWS]):
         mu[i] = x[n + i] / h
     return done
@@ -206,8 +260,8 @@ def step(
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
-    node, at = node_of(plan, work, 0)
-    trial, at = node_of(plan, work, at)
+    node, at = place(plan, work, 0)
+    trial, at = place(plan, work, at)
     x, r, dx, kept = (
         work[at : at + N],
         work[at + N : at + 2 * N],
@@ -216,19 +270,25 @@ def step(
     )
     at += 4 * N
     kick = work[at : at + 2 * m]
-    at += 2 * m
+    u_before = work[at + 2 * m : at + 3 * m]
+    at += 3 * m
     saved = work[at : at + state.size]
     at += state.size
     slots = plan[SLOTS]
     dc, contacts = work[at : at + slots], work[at + slots :]
-    scratch = (x, r, dx, kept, kick, dc, contacts)
+    scratch = (x, r, dx, kept, kick, u_before, dc, contacts)
     p = state[POSE * n : POSE * n + m]
     u = state[POSE * n + m : POSE * n + 2 * m]
     u_prev = state[POSE * n + 2 * m : POSE * n + 3 * m]
     mu = state[POSE * n + 3 * m : POSE * n + 3 * m + rows]
     c = state[POSE * n + 3 * m + rows :]
+    if info[SIDE] == 1.0:
+        node, trial = trial, node
     if not ready:
         start(plan, constant, state, node, trial)
+        info[LENGTH], info[BEND] = 0.0, 0.0
+    if info[LENGTH] != h:
+        info[BEND] = 0.0
     fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
@@ -242,27 +302,21 @@ def step(
             for order in (program, fallback):
                 done = interval(
                     plan, constant, order, part, settings, control, wrench, p, u, u_prev, mu, c,
-                    1.0 if level == 0 else 0.0, node, trial, scratch, solver, info,
+                    level == 0, level == DEPTH, node, trial, scratch, solver, info,
                 )  # fmt: skip
-                if done >= 0 or fallback.size == 0:
+                if done >= 0 or done == TURNED or fallback.size == 0:
                     break
-            if done >= 0:
-                info[ITERATIONS] += done
-                turn = 0.0
-                for k in range(n):
-                    w = load3(u, TWIST * k + 3)
-                    turn = max(turn, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-                if 0.5 * part * math.sqrt(turn) > settings[1] and level < DEPTH:
-                    done = -4
             if done < 0:
                 break
+            info[ITERATIONS] += done
             info[INTERVALS] += 1.0
-            for k in range(5):
-                copy(trial[k], node[k])
+            node, trial = trial, node
+            info[SIDE] = 1.0 - info[SIDE]
         if done >= 0:
             break
         copy(saved, state)
-        start(plan, constant, state, node, trial)
+        if level > 0:  # a single interval has left the node
+            start(plan, constant, state, node, trial)
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):

@@ -7,8 +7,10 @@ DISABLE_JIT = bool(config.DISABLE_JIT)
 
 #: No GIL, cached on disk, IEEE arithmetic (NaN must survive), no bounds checks, division by zero
 #: gives inf instead of raising: a kernel reports by its status.
-kernel = njit(nogil=True, cache=True, error_model="numpy", boundscheck=False)
+OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
+
+kernel = njit(**OPTIONS)
 
 #: For a kernel with one caller: compiled as part of it, since LLVM optimizes a function anew with
 #: every caller that links it.
-inlined = njit(nogil=True, cache=True, error_model="numpy", boundscheck=False, inline="always")
+inlined = njit(**OPTIONS, inline="always")
