@@ -17,7 +17,8 @@ from dynamics import rotation
 sys.path.insert(0, str(Path(__file__).parents[2] / "docs" / "examples"))
 
 from cube_toss import identify
-from tosses import AFTER, WIDTH, H, corners, cube, read, start
+from tossed_cube import cube, start
+from tosses import AFTER, WIDTH, H, corners, read
 
 WORLD = """<mujoco><option timestep="{h}" cone="elliptic" iterations="100" tolerance="1e-12"/>
 <default><geom friction="{mu} 0 0" condim="3" {stiff}/></default><worldbody>

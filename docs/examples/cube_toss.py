@@ -9,7 +9,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import numpy as np
 from scipy.optimize import least_squares
-from tosses import AFTER, WIDTH, H, corners, cube, read, start
+from tossed_cube import cube, start
+from tosses import AFTER, WIDTH, H, corners, read
 
 import dynamics as dy
 
