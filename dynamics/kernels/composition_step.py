@@ -6,7 +6,8 @@ Momenta go from one to the next unprojected (Hairer, Lubich and Wanner 2006, sec
 from . import step as second_order
 from .callback import call_three
 from .jit import kernel
-from .step import FACTORIZATIONS, INTERVALS, ITERATIONS, copy
+from .newton import FACTORIZATIONS
+from .step import INTERVALS, ITERATIONS, copy
 
 
 @kernel

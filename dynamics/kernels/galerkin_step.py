@@ -31,9 +31,10 @@ from .layout import (
     TWIST,
 )
 from .motion import rotation_matrices
+from .newton import FACTORIZATIONS
 from .quaternion import cross, dot, load3
 from .rows import evaluate
-from .step import DEPTH, FACTORIZATIONS, INTERVALS, ITERATIONS, STATUS, copy
+from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, copy
 
 
 @kernel

@@ -1,6 +1,9 @@
 """Steps: intervals put together, halved where the equations are hard, recorded."""
 
 import math
+from typing import Any
+
+from numpy.typing import NDArray
 
 from .added_mass import add_momenta
 from .callback import call_three
@@ -55,7 +58,7 @@ INFO_SIZE = 30  # 28 and 29 are those of `guess`
 TURNED = -4  # status of an interval in which a body turns too far
 
 
-def node_of(plan, work, at):
+def node_of(plan: Any, work: NDArray[Any], at: int) -> tuple[tuple[NDArray[Any], ...], int]:
     """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after.
 
     Plain Python for callers outside: kernels, which count no references, can hand out no arrays.
