@@ -1,8 +1,8 @@
 """Steps: intervals put together, halved where the equations are hard, recorded."""
 
 import math
-from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from .added_mass import add_momenta
@@ -58,7 +58,9 @@ INFO_SIZE = 30  # 28 and 29 are those of `guess`
 TURNED = -4  # status of an interval in which a body turns too far
 
 
-def node_of(plan: Any, work: NDArray[Any], at: int) -> tuple[tuple[NDArray[Any], ...], int]:
+def node_of(
+    plan: NDArray[np.int64], work: NDArray[np.float64], at: int
+) -> tuple[tuple[NDArray[np.float64], ...], int]:
     """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after.
 
     Plain Python for callers outside: kernels, which count no references, can hand out no arrays.
