@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import inputs
 from dynamics.joint_space import JointSpace
 from dynamics.kernels import layout as at
+from dynamics.momenta import momenta, turned_momenta
 from dynamics.state import State
-from dynamics.tangents import Directions, Tangent, check_offered, free_velocities, momenta
+from dynamics.tangents import Directions, Tangent, check_offered, free_velocities
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -33,9 +34,9 @@ def linearize(
     """Differentiate one step exactly, ``d next = A d state + B d control``.
 
     By the implicit function theorem at the solution of the step, with all second derivatives of
-    joints, springs, dampers, controls, contacts and limits: one factorization for all columns, on
-    the graph of the mechanism. A step that is cut into intervals is differentiated interval by
-    interval.
+    joints, springs, dampers, controls, contacts and limits, and those of your own functions by
+    central differences of what they give: one factorization for all columns, on the graph of the
+    mechanism. A step that is cut into intervals is differentiated interval by interval.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def linearize(
     check_offered(model)
     start = state.copy()
     twist = free_velocities(model, state)
-    start.momentum.ravel()[:] = momenta(model.tables.constant, twist[None])[0]
+    start.momentum.ravel()[:] = momenta(model.tables, start.pose, twist[None])[0]
     driven = inputs.controls_of(model, control)
     outside = inputs.wrenches_of(model, wrenches)
     n, c = at.TWIST * model.n_bodies, driven.size
@@ -109,7 +110,9 @@ def linearize(
     dc = np.zeros((k + c, c))
     dc[k:] = np.eye(c)
     tangent = Tangent(model, k + c)
-    way = Directions(dz, momenta(model.tables.constant, dV), dV)
+    dp = momenta(model.tables, start.pose, dV)
+    dp += turned_momenta(model.tables, start.pose, twist, dz)
+    way = Directions(dz, dp, dV)
     end, way = tangent.follow(start, driven, outside, way, dc)
     twist, dV = tangent.projected(end, way)
     dz = way.dz

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import inputs, rotation
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
+from dynamics.momenta import momenta, turned_momenta
 from dynamics.simulation import simulate
-from dynamics.tangents import Directions, Tangent, check_offered, free_velocities, momenta
+from dynamics.tangents import Directions, Tangent, check_offered, free_velocities
 from dynamics.trajectory import Trajectory
 from dynamics.variation import JOINT, variant
 
@@ -110,7 +111,8 @@ def sensitivity(
     tangent = Tangent(model, columns, changed)
     twist = free_velocities(model, state)
     still = np.zeros((len(changed), n))
-    dp = np.concatenate([momenta(model.tables.constant, dV), tangent.momentum_changes(twist)])
+    dp = momenta(model.tables, state.pose, dV) + turned_momenta(model.tables, state.pose, twist, dz)
+    dp = np.concatenate([dp, tangent.momentum_changes(state.pose, twist)])
     way = Directions(np.concatenate([dz, still]), dp, np.concatenate([dV, still]))
     dc = np.zeros((columns, model.n_controls))
     motion = simulate(model, state, seconds, controls=controls)

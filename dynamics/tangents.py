@@ -12,18 +12,19 @@ from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
 from dynamics.diagnosis import failure
-from dynamics.forces import refuse_users
 from dynamics.joint_space import curvature_work
 from dynamics.kernels import contact_slopes
 from dynamics.kernels import interval_slopes as kernel
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
+from dynamics.momenta import momenta, turned_momenta
 from dynamics.state import State
+from dynamics.wrench_slopes import wrench_slopes
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["Directions", "Tangent", "check_offered", "free_velocities", "momenta"]
+__all__ = ["Directions", "Tangent", "check_offered", "free_velocities"]
 
 Float = NDArray[np.float64]
 #: Constants of a model with one number changed, and by how much.
@@ -31,6 +32,8 @@ Changed = tuple[Float, float]
 
 #: Cuts are made by hand where slopes are taken: |phi| < 1 is never too far.
 ANY_TURN = 1.0
+#: Status of `interval_slopes` where velocities of two bodies act on each other too strongly.
+CROSSED = 4
 
 
 def check_offered(model: Model) -> None:
@@ -67,26 +70,6 @@ def free_velocities(model: Model, state: State) -> Float:
     return np.asarray(model.workspace.velocities(free.data[None])[0])
 
 
-def momenta(constant: Float, twists: Float) -> Float:
-    """M V, by rows, with the masses and inertias of a model's constants.
-
-    Parameters
-    ----------
-    constant : ndarray of float, shape (any,)
-    twists : ndarray of float, shape (k, 6 n)
-
-    Returns
-    -------
-    ndarray of float, shape (k, 6 n)
-    """
-    out = twists.reshape(len(twists), twists.shape[1] // at.TWIST, at.TWIST).copy()
-    bodies = constant[: at.BODY_SIZE * out.shape[1]].reshape(-1, at.BODY_SIZE)
-    for i, body in enumerate(bodies):
-        out[:, i, :3] *= body[at.MASS]
-        out[:, i, 3:] = out[:, i, 3:] @ body[at.INERTIA : at.INERTIA + 9].reshape(3, 3)
-    return out.reshape(twists.shape)
-
-
 class Directions:
     """What small changes are made of, by rows.
 
@@ -119,7 +102,6 @@ class Tangent:
     """
 
     def __init__(self, model: Model, columns: int, changed: list[Changed] | None = None) -> None:
-        refuse_users(model.mechanism, "linearization")
         self.model, self.columns, self.changed = model, columns, changed or []
         plan = model.tables.plan
         self._n = at.TWIST * model.n_bodies
@@ -191,8 +173,9 @@ class Tangent:
         settings = settings.copy()
         settings[1] = ANY_TURN
         now = state
-        for _ in range(count):
+        for i in range(count):
             now = now.copy()
+            now.time = state.time + i * h / count
             now.interval_velocity_before[:] = now.interval_velocity
             now, way = self._followed(now, h / count, settings, control, wrench, way, dc)
         return now, way
@@ -203,6 +186,7 @@ class Tangent:
         """State behind a step of length h, and the number of intervals it was cut into."""
         model = self.model
         after, info, space = state.copy(), np.zeros(stepping.INFO_SIZE), model.workspace
+        info[stepping.TIME] = state.time
         bad = stepping.step(
             model.tables.plan, model.tables.constant, model.symbolic.program, h, settings, control,
             wrench, after.data, space.work, space.solver, info, False,
@@ -231,10 +215,17 @@ class Tangent:
         stepping.start(tables.plan, tables.constant, start.data, node, trial)
         stepping.start(tables.plan, tables.constant, end.data, trial, spare)
         dz, dp = np.empty_like(way.dz), np.empty_like(way.dp)
+        twist = end.interval_velocity
+        wrenches = np.array(
+            [
+                wrench_slopes(tables, start.time, start.pose, twist),
+                wrench_slopes(tables, start.time + h, end.pose, twist),
+            ]
+        )
         bad = kernel.interval_slopes(
             tables.plan, tables.constant, tables.symbolic.program, h, control, x, before, c, node,
-            trial, (way.dz, way.dp, way.dbefore, dc), given, self._solver, self._work, self._H,
-            self._touch, self._contacts, self._b, self._d, self._dx, dz, dp,
+            trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, self._work,
+            self._H, self._touch, self._contacts, self._b, self._d, self._dx, dz, dp,
         )  # fmt: skip
         self._check(bad)
         du = self._dx[: self.columns * self._unknowns].reshape(self.columns, -1)
@@ -265,6 +256,8 @@ class Tangent:
         out = [np.zeros((self.columns, size)) for size in sizes]
         if self.changed:
             node, trial, _ = self._nodes()
+            if tables.plan[at.WRENCHES]:
+                node[4][self._n], trial[4][self._n] = start.time, start.time + h
             kick, p = np.empty(self._n), start.momentum.ravel()
 
             def parts(constant: Float) -> list[Float]:
@@ -284,19 +277,24 @@ class Tangent:
         r, errors, end = (one.ravel() for one in out)
         return r, errors, end
 
-    def momentum_changes(self, twist: Float) -> Float:
+    def momentum_changes(self, pose: Float, twist: Float) -> Float:
         """How M V changes with the numbers that change, V held.
 
         Parameters
         ----------
+        pose : ndarray of float, shape (n, 7)
         twist : ndarray of float, shape (6 n,)
 
         Returns
         -------
         ndarray of float, shape (number of them, 6 n)
         """
-        held = momenta(self.model.tables.constant, twist[None])
-        rows = [(momenta(one, twist[None]) - held) / change for one, change in self.changed]
+        tables = self.model.tables
+
+        def told(constant: Float) -> Float:
+            return momenta(tables, pose, twist[None], constant)
+
+        rows = [(told(one) - told(tables.constant)) / change for one, change in self.changed]
         return np.concatenate([np.zeros((0, self._n)), *rows])
 
     def projected(self, state: State, way: Directions) -> tuple[Float, Float]:
@@ -314,8 +312,8 @@ class Tangent:
         """
         model, space = self.model, self.model.workspace
         twist = free_velocities(model, state)
-        more = np.zeros((self.columns, self._n))
-        more[self.columns - len(self.changed) :] = -self.momentum_changes(twist)
+        more = -turned_momenta(model.tables, state.pose, twist, way.dz)
+        more[self.columns - len(self.changed) :] -= self.momentum_changes(state.pose, twist)
         solver = (*space.solver[:3], *self._solver[3:])
         dV = np.empty_like(way.dp)
         bad = kernel.projection_slopes(
@@ -329,5 +327,10 @@ class Tangent:
     def _check(self, bad: int) -> None:
         for call in self.model.tables.callbacks:
             call.reraise()
+        if bad == CROSSED:
+            raise ArithmeticError(
+                "the wrenches of two bodies change so much with each other's velocities that the "
+                "slopes of a step are not found; take a shorter timestep"
+            )
         if bad:
             raise ArithmeticError("the matrix of the step is singular where its slopes are taken")

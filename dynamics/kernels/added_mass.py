@@ -108,48 +108,66 @@ def add_momenta(plan, constant, h, side, scale, G, u, p):
 
 
 @kernel
+def changed(constant, h, side, m, G, row, v, omega, dv, domega, theta):
+    """Linear and angular momentum of an end, changed by dv, domega and a turn of the body."""
+    d = along_axes(G, row, v)
+    dd = added(along_axes(G, row, dv), cross(d, theta))
+    phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
+    dphi = (0.5 * h * domega[0], 0.5 * h * domega[1], 0.5 * h * domega[2])
+    s = math.sqrt(1.0 - dot(phi, phi))
+    ds = -dot(phi, dphi) / s
+    w = combined(s, -side, phi, d)
+    dw = added(combined(ds, -side, dphi, d), combined(s, -side, phi, dd))
+    psi = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
+    dpsi = (0.5 * h * dw[0], 0.5 * h * dw[1], 0.5 * h * dw[2])
+    t, dt = -0.5 * h * dot(phi, d), -0.5 * h * (dot(dphi, d) + dot(phi, dd))
+    a, b = products(constant, m, omega, w)
+    da, db = products(constant, m, domega, dw)
+    low = combined(s, side, phi, b)
+    dlow = added(combined(ds, side, dphi, b), combined(s, side, phi, db))
+    linear = in_world(G, row, added(dlow, cross(theta, low)))
+    shifted = added(combined(dt, side, dpsi, b), combined(t, side, psi, db))
+    angular = added(shifted, added(combined(ds, side, dphi, a), combined(s, side, phi, da)))
+    return linear, angular
+
+
+@kernel
 def add_blocks(plan, constant, h, G, u, values):
     """d (momenta at the start - m v) / d u to the diagonal blocks, behind `matrix.bodies`."""
     zero = (0.0, 0.0, 0.0)
     for one in range(plan[ADDED]):
         at = plan[ADDED_AT] + one * ADDED_FIELDS
         body, row, m = plan[at + ADDED_BODY], plan[at + ADDED_ROW], plan[at + SPATIAL]
-        t = TWIST * body
-        omega = load3(u, t + 3)
-        d = along_axes(G, row, load3(u, t))
-        phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
-        s = math.sqrt(1.0 - dot(phi, phi))
-        w = combined(s, -1.0, phi, d)
-        psi = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
-        a, b = products(constant, m, omega, w)
-        turn = -0.5 * h * dot(phi, d)
+        v, omega = load3(u, TWIST * body), load3(u, TWIST * body + 3)
         for k in range(TWIST):
             e = (1.0 * (k % 3 == 0), 1.0 * (k % 3 == 1), 1.0 * (k % 3 == 2))
-            if k < 3:
-                d_d = along_axes(G, row, e)
-                d_omega, d_phi, d_s = zero, zero, 0.0
-                d_w = combined(s, -1.0, phi, d_d)
-                d_turn = -0.5 * h * dot(phi, d_d)
-            else:
-                d_omega, d_phi = e, (0.5 * h * e[0], 0.5 * h * e[1], 0.5 * h * e[2])
-                d_s = -dot(phi, d_phi) / s
-                d_w = combined(d_s, -1.0, d_phi, d)
-                d_turn = -0.5 * h * dot(d_phi, d)
-            d_psi = (0.5 * h * d_w[0], 0.5 * h * d_w[1], 0.5 * h * d_w[2])
-            d_a, d_b = products(constant, m, d_omega, d_w)
-            linear = in_world(
-                G, row, added(combined(d_s, 1.0, d_phi, b), combined(s, 1.0, phi, d_b))
-            )
-            angular = added(
-                added(combined(d_turn, 1.0, d_psi, b), combined(turn, 1.0, psi, d_b)),
-                added(combined(d_s, 1.0, d_phi, a), combined(s, 1.0, phi, d_a)),
-            )
+            linear, angular = changed(
+                constant, h, 1.0, m, G, row, v, omega, e if k < 3 else zero, zero if k < 3 else e,
+                zero,
+            )  # fmt: skip
             to = plan[plan[BODY_AT] + body] + TWIST * k
             for j in range(3):
                 values[to + j] += linear[j]
                 values[to + 3 + j] += angular[j]
             if k < 3:
                 values[to + k] -= constant[body * BODY_SIZE + MASS]
+
+
+@kernel
+def add_changes(plan, constant, h, side, scale, G, u, du, first, dz, out, to):
+    """out <- out + scale d (momenta of an end - m v) along du[first:] and poses dz."""
+    for one in range(plan[ADDED]):
+        at = plan[ADDED_AT] + one * ADDED_FIELDS
+        body, row, m = plan[at + ADDED_BODY], plan[at + ADDED_ROW], plan[at + SPATIAL]
+        t = TWIST * body
+        dv = load3(du, first + t)
+        linear, angular = changed(
+            constant, h, side, m, G, row, load3(u, t), load3(u, t + 3), dv,
+            load3(du, first + t + 3), load3(dz, t + 3),
+        )  # fmt: skip
+        for j in range(3):
+            out[to + t + j] += scale * (linear[j] - constant[body * BODY_SIZE + MASS] * dv[j])
+            out[to + t + 3 + j] += scale * angular[j]
 
 
 @kernel

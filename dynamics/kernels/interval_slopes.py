@@ -7,6 +7,7 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 
 from graphsys.kernels import factorize
 
+from .added_mass import add_changes
 from .contact import approach, gaps
 from .contact_slopes import contact_changes, contact_errors, take_out
 from .curvature import hessian
@@ -32,6 +33,7 @@ from .layout import (
     SLOT,
     SLOTS,
     TWIST,
+    WRENCHES,
     A,
     B,
 )
@@ -50,6 +52,7 @@ from .motion import move
 from .residual import residual
 from .rows import roll
 from .step import end_momentum, look, start
+from .wrench_slopes import add_own, add_wrenches, solve_crossed
 
 
 @kernel
@@ -85,6 +88,7 @@ def interval_slopes(
     trial,
     directions,
     given,
+    wrenches,
     # Work:
     solver,
     work,
@@ -103,6 +107,7 @@ def interval_slopes(
     ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu,
     ``c`` the contacts' impulses. ``given`` are further changes by columns: of the residuals of the
     unknowns, of those of the contacts (both are overwritten), and of the momenta at the end.
+    ``wrenches`` are the slopes of users' functions at both ends, see `wrench_slopes`.
     """
     dz, dp, dbefore, dc = directions
     r, changes, more = given
@@ -113,6 +118,7 @@ def interval_slopes(
     along, scratch = work[:12], work[12:]
     clear_pairs(plan, values)
     assemble(plan, constant, h, x, node[3], trial[3], values)
+    add_own(plan, -0.5 * h, wrenches[0], values)
     if plan[CONTACTS] > 0:
         if touching(plan, constant, h, x, before, node, trial, c, touch[5], d, contacts) != 0:
             return 3
@@ -127,6 +133,8 @@ def interval_slopes(
             b[at + i] += dp[col, i]
         carry(n, h, x, d, 0, dz[col], dz_next[col])
         row_changes(plan, constant, h, node[3], trial[3], dz[col], dz_next[col], b, at)
+        add_changes(plan, constant, h, 1.0, -1.0, node[3], x, d, 0, dz[col], b, at)
+        add_wrenches(plan, 0.5 * h, wrenches[0], 0, dz[col], 0, b, at)
     held_changes(
         plan, constant, h, x, node, trial, dz, dz_next, columns, scratch, H, along, values, b,
         unknowns,
@@ -152,11 +160,24 @@ def interval_slopes(
         plan, constant, program, False, unknowns, columns, arena, many, b, d, dx
     ) != 0:  # fmt: skip
         return 2
+    if plan[WRENCHES] > 0:
+        bad = solve_crossed(
+            plan, constant, program, 0.5 * h, wrenches[0], unknowns, columns, arena, many, b, d, r,
+            dx,
+        )  # fmt: skip
+        if bad != 0:
+            return 4
     for col in range(columns):
-        carry(n, h, x, dx, col * unknowns, dz[col], dz_next[col])
+        at = col * unknowns
+        carry(n, h, x, dx, at, dz[col], dz_next[col])
         for i in range(m):
             dp_next[col, i] = more[col * m + i]
-        end_changes(plan, constant, h, trial[3], x, dx, col * unknowns, dp_next[col])
+        end_changes(plan, constant, h, trial[3], x, dx, at, dp_next[col])
+        add_changes(
+            plan, constant, h, -1.0, 1.0, trial[3], x, dx, at, dz_next[col], dp_next[col], 0
+        )
+        add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, dp_next[col], 0)
+        add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, dp_next[col], 0)
     flat = dp_next.reshape(columns * m)
     impulse_changes(
         plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m

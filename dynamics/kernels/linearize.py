@@ -28,6 +28,7 @@ from .layout import (
     JOINTS,
     MASS,
     N_ROWS,
+    PULL,
     REGULARIZATION,
     ROW_AT,
     ROW_CONSTANT_AT,
@@ -130,10 +131,10 @@ def impulse_changes(
                 hessian(plan, constant, k, row, pose, matrix, work, H)
             else:
                 stiff, damping = constant[p + STIFFNESS], constant[p + DAMPING]
-                index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
-                if stiff == 0.0 and damping == 0.0 and index < 0:
+                pull, index = constant[p + PULL], plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
+                if stiff == 0.0 and damping == 0.0 and pull == 0.0 and index < 0:
                     continue
-                force = -0.5 * h * (stiff * g[row] + damping * rate(G, at, a, b, n, x))
+                force = -0.5 * h * (stiff * g[row] + pull + damping * rate(G, at, a, b, n, x))
                 if index >= 0 and c > 0:
                     drive = bounded(constant, p, control[index])
                     force += 0.5 * h * drive

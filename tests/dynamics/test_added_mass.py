@@ -228,7 +228,5 @@ def test_what_knows_rigid_bodies_only_says_so():
     model, state = single(FULL, 0.01)
     with pytest.raises(ValueError, match="body 'b' has an inertia of 6 x 6: order=4"):
         model.mechanism.finalize(order=4)
-    with pytest.raises(ValueError, match="linearization knows rigid ones"):
-        dy.linearize(model, state)
     with pytest.raises(ValueError, match="one matrix of 6 x 6"):
         dy.variant(model, {"b": {"mass": 3.0}})

@@ -7,7 +7,8 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.tangents import free_velocities, momenta
+from dynamics.momenta import momenta
+from dynamics.tangents import free_velocities
 
 from .test_linearization import differences, error
 
@@ -200,7 +201,7 @@ def moved(model, state, change):
     turn = rotation.from_rotation_vector(d[:, 3:6])
     after.pose[:, 3:] = rotation.multiply(after.pose[:, 3:], turn)
     twist = (V + d[:, 6:]).reshape(1, -1)
-    after.momentum[:] = momenta(model.tables.constant, twist).reshape(-1, 6)
+    after.momentum[:] = momenta(model.tables, after.pose, twist).reshape(-1, 6)
     after.interval_velocity += d[:, 6:]
     return after
 
@@ -281,7 +282,7 @@ def test_a_motion_is_differentiated_by_numbers_of_its_model(scene, seconds, para
         def ended(change, name=name, what=what, value=value):
             other = dy.variant(model, {name: {what: value * (1.0 + change[0])}})
             first = state.copy()
-            p = momenta(other.tables.constant, twist[None])
+            p = momenta(other.tables, state.pose, twist[None])
             first.momentum[:] = p.reshape(-1, 6)
             return read(other, dy.simulate(other, first, seconds).final, last)
 

@@ -36,7 +36,7 @@ def error(found, wanted):
     return np.abs(found - wanted).max(initial=0.0) / max(1e-9, np.abs(wanted).max(initial=0.0))
 
 
-def by_differences(model, state, control):
+def by_differences(model, state, control, step=STEP):
     """A and B of a step in maximal coordinates."""
     k = 12 * model.n_bodies
     space = model.workspace
@@ -60,7 +60,7 @@ def by_differences(model, state, control):
         turn = rotation.multiply(rotation.conjugate(still.pose[:, 3:]), end.pose[:, 3:])
         return np.hstack([end.pose[:, :3], rotation.to_rotation_vector(turn), twist]).ravel()
 
-    J = differences(change_of, k + model.n_controls)
+    J = differences(change_of, k + model.n_controls, step)
     return J[:, :k], J[:, k:]
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.tangents import free_velocities, momenta
+from dynamics.momenta import momenta
+from dynamics.tangents import free_velocities
 
 from .test_contact_gradients import CLOSE, model_of, moved, read, run, slope_errors
 from .test_linearization import differences, error
@@ -160,7 +161,7 @@ def test_a_motion_onto_a_velocity_limit_is_differentiated_by_a_mass():
     def ended(change):
         other = dy.variant(model, {"rod": {"mass": 2.0 * (1.0 + change[0])}})
         first = state.copy()
-        first.momentum[:] = momenta(other.tables.constant, twist[None]).reshape(-1, 6)
+        first.momentum[:] = momenta(other.tables, state.pose, twist[None]).reshape(-1, 6)
         return read(other, dy.simulate(other, first, 0.2).final, found.motion.final)
 
     column = np.concatenate([found.poses[-1], found.velocities], axis=1).reshape(24)
