@@ -56,7 +56,7 @@ _LATER = {
     "compose": "composition",
     "export_html": "viewer",
     "gym": "gym",
-    "inverse_dynamics": "control",
+    "inverse_dynamics": "inverse",
     "io": "io",
     "linearize": "linearization",
     "load": "io.load",

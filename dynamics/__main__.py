@@ -118,6 +118,11 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--merge-fixed", action="store_true", help="make one body of links that "
                         "fixed joints hold together")  # fmt: skip
     parser.add_argument("--no-meshes", action="store_true", help="leave meshes out")
+    parser.add_argument("--within", type=Path, metavar="FOLDER", help="folder that the file's "
+                        "meshes must lie in where it names them with ..")  # fmt: skip
+    parser.add_argument("--without", action="append", default=[], metavar="PROPERTY", help="leave "
+                        "this out of all joints: limits, velocity_limits, control_limits, "
+                        "friction, damper or spring")  # fmt: skip
 
 
 def _add_start(parser: argparse.ArgumentParser) -> None:
@@ -157,6 +162,8 @@ def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
         gravity=arguments.gravity,
         merge_fixed=arguments.merge_fixed,
         meshes=not arguments.no_meshes,
+        within=arguments.within,
+        without=arguments.without,
     ).finalize(timestep)
 
 

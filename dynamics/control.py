@@ -9,141 +9,27 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import inputs, rotation
-from dynamics.forces import refuse_users
-from dynamics.joint_space import JointSpace, soft_rows
-from dynamics.kernels import forces
-from dynamics.kernels import layout as at
-from dynamics.kernels import step as stepping
+from dynamics.inverse import actuated, inverse_dynamics
+from dynamics.joint_space import JointSpace
 from dynamics.linearization import linearize
 
 if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["ComputedTorque", "LinearQuadratic", "ProportionalDerivative", "inverse_dynamics", "lqr"]
+__all__ = ["ComputedTorque", "LinearQuadratic", "ProportionalDerivative", "lqr"]
 
 Float = NDArray[np.float64]
 
-#: Accelerations that miss what was asked for by more than this part of the largest are an error.
-REACHED = 1e-6
 #: A state stays where one step changes no coordinate and no rate by more, m, rad, m/s or rad/s.
 STAYS = 1e-6
-
-
-def inverse_dynamics(
-    model: Model,
-    state: State,
-    accelerations: ArrayLike | Mapping[Hashable, ArrayLike],
-    joints: Iterable[Hashable] | None = None,
-) -> Float:
-    """Forces in joints that give their coordinates the accelerations that are asked for.
-
-    Solves ``M a = f + G^T lam + J^T tau, G a = -G' V, J a = q'' - J' V`` for trees and loops alike,
-    on the null space of the constraints. Where other joints are free, they move as they must
-    (partial feedback linearization); where forces are redundant, the smallest.
-
-    Parameters
-    ----------
-    model : Model
-    state : State
-    accelerations : array_like, shape (k,), or mapping
-        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2; or by name of any
-        joint with coordinates, the others being free.
-    joints : iterable of hashable, optional
-        Where forces act; by default the actuated joints or, if there is none, all joints.
-
-    Returns
-    -------
-    ndarray of float, shape (k,)
-        N or N m, along the coordinates of ``joints``, one joint after another.
-
-    Raises
-    ------
-    ValueError
-        Where no forces in these joints give these accelerations.
-    NotImplementedError
-        For mechanisms with contacts or joint limits.
-    """
-    if int(model.tables.plan[at.CONTACTS]):
-        raise NotImplementedError(
-            "inverse dynamics with contacts, joint limits or friction is not offered"
-        )
-    refuse_users(model.mechanism, "inverse dynamics")
-    acting = JointSpace(model, _actuated(model) or None if joints is None else joints)
-    asked, wanted = _asked(model, acting, accelerations)
-    twist = model.workspace.velocities(state.data[None])[0]
-    slopes, told = acting.slopes(state, twist), asked.slopes(state, twist)
-    null, normal = slopes.split()
-    n = at.TWIST * model.n_bodies
-    M, bias = np.zeros((n, n)), np.zeros(n)
-    for i, body in enumerate(model.bodies):
-        spin = twist[6 * i + 3 : 6 * i + 6]
-        M[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * np.eye(3)
-        M[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
-        bias[6 * i + 3 : 6 * i + 6] = np.cross(spin, body.inertia @ spin)
-    bent = -normal @ (slopes.bend @ twist)
-    d, k = null.shape[1], acting.size
-    kkt, right = np.zeros((d + asked.size, d + k)), np.zeros(d + asked.size)
-    kkt[:d, :d], kkt[:d, d:] = null.T @ M @ null, -null.T @ slopes.J.T
-    kkt[d:, :d] = told.J @ null
-    right[:d] = null.T @ (_applied(model, state, twist) - bias - M @ bent)
-    right[d:] = wanted - told.swing @ twist - told.J @ bent
-    found = np.linalg.lstsq(kkt, right, rcond=1e-12)[0]
-    missed = np.abs(kkt @ found - right)
-    if missed.max(initial=0.0) > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
-        raise ValueError(
-            f"no forces in the joints {list(acting.names)} give these accelerations of "
-            f"{list(asked.names)}; ask for fewer, or let forces act in more joints"
-        )
-    return np.asarray(found[d:])
-
-
-def _actuated(model: Model) -> list[Hashable]:
-    return [name for name in model.tables.control_start if name in model.tables.measure_group]
-
-
-def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointSpace, Float]:
-    """Joints whose accelerations are given, and these."""
-    if not isinstance(accelerations, Mapping):
-        return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
-    asked = JointSpace(model, accelerations)
-    parts = [
-        rotation.as_numbers(np.atleast_1d(np.asarray(value, float)), (asked.start[name][1],),
-                            f"acceleration of {name!r}")
-        for name, value in accelerations.items()
-    ]  # fmt: skip
-    return asked, np.concatenate([*parts, np.zeros(0)])
-
-
-def _applied(model: Model, state: State, twist: Float) -> Float:
-    """Gravity, springs, dampers, drag and compliant joints, shape (6 n,)."""
-    plan, constant = model.tables.plan, model.tables.constant
-    work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
-    node, behind = stepping.node_of(plan, work, 0)
-    stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
-    f += node[4]
-    forces.damp(plan, constant, -1.0, node[3], twist, f)
-    if model.soft:
-        rows = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
-        rows = rows.reshape(-1, at.ROW_SIZE)
-        soft, rates = soft_rows(model), np.zeros(model.n_rows)
-        joints = int(plan[at.JOINTS])
-        rates = model.workspace.measured(0, joints, state.data[None], twist[None])[0, :, 1]
-        pull = np.zeros(model.n_rows)
-        compliance = rows[soft, at.COMPLIANCE]
-        pull[soft] = -node[2][: model.n_rows][soft] / compliance
-        pull[soft] -= rows[soft, at.DAMPING] * rates[soft]
-        # the whole of G^T: theta at the start, 1 - theta at the end
-        forces.push(plan, constant, False, node[3], pull, 1.0, f)
-        forces.push(plan, constant, True, node[3], pull, 1.0, f)
-    return f
 
 
 class _Feedback:
     """What controllers share: reading actuated coordinates, and placing forces in the controls."""
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
-        chosen = _actuated(model) if joints is None else list(joints)
+        chosen = actuated(model) if joints is None else list(joints)
         self.model, self.space = model, JointSpace(model, chosen)
         places: list[int] = []
         for name in self.space.names:

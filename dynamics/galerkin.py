@@ -69,9 +69,15 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
         if joint.kind in ("rolling", "knife edge"):
             raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
         if joint.limits is not None or joint.velocity_limits is not None:
-            raise ValueError(f"limits of joint {joint.name!r} need order=2, as contacts do")
+            raise ValueError(
+                f"limits of joint {joint.name!r} need order=2, as contacts do; load a file without "
+                "them by without=['limits', 'velocity_limits']"
+            )
         if joint.friction.any():
-            raise ValueError(f"friction of joint {joint.name!r} needs order=2, as contacts do")
+            raise ValueError(
+                f"friction of joint {joint.name!r} needs order=2, as contacts do; load a file "
+                "without it by without=['friction']"
+            )
     for spring in mechanism.springs.values():
         if spring.limits is not None:
             raise ValueError(f"limits of {spring.name!r} need order=2, as contacts do")

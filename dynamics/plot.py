@@ -237,7 +237,8 @@ def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:
     """Draw a mechanism as the graph that is solved: bodies round, joints square.
 
     Edges of the spanning forest are solid; those that close a loop are dashed, and the nodes that
-    open a loop, where fill-in of the block factorization begins, are vermilion.
+    open a loop, where fill-in of the block factorization begins, are vermilion. A dotted arrow
+    leads from the leader of a coupling to its follower, with their ratio.
 
     Parameters
     ----------
@@ -288,6 +289,10 @@ def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:
                     *np.array([place[n] for n in these]).T, s=area, marker=shape, c=paint,
                     label=what, zorder=2,
                 )  # fmt: skip
+    for one in mechanism.couplings.values():
+        _coupled(ax, place[one.leader], place[one.follower], one.ratio, len(graph) <= MOST_LABELS)
+    if mechanism.couplings:
+        ax.plot([], [], ":", color=BLUE, label="coupling")
     if len(graph) <= MOST_LABELS:
         for node, (x, y) in place.items():
             ax.annotate(
@@ -295,9 +300,20 @@ def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:
                 ha="center", fontsize="small",
             )  # fmt: skip
     ax.set_axis_off()
+    ax.set_aspect("equal", "datalim")
     ax.margins(0.12)
     ax.legend(loc="upper left", bbox_to_anchor=(0.0, 0.0), ncols=4, frameon=False)
     return ax
+
+
+def _coupled(ax: Any, leader: Any, follower: Any, ratio: float, named: bool) -> None:
+    """Arrow of a coupling, bent so that it runs beside the graph's edges."""
+    bend = {"arrowstyle": "-|>", "linestyle": ":", "color": BLUE, "shrinkA": 8.0, "shrinkB": 8.0}
+    ax.annotate("", follower, leader, arrowprops={"connectionstyle": "arc3,rad=0.3", **bend})
+    if named:
+        run = np.subtract(follower, leader)
+        top = np.add(leader, 0.5 * run) + 0.15 * np.array([run[1], -run[0]])
+        ax.annotate(f"{ratio:.3g}", top, color=BLUE, fontsize="small", ha="center")
 
 
 def _forest(symbolic: Any) -> set[frozenset[Hashable]]:

@@ -37,6 +37,15 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "spherical": joint_types.Spherical,
     "universal": special_joints.Universal,
 }
+#: What joints can do without: their keyword, field of a `JointEntry`, and what stands for none.
+LEFT_OUT: dict[str, tuple[str, float | None]] = {
+    "limits": ("limits", None),
+    "velocity_limits": ("velocity_limits", None),
+    "control_limits": ("control_limits", None),
+    "friction": ("friction", 0.0),
+    "damper": ("damping", 0.0),
+    "spring": ("stiffness", 0.0),
+}
 WITHOUT_AXIS = {
     joint_types.Fixed, joint_types.FixedOrientation, joint_types.Floating, joint_types.Spherical,
 }  # fmt: skip
@@ -52,6 +61,7 @@ def assembled(
     actuated: bool | Iterable[str] | None,
     merge_fixed: bool,
     least_radius: float | None,
+    without: Iterable[str],
 ) -> Mechanism:
     """Make the mechanism; see `dynamics.io.load`.
 
@@ -67,6 +77,8 @@ def assembled(
     actuated : bool, iterable of str or None
     merge_fixed : bool
     least_radius : float or None
+    without : iterable of str
+        Keywords of joints, keys of `LEFT_OUT`.
 
     Returns
     -------
@@ -82,6 +94,7 @@ def assembled(
             name = "world-" + link
             found.joints[name] = JointEntry(name, "fixed", None, link, root)
     _choose_motors(found, actuated)
+    _leave_out(found, without)
     groups = _groups(found, notes, merge_fixed, least_radius)
     mechanism = Mechanism(gravity)
     taken = {joint.name for joint in found.joints.values() if not _inside(joint, groups)}
@@ -164,6 +177,19 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
                          f"{list(found.joints)}")  # fmt: skip
     for joint in found.joints.values():
         joint.actuated = joint.name in names
+
+
+def _leave_out(found: Description, without: Iterable[str]) -> None:
+    """Make all joints as if the file did not give them these properties."""
+    names = {without} if isinstance(without, str) else set(without)
+    unknown = names - set(LEFT_OUT)
+    if unknown:
+        raise ValueError(f"without names no property: {sorted(unknown)}; there are "
+                         f"{list(LEFT_OUT)}")  # fmt: skip
+    for joint in found.joints.values():
+        for name in names:
+            field, value = LEFT_OUT[name]
+            setattr(joint, field, value)
 
 
 def _groups(
@@ -318,6 +344,7 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
             "spring": joint.stiffness,
             "rest": joint.rest,
             "limits": joint.limits,
+            "velocity_limits": joint.velocity_limits,
             "actuated": joint.actuated,
             "control_limits": joint.control_limits if joint.actuated else None,
         }

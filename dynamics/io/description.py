@@ -108,6 +108,8 @@ class JointEntry:
         In the joint's frame.
     limits : list of (float, float) or None
         One pair a coordinate.
+    velocity_limits : list of (float, float) or None
+        The same of their rates.
     control_limits : list of (float, float) or None
         The same of the controls, for joints that have some.
     damping, friction, stiffness, rest : float or ndarray of float, shape (coordinates,)
@@ -126,6 +128,7 @@ class JointEntry:
     axis: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0]))
     second: Float = field(default_factory=lambda: np.array([0.0, 1.0, 0.0]))
     limits: list[tuple[float, float]] | None = None
+    velocity_limits: list[tuple[float, float]] | None = None
     control_limits: list[tuple[float, float]] | None = None
     damping: Float | float = 0.0
     friction: Float | float = 0.0

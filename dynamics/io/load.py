@@ -34,6 +34,8 @@ def load(
     least_radius: float | None = None,
     closures: str | Path | None = None,
     meshes: bool = True,
+    within: str | Path | None = None,
+    without: Iterable[str] = (),
 ) -> Mechanism:
     """Load a mechanism from a URDF file (``.urdf``) or an MJCF file (``.xml``).
 
@@ -73,6 +75,13 @@ def load(
         the URDF file, where there is one.
     meshes : bool, optional
         Whether to keep meshes to look at; files of others' may name what lies outside their folder.
+    within : str or Path, optional
+        Folder that the meshes of the file, and files that it includes, must lie in where they are
+        named with ``..``; by default there may be no ``..``.
+    without : iterable of str, optional
+        Properties of joints to leave out, named as the keywords of joints: "limits",
+        "velocity_limits", "control_limits", "friction", "damper" and "spring". Orders 4 and 6, for
+        one, know neither limits nor friction.
 
     Returns
     -------
@@ -96,7 +105,8 @@ def load(
         rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
     )
     notes = Notes(path)
-    found = _read(path, base, closures, meshes, least_radius is not None, notes)
+    folder = None if within is None else Path(within).resolve()
+    found = _read(path, base, closures, meshes, folder, least_radius is not None, notes)
     if gravity is None:
         gravity = EARTH if found.gravity is None else found.gravity
     mechanism = assembled(
@@ -108,6 +118,7 @@ def load(
         actuated=actuated,
         merge_fixed=merge_fixed,
         least_radius=least_radius,
+        without=without,
     )
     notes.emit(stacklevel=2)
     return mechanism
@@ -118,6 +129,7 @@ def _read(
     base: str | None,
     closures: str | Path | None,
     meshes: bool,
+    within: Path | None,
     split: bool,
     notes: Notes,
 ) -> Description:
@@ -126,7 +138,7 @@ def _read(
         raise FileNotFoundError(f"there is no file {path}")
     kind = path.suffix.lower()
     if kind == ".urdf":
-        found = read_urdf(path, notes, meshes=meshes)
+        found = read_urdf(path, notes, meshes=meshes, within=within)
         side = path.with_suffix(".yaml") if closures is None else Path(closures)
         if closures is not None or side.is_file():
             if not side.is_file():
@@ -138,5 +150,5 @@ def _read(
 
         if base is not None:
             raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
-        return read_mjcf(path, notes, meshes=meshes, split=split)
+        return read_mjcf(path, notes, meshes=meshes, within=within, split=split)
     raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -28,9 +29,25 @@ UNSUPPORTED = (
     "tendons", "sensors", "cameras", "lights", "keys", "pairs", "excludes", "flexes", "skins",
     "hfields", "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
+#: Numbers of a model by the flags that disable them; versions differ in the flags.
+DISABLED = {
+    "gravity": ("GRAVITY",),
+    "jnt_limited": ("LIMIT", "CONSTRAINT"),
+    "dof_frictionloss": ("FRICTIONLOSS", "CONSTRAINT"),
+    "eq_active0": ("EQUALITY", "CONSTRAINT"),
+    "jnt_stiffness": ("SPRING", "PASSIVE"),
+    "dof_damping": ("DAMPER", "PASSIVE"),
+}
 
 
-def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True, split: bool = False) -> Description:
+def read_mjcf(
+    path: Path,
+    notes: Notes,
+    *,
+    meshes: bool = True,
+    within: Path | None = None,
+    split: bool = False,
+) -> Description:
     """Read what an MJCF file says.
 
     Parameters
@@ -40,6 +57,8 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True, split: bool = Fa
         Gets what is left out.
     meshes : bool, optional
         Whether to keep meshes to look at.
+    within : Path, optional
+        Folder that all files must lie in; by default that of the file.
     split : bool, optional
         Whether to put links without mass between joints of a body that no single joint of ours is.
 
@@ -54,7 +73,7 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True, split: bool = Fa
     ValueError
         For a file that MuJoCo refuses, or whose joints are none of ours.
     """
-    _check_files(path, set())
+    _check_files(path, within)
     try:
         import mujoco
     except ImportError:
@@ -64,6 +83,7 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True, split: bool = Fa
         model = spec.compile()
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
+    _switch_off(mujoco, model)
     reader = _Reader(mujoco, model, notes, meshes, split)
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
@@ -72,20 +92,52 @@ def read_mjcf(path: Path, notes: Notes, *, meshes: bool = True, split: bool = Fa
     return reader.found
 
 
-def _check_files(path: Path, seen: set[Path]) -> None:
+def _switch_off(mujoco: Any, model: Any) -> None:
+    """Make zero what the flags of ``<option>`` disable."""
+    for field, flags in DISABLED.items():
+        found = [getattr(mujoco.mjtDisableBit, f"mjDSBL_{flag}", None) for flag in flags]
+        if any(flag is not None and model.opt.disableflags & int(flag) for flag in found):
+            owner = model.opt if hasattr(model.opt, field) else model
+            getattr(owner, field)[:] = 0
+
+
+def _check_files(path: Path, within: Path | None) -> None:
     """Refuse entities, and files outside the folder, in a file and those that it includes."""
-    if path.resolve() in seen:
+    trees: dict[Path, Any] = {}
+    _gather(path, path.parent, within, trees)
+    starts = {file.parent for file in trees}
+    for root in trees.values():
+        for compiler in root.iter("compiler"):
+            for key in ("meshdir", "texturedir", "assetdir"):
+                if compiler.get(key):
+                    _check(path, compiler, key, [path.parent], within)
+                    starts.add(path.parent / compiler.get(key))
+    for file, root in trees.items():
+        for element in root.iter():
+            if element.tag != "include":
+                _check(file, element, "file", starts, within)
+
+
+def _gather(path: Path, main: Path, within: Path | None, trees: dict[Path, Any]) -> None:
+    """Trees of a file and of those that it includes; MuJoCo looks in the folders of both."""
+    if path.resolve() in trees:
         return
-    seen.add(path.resolve())
-    for element in tree(path).iter():
-        for key in ("file", "meshdir", "texturedir", "assetdir"):
-            name = element.get(key)
-            if name and name not in (".", "./"):
-                mesh_path(name, f"{path.name}: <{element.tag}>", "move the file beside its assets")
-        if element.tag == "include":
-            included = path.parent / element.get("file", "")
+    root = trees[path.resolve()] = tree(path)
+    for element in root.iter("include"):
+        starts = {path.parent, main}
+        _check(path, element, "file", starts, within)
+        for start in starts:
+            included = start / element.get("file", "")
             if included.is_file():
-                _check_files(included, seen)
+                _gather(included, main, within, trees)
+
+
+def _check(path: Path, element: Any, key: str, starts: Iterable[Path], within: Path | None) -> None:
+    """Refuse the path in an attribute where it leads outside."""
+    name = element.get(key)
+    if name and name not in (".", "./"):
+        label, way_out = f"{path.name}: <{element.tag}>", "move the file beside its assets"
+        mesh_path(name, label, way_out, starts=starts, within=within)
 
 
 class _Reader:

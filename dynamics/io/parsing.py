@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -127,7 +128,14 @@ def numbers(text: str, count: int, label: str) -> Float:
     return np.array(values)
 
 
-def mesh_path(text: str, label: str, way_out: str = "load without pictures: meshes=False") -> str:
+def mesh_path(
+    text: str,
+    label: str,
+    way_out: str = "load without pictures: meshes=False",
+    *,
+    starts: Iterable[Path] = (),
+    within: Path | None = None,
+) -> str:
     """Path of a mesh that stays below its folder, as ``folder/name.stl``.
 
     Parameters
@@ -138,6 +146,10 @@ def mesh_path(text: str, label: str, way_out: str = "load without pictures: mesh
         Whose it is.
     way_out : str, optional
         What else to do, for the message.
+    starts : iterable of Path, optional
+        Folders that a relative path may begin in.
+    within : Path, optional
+        Folder that paths with parent folders must stay in; without it there may be none.
 
     Returns
     -------
@@ -152,9 +164,14 @@ def mesh_path(text: str, label: str, way_out: str = "load without pictures: mesh
     bare = text.strip().removeprefix("package://").removeprefix("model://")
     bare = bare.lstrip("/") if bare != text.strip() else bare
     parts = PurePosixPath(bare.replace("\\", "/")).parts
-    outside = PurePosixPath(bare).is_absolute() or PureWindowsPath(bare).drive
-    if not parts or outside or ".." in parts or "://" in bare or "\0" in bare:
+    outside = PurePosixPath(bare).is_absolute() or bool(PureWindowsPath(bare).drive)
+    if ".." in parts:
+        places = [(start / "/".join(parts)).resolve() for start in starts]
+        inside = [within is not None and place.is_relative_to(within) for place in places]
+        outside = outside or not inside or not all(inside)
+    if not parts or outside or "://" in bare or "\0" in bare:
         raise ValueError(
-            f"{label}: {text!r} lies outside the robot's folder; use a path below it, or {way_out}"
+            f"{label}: {text!r} lies outside the robot's folder; use a path below it, name the "
+            f"folder that holds both by within=, or {way_out}"
         )
     return "/".join(parts)

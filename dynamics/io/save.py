@@ -220,13 +220,14 @@ def _geometry(
         SubElement(material, "color", rgba=_numbers(geometry.color))
 
 
-def _effort(joint: Joint, notes: Notes) -> float:
-    """Largest control where it is the same both ways, 0 where none is given."""
-    if joint.control_limits is None:
+def _most(joint: Joint, what: str, notes: Notes) -> float:
+    """Largest control or rate where it is the same both ways, 0 where none is given."""
+    limits = getattr(joint, what)
+    if limits is None:
         return 0.0
-    low, high = map(float, joint.control_limits[0])
-    if not 0.0 < -low == high < np.inf:
-        notes.leave_out("control_limits that are not (-most, most)", joint.name)
+    low, high = map(float, limits[0])
+    if len(limits) > 1 or not 0.0 < -low == high < np.inf:
+        notes.leave_out(f"{what} that are not (-most, most)", joint.name)
         return 0.0
     return high
 
@@ -235,12 +236,16 @@ def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> No
     """Axis, limits and damping."""
     if joint.kind in ("revolute", "prismatic", "planar axis"):
         SubElement(element, "axis", xyz=_numbers(axis))
-    limits = joint.limits
-    if joint.kind in ("revolute", "prismatic") and (limits is not None or joint.kind[0] == "p"):
-        low, high = (-FREE, FREE) if limits is None else limits[0]
-        low, high = max(low, -FREE), min(high, FREE)
-        SubElement(element, "limit", lower=repr(float(low)), upper=repr(float(high)),
-                   effort=repr(_effort(joint, notes)), velocity="0")  # fmt: skip
+    limits, single = joint.limits, joint.kind in ("revolute", "prismatic")
+    effort, velocity = (_most(joint, what, notes) for what in ("control_limits", "velocity_limits"))
+    if single and (limits is not None or joint.kind == "prismatic" or effort or velocity):
+        limit = SubElement(element, "limit")
+        if limits is not None or joint.kind == "prismatic":
+            low, high = (-FREE, FREE) if limits is None else limits[0]
+            limit.set("lower", repr(float(max(low, -FREE))))
+            limit.set("upper", repr(float(min(high, FREE))))
+        limit.set("effort", repr(effort))
+        limit.set("velocity", repr(velocity))
     if joint.damping.any() or joint.friction.any():
         dynamics = SubElement(element, "dynamics")
         for what in ("damping", "friction"):

@@ -36,7 +36,9 @@ WITHOUT_AXIS = {"fixed", "floating", "spherical"}
 WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
 
 
-def read_urdf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
+def read_urdf(
+    path: Path, notes: Notes, *, meshes: bool = True, within: Path | None = None
+) -> Description:
     """Read what a URDF file says.
 
     Parameters
@@ -46,6 +48,8 @@ def read_urdf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
         Gets what is left out.
     meshes : bool, optional
         Whether to keep names of meshes.
+    within : Path, optional
+        Folder that meshes must lie in; by default that of the file.
 
     Returns
     -------
@@ -59,7 +63,7 @@ def read_urdf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
     robot = tree(path)
     if robot.tag != "robot":
         raise ValueError(f"{path.name}: the root of a URDF file is <robot>, not <{robot.tag}>")
-    reader = _Reader(path, notes, meshes)
+    reader = _Reader(path, notes, meshes, within)
     reader.colors(robot)
     for element in robot:
         reader.element(element)
@@ -70,8 +74,8 @@ def read_urdf(path: Path, notes: Notes, *, meshes: bool = True) -> Description:
 class _Reader:
     """One file while it is read."""
 
-    def __init__(self, path: Path, notes: Notes, meshes: bool) -> None:
-        self.path, self.notes, self.meshes = path, notes, meshes
+    def __init__(self, path: Path, notes: Notes, meshes: bool, within: Path | None) -> None:
+        self.path, self.notes, self.meshes, self.within = path, notes, meshes, within
         self.found = Description()
         self.materials: dict[str, Float] = {}
         self.motors: list[str] = []
@@ -174,7 +178,8 @@ class _Reader:
         if element.tag == "mesh":
             if not self.meshes:
                 return None
-            name = mesh_path(attribute(element, "filename", label), label)
+            name = attribute(element, "filename", label)
+            name = mesh_path(name, label, starts=[self.path.parent], within=self.within)
             scale = numbers(element.get("scale", "1 1 1"), 3, f"{label}: scale of the mesh")
             return Mesh(name, str(self.path.parent), scale)
         self.notes.leave_out(f"<{element.tag}> as a geometry", owner)
@@ -253,14 +258,20 @@ class _Reader:
         limit = element.find("limit")
         if limit is None:
             return
-        effort = float(numbers(limit.get("effort", "0"), 1, f"{label}: effort limit")[0])
-        if effort < 0.0:
-            raise ValueError(f"{label}: its effort limit is {effort}, and must not be negative")
-        if effort > 0.0:  # the format asks for it; 0 is meant by nobody
+        effort, velocity = (
+            float(numbers(limit.get(key, "0"), 1, f"{label}: {key} limit")[0])
+            for key in ("effort", "velocity")
+        )
+        for key, most in (("effort", effort), ("velocity", velocity)):
+            if most < 0.0:
+                raise ValueError(f"{label}: its {key} limit is {most}, and must not be negative")
+        if effort > 0.0:  # the format asks for both; 0 is meant by nobody
             joint.control_limits = [(-effort, effort)]
-        for key in sorted(set(limit.attrib) - {"lower", "upper", "effort"}):
-            if limit.get(key) == "0" and key == "velocity":
-                continue
+        if velocity > 0.0 and joint.kind in ("revolute", "prismatic"):
+            joint.velocity_limits = [(-velocity, velocity)]
+        elif velocity > 0.0:
+            self.notes.leave_out("limit of velocity", joint.name)
+        for key in sorted(set(limit.attrib) - {"lower", "upper", "effort", "velocity"}):
             self.notes.leave_out(f"limit of {key}", joint.name)
         if kind not in ("revolute", "prismatic") or not set(limit.attrib) & {"lower", "upper"}:
             return  # without both numbers a joint is free, not held at 0

@@ -72,7 +72,8 @@ def quadruped(
             mechanism.joints[name] = replace(
                 mechanism.joints[name],
                 stiffness=np.array([stiffness[k]]), damping=np.array([damping[k]]),
-                rest=np.zeros(1), actuated=True, limits=None, friction=np.zeros(1),
+                rest=np.zeros(1), friction=np.zeros(1), actuated=True,
+                limits=None, velocity_limits=None,
             )  # fmt: skip
         knee = mechanism.joints[f"{leg}_calf_joint"]
         mechanism.add_contact(

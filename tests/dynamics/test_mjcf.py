@@ -300,6 +300,62 @@ def test_ranges_of_a_motor_limit_its_control(tmp_path, mujoco, ranges, limits):
     np.testing.assert_array_equal(found.control_limits, [limits])
 
 
+def test_what_flags_disable_is_off(tmp_path, mujoco):
+    body = (
+        '<body name="b"><joint name="j" range="-10 10" limited="true" stiffness="2" damping="3" '
+        'frictionloss="4"/><geom size="0.1"/></body>'
+    )
+    held = '<equality><connect name="e" body1="b" anchor="0 0 1"/></equality>'
+
+    def loaded(*flags):
+        given = " ".join(f'{flag}="disable"' for flag in flags)
+        return load(tmp_path, world(body, f"<option><flag {given}/></option>{held}"))
+
+    on, off = loaded(), loaded("gravity", "limit", "frictionloss", "equality", *passive(mujoco))
+
+    j, k = on.joints["j"], off.joints["j"]
+    assert (on.gravity[2], off.gravity[2]) == (-9.81, 0.0)
+    assert j.limits is not None and k.limits is None
+    assert (j.stiffness[0], j.damping[0], j.friction[0]) == (2.0, 3.0, 4.0)
+    assert (k.stiffness[0], k.damping[0], k.friction[0]) == (0.0, 0.0, 0.0)
+    assert "e" in on.joints and "e" not in off.joints
+    unbound = loaded("constraint").joints
+    assert unbound["j"].limits is None and unbound["j"].friction == [0.0] and "e" not in unbound
+
+
+def passive(mujoco):
+    """Flags of springs and dampers: one of both until MuJoCo 3.3.2."""
+    split = hasattr(mujoco.mjtDisableBit, "mjDSBL_SPRING")
+    return ("spring", "damper") if split else ("passive",)
+
+
+def test_assets_may_lie_in_a_folder_that_is_named(tmp_path, mujoco):
+    for name in ("robot", "parts", "meshes"):
+        (tmp_path / name).mkdir()
+    corners = ("0 0 0", "1 0 0", "0 1 0", "0 0 1")
+    faces = "1 3 2", "1 2 4", "2 3 4", "1 4 3"
+    lines = [*(f"v {x}" for x in corners), *(f"f {x}" for x in faces)]
+    (tmp_path / "meshes" / "a.obj").write_text("\n".join(lines))
+    (tmp_path / "parts" / "one.xml").write_text(
+        '<mujoco><asset><mesh name="a" file="a.obj"/></asset></mujoco>'
+    )
+    folder = tmp_path / "robot"
+    body = '<body name="b"><freejoint/><geom type="mesh" mesh="a"/></body>'
+    text = world(body, '<compiler meshdir="../meshes"/><include file="../parts/one.xml"/>')
+    with pytest.raises(ValueError, match="name the folder that holds both by within="):
+        load(folder, text)
+    mech = load(folder, text, within=tmp_path)
+
+    assert mech.mass == pytest.approx(1000.0 / 6.0, rel=1e-6)  # the mesh has floats of 4 bytes
+    with pytest.raises(ValueError, match="lies outside"):
+        load(folder, text, within=folder)
+    (tmp_path / "parts" / "one.xml").write_text(
+        '<mujoco><asset><mesh name="a" file="../../a.obj"/></asset></mujoco>'
+    )
+    with pytest.raises(ValueError, match="one.xml: <mesh>: '../../a.obj' lies outside"):
+        load(folder, text, within=tmp_path)
+
+
 @pytest.mark.parametrize("gear", ["1", "2"])
 def test_ranges_of_other_actuators_are_left_out_by_name(tmp_path, mujoco, gear):
     # two of one joint, or one with a gear

@@ -97,6 +97,28 @@ def test_the_graph_of_a_tree_hangs_on_the_world_without_a_dashed_edge(motion, cl
     assert names == ["body", "joint"]
 
 
+def test_a_coupling_is_an_arrow_from_leader_to_follower_with_its_ratio(close):
+    mechanism = dy.Mechanism()
+    box = dy.Box(0.1, 0.1, 0.1, mass=1.0)
+    a, b, c = (mechanism.add_body(box, name=name) for name in "abc")
+    lead, follow, last = (
+        mechanism.add_joint(dy.Revolute(mechanism.world, body, (0, 0, 1), name=name))
+        for body, name in ((a, "lead"), (b, "follow"), (c, "last"))
+    )
+    mechanism.add_coupling(lead, follow, -2.5)
+    mechanism.add_coupling(lead, last, 0.5)
+
+    ax = mechanism.plot()
+
+    notes = [one for one in ax.texts if one.get_text() or one.arrow_patch is not None]
+    place = {one.get_text(): one.xy for one in notes}
+    arrows = [(one.xyann, one.xy) for one in notes if one.arrow_patch is not None]
+    assert {"-2.5", "0.5"} <= set(place)
+    expected = [(place["lead"], place["follow"]), (place["lead"], place["last"])]
+    np.testing.assert_array_equal(arrows, expected)
+    assert "coupling" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
 def test_an_animation_moves_the_lines_of_bodies_and_is_shown_in_a_notebook(motion, close):
     film = motion.animate(rate=10.0)
     ax = film.figure.axes[0]

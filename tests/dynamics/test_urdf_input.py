@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.io import (
-    UnsupportedElementWarning,
-)
+from dynamics.io import UnsupportedElementWarning
+from dynamics.viewer.surfaces import found, read_triangles
 
 from .robots import (
     joint,
@@ -25,8 +24,8 @@ from .robots import (
     [
         ('<gazebo reference="a"/>', "<gazebo>", "a"),
         ('<sensor name="s"/>', "<sensor>", "s"),
-        (joint("k", "revolute", "a", "c", more='<limit velocity="3" lower="0" upper="1"/>')
-         + link("c"), "limit of velocity", "k"),
+        (joint("k", "planar", "a", "c", more='<limit velocity="3"/>') + link("c"),
+         "limit of velocity", "k"),
         (joint("k", "revolute", "a", "c", more="<safety_controller/>") + link("c"),
          "<safety_controller> of joints", "k"),
         (joint("k", "continuous", "a", "c", more='<mimic joint="j" multiplier="0"/>') + link("c"),
@@ -152,40 +151,111 @@ def test_effort_is_the_limit_of_a_motor_where_there_is_one(tmp_path, actuated, l
 
     mechanism = load(tmp_path, text, actuated=actuated)
 
-    found = mechanism.joints["j"].control_limits
-    assert found is None if limits is None else (found == limits).all()
+    given = mechanism.joints["j"].control_limits
+    assert given is None if limits is None else (given == limits).all()
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ('<limit effort="-3"/>', "its effort limit is -3.0"),
+        ('<limit velocity="-3"/>', "its velocity limit is -3.0"),
         ('<dynamics friction="-3"/>', "friction is -3.0"),
     ],
 )
-def test_an_effort_or_friction_below_zero_is_refused(tmp_path, more, message):
+def test_an_effort_velocity_or_friction_below_zero_is_refused(tmp_path, more, message):
     text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=more))
     with pytest.raises(ValueError, match=f"joint 'j': {message}"):
         load(tmp_path, text)
 
 
-def test_limits_of_a_motor_and_friction_are_written_and_read_again(tmp_path):
+@pytest.mark.parametrize(
+    ("velocity", "limits"), [("2.5", [[-2.5, 2.5]]), ("0", None)]  # 0 is what exporters write
+)  # fmt: skip
+def test_velocity_is_the_limit_of_a_joints_rate(tmp_path, velocity, limits):
+    more = f'<limit velocity="{velocity}"/>'
+    text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=more))
+
+    given = load(tmp_path, text).joints["j"].velocity_limits
+
+    assert given is None if limits is None else (given == limits).all()
+
+
+@pytest.mark.parametrize("axis", [(0, 0, 1), (0, 1, 0)])
+def test_limits_and_friction_are_written_and_read_again(tmp_path, axis):
+    given = {"control_limits": [(-3, 3)], "velocity_limits": [(-2, 2)], "friction": 0.2}
     mechanism = dy.Mechanism()
-    box = mechanism.add_body(dy.Box(0.1, 0.2, 0.3, mass=1.0), name="box")
-    mechanism.add_joint(
-        dy.Prismatic(
-            mechanism.world,
-            box,
-            (0, 0, 1),
-            name="k",
-            actuated=True,
-            control_limits=[(-3, 3)],
-            friction=0.2,
-        )  # fmt: skip
-    )
+    box = dy.Box(0.1, 0.2, 0.3, mass=1.0)
+    a, b = (mechanism.add_body(box, name=name) for name in "ab")
+    for kind, name, ends in (
+        (dy.Prismatic, "k", (mechanism.world, a)), (dy.Revolute, "l", (a, b)),
+    ):  # fmt: skip
+        mechanism.add_joint(kind(*ends, axis, name=name, actuated=True, **given))
     dy.save_urdf(mechanism, tmp_path / "out.urdf")
 
-    again = load(tmp_path, (tmp_path / "out.urdf").read_text(), actuated=["k"], base="fixed")
+    again = load(tmp_path, (tmp_path / "out.urdf").read_text(), actuated=True, base="fixed")
 
-    np.testing.assert_array_equal(again.joints["k"].control_limits, [[-3.0, 3.0]])
-    assert again.joints["k"].friction == [0.2]
+    for name in "kl":
+        for what, value in given.items():
+            np.testing.assert_array_equal(getattr(again.joints[name], what), np.array(value))
+    assert again.joints["l"].limits is None
+
+
+def test_velocity_limits_that_differ_are_named_where_urdf_cannot_say_them(tmp_path):
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.1, 0.2, 0.3, mass=1.0), name="box")
+    hinge = dy.Revolute(mechanism.world, box, (0, 0, 1), name="k", velocity_limits=[(-1, 2)])
+    mechanism.add_joint(hinge)
+
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        dy.save_urdf(mechanism, tmp_path / "out.urdf")
+
+    assert caught[0].message.elements == {"velocity_limits that are not (-most, most)": ["k"]}
+
+
+# What is left out on purpose
+
+
+def test_properties_are_left_out_where_asked(tmp_path):
+    more = (
+        '<limit lower="-1" upper="2" velocity="3" effort="4"/>'
+        '<dynamics damping="0.5" friction="0.6"/>'
+    )
+    text = robot(link("a"), link("b"), joint("j", "revolute", "a", "b", more=more))
+    fields = {
+        "limits": "limits", "velocity_limits": "velocity_limits",
+        "control_limits": "control_limits", "friction": "friction", "damper": "damping",
+    }  # fmt: skip
+    for left_out in ["limits"], ["friction", "velocity_limits"], ["damper", "control_limits"], []:
+        one = load(tmp_path, text, actuated=True, without=left_out).joints["j"]
+        has = {name for name, field in fields.items() if np.any(getattr(one, field))}
+        assert has == set(fields) - set(left_out)
+
+    with pytest.raises(ValueError, match=r"without names no property: \['mass'\]; there are"):
+        load(tmp_path, text, without=["mass"])
+
+
+def test_higher_orders_say_how_to_load_a_file_for_them(tmp_path):
+    for more, what in (('<limit velocity="3"/>', "velocity_limits"),
+                       ('<dynamics friction="1"/>', "friction")):  # fmt: skip
+        text = robot(link("a"), link("b"), joint("j", "continuous", "a", "b", more=more))
+        with pytest.raises(ValueError, match=f"joint 'j' needs? order=2.* without=.*{what}"):
+            load(tmp_path, text).finalize(0.01, order=4)
+        assert load(tmp_path, text, without=[what]).finalize(0.01, order=4).n_bodies == 2
+
+
+def test_meshes_may_lie_in_a_folder_that_is_named(tmp_path):
+    (tmp_path / "meshes").mkdir()
+    (tmp_path / "urdf").mkdir()
+    flat = "facet normal 0 0 1 outer loop " + "vertex 0 0 0 " * 3 + "endloop endfacet"
+    text = "solid a\n" + flat.replace("vertex", "\nvertex") + "\nendsolid"
+    (tmp_path / "meshes" / "a.stl").write_text(text)
+    mesh = '<visual><geometry><mesh filename="../meshes/a.stl"/></geometry></visual>'
+    folder = tmp_path / "urdf"
+    with pytest.raises(ValueError, match="name the folder that holds both by within="):
+        load(folder, robot(link("a", more=mesh)))
+    (shown,) = load(folder, robot(link("a", more=mesh)), within=tmp_path).bodies["a"].visuals
+
+    assert read_triangles(found(shown.shape)).shape == (1, 3, 3)
+    with pytest.raises(ValueError, match="lies outside"):
+        load(folder, robot(link("a", more=mesh.replace("../", "../../"))), within=tmp_path)

@@ -1,0 +1,160 @@
+"""Inverse dynamics of joints with dry friction and limits, as robots from files have."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.joint_space import JointSpace
+
+
+def acceleration(model, state, control, name):
+    """Of a joint between two nodes, so that friction acts on both sides; extrapolated to h = 0."""
+    space = JointSpace(model, [name])
+    found = []
+    for h in (2e-4, 1e-4):
+        fine = model.mechanism.finalize(h, tolerance=1e-13)
+        one = fine.step(state, control)[0]
+        two = fine.step(one, control)[0]
+        found.append((space.read(two)[1] - space.read(one)[1]) / h)
+    return 2.0 * found[1] - found[0]
+
+
+def slider(**options):
+    """3 kg on a level rail."""
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.1, 0.1, 0.1, mass=3.0), name="box")
+    rail = dy.Prismatic(mechanism.world, box, (1, 0, 0), name="rail", actuated=True, **options)
+    mechanism.add_joint(rail)
+    return mechanism.finalize(0.01)
+
+
+@pytest.mark.parametrize(
+    ("rate", "wanted", "friction"),
+    [(0.5, 2.0, 4.0), (-0.5, 2.0, -4.0), (0.0, 2.0, 4.0), (0.0, -2.0, -4.0), (0.0, 0.0, 0.0)],
+)
+def test_a_motor_overcomes_dry_friction_along_the_rate_or_the_start(rate, wanted, friction):
+    model = slider(friction=4.0)
+    state = model.initial_state()
+    model.set_joint(state, "rail", 0.1, rate)
+
+    force = dy.inverse_dynamics(model, state, [wanted])
+
+    assert force == pytest.approx([3.0 * wanted + friction], rel=1e-14, abs=1e-14)
+
+
+def arm():
+    """Two links with friction; the elbow turns freely."""
+    mechanism = dy.Mechanism()
+    rod = dy.Rod(1.0, radius=0.02, mass=2.0, axis=(1, 0, 0))
+    upper, lower = (mechanism.add_body(rod, name=name) for name in ("upper", "lower"))
+    ends = {"child_point": (-0.5, 0, 0), "friction": 0.7}
+    hip = dy.Revolute(mechanism.world, upper, (0, 1, 0), name="hip", actuated=True, **ends)
+    mechanism.add_joint(hip)
+    knee = dy.Revolute(upper, lower, (0, 1, 0), name="knee", parent_point=(0.5, 0, 0), **ends)
+    mechanism.add_joint(knee)
+    return mechanism.finalize(0.01)
+
+
+def test_the_step_with_friction_has_the_acceleration_that_was_asked_for():
+    model = arm()
+    state = model.initial_state()
+    model.set_joint(state, "hip", 0.3, 1.5)
+    model.set_joint(state, "knee", 0.4, -2.0)
+
+    torque = dy.inverse_dynamics(model, state, [3.0])
+
+    # The barrier 1e-8 W s lacks 1e-8 / (h v) of the friction, at h = 2e-4 s and 1.5 rad/s: 3.3e-5
+    # N m over an inertia of 0.3 kg m^2; the extrapolation makes three times that.
+    assert acceleration(model, state, torque, "hip") == pytest.approx([3.0], abs=3.4e-4)
+
+
+def test_a_joint_that_friction_may_hold_is_named():
+    model = arm()
+    state = model.initial_state()
+    model.set_joint(state, "hip", 0.3, 1.5)
+
+    with pytest.raises(ValueError, match="joint 'knee' is at rest with dry friction"):
+        dy.inverse_dynamics(model, state, [3.0])
+    held = dy.inverse_dynamics(model, state, {"hip": 3.0, "knee": 0.0}, ["hip", "knee"])
+    assert held.shape == (2,)
+
+
+@pytest.mark.parametrize("what", ["limits", "velocity_limits"])
+def test_limits_count_only_where_they_are_reached(what):
+    model, free = slider(**{what: [(-0.2, 0.3)]}), slider()
+    state = model.initial_state()
+    place = {"limits": (0.1, 0.0), "velocity_limits": (0.0, 0.1)}[what]
+    model.set_joint(state, "rail", *place)
+    inside = dy.inverse_dynamics(model, state, [2.0])
+    model.set_joint(state, "rail", *(0.3 if x else 0.0 for x in place))
+
+    assert inside == pytest.approx(dy.inverse_dynamics(free, free.initial_state(), [2.0]))
+    with pytest.raises(NotImplementedError, match="'rail'.* is at its limit"):
+        dy.inverse_dynamics(model, state, [2.0])
+
+
+def test_contacts_count_only_where_they_touch():
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=3.0), name="ball")
+    mechanism.add_contact(ball, name="floor")
+    lift = dy.Prismatic(mechanism.world, ball, (0, 0, 1), name="lift", actuated=True)
+    mechanism.add_joint(lift)
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "lift", 0.2)
+
+    assert dy.inverse_dynamics(model, state, [1.0]) == pytest.approx([3.0 * (9.81 + 1.0)])
+    model.set_joint(state, "lift", 0.1)
+    with pytest.raises(NotImplementedError, match="'floor' touches"):
+        dy.inverse_dynamics(model, state, [1.0])
+
+
+def two_links(friction):
+    mechanism = dy.Mechanism()
+    rod = dy.Rod(1.0, radius=0.02, mass=2.0, axis=(1, 0, 0))
+    parent, point = mechanism.world, (0, 0, 0)
+    for name in ("upper", "lower"):
+        link = mechanism.add_body(rod, name=name)
+        mechanism.add_joint(
+            dy.Revolute(
+                parent,
+                link,
+                (0, 1, 0),
+                name=f"{name} hinge",
+                parent_point=point,
+                child_point=(-0.5, 0, 0),
+                actuated=True,
+                friction=friction,
+                limits=[(-2, 2)],
+                velocity_limits=[(-9, 9)],
+            )  # fmt: skip
+        )
+        parent, point = link, (0.5, 0, 0)
+    return mechanism.finalize(0.002)
+
+
+def test_computed_torque_moves_an_arm_with_friction_and_limits_along_its_path():
+    model, smooth = two_links(0.5), two_links(0.0)
+    size = np.array([0.5, -0.8])
+
+    def path(t):
+        return size * np.sin(2 * t), 2 * size * np.cos(2 * t), -4 * size * np.sin(2 * t)
+
+    def error(feedback):
+        state = model.initial_state()
+        for name, rate in zip(("upper hinge", "lower hinge"), 2 * size):
+            model.set_joint(state, name, 0.0, rate)
+        motion = dy.simulate(model, state, 2.0, controller=feedback)
+        found = JointSpace(model).read_all(motion.states)[0]
+        return np.abs(found - np.array([path(t)[0] for t in motion.time])).max()
+
+    knowing, ignorant = (
+        error(dy.ComputedTorque(one, path, 400.0, 40.0)) for one in (model, smooth)
+    )
+
+    # Where a rate passes 0 the friction is wrong by 2 x 0.5 N m for at most one interval of 2 ms:
+    # over the least eigenvalue of the inertia, 0.1 kg m^2, that is 0.02 rad/s, which a double root
+    # of 20 1/s lets grow to 0.02 / (20 e); controls are late by half an interval, 40 N m/s at most.
+    assert knowing < 0.02 / (20 * np.e) + 40 * 0.001 / 0.1 / 400
+    assert ignorant > 0.5 / (2 * 2 / 3 + 2 + 2) / 400  # the whole of it over the largest inertia
+    assert knowing < ignorant / 3
