@@ -21,7 +21,12 @@ extensions = ["myst_parser"]
 myst_heading_anchors = 3
 html_theme = "alabaster"
 html_title = "graphsys and dynamics"
-html_theme_options = {"description": "systems on graphs, and mechanisms", "page_width": "1100px"}
+html_theme_options = {
+    "description": "systems on graphs, and mechanisms",
+    "page_width": "1280px",  # lines of code, of up to 100 characters, fit beside the menu
+    "body_max_width": "none",
+    "code_font_size": "0.85em",
+}
 html_show_sourcelink = False
 exclude_patterns = ["_build", "**/__pycache__"]
 #: Folder whose content goes into the site: pictures that the code of pages draws there.
