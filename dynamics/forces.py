@@ -113,8 +113,9 @@ class Wrench:
     """Force and torque by a function of yours, of time, poses and velocities.
 
     Half of an interval's impulse acts at each of its ends, with the pose there and the interval's
-    own velocities, so that steps stay of second order. What acts on a body's ``parent`` is equal
-    and opposite: a wrench between two bodies changes no momentum.
+    own velocities, so that steps stay of second order; at orders 4 and 6 it acts at all nodes of a
+    step, with the velocities there, and must be as smooth to keep them. What acts on a body's
+    ``parent`` is equal and opposite: a wrench between two bodies changes no momentum.
 
     Parameters
     ----------

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys as gs
-from dynamics.forces import refuse_users
 from dynamics.integrators.tree_quadrature import lobatto
 from dynamics.kernels import galerkin_step
 from dynamics.kernels import layout as at
+from dynamics.kernels.galerkin_guess import DIFFERENCES
 from dynamics.tables import Tables, solver_arrays, worst_part
 
 if TYPE_CHECKING:
@@ -48,15 +48,15 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
         For other orders than 2, 4 and 6; beyond 2 for contacts, limits, joints with compliance and
         the first-order form.
     """
-    if isinstance(order, bool) or order not in TOLERANCE:
+    if not isinstance(order, int) or isinstance(order, bool) or order not in TOLERANCE:
         raise ValueError(f"order {order!r} is not offered; use 2, 4 or 6")
     if order == 2:
         return
     if form != "second order":
         raise ValueError(f"form {form!r} is one of order 2; leave it out with order={order}")
-    refuse_users(mechanism, f"order={order}")
-    for name in mechanism.couplings:
-        raise ValueError(f"coupling {name!r} needs order=2: beyond, two joints share no equation")
+    for body in mechanism.bodies.values():
+        if body.spatial_inertia is not None:
+            raise ValueError(f"body {body.name!r} has an inertia of 6 x 6, which needs order=2")
     if mechanism.contacts:
         name = next(iter(mechanism.contacts))
         raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")
@@ -124,9 +124,6 @@ class Stages:
     Attributes
     ----------
     symbolic : graphsys.Symbolic
-    slots : int
-        Numbers at the end of a state, in the place of contacts: see
-        `dynamics.kernels.galerkin_step`.
     tables : tuple
         Plan, constants and program of the kernels.
     kernel : module
@@ -143,7 +140,6 @@ class Stages:
         self.kernel = galerkin_step
         weights, slope, place, _ = lobatto(self.s)
         self.plan = tables.plan
-        self.slots = at.TWIST * int(self.plan[at.BODIES]) + int(self.plan[at.ROWS])
         n, joints, groups = (int(self.plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
         held = int(self.plan[at.GROUP_AT])
         table = self.plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
@@ -151,7 +147,9 @@ class Stages:
         acts[:joints] = coupled and self.s > 1
         ends = table[:, [at.A, at.B]]
         both = np.flatnonzero(acts & (ends < n).all(axis=1))
-        self.symbolic = _symbolic(tables, self.s, n, table[:joints], ends[both])
+        own = np.flatnonzero(table[:joints, at.EQUATION] == table[:joints, at.FIRST_ROW])
+        node = np.searchsorted(table[own, at.FIRST_ROW], table[:joints, at.EQUATION])
+        self.symbolic = _symbolic(tables, self.s, n, table[:joints], node, ends[both])
         self.tables = (self.plan, tables.constant, self.symbolic.program)
         stage = np.arange(self.s)
 
@@ -167,11 +165,10 @@ class Stages:
             i, j = self.s * body[:, None] + stage, self.s * (n + joint)[:, None] + stage
             i, j = (np.where(i < self.s * n, k, 0).ravel() for k in (i, j))
             found = [self.symbolic.graph.blocks_at(*pair) for pair in ((i, j), (j, i))]
-            return np.stack(found, axis=1).reshape(len(joint), -1)
+            return np.stack(found, axis=1).reshape(len(joint), 2 * self.s)
 
-        k = np.arange(joints)
-        diagonal = self.symbolic.graph.diagonal_at[self.s * n :].reshape(joints, self.s)
-        held_at = np.hstack([diagonal, *(between(ends[:joints, i], k) for i in range(2))])
+        diagonal = self.symbolic.graph.diagonal_at[self.s * n :].reshape(-1, self.s)[node]
+        held_at = np.hstack([diagonal, *(between(ends[:joints, i], node) for i in range(2))])
         a, b = ends[both].T
         starts = np.full((groups, 2), -1)
         starts[both] = self.s**2 * (n + np.arange(2 * both.size).reshape(-1, 2))
@@ -197,32 +194,37 @@ class Stages:
         sizes = (at.POSE * (n + 1), 9 * (n + 1), every, 12 * every, at.TWIST * n, 4 * n, n)
         x, r, dx, kept = np.zeros((4, unknowns))
         V, W = np.zeros(9 * nodes**2), np.zeros((n, 9 * nodes**2))
-        mu, f = np.zeros(every), np.zeros(at.TWIST * n)
-        scratch = (r, dx, kept, mu, f, V, np.zeros(3 * nodes), W)
-        saved = np.zeros(at.state_size(n, rows, self.slots))
+        K = np.zeros((n, 9 * (self.s - 1)))
+        mu, f = np.zeros(every), np.zeros(at.forces_size(n, int(self.plan[at.WRENCHES])))
+        scratch = (r, dx, kept, mu, f, V, np.zeros(3 * nodes), K, W)
+        saved = np.zeros(at.state_size(n, rows))
         driven = np.zeros((nodes, len(self.base.control_names)))
         made = tuple(np.zeros((nodes, size)) for size in sizes)
-        return self.rule, made, x, saved, scratch, driven
+        table = np.zeros((DIFFERENCES, unknowns))
+        return self.rule, made, x, saved, table, scratch, driven
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""
-        return worst_part(self.base, work[4][0], self.s)
+        return worst_part(self.base, work[5][0], self.s)
 
 
-def _symbolic(tables: Tables, s: int, n: int, joints: Ints, pairs: Ints) -> gs.Symbolic:
-    """Of the graph whose nodes are the stages of bodies, then those of joints."""
+def _symbolic(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Ints) -> gs.Symbolic:
+    """Of the graph whose nodes are the stages of bodies, then those of joints.
+
+    ``node`` has the joint that each constraint group belongs to: halves of a coupling share one.
+    """
     bodies, names = list(tables.body_index), list(tables.joint_index)
     graph = nx.Graph()
     sizes: dict[Hashable, int] = {(name, b): at.TWIST for name in bodies for b in range(s)}
-    for name, joint in zip(names, joints):
-        sizes |= {(name, b): int(joint[at.N_ROWS]) for b in range(s)}
+    for k, joint in zip(node.tolist(), joints):
+        sizes |= {(names[k], b): int(joint[at.N_ROWS]) for b in range(s)}
     graph.add_nodes_from(sizes)
     for name in bodies:
         graph.add_edges_from(itertools.combinations([(name, b) for b in range(s)], 2))
-    for name, joint in zip(names, joints):
+    for k, joint in zip(node.tolist(), joints):
         for i in joint[[at.A, at.B]].tolist():
             if i < n:
-                graph.add_edges_from(((bodies[i], b), (name, b)) for b in range(s))
+                graph.add_edges_from(((bodies[i], b), (names[k], b)) for b in range(s))
     for i, j in pairs.tolist():
         stages = itertools.product(range(s), range(s))
         graph.add_edges_from(((bodies[i], b), (bodies[j], g)) for b, g in stages)

@@ -108,7 +108,7 @@ class Model(Shared):
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
         self.settings = np.array([tolerance, turn, barrier, contact_tolerance])
-        slots = int(self.tables.plan[at.SLOTS]) if self.stages is None else self.stages.slots
+        slots = int(self.tables.plan[at.SLOTS])
         self.state_size = at.state_size(self.n_bodies, self.n_rows, slots)
         self.prepare()
 

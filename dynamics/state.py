@@ -41,8 +41,7 @@ class State:
         Forces of the constraints over the last interval, N or N m.
     contacts : ndarray of float, shape (c,)
         Of each contact: force and gap velocity, then the blocks of friction (see
-        `dynamics.kernels.leaf`). At orders 4 and 6, which know no contacts, how velocities and
-        forces changed from interval to interval (see `dynamics.kernels.galerkin_step`).
+        `dynamics.kernels.leaf`).
     """
 
     data: Float

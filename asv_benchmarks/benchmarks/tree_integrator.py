@@ -1,7 +1,8 @@
 """Section 5 of Fan, Schultz, Murphey (2018) again: the tree integrator beside its alternatives.
 
 ``python -m benchmarks.tree_integrator`` in ``asv_benchmarks`` measures it all, prints tables and
-draws ``docs/gallery/tree_integrator.png``.
+draws ``docs/gallery/tree_integrator.png``. Automatic differentiation takes part where JAX is
+installed.
 """
 
 import time
@@ -78,8 +79,44 @@ def by_blocks(integrator, q, p):
     return -np.linalg.solve(J, evaluate(integrator, q, p)[0].ravel())
 
 
+def by_automatic_differentiation(integrator):
+    """Newton direction of `pendulum` by JAX: slopes of the discrete action, compiled, and dense.
+
+    The action is that of angles in a plane, in closed form, which is the least that can be asked.
+    """
+    import jax
+    import jax.numpy as jnp
+
+    jax.config.update("jax_enable_x64", True)
+    h, rule = integrator.timestep, integrator.rule
+    weights, slope = jnp.array(rule.weights), jnp.array(rule.slope).reshape(rule.weights.size, -1)
+
+    def lagrangian(q, speed):
+        angle, rate = jnp.cumsum(q), jnp.cumsum(speed)
+        height = -jnp.cos(angle)
+        moved = [jnp.cos(angle) * rate, jnp.sin(angle) * rate]
+        ends = [jnp.cumsum(x) - 0.5 * x for x in (height, *moved)]  # middles of the rods
+        kinetic = 0.5 * jnp.sum(ends[1] ** 2 + ends[2] ** 2) + jnp.sum(rate**2) / 24.0
+        return kinetic - 9.81 * jnp.sum(ends[0])
+
+    def residual(moving, start, p):
+        def action(q):
+            return h * jnp.sum(weights * jax.vmap(lagrangian)(q, slope @ q / h))
+
+        q = jnp.concatenate([start[None], moving.reshape(-1, start.size)])
+        return jax.grad(action)(q)[:-1].at[0].add(p).ravel()
+
+    @jax.jit
+    def direction(q, p):
+        moving = q[1:].ravel()
+        J = jax.jacfwd(residual)(moving, q[0], p)
+        return -jnp.linalg.solve(J, residual(moving, q[0], p))
+
+    return direction
+
+
 def over_links(links):
-    """Seconds of evaluation, of three Newton directions and of the linearization (figure 2)."""
+    """Seconds of evaluation, of some Newton directions and of the linearization (figure 2)."""
     integrator = TreeIntegrator(pendulum(links), 0.01, "simpson")
     rng = np.random.default_rng(0)
     q = rng.uniform(-np.pi / 2, np.pi / 2, (3, links))
@@ -91,6 +128,13 @@ def over_links(links):
         "dense, with 2 and 3": lambda: by_blocks(integrator, q, p),
         "dense, by differences": lambda: by_differences(integrator, q, p),
     }
+    try:
+        automatic = by_automatic_differentiation(integrator)
+        away = automatic(q, p) - by_blocks(integrator, q, p)
+        assert np.abs(away).max() < 1e-9 * np.abs(automatic(q, p)).max()
+        calls["dense, by JAX"] = lambda: automatic(q, p).block_until_ready()
+    except ImportError:
+        print("JAX is not installed and left out")
     found = {}
     for name, call in calls.items():
         call()

@@ -141,6 +141,15 @@ def store9(m, at, a):
 
 
 @kernel
+def scaled9(c, m, at):
+    """c times the nine numbers at m[at]."""
+    return (
+        c * m[at], c * m[at + 1], c * m[at + 2], c * m[at + 3], c * m[at + 4], c * m[at + 5],
+        c * m[at + 6], c * m[at + 7], c * m[at + 8],
+    )  # fmt: skip
+
+
+@kernel
 def add_skew(m, d, a):
     """m + d I + a^x."""
     return (
@@ -200,45 +209,48 @@ def transposed_product(V, at, a):
 @kernel
 def spins(slope, h, i, speed, turn, sigma, V):
     """V^ag of body i for all nodes a, g: 3 x 3, row-major."""
-    s = sigma.shape[0] - 1
-    for a in range(s + 1):
-        for g in range(s + 1):
-            at, b = a * (s + 1) + g, slope[a * (s + 1) + g]
-            if a == g:
-                w = load3(speed[a], TWIST * i + 3)
-                arm = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
-                store9(V, 9 * at, add_skew(ZERO, b - sigma[a, i], arm))
-            else:
-                scalar, v = between(turn, i, a, g)
-                arm = (b * v[0], b * v[1], b * v[2])
-                store9(V, 9 * at, add_skew(ZERO, b * scalar, arm))
+    nodes = sigma.shape[0]
+    for a in range(nodes):
+        w = load3(speed[a], TWIST * i + 3)
+        arm = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
+        at = 9 * (a * nodes + a)
+        store9(V, at, add_skew(ZERO, slope[a * nodes + a] - sigma[a, i], arm))
+        for g in range(a):
+            scalar, v = between(turn, i, a, g)
+            there, back = slope[a * nodes + g], slope[g * nodes + a]
+            arm = (there * v[0], there * v[1], there * v[2])
+            store9(V, 9 * (a * nodes + g), add_skew(ZERO, there * scalar, arm))
+            arm = (-back * v[0], -back * v[1], -back * v[2])
+            store9(V, 9 * (g * nodes + a), add_skew(ZERO, back * scalar, arm))
 
 
 @kernel
-def bend(m, weights, slope, h, i, a, b, g, pi, speed, turn):
-    """m + w^a h^2 d((V^ab / h)^T pi) / d theta^g with pi and omega held."""
-    s = weights.size - 1
-    half = 0.5 * weights[a] * h
+def bend(m, weight, h, a, b, g, pi, V, at):
+    """m + w^a h^2 d((V^ab / h)^T pi) / d theta^g with pi and omega held; V at ``at``: V^a0, ..."""
+    half = 0.5 * weight * h
     if a == b:
-        if g == a:
-            return add_outer(m, -0.5 * half * h, pi, load3(speed[a], TWIST * i + 3))
-        _, vector = between(turn, i, a, g)
-        return add_outer(m, half * slope[a * (s + 1) + g], pi, vector)
+        arm = arm_of(V, at + 9 * g)
+        return add_outer(m, -half if g == a else half, pi, arm)
     if g == b or g == a:
-        sign = 1.0 if g == b else -1.0
-        part = half * slope[a * (s + 1) + b]
-        scalar, vector = between(turn, i, a, b)
-        c = sign * part * scalar
-        m = add_outer(add_outer(m, -sign * part, pi, vector), part, vector, pi)
-        return add_skew(m, -part * dot(pi, vector), (c * pi[0], c * pi[1], c * pi[2]))
+        arm = arm_of(V, at + 9 * b)
+        sign = half if g == b else -half
+        m = add_outer(add_outer(m, -sign, pi, arm), half, arm, pi)
+        c = sign * V[at + 9 * b]
+        return add_skew(m, -half * dot(pi, arm), (c * pi[0], c * pi[1], c * pi[2]))
     return m
 
 
 @kernel
-def half_turn(h, x, t):
-    """(phi, sqrt(1 - |phi|^2)) of the unknowns y at x[t]."""
-    phi = (0.5 * h * x[t + 3], 0.5 * h * x[t + 4], 0.5 * h * x[t + 5])
-    return phi, math.sqrt(1.0 - dot(phi, phi))
+def arm_of(V, at):
+    """a of d I + a^x."""
+    return V[at + 7], V[at + 2], V[at + 3]
+
+
+@kernel
+def half_turn(turn, i, a):
+    """(phi, sqrt(1 - |phi|^2)) of rho^a of body i."""
+    at = 4 * i
+    return (turn[a, at + 1], turn[a, at + 2], turn[a, at + 3]), turn[a, at]
 
 
 @kernel
@@ -251,8 +263,8 @@ def stretched_rows(m, phi, scalar):
 
 
 @kernel
-def levers(constant, c, h, i, speed, V, pi):
-    """V^ag <- V^ag^T J + [a = g] (h/2) (J omega^a)^x, and pi <- J omega^a."""
+def levers(constant, c, h, i, speed, W, V, pi):
+    """V^ag <- W^ag^T J + [a = g] (h/2) (J omega^a)^x, and pi <- J omega^a."""
     nodes = speed.shape[0]
     J = load9(constant, c + INERTIA)
     for a in range(nodes):
@@ -261,7 +273,7 @@ def levers(constant, c, h, i, speed, V, pi):
         pi[3 * a], pi[3 * a + 1], pi[3 * a + 2] = turn
         for g in range(nodes - 1):
             at = 9 * (a * nodes + g)
-            m = transposed_product(V, at, J)
+            m = transposed_product(W, at, J)
             if a == g:
                 m = add_skew(m, 0.0, (0.5 * h * turn[0], 0.5 * h * turn[1], 0.5 * h * turn[2]))
             store9(V, at, m)
@@ -269,33 +281,28 @@ def levers(constant, c, h, i, speed, V, pi):
 
 @kernel
 def inertia_block(
-    constant, c, weights, slope, h, i, places, at, x, speed, turn, sigma, V, pi, W, values
+    constant, c, weights, slope, h, i, places, at, speed, turn, sigma, V, pi, K, W, values
 ):
-    """Blocks of body i at places[at:]: -h dR^b / dy^g; fills them, and W^ag = V^ag E(phi^g)."""
+    """Blocks of body i at places[at:] <- + -h d(R^b + K^b theta) / dy^g; W <- V^ag."""
     s = weights.size - 1
-    spins(slope, h, i, speed, turn, sigma, V)
+    spins(slope, h, i, speed, turn, sigma, W)
+    levers(constant, c, h, i, speed, W, V, pi)
     for g in range(1, s + 1):
-        phi, scalar = half_turn(h, x, TWIST * (s * i + g - 1))
-        for a in range(s + 1):
-            to = 9 * (a * (s + 1) + g)
-            store9(W, to, stretched_rows(load9(V, to), phi, scalar))
-    levers(constant, c, h, i, speed, V, pi)
-    for g in range(1, s + 1):
-        phi, scalar = half_turn(h, x, TWIST * (s * i + g - 1))
+        phi, scalar = half_turn(turn, i, g)
         for b in range(s):
             m, heavy = ZERO, 0.0
+            if g == b:
+                m = scaled9(h, K, 9 * (b - 1))
             for a in range(s + 1):
-                m = bend(m, weights, slope, h, i, a, b, g, load3(pi, 3 * a), speed, turn)
-            m = stretched_rows(m, phi, scalar)
+                m = bend(m, weights[a], h, a, b, g, load3(pi, 3 * a), W, 9 * a * (s + 1))
             for a in range(s + 1):
                 left, right = a * (s + 1) + b, a * (s + 1) + g
                 heavy += weights[a] * slope[left] * slope[right]
                 m = add_product(m, weights[a], load9(V, 9 * left), W, 9 * right)
+            m = stretched_rows(m, phi, scalar)
             to = places[at + s * b + g - 1]
-            for k in range(36):
-                values[to + k] = 0.0
             for k in range(3):
-                values[to + 7 * k] = -heavy * constant[c + MASS]
-                values[to + 21 + k] = -m[3 * k]
-                values[to + 27 + k] = -m[3 * k + 1]
-                values[to + 33 + k] = -m[3 * k + 2]
+                values[to + 7 * k] -= heavy * constant[c + MASS]
+                values[to + 21 + k] -= m[3 * k]
+                values[to + 27 + k] -= m[3 * k + 1]
+                values[to + 33 + k] -= m[3 * k + 2]

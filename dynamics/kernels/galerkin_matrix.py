@@ -9,7 +9,7 @@ b). The rule has the places of blocks: ``bodies[(s i + b) s + g - 1]`` of body i
 
 from .forces import bounded
 from .galerkin_body import half_turn, inertia_block
-from .galerkin_residual import gather
+from .galerkin_residual import acting, gather
 from .galerkin_stiffness import stiffness
 from .jit import kernel
 from .layout import (
@@ -18,6 +18,7 @@ from .layout import (
     CONTROL,
     DAMPING,
     DRAG,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
@@ -32,16 +33,21 @@ from .layout import (
     SPIN_DRAG,
     STIFFNESS,
     TWIST,
+    WRENCH_AT,
+    WRENCH_FIELDS,
+    WRENCH_SIZE,
+    WRENCHES,
     A,
     B,
 )
-from .matrix import stretched
+from .matrix import stretched, stretched_by
 from .quaternion import load3
+from .rows import turned_back
 
 
 @kernel
-def drags(constant, c, weights, slope, h, places, at, W, values):
-    """Blocks <- + h w^b (D b^bg, D_s W^bg) of a body's drag."""
+def drags(constant, c, weights, slope, h, i, turn, places, at, W, values):
+    """Blocks <- + h w^b (D b^bg, D_s V^bg E^g) of a body's drag."""
     s = weights.size - 1
     linear, angular = constant[c + DRAG], constant[c + SPIN_DRAG]
     if linear == 0.0 and angular == 0.0:
@@ -49,24 +55,22 @@ def drags(constant, c, weights, slope, h, places, at, W, values):
     for b in range(s):
         for g in range(1, s + 1):
             place, to = b * (s + 1) + g, places[at + s * b + g - 1]
+            phi, scalar = half_turn(turn, i, g)
             for j in range(3):
                 values[to + 7 * j] += h * weights[b] * linear * slope[place]
+                row = stretched(W, 9 * place + 3 * j, phi, scalar)
                 for k in range(3):
-                    values[to + 21 + j + 6 * k] += (
-                        h * weights[b] * angular * W[9 * place + 3 * j + k]
-                    )
+                    values[to + 21 + j + 6 * k] += h * weights[b] * angular * row[k]
 
 
 @kernel
-def add_product(values, to, scale, G, left, right, straight, W, at):
-    """6 x 6 at ``to`` <- + scale G_left^T (straight G_right_T, G_right_R W)."""
+def add_product(values, to, scale, G, left, right, straight, W, at, turn):
+    """6 x 6 at ``to`` <- + scale G_left^T (straight G_right_T, G_right_R W E)."""
+    arm = load3(G, right + 3)
+    phi, scalar = turn
+    arm = stretched_by(turned_back(W, at, arm), phi, scalar)
     for k in range(6):
-        if k < 3:
-            part = scale * straight * G[right + k]
-        else:
-            part = 0.0
-            for e in range(3):
-                part += scale * G[right + 3 + e] * W[at + 3 * e + k - 3]
+        part = scale * (straight * G[right + k] if k < 3 else arm[k - 3])
         for j in range(6):
             values[to + j + 6 * k] += part * G[left + j]
 
@@ -82,8 +86,8 @@ def starts_of(plan, pairs, s, k):
 
 
 @kernel
-def damper(G, row, ends, starts, places, weights, slope, h, damping, W, values):
-    """Blocks of one damper: + h w^b c G_i^T G_j (b^bg, W_j^bg) for both its ends i and j."""
+def damper(G, row, ends, starts, places, weights, slope, h, damping, turn, W, values):
+    """Blocks of one damper: + h w^b c G_i^T G_j (b^bg, V_j^bg E^g) for both its ends i and j."""
     s = weights.size - 1
     for i in range(2):
         for j in range(2):
@@ -96,6 +100,7 @@ def damper(G, row, ends, starts, places, weights, slope, h, damping, W, values):
                     add_product(
                         values, places[start + s * b + g - 1], h * weights[b] * damping, G[b],
                         12 * row + 6 * i, 12 * row + 6 * j, slope[place], W[ends[j]], 9 * place,
+                        half_turn(turn, ends[j], g),
                     )  # fmt: skip
 
 
@@ -126,67 +131,123 @@ def blocks_at(places, starts, shift):
 
 
 @kernel
-def turn_of(n, h, x, i, s, stage):
-    """(phi, sqrt(1 - |phi|^2)) of body i at a stage, (0, 1) of the world."""
+def turn_of(n, turn, i, a):
+    """(phi, sqrt(1 - |phi|^2)) of body i at node a, (0, 1) of the world."""
     if i < n:
-        return half_turn(h, x, TWIST * (s * i + stage))
+        return half_turn(turn, i, a)
     return (0.0, 0.0, 0.0), 1.0
 
 
 @kernel
-def forces(plan, constant, rule, h, control, x, nodes, W, kappa, values):
-    """Blocks of dampers, springs and controls, and of the constraints' own stiffness."""
+def dampers(plan, constant, rule, h, nodes, W, values):
+    """Blocks of all dampers between bodies."""
     weights, slope, place, places, joints, pairs = rule
-    pose, matrix, g, G, speed, turn, sigma = nodes
-    n, s = plan[BODIES], weights.size - 1
+    G, turn = nodes[3], nodes[5]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        ends, starts = (plan[group + A], plan[group + B]), starts_of(plan, pairs, s, k)
+        ends, starts = (
+            (plan[group + A], plan[group + B]),
+            starts_of(plan, pairs, weights.size - 1, k),
+        )
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             damping = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
             if damping != 0.0:
-                damper(G, row, ends, starts, places, weights, slope, h, damping, W, values)
-    for b in range(1, s):
-        gather(plan, s, b, x, kappa)
-        impulse = h * weights[b]
-        for k in range(plan[GROUPS]):
-            group = plan[GROUP_AT] + k * GROUP_FIELDS
-            blocks = blocks_at(places, starts_of(plan, pairs, s, k), s * b + b - 1)
-            acts, first = k < plan[JOINTS], plan[group + FIRST_ROW]
-            turns = (
-                turn_of(n, h, x, plan[group + A], s, b - 1),
-                turn_of(n, h, x, plan[group + B], s, b - 1),
-            )
-            for row in range(first, first + plan[group + N_ROWS]):
-                if k < plan[JOINTS]:
-                    continue
-                hard = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + STIFFNESS]
-                kappa[row] = -impulse * hard * g[b, row]
-                index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
-                if index >= 0:
-                    c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-                    kappa[row] += impulse * bounded(constant, c, control[b, index])
-                if hard != 0.0:
-                    springs(G[b], row, blocks, turns, impulse * hard * h, values)
-                acts = acts or kappa[row] != 0.0
-            if acts:
-                stiffness(plan, constant, k, kappa, pose[b], matrix[b], turns, blocks, -h, values)
+                damper(G, row, ends, starts, places, weights, slope, h, damping, turn, W, values)
 
 
 @kernel
-def joint_body(s, rows, first, end, G, h, x, t, joints, at, values):
-    """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^{b+1}) diag(1, E), at each stage."""
+def spring_forces(plan, constant, k, impulse, h, b, control, nodes, turns, blocks, kappa, values):
+    """kappa <- impulses of the rows of a force; blocks of its springs; whether any row acts."""
+    pose, matrix, g, G, speed, turn, sigma = nodes
+    group = plan[GROUP_AT] + k * GROUP_FIELDS
+    acts = False
+    for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+        c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+        hard = constant[c + STIFFNESS]
+        kappa[row] = -impulse * hard * g[b, row]
+        index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
+        if index >= 0:
+            kappa[row] += impulse * bounded(constant, c, control[b, index])
+        if hard != 0.0:
+            springs(G[b], row, blocks, turns, impulse * hard * h, values)
+        acts = acts or kappa[row] != 0.0
+    return acts
+
+
+@kernel
+def stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values):
+    """Blocks of springs and controls, and of the constraints' own stiffness, or K of each body."""
+    weights, slope, place, places, joints, pairs = rule
+    pose, matrix, turn = nodes[0], nodes[1], nodes[5]
+    n, s = plan[BODIES], weights.size - 1
+    for b in range(1, s):
+        gather(plan, s, b, x, kappa)
+        for k in range(plan[GROUPS]):
+            group = plan[GROUP_AT] + k * GROUP_FIELDS
+            blocks = blocks_at(places, starts_of(plan, pairs, s, k), s * b + b - 1)
+            turns = (
+                turn_of(n, turn, plan[group + A], b),
+                turn_of(n, turn, plan[group + B], b),
+            )
+            acts = k < plan[JOINTS]
+            if not acts:
+                acts = spring_forces(
+                    plan, constant, k, h * weights[b], h, b, control, nodes, turns, blocks, kappa,
+                    values,
+                )  # fmt: skip
+            if acts:
+                stiffness(
+                    plan, constant, k, kappa, pose[b], matrix[b], turns, blocks, -h,
+                    pairs[2 * k] >= 0, b - 1, K, values,
+                )  # fmt: skip
+
+
+@kernel
+def joint_body(s, rows, first, end, G, turn, i, joints, at, values):
+    """Blocks (body, joint) <- - G(z^b)^T, (joint, body) <- + G(z^{b+1}) diag(1, E), each stage."""
     for b in range(s):
-        phi, scalar = half_turn(h, x, t + TWIST * b)
+        phi, scalar = half_turn(turn, i, b + 1)
         column, row = joints[at + 2 * b], joints[at + 2 * b + 1]
-        for i in range(rows):
-            place = 12 * (first + i) + end
-            for j in range(6):
-                values[column + 6 * i + j] = -G[b, place + j]
+        for k in range(rows):
+            place = 12 * (first + k) + end
             turned = stretched(G[b + 1], place + 3, phi, scalar)
             for j in range(3):
-                values[row + i + rows * j] = G[b + 1, place + j]
-                values[row + i + rows * (3 + j)] = turned[j]
+                values[column + 6 * k + j] -= G[b, place + j]
+                values[column + 6 * k + 3 + j] -= G[b, place + 3 + j]
+                values[row + k + rows * j] += G[b + 1, place + j]
+                values[row + k + rows * (3 + j)] += turned[j]
+
+
+@kernel
+def clear(s, rows, joints, at, values):
+    """Blocks (body, joint) and (joint, body) <- 0 at each stage."""
+    for b in range(2 * s):
+        for j in range(TWIST * rows):
+            values[joints[at + b] + j] = 0.0
+
+
+@kernel
+def constraints(plan, constant, rule, nodes, values):
+    """Blocks between bodies and joints, halves of couplings added, and regularization."""
+    joints, G, turn = rule[4], nodes[3], nodes[5]
+    n, s = plan[BODIES], rule[0].size - 1
+    for k in range(2 * plan[JOINTS]):
+        group = plan[GROUP_AT] + (k // 2) * GROUP_FIELDS
+        if plan[group + A + k % 2] < n:
+            clear(s, plan[group + N_ROWS], joints, 5 * s * (k // 2) + s + 2 * s * (k % 2), values)
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], 5 * s * k
+        whole = plan[group + EQUATION] == first
+        for end in range(2):
+            i = plan[group + A] if end == 0 else plan[group + B]
+            if i < n:
+                to = at + s + 2 * s * end
+                joint_body(s, rows, first, 6 * end, G, turn, i, joints, to, values)
+        for c in range(s if whole else 0):
+            for i in range(rows):
+                p = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
+                values[joints[at + c] + i * (rows + 1)] = constant[p + REGULARIZATION]
 
 
 @kernel
@@ -203,6 +264,7 @@ def assemble(
     # Work:
     V,
     pi,
+    K,
     W,
     kappa,
     # Out:
@@ -212,40 +274,40 @@ def assemble(
     weights, slope, place, places, joints, pairs = rule
     pose, matrix, g, G, speed, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
-    for k in range(n * s * s, places.size):
+    for k in range(places.size):
         for i in range(TWIST * TWIST):
             values[places[k] + i] = 0.0
     for i in range(n):
+        for j in range(K.shape[1]):
+            K[i, j] = 0.0
+    stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values)
+    for i in range(n):
         c, at = i * BODY_SIZE, i * s * s
         inertia_block(
-            constant,
-            c,
-            weights,
-            slope,
-            h,
-            i,
-            places,
-            at,
-            x,
-            speed,
-            turn,
-            sigma,
-            V,
-            pi,
-            W[i],
+            constant, c, weights, slope, h, i, places, at, speed, turn, sigma, V, pi, K[i], W[i],
             values,
-        )
-        drags(constant, c, weights, slope, h, places, at, W[i], values)
-    forces(plan, constant, rule, h, control, x, nodes, W, kappa, values)
-    for k in range(plan[JOINTS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        a, b = plan[group + A], plan[group + B]
-        rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], 5 * s * k
-        if a < n:
-            joint_body(s, rows, first, 0, G, h, x, TWIST * s * a, joints, at + s, values)
-        if b < n:
-            joint_body(s, rows, first, 6, G, h, x, TWIST * s * b, joints, at + 3 * s, values)
-        for c in range(s):
-            for i in range(rows):
-                p = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
-                values[joints[at + c] + i * (rows + 1)] = constant[p + REGULARIZATION]
+        )  # fmt: skip
+        drags(constant, c, weights, slope, h, i, turn, places, at, W[i], values)
+    dampers(plan, constant, rule, h, nodes, W, values)
+    constraints(plan, constant, rule, nodes, values)
+
+
+@kernel
+def ease(plan, constant, rule, time, h, control, wrench, nodes, f, W, values):
+    """Slopes of users' wrenches in the child's own velocities to its blocks, behind `assemble`."""
+    weights, slope, place, places, joints, pairs = rule
+    n, s, turn = plan[BODIES], weights.size - 1, nodes[5]
+    for b in range(s):
+        acting(plan, constant, time + place[b] * h, b, h, 0.0, control, wrench, nodes, f)
+        for k in range(plan[WRENCHES]):
+            i = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]
+            D = TWIST * n + 1 + k * WRENCH_SIZE + 2 * TWIST
+            for g in range(1, s + 1):
+                at, to = b * (s + 1) + g, places[s * (s * i + b) + g - 1]
+                phi, scalar = half_turn(turn, i, g)
+                for e in range(TWIST):
+                    row = D + TWIST * e
+                    spin = stretched_by(turned_back(W[i], 9 * at, load3(f, row + 3)), phi, scalar)
+                    for j in range(3):
+                        values[to + TWIST * j + e] -= h * weights[b] * slope[at] * f[row + j]
+                        values[to + TWIST * (3 + j) + e] -= h * weights[b] * spin[j]

@@ -13,6 +13,7 @@ from .jit import kernel
 from .layout import (
     BODIES,
     BODY_SIZE,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
@@ -22,8 +23,10 @@ from .layout import (
     MASS,
     N_ROWS,
     TWIST,
+    WRENCHES,
 )
 from .rows import evaluate
+from .wrench import push_users
 
 
 @kernel
@@ -32,20 +35,33 @@ def gather(plan, s, b, x, mu):
     at = TWIST * s * plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        first, rows, equation = (
+            plan[group + FIRST_ROW],
+            plan[group + N_ROWS],
+            plan[group + EQUATION],
+        )
         for i in range(rows):
-            mu[first + i] = x[at + s * first + b * rows + i]
+            mu[first + i] = x[at + s * equation + b * rows + i]
 
 
 @kernel
-def acting(plan, constant, b, h, w, control, wrench, nodes, f):
-    """f <- impulses h w of all forces at node b, dampers and drag too; its rows with slopes."""
+def acting(plan, constant, time, b, h, w, control, wrench, nodes, f):
+    """f <- impulses h w of all forces at node b, dampers and drag too; 1 where a function fails.
+
+    Behind them come the time of the node and what users' functions gave.
+    """
     pose, matrix, g, G, speed, turn, sigma = nodes
     conservative(plan, constant, G[b], g[b], f)
     damp(plan, constant, -1.0, G[b], speed[b], f)
     drive(plan, constant, 1.0, G[b], control[b], wrench, f)
-    for i in range(f.size):
+    n = TWIST * plan[BODIES]
+    failed = 0
+    if plan[WRENCHES] > 0:
+        f[n] = time
+        failed = push_users(plan, 1.0, (pose[b], matrix[b], g[b], G[b], f), speed[b], f)
+    for i in range(n):
         f[i] *= h * w
+    return failed
 
 
 @kernel
@@ -55,12 +71,12 @@ def residual(
     constant,
     rule,
     # In:
+    time,
     h,
     control,
     wrench,
     p,
     x,
-    slopes,
     # Work:
     nodes,
     mu,
@@ -68,24 +84,20 @@ def residual(
     # Out:
     r,
 ):  # fmt: skip
-    """r(x) of one step; the largest velocity error, |g|, and the squared norm of both.
-
-    ``slopes`` asks for those of the last node too, which only the matrix needs.
-    """
+    """r(x) of one step; the largest velocity error, |g|, and the squared norm of both."""
     weights, slope, place, places, joints, pairs = rule
     pose, matrix, g, G, speed, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
     control_points(n, s, h, x, pose, matrix, turn)
     velocities(n, slope, h, x, turn, speed, sigma)
     for a in range(1, s + 1):
-        inner = a < s
-        last = plan[GROUPS] if inner else plan[JOINTS]
-        evaluate(plan, constant, 0, last, pose[a], matrix[a], inner or slopes, g[a], G[a])
+        last = plan[GROUPS] if a < s else plan[JOINTS]
+        evaluate(plan, constant, 0, last, pose[a], matrix[a], a > 0, g[a], G[a])
     worst, opened, merit = 0.0, 0.0, 0.0
     for b in range(s):
-        acting(plan, constant, b, h, weights[b], control, wrench, nodes, f)
+        acting(plan, constant, time + place[b] * h, b, h, weights[b], control, wrench, nodes, f)
         if b == 0:
-            for i in range(f.size):
+            for i in range(TWIST * n):
                 f[i] += p[i]
         gather(plan, s, b, x, mu)
         push(plan, constant, False, G[b], mu, 1.0, f)
@@ -103,6 +115,8 @@ def residual(
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         first, count = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        if plan[group + EQUATION] != first:
+            continue  # the second half of a coupling is in the first one's value
         for a in range(1, s + 1):
             for i in range(count):
                 value = g[a, first + i]
@@ -113,13 +127,13 @@ def residual(
 
 
 @kernel
-def end_momentum(plan, constant, rule, h, control, wrench, nodes, f, p):
-    """p <- R^s with the impulses at the last node, whose rows get slopes and forces here."""
+def end_momentum(plan, constant, rule, time, h, control, wrench, nodes, f, p):
+    """p <- R^s with the impulses at the last node, its forces get rows here; see `acting`."""
     weights, slope, place, places, joints, pairs = rule
     pose, matrix, g, G, speed, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
-    evaluate(plan, constant, 0, plan[GROUPS], pose[s], matrix[s], s > 0, g[s], G[s])
-    acting(plan, constant, s, h, weights[s], control, wrench, nodes, f)
+    evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose[s], matrix[s], s > 0, g[s], G[s])
+    failed = acting(plan, constant, time + h, s, h, weights[s], control, wrench, nodes, f)
     for i in range(n):
         linear, angular = momentum(
             constant, i * BODY_SIZE, weights, slope, h, i, s, speed, turn, sigma
@@ -127,3 +141,4 @@ def end_momentum(plan, constant, rule, h, control, wrench, nodes, f, p):
         for j in range(3):
             p[TWIST * i + j] = linear[j] + f[TWIST * i + j]
             p[TWIST * i + 3 + j] = angular[j] + f[TWIST * i + 3 + j]
+    return failed

@@ -1,25 +1,19 @@
 """Galerkin-Lobatto steps of order 2 s: intervals put together, halved where hard, recorded.
 
 A state is that of `step`; of a body it keeps the velocities u at the end and u_prev at the start of
-the last interval, and behind all else how much more they changed there than in the interval before:
-e = (u - u_prev) - (the same before). With w = u_R and
-z = [0, w x (u - u_prev)_R h / 2 - |w|^2 w h^2 / 4],
-
-    y^a = c u + c^2 (u - u_prev) / 2 + (k(c) + c^2 / 4) e + k(c) z,   c = c_a,
-
-is the guess of the next. k(c) = c^3 / 6, and for s = 2, whose slopes at an interval's ends are
-short of h^2 / 12 third derivatives, c^3 / 6 + c / 12. Impulses go on as their means of the last two
-intervals do.
+the last interval.
 """
 
 import math
 
 from .callback import call_three
-from .galerkin_newton import attempt
+from .galerkin_guess import FEWEST, SEEN, from_ends, gone_on, remember
+from .galerkin_newton import HELD, PAUSE, WAIT, attempt
 from .galerkin_residual import end_momentum
 from .jit import kernel
 from .layout import (
     BODIES,
+    EQUATION,
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
@@ -31,10 +25,10 @@ from .layout import (
     TWIST,
 )
 from .motion import rotation_matrices
-from .newton import FACTORIZATIONS
-from .quaternion import cross, dot, load3
-from .rows import evaluate
-from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, copy
+from .newton import FACTORIZATIONS, NOT_FINITE
+from .quaternion import load3, multiply_matrix
+from .rows import evaluate, turned_back
+from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy
 
 
 @kernel
@@ -70,59 +64,37 @@ def move_on(plan, nodes):
 
 
 @kernel
-def guess(plan, rule, h, bend, last, x):
-    """Unknowns from the velocities and forces of the last intervals."""
-    weights, slope, place, places, joints, pairs = rule
-    u, u_prev, mu, more, rise = last
-    n, s = plan[BODIES], weights.size - 1
-    short = 1.0 / 12.0 if s == 2 else 0.0
-    for i in range(n):
-        t = TWIST * i
-        w = load3(u, t + 3)
-        turn = cross(w, (w[0] - u_prev[t + 3], w[1] - u_prev[t + 4], w[2] - u_prev[t + 5]))
-        size = 0.25 * h * h * dot(w, w)
-        for a in range(1, s + 1):
-            c, to = place[a], TWIST * (s * i + a - 1)
-            part, third = 0.5 * bend * c * c, bend * (c**3 / 6.0 + short * c)
-            for j in range(TWIST):
-                x[to + j] = c * u[t + j] + part * (u[t + j] - u_prev[t + j])
-                x[to + j] += (third + 0.5 * part) * more[t + j]
-            for j in range(3):
-                x[to + 3 + j] += third * (0.5 * h * turn[j] - size * w[j])
-    mean = 0.0  # time of the mean force, in intervals
-    for b in range(s):
-        mean += weights[b] * place[b]
-    at = TWIST * s * n
-    for k in range(plan[JOINTS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
-        for b in range(s):
-            part = h * (weights[b] + (weights[s] if b == 0 else 0.0))
-            on = bend * (1.0 + place[b] - mean)
-            for i in range(rows):
-                force = mu[first + i] + on * rise[first + i]
-                x[at + s * first + b * rows + i] = part * force
-
-
-@kernel
-def keep(plan, s, h, bend, speed, x, last):
-    """What `guess` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
-    u, u_prev, mu, more, rise = last
+def keep(plan, s, h, speed, x, last):
+    """What `from_ends` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
+    u, u_prev, mu = last
     for i in range(u.size):
-        before, now = u[i] - u_prev[i], speed[s, i] - speed[0, i]
-        more[i] = bend * (now - before) if before != 0.0 else 0.0
         u_prev[i] = speed[0, i]
         u[i] = speed[s, i]
     at = TWIST * s * plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        if plan[group + EQUATION] != first:
+            break
         for i in range(rows):
             total = 0.0
             for b in range(s):
                 total += x[at + s * first + b * rows + i]
-            before, mu[first + i] = mu[first + i], total / h
-            rise[first + i] = bend * (mu[first + i] - before) if before != 0.0 else 0.0
+            mu[first + i] = total / h
+
+
+@kernel
+def make_up(plan, s, r, matrix, p):
+    """p <- p - r^0 - ... - r^{s-1}: what residuals leave open, so that momenta do not drift."""
+    for i in range(plan[BODIES]):
+        t = TWIST * i
+        for b in range(s):
+            at = TWIST * (s * i + b)
+            turn = multiply_matrix(matrix[b], 9 * i, load3(r, at + 3))
+            turn = turned_back(matrix[s], 9 * i, turn)
+            for j in range(3):
+                p[t + j] -= r[at + j]
+                p[t + 3 + j] -= turn[j]
 
 
 @kernel
@@ -159,21 +131,29 @@ def control_at(control, place, part, parts, driven):
 
 @kernel
 def interval(
-    plan, constant, program, rule, h, settings, control, wrench, p, last, bend, nodes, x, scratch,
-    solver, info,
+    plan, constant, program, rule, time, h, settings, control, wrench, p, last, whole, nodes, x,
+    table, scratch, solver, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
     pose, matrix, g, G, speed, turn, sigma = nodes
     s = rule[0].size - 1
-    guess(plan, rule, h, bend, last, x)
+    if whole and info[SEEN] >= FEWEST:
+        n = TWIST * s * plan[BODIES]
+        gone_on(0, n, int(info[SEEN]), table, x)
+        gone_on(n, x.size, int(info[SEEN]), table, x)
+    else:
+        from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
     done = attempt(
-        plan, constant, program, rule, h, settings[0], control, wrench, p, x, nodes, scratch,
+        plan, constant, program, rule, time, h, settings[0], control, wrench, p, x, nodes, scratch,
         solver, info,
     )  # fmt: skip
     if done < 0:
         return done
-    end_momentum(plan, constant, rule, h, control, wrench, nodes, scratch[4], p)
-    keep(plan, s, h, bend, speed, x, last)
+    if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
+        return NOT_FINITE
+    make_up(plan, s, scratch[0], matrix, p)
+    keep(plan, s, h, speed, x, last)
+    info[SEEN] = remember(int(info[SEEN]), x, scratch[1], table) if whole else 0
     return done
 
 
@@ -204,18 +184,16 @@ def step(
     workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
     one for each node, one behind the other.
     """
-    rule, nodes, x, saved, scratch, driven = work
+    rule, nodes, x, saved, table, scratch, driven = work
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     at = POSE * n
     p = state[at : at + m]
     held = at + 3 * m + rows
-    last = (
-        state[at + m : at + 2 * m], state[at + 2 * m : at + 3 * m], state[at + 3 * m : held],
-        state[held : held + m], state[held + m : held + m + rows],
-    )  # fmt: skip
+    last = state[at + m : at + 2 * m], state[at + 2 * m : at + 3 * m], state[at + 3 * m : held]
     if not ready:
         start(plan, constant, state, nodes)
+        info[SEEN], info[HELD], info[WAIT], info[PAUSE] = 0.0, 0.0, 0.0, 0.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
@@ -225,8 +203,8 @@ def step(
         for k in range(count):
             control_at(control, rule[2], k, count, driven)
             done = interval(
-                plan, constant, program, rule, part, settings, driven, wrench, p, last,
-                1.0 if level == 0 else 0.0, nodes, x, scratch, solver, info,
+                plan, constant, program, rule, info[TIME] + k * part, part, settings, driven,
+                wrench, p, last, level == 0, nodes, x, table, scratch, solver, info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
@@ -279,6 +257,7 @@ def simulate(
             row = 0
             if call_three(controller, time, 0, state, 0, controls, 0) != 0:
                 return k
+        info[TIME] = time[0]
         bad = step(
             plan, constant, program, h, settings, controls[row],
             wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0,

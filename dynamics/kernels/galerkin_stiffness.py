@@ -15,6 +15,7 @@ import math
 from .jit import kernel
 from .layout import (
     AXIS,
+    BODIES,
     FIRST_ROW,
     GROUP_AT,
     GROUP_CONSTANT_AT,
@@ -196,13 +197,58 @@ def column(t, turn):
 
 
 @kernel
-def stiffness(plan, constant, k, kappa, pose, matrix, turns, places, scale, values):
-    """Blocks at ``places`` (aa, ab, ba, bb; none where negative) <- + scale dF / dy over h."""
+def add_hanging(point, force, scalar, v, k, K, at):
+    """K <- + d(p x Q^T F + s k + k x v) / d theta of a body that [s, v] turns with."""
+    half = 0.5 * scalar
+    p, f = point, force
+    d = -dot(p, f) - 0.5 * dot(k, v)
+    K[at] += f[0] * p[0] + d
+    K[at + 4] += f[1] * p[1] + d
+    K[at + 8] += f[2] * p[2] + d
+    skew = (half * k[0], half * k[1], half * k[2])
+    x = 0.5 * (v[1] * k[2] - k[1] * v[2]) - skew[0]
+    y = 0.5 * (v[2] * k[0] - k[2] * v[0]) - skew[1]
+    z = 0.5 * (v[0] * k[1] - k[0] * v[1]) - skew[2]
+    K[at + 1] += f[0] * p[1] + z
+    K[at + 3] += f[1] * p[0] - z
+    K[at + 2] += f[0] * p[2] - y
+    K[at + 6] += f[2] * p[0] + y
+    K[at + 5] += f[1] * p[2] + x
+    K[at + 7] += f[2] * p[1] - x
+
+
+@kernel
+def held_points(n, a, b, matrix, frame, pull, K, stage):
+    """`stiffness` of each body alone where forces keep their direction: points and rotations."""
+    point_a, point_b, off, rho, _ = frame
+    world, _, twist, _, _, _, _, _ = pull
+    if b < n:
+        force = turned_back(matrix, 9 * b, world)
+        add_hanging(point_b, force, rho[0], (rho[1], rho[2], rho[3]), twist, K[b], 9 * stage)
+    if a < n:
+        x, y, z = turned_back(matrix, 9 * a, world)
+        # seen from a the rotation is the inverse one, its torques those of off * kappa
+        back, k = rotate(off, (-rho[1], -rho[2], -rho[3])), rotate(off, twist)
+        add_hanging(point_a, (-x, -y, -z), rho[0], back, (-k[0], -k[1], -k[2]), K[a], 9 * stage)
+
+
+@kernel
+def stiffness(
+    plan, constant, k, kappa, pose, matrix, turns, places, scale, coupled, stage, K, values
+):
+    """Blocks at ``places`` (aa, ab, ba, bb; none where negative) <- + scale dF / dy over h.
+
+    Where forces keep their direction and bodies are not ``coupled``, all that changes are torques
+    on the body that turns; their slopes go to K instead.
+    """
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
     frame, gap = frame_of(plan, constant, k, pose, matrix)
     pull = pulls(plan, constant, k, kappa, gap)
     straight = dot(pull[1], pull[1]) + abs(pull[4])  # else no force changes where nothing turns
+    if straight == 0.0 and pull[7] == 0.0 and not coupled:
+        held_points(plan[BODIES], a, b, matrix, frame, pull, K, stage)
+        return
     for j in range(0 if straight > 0.0 else 3, 6):
         dx, t = unit(j), unit(j - 3)
         if places[0] >= 0:

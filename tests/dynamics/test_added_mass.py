@@ -215,6 +215,7 @@ def test_a_drowned_ball_bounces():
         (FULL + np.triu(np.ones((6, 6)), 1), "inertia of body 'b'.*symmetric"),
         (FULL - 10.0 * np.eye(6), "inertia of body 'b'.*positive"),
         (np.full((6, 6), np.nan), "inertia of body 'b'.*finite"),
+        (spatial_inertia(1.0, np.zeros((3, 3)), (1, 1, 1)), "inertia of body 'b'.*is singular"),
     ],
 )
 def test_an_inertia_that_no_body_has_is_refused(inertia, message):
@@ -226,7 +227,7 @@ def test_what_knows_rigid_bodies_only_says_so():
     with pytest.raises(ValueError, match="unless its inertia is 6 x 6"):
         dy.Mechanism().add_body(mass=2.0, inertia=J, center_of_mass=R)
     model, state = single(FULL, 0.01)
-    with pytest.raises(ValueError, match="body 'b' has an inertia of 6 x 6: order=4"):
+    with pytest.raises(ValueError, match="body 'b' has an inertia of 6 x 6, which needs order=2"):
         model.mechanism.finalize(order=4)
     with pytest.raises(ValueError, match="one matrix of 6 x 6"):
         dy.variant(model, {"b": {"mass": 3.0}})

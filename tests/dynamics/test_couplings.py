@@ -375,9 +375,18 @@ def test_what_couples_nothing_is_refused_and_leaves_nothing():
     assert mechanism.couplings == {}
 
 
-def test_higher_orders_are_refused_by_name():
-    with pytest.raises(ValueError, match="coupling 'belt' needs order=2"):
-        arm().finalize(0.01, order=4)
+@pytest.mark.parametrize(("order", "steps", "slack"), [(4, (25, 50), 0.1), (6, (10, 20), 0.3)])
+def test_higher_orders_take_couplings(order, steps, slack):
+    errors = []
+    for n in steps:
+        model = arm(2.0, 0.0).finalize(1.0 / n, order=order, largest_turn=2.4, tolerance=1e-13)
+        start = model.assemble(model.initial_state(), {"shoulder": 0.8}, {"shoulder": 0.5})
+        trajectory = dy.simulate(model, start, 1.0)
+        assert trajectory.constraint_violation().max() < 1e-11
+        errors.append(trajectory.joint("shoulder")[-1] - arm_alone(2.0, 0.0, 0.8, 0.5, 1.0))
+    # by halves of the step: terms of the next order are some hundredths
+    assert np.log2(abs(errors[0] / errors[1])) == pytest.approx(order, abs=slack)
+    assert abs(errors[1]) < 1e-5
 
 
 def test_a_joint_that_is_gone_is_named():
