@@ -1,6 +1,8 @@
 """Settings of Sphinx, which makes a site of this folder: see developing.md."""
 
 import contextlib
+import importlib
+import inspect
 import os
 import re
 import sys
@@ -17,7 +19,12 @@ project = "graphsys"
 author = copyright = "graphsys developers"
 version = release = graphsys.__version__
 
-extensions = ["myst_parser"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+default_role = "py:obj"
+autodoc_default_options = {"members": True}
+autodoc_typehints = "none"  # docstrings say more: shapes, units
+napoleon_google_docstring = napoleon_use_param = napoleon_use_rtype = False
+napoleon_use_ivar = True
 myst_heading_anchors = 3
 html_theme = "alabaster"
 html_title = "graphsys and dynamics"
@@ -43,6 +50,7 @@ MENU = [
             "gallery/index",
             "figures/index",
             "api",
+            "reference/*",
             "conventions",
             "robots",
         ]
@@ -93,13 +101,33 @@ def drawn(match, page):
     return match[0] + "".join(f'\n<img src="{name}" alt="what the code draws">\n' for name in new)
 
 
+def described(package):
+    """Directives for all public names of a package."""
+    module, text = importlib.import_module(package), ""
+    for name in module.__all__:
+        thing = getattr(module, name)
+        if not inspect.ismodule(thing):
+            kind = "class" if inspect.isclass(thing) else "function"
+            text += f".. auto{kind}:: {package}.{name}\n\n"
+    return "\n```{eval-rst}\n" + text + "```\n"
+
+
+def plain(app, what, name, thing, options, lines):
+    """References as a list, whose numbers are those of one docstring; types without links."""
+    lines[:] = [re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line) for line in lines]
+    lines[:] = [re.sub(r"^(:vartype .*?:) (.+)$", r"\1 *\2*", line) for line in lines]
+
+
 def adapt(app, name, source):
-    """Add the menu to the index, pictures to what draws; links out of the folder become words."""
+    """Add menu, pictures and docstrings where they belong; links out of the folder become words."""
     text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:README|LICENSE)[^)]*\)", r"\1", source[0])
     if name.startswith(("gallery/", "figures/")):
         text = re.sub(r"^```python\n(.*?)^```$", lambda m: drawn(m, name), text, flags=re.M | re.S)
+    if name.startswith("reference/"):
+        text += described(name.removeprefix("reference/"))
     source[0] = text + menu() if name == "index" else text
 
 
 def setup(app):
     app.connect("source-read", adapt)
+    app.connect("autodoc-process-docstring", plain)

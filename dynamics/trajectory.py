@@ -84,7 +84,7 @@ class Trajectory:
 
     @cached_property
     def twists(self) -> Float:
-        """Velocities of all bodies, shape (k, 6 n): see `Model.velocities`."""
+        """Velocities of all bodies, shape (k, 6 n), as those of `Model.velocities`."""
         n = self.model.n_bodies
         if self.model.form == "first order":
             start = (at.POSE + at.TWIST) * n

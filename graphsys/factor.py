@@ -366,7 +366,7 @@ class Factor:
         return inertia(self.symbolic.program, self._numeric.arena)
 
     def rcond(self) -> float:
-        """Estimate of 1 / (|A| |A^-1|) in the 1-norm, at the cost of a few solves.
+        """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.
 
         Returns
         -------
