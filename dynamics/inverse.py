@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.forces import refuse_users
 from dynamics.joint_space import JointSpace, soft_rows
 from dynamics.kernels import forces
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
+from dynamics.kernels.wrench import push_users
+from dynamics.momenta import momenta, turned_momenta
 from dynamics.touching import look_at
 
 if TYPE_CHECKING:
@@ -70,19 +71,13 @@ def inverse_dynamics(
         Where something touches, or a joint is at a limit.
     """
     _check_free(model, state)
-    refuse_users(model.mechanism, "inverse dynamics")
     acting = JointSpace(model, actuated(model) or None if joints is None else joints)
     asked, wanted = _asked(model, acting, accelerations)
     twist = model.workspace.velocities(state.data[None])[0]
     slopes, told = acting.slopes(state, twist), asked.slopes(state, twist)
     null, normal = slopes.split()
-    n = at.TWIST * model.n_bodies
-    M, bias = np.zeros((n, n)), np.zeros(n)
-    for i, body in enumerate(model.bodies):
-        spin = twist[6 * i + 3 : 6 * i + 6]
-        M[6 * i : 6 * i + 3, 6 * i : 6 * i + 3] = body.mass * np.eye(3)
-        M[6 * i + 3 : 6 * i + 6, 6 * i + 3 : 6 * i + 6] = body.inertia
-        bias[6 * i + 3 : 6 * i + 6] = np.cross(spin, body.inertia @ spin)
+    M = momenta(model.tables, state.pose, np.eye(twist.size))
+    bias = _bias(model, state, twist)
     rubbed = _Rubbed(model, state, twist, asked, wanted)
     bent = -normal @ (slopes.bend @ twist)
     d, k = null.shape[1], acting.size
@@ -194,14 +189,30 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
     return asked, np.concatenate([*parts, np.zeros(0)])
 
 
+def _bias(model: Model, state: State, twist: Float) -> Float:
+    """Forces and torques that keep the velocities as they are: p' of V' = 0 and what turns it."""
+    V, p = twist.reshape(-1, at.TWIST), momenta(model.tables, state.pose, twist[None])
+    p = p.reshape(V.shape)
+    out = turned_momenta(model.tables, state.pose, twist, twist[None]).reshape(V.shape)
+    carried = np.cross(V[:, :3], p[:, :3])  # 0 where momentum is along the velocity
+    back = rotation.rotate(rotation.conjugate(state.pose[:, 3:]), carried)
+    out[:, 3:] += np.cross(V[:, 3:], p[:, 3:]) + back
+    return out.ravel()
+
+
 def _applied(model: Model, state: State, twist: Float) -> Float:
-    """Gravity, springs, dampers, drag and compliant joints, shape (6 n,)."""
+    """Gravity, springs, dampers, drag, compliant joints and users' forces, shape (6 n,)."""
     plan, constant = model.tables.plan, model.tables.constant
     work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)
     stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
-    f += node[4]
+    f += node[4][: f.size]
     forces.damp(plan, constant, -1.0, node[3], twist, f)
+    if plan[at.WRENCHES]:
+        node[4][f.size] = state.time
+        push_users(plan, 1.0, node, twist, f)
+    for call in model.tables.callbacks:
+        call.reraise()
     if model.soft:
         rows = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
         rows = rows.reshape(-1, at.ROW_SIZE)

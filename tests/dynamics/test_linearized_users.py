@@ -1,4 +1,4 @@
-"""Slopes of steps with users' wrenches and potentials and bodies of 6 x 6, against differences."""
+"""Slopes and inverse dynamics with users' forces and bodies of 6 x 6, against differences."""
 
 import numpy as np
 import pytest
@@ -6,6 +6,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 
+from .test_control import accelerations
 from .test_linearization import CLOSE, by_differences, error
 
 RNG = np.random.default_rng(3)
@@ -136,3 +137,32 @@ def test_velocities_that_act_too_strongly_on_each_other_are_named():
     model = mechanism.finalize(0.01)
     with pytest.raises(ArithmeticError, match="wrenches of two bodies.*shorter timestep"):
         dy.linearize(model, model.initial_state())
+
+
+@pytest.mark.parametrize("what", ["wind", "magnet", "well", "inertia"])
+def test_inverse_dynamics_knows_them(what):
+    model, state, _ = pair(what)
+    wanted = np.array([1.0, -2.0, 0.5])
+
+    torque = dy.inverse_dynamics(model, state, wanted)
+
+    every, found = accelerations(model, state, torque)
+    first, count = every.start["pivot"]
+    assert np.abs(found[first : first + count] - wanted).max() < 1e-5
+
+
+def test_what_a_function_raises_comes_out_of_inverse_dynamics():
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(mass=1.0, inertia=[0.1] * 3, name="b")
+    mechanism.add_joint(dy.Revolute(mechanism.world, body, (0, 1, 0), name="hinge"))
+    calls = []
+
+    def tired(time, pose, twist):
+        calls.append(time)
+        raise RuntimeError("no more")
+
+    mechanism.add_force(dy.Wrench(body, tired))
+    model = mechanism.finalize()
+    with pytest.raises(RuntimeError, match="no more"):
+        dy.inverse_dynamics(model, model.initial_state(), [1.0])
+    assert calls == [0.0]
