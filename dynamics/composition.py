@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.forces import refuse_users
 from dynamics.kernels import composition_step
 from dynamics.kernels import layout as at
 from dynamics.tables import Tables, residual_of, solver_arrays, worst_part
@@ -150,7 +149,8 @@ def _check(model: Model) -> None:
             "mechanisms allow: use order=4 or order=6 of finalize"
         )
 
-    refuse_users(mechanism, "a composition", potentials=False)
+    for name in mechanism.wrenches:
+        refuse(f"wrench {name!r} is a function of yours, which may lose energy")
     for name in mechanism.contacts:
         refuse(f"contact {name!r} loses energy")
     for body in mechanism.bodies.values():

@@ -190,33 +190,6 @@ class Potential:
     child_point = parent_point
 
 
-def refuse_users(mechanism: Any, what: str, potentials: bool = True) -> None:
-    """Refuse bodies of 6 x 6 and users' forces where only rigid bodies and springs are known.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    what : str
-        Who does not know them.
-    potentials : bool, optional
-        Whether potentials and bodies of 6 x 6 are refused too, or wrenches alone.
-
-    Raises
-    ------
-    ValueError
-        Naming the first of them.
-    """
-    for name in mechanism.wrenches:
-        raise ValueError(f"wrench {name!r} is a function of yours, which {what} does not offer")
-    if not potentials:
-        return
-    for name in mechanism.potentials:
-        raise ValueError(f"potential {name!r} is a function of yours, which {what} does not offer")
-    for body in mechanism.bodies.values():
-        if body.spatial_inertia is not None:
-            raise ValueError(f"body {body.name!r} has an inertia of 6 x 6: {what} knows rigid ones")
-
-
 def _check_user(force: Any, what: str, function: Any, jacobian: Any) -> None:
     """Name a user's force, and refuse what is none."""
     if force.name is None:
