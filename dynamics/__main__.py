@@ -120,6 +120,8 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-meshes", action="store_true", help="leave meshes out")
     parser.add_argument("--within", type=Path, metavar="FOLDER", help="folder that the file's "
                         "meshes must lie in where it names them with ..")  # fmt: skip
+    parser.add_argument("--least-radius", type=_positive, metavar="R", help="links that move "
+                        "without mass become balls of water of this radius, m")  # fmt: skip
     parser.add_argument("--without", action="append", default=[], metavar="PROPERTY", help="leave "
                         "this out of all joints: limits, velocity_limits, control_limits, "
                         "friction, damper or spring")  # fmt: skip
@@ -161,6 +163,7 @@ def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
         position=arguments.position,
         gravity=arguments.gravity,
         merge_fixed=arguments.merge_fixed,
+        least_radius=arguments.least_radius,
         meshes=not arguments.no_meshes,
         within=arguments.within,
         without=arguments.without,

@@ -269,7 +269,7 @@ class _Reader:
             joint.control_limits = [(-effort, effort)]
         if velocity > 0.0 and joint.kind in ("revolute", "prismatic"):
             joint.velocity_limits = [(-velocity, velocity)]
-        elif velocity > 0.0:
+        elif velocity > 0.0 and joint.kind != "fixed":
             self.notes.leave_out("limit of velocity", joint.name)
         for key in sorted(set(limit.attrib) - {"lower", "upper", "effort", "velocity"}):
             self.notes.leave_out(f"limit of {key}", joint.name)

@@ -9,6 +9,14 @@ from dynamics import closing, rotation
 from dynamics.coordinates import twists_of
 from dynamics.io import LoadWarning
 
+#: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
+ROUNDING = 1e-13
+
+
+def rpy_matrix(rpy):
+    """Rotation matrix of the angles in a URDF file."""
+    return rotation.to_matrix(rotation.from_rpy(rpy))
+
 
 def load(tmp_path, text, quiet=True, **options):
     """Mechanism from the text of a URDF file."""
@@ -73,19 +81,23 @@ def mass_matrix(model):
 
 
 def falling(model, state):
-    """Accelerations of all bodies at rest under gravity: the KKT system of the constraints."""
-    M = mass_matrix(model)
+    """Accelerations of all bodies at rest under gravity: free fall without what constraints hold.
+
+    Gauss: in the metric of the masses, the fall projected onto the motions that are left.
+    """
     G = closing.equations(model, state, {})[1].toarray()
-    m = len(G)
     force = np.zeros((model.n_bodies, 6))
     for i, body in enumerate(model.bodies):
         force[i, :3] = body.mass * body.gravity_scale * model.mechanism.gravity
-    # Scaled by the square roots of the masses, so that small moments lose no digits.
-    S = np.linalg.inv(np.linalg.cholesky(M))
-    GS = G @ S.T
-    K = np.block([[np.eye(len(M)), GS.T], [GS, np.zeros((m, m))]])
-    solved = np.linalg.lstsq(K, np.concatenate([S @ force.ravel(), np.zeros(m)]), rcond=None)[0]
-    return S.T @ solved[: len(M)]
+    # Scaled by the roots of the masses, and rows of length one, so that small moments lose no
+    # digits; projected again as often as rounding of the first time asks for.
+    S = np.linalg.inv(np.linalg.cholesky(mass_matrix(model)))
+    held = G @ S.T
+    held /= np.linalg.norm(held, axis=1, keepdims=True)
+    left = S @ force.ravel()
+    for _ in range(3):
+        left = left - held.T @ np.linalg.lstsq(held.T, left, rcond=None)[0]
+    return S.T @ left
 
 
 def numbers(values):

@@ -62,6 +62,21 @@ def test_simulate_writes_motion_curves_and_page(urdf, tmp_path, capsys):
     assert "<title>pendulum</title>" in files[2].read_text()
 
 
+def test_options_of_loading_are_those_of_the_library(tmp_path, capsys):
+    more = '<limit velocity="3"/><dynamics friction="0.1"/>'
+    text = robot(link("a"), link("b", mass=0), joint("j", "continuous", "a", "b", more=more))
+    (tmp_path / "ghost.urdf").write_text(text)
+    path = tmp_path / "ghost.urdf"
+
+    assert run("info", path) == 1
+    assert "link 'b' moves and has no mass" in capsys.readouterr().err
+    assert run("info", path, "--least-radius", 0.1, "--without", "friction") == 0
+    said = capsys.readouterr()
+    assert table(said.out)["bodies"] == "2" and "a ball of radius 0.1 m: 'b'" in said.err
+    assert run("info", path, "--least-radius", 0.1, "--without", "colour") == 1
+    assert "without names no property: ['colour']" in capsys.readouterr().err
+
+
 def test_info_names_bodies_joints_and_loops(urdf, tmp_path, capsys):
     pytest.importorskip("matplotlib")
     assert run("info", urdf, "--base", "fixed", "--plot", tmp_path / "graph.png") == 0

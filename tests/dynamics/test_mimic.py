@@ -61,6 +61,29 @@ def test_a_second_coupling_of_a_joint_is_no_urdf(tmp_path):
         dy.save_urdf(mechanism, tmp_path / "copy.urdf")
 
 
+@pytest.mark.parametrize(
+    ("factor", "kept"), [(-1.0, False), (1.0, True), (0.5, True)]  # as PR2's grippers have it
+)  # fmt: skip
+def test_limits_that_leave_a_follower_one_place_are_left_out(tmp_path, factor, kept):
+    limit = '<limit lower="0" upper="0.5"/>'
+    follow = f'<mimic joint="j" multiplier="{factor}"/>' + limit
+    text = robot(
+        link("a"), link("b"), link("c"), joint("j", "revolute", "a", "b", more=limit),
+        joint("k", "revolute", "a", "c", axis=(1, 0, 0), more=follow),
+    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mechanism = load(tmp_path, text, quiet=False)
+    left_out = [one.message.elements for one in caught]
+
+    said = {"limits of followers that those of leaders exclude": ["k"]}
+    assert left_out == ([] if kept else [said])
+    assert (mechanism.joints["k"].limits is not None) == kept
+    model = mechanism.finalize(0.01)
+    motion = dy.simulate(model, model.initial_state(), 0.1)
+    assert abs(motion.joint("k") - factor * motion.joint("j")).max() < 1e-9
+
+
 MJCF = """<mujoco><compiler angle="radian"/><option timestep="1e-4"/><worldbody>
 <body name="a" pos="0 0 1"><joint name="p" axis="0 1 0"/>
   <geom type="capsule" fromto="0 0 0 .5 0 0" size="0.05"/>

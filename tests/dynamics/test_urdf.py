@@ -5,27 +5,18 @@ import pytest
 
 from dynamics import rotation
 
+from .others import beside_pinocchio
 from .robots import (
-    falling,
-    floating_slopes,
+    ROUNDING,
     joint,
     link,
     load,
-    mass_matrix,
     moved,
     pose_of_frame,
     random_urdf,
     robot,
-    slopes,
+    rpy_matrix,
 )
-
-#: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
-ROUNDING = 1e-13
-
-
-def rpy_matrix(rpy):
-    return rotation.to_matrix(rotation.from_rpy(rpy))
-
 
 # By hand
 
@@ -146,41 +137,14 @@ def test_frames_of_all_links_are_the_products_of_transformations(tmp_path, seed)
         np.testing.assert_allclose(turned, R, atol=ROUNDING)
 
 
+@pytest.mark.parametrize("base", ["floating", "fixed"])
 @pytest.mark.parametrize("seed", range(3))
-def test_inertia_and_fall_of_trees_agree_with_pinocchio(tmp_path, seed):
-    pin = pytest.importorskip("pinocchio", reason="Pinocchio (pip install pin) is not installed")
-    text = random_urdf(8, seed)
-    mech = load(tmp_path, text)
-    model = mech.finalize()
-    theirs = pin.buildModelFromXML(text, pin.JointModelFreeFlyer())
-    data = theirs.createData()
-    rng = np.random.default_rng(seed)
-    q, at, order = pin.neutral(theirs), {}, list(range(6))
-    for name, one in mech.joints.items():
-        if one.n_coordinates:
-            here = theirs.joints[theirs.getJointId(name)]
-            at[name] = rng.uniform(-1, 1)
-            turned = [np.cos(at[name]), np.sin(at[name])]
-            q[here.idx_q : here.idx_q + here.nq] = at[name] if here.nq == 1 else turned
-            order.append(here.idx_v)
-    state = moved(model, at)
-    x, R = pose_of_frame(mech, state, model, "link0")
-    J = np.hstack([floating_slopes(state, x) @ np.kron(np.eye(2), R), slopes(model, at)])
-    inertia = np.triu(pin.crba(theirs, data, q))
-    inertia = inertia + np.triu(inertia, 1).T
-    fall = J @ pin.aba(theirs, data, q, np.zeros(theirs.nv), np.zeros(theirs.nv))[order]
-    pin.framesForwardKinematics(theirs, data, q)
+def test_random_trees_agree_with_pinocchio(tmp_path, seed, base):
+    pytest.importorskip("pinocchio", reason="Pinocchio (pip install pin) is not installed")
+    mech = load(tmp_path, random_urdf(8, seed), base=base)
 
-    assert mech.mass == pytest.approx(pin.computeTotalMass(theirs), rel=1e-14)
-    for name in mech.frames:
-        place = data.oMf[theirs.getFrameId(name, pin.FrameType.BODY)]
-        np.testing.assert_allclose(
-            pose_of_frame(mech, state, model, name)[0], place.translation, atol=1e-9
-        )
-    np.testing.assert_allclose(
-        J.T @ mass_matrix(model) @ J, inertia[np.ix_(order, order)], atol=1e-9 * inertia.max()
-    )
-    np.testing.assert_allclose(falling(model, state), fall, atol=1e-9 * abs(fall).max())
+    errors = beside_pinocchio(tmp_path / "robot.urdf", mech, {"base": base}, seed=seed)
+    assert max(errors.values()) < 1e-9, errors
 
 
 # Geometry

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import rotation
 from dynamics.io import (
     ImplausibleInertiaWarning,
     MergedLinkWarning,
@@ -18,15 +17,9 @@ from .robots import (
     pose_of_frame,
     random_urdf,
     robot,
+    rpy_matrix,
     slopes,
 )
-
-#: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
-ROUNDING = 1e-13
-
-
-def rpy_matrix(rpy):
-    return rotation.to_matrix(rotation.from_rpy(rpy))
 
 
 def test_a_fixed_link_without_mass_is_merged_and_keeps_its_frame(tmp_path):

@@ -1,0 +1,272 @@
+"""Robot files of others beside Pinocchio and MuJoCo: masses, places, inertia and the fall."""
+
+import warnings
+from importlib.util import find_spec
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.io import LoadWarning, UnsupportedElementWarning
+
+from .robots import falling, floating_slopes, mass_matrix, moved, pose_of_frame, slopes
+
+SHARED = Path(__file__).parents[3] / "shared" / "data" / "robots"
+#: Radius of the balls that links without mass become, m.
+RADIUS = 1e-2
+#: Ways to load a file, until one succeeds: those that the messages name.
+WAYS = ({}, {"base": "fixed"}, {"least_radius": RADIUS}, {"base": "fixed", "least_radius": RADIUS})
+#: Parts of URDF that say nothing of motion, or nothing that Pinocchio reads here.
+IDLE = {"visual", "collision", "material", "gazebo", "transmission", "mimic"}
+
+
+def package_files():
+    """Files of robots in installed packages and beside this checkout: kind, folder, paths."""
+    found = {"beside this checkout": (SHARED, sorted(SHARED.rglob("*.urdf")))}
+    places = {
+        "example-robot-data": ("cmeel_pth", "cmeel.prefix/share/example-robot-data/robots"),
+        "dm_control": ("dm_control", "dm_control"),
+        "gymnasium": ("gymnasium", "gymnasium/envs/mujoco/assets"),
+        "gymnasium-robotics": ("gymnasium_robotics", "gymnasium_robotics/envs/assets"),
+        "pybullet": ("pybullet_data", "pybullet_data"),
+    }
+    for name, (module, folder) in places.items():
+        spec = find_spec(module)
+        if spec is None or spec.origin is None:
+            continue
+        packages = Path(spec.origin).parent
+        root = (packages if module == "cmeel_pth" else packages.parent) / folder
+        found[name] = (root, sorted([*root.rglob("*.urdf"), *root.rglob("*.xml")]))
+    return found
+
+
+def loaded(path, within=None, base=None):
+    """Mechanism of a file, its options, names left out by kind, links made balls; a ValueError."""
+    first = None
+    for way in WAYS:
+        if path.suffix != ".urdf" and "base" in way or base == "floating" and "base" in way:
+            continue
+        if base == "fixed":
+            way = {**way, "base": "fixed"}
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                mechanism = dy.load(path, within=within, meshes=False, **way)
+            except ValueError as error:
+                first = first or error
+                continue
+        found = [one.message for one in caught if isinstance(one.message, LoadWarning)]
+        left_out = [one.elements for one in found if isinstance(one, UnsupportedElementWarning)]
+        balls = [one.elements.get(f"made a ball of radius {RADIUS} m", []) for one in found]
+        return mechanism, way, {k: v for one in left_out for k, v in one.items()}, sum(balls, [])
+    raise first
+
+
+def sampled(mechanism, rng):
+    """Coordinates of all joints within their limits; followers where their leaders put them."""
+    leaders = {one.follower: one for one in mechanism.couplings.values()}
+    at = {}
+    for name, joint in mechanism.joints.items():
+        if joint.n_coordinates and name not in leaders:
+            at[name] = rng.uniform(-0.5, 0.5, joint.n_coordinates)
+            if joint.limits is not None:
+                at[name] = np.clip(at[name], *joint.limits.T)
+    while leaders:
+        for name in [name for name, one in leaders.items() if one.leader in at]:
+            one = leaders.pop(name)
+            at[name] = one.ratio * at[one.leader] + one.offset
+    return at
+
+
+def largest(found, expected, least=0.0):
+    """Largest difference over the largest number."""
+    scale = max(np.abs(expected).max(initial=0.0), least)
+    return float(np.abs(found - expected).max(initial=0.0) / (scale or 1.0))
+
+
+# Pinocchio
+
+
+def bare_urdf(path, balls):
+    """Text of a URDF file without looks, with mass where `dy.load` put balls."""
+    root = ElementTree.parse(path).getroot()
+    for element in list(root.iter()):
+        for part in [part for part in element if part.tag in IDLE]:
+            element.remove(part)
+    for name in balls:
+        link = root.find(f"link[@name='{name}']")
+        inertial = link.find("inertial")
+        if inertial is None:
+            inertial = ElementTree.SubElement(link, "inertial")
+            ElementTree.SubElement(inertial, "mass", value="0")
+            ElementTree.SubElement(inertial, "inertia")
+        mass, inertia = inertial.find("mass"), inertial.find("inertia")
+        m = float(mass.get("value")) or dy.Sphere(RADIUS, density=1000.0).mass
+        mass.set("value", repr(m))
+        for key in ("ixx", "iyy", "izz", "ixy", "ixz", "iyz"):
+            more = 0.4 * m * RADIUS**2 if key[1] == key[2] else 0.0
+            inertia.set(key, repr(float(inertia.get(key, "0")) + more))
+    return ElementTree.tostring(root, encoding="unicode")
+
+
+def beside_pinocchio(path, mechanism, way, balls=(), seed=1):
+    """Largest relative differences from Pinocchio's figures, in a random posture at rest."""
+    import pinocchio as pin
+
+    floating = way.get("base", "floating") == "floating"
+    text = bare_urdf(path, balls)
+    theirs = pin.buildModelFromXML(text, *([pin.JointModelFreeFlyer()] if floating else []))
+    data, q = theirs.createData(), pin.neutral(theirs)
+    model = mechanism.finalize()
+    at = sampled(mechanism, np.random.default_rng(seed))
+    order, first = list(range(6 if floating else 0)), {}
+    for name, value in at.items():
+        joint = theirs.joints[theirs.getJointId(name)]
+        turned = joint.nq == 2 and joint.nv == 1
+        q[joint.idx_q : joint.idx_q + joint.nq] = (
+            (np.cos(value[0]), np.sin(value[0])) if turned else value
+        )
+        first[name] = len(order)
+        order += range(joint.idx_v, joint.idx_v + joint.nv)
+    state = moved(model, at)
+    J = slopes(model, at).reshape(6 * model.n_bodies, -1)
+    pin.framesForwardKinematics(theirs, data, q)
+    if floating:
+        root = next(one.name for one in theirs.frames if one.type == pin.FrameType.BODY)
+        x, R = pose_of_frame(mechanism, state, model, root)
+        J = np.hstack([floating_slopes(state, x) @ np.kron(np.eye(2), R), J])
+    places = []
+    for name in mechanism.frames:
+        place = data.oMf[theirs.getFrameId(name, pin.FrameType.BODY)]
+        x, R = pose_of_frame(mechanism, state, model, name)
+        places += [largest(x, place.translation, 1.0), largest(R, place.rotation)]
+    H = np.triu(pin.crba(theirs, data, q))
+    H = (H + np.triu(H, 1).T)[np.ix_(order, order)]
+    still = np.zeros(theirs.nv)
+    gravity = pin.rnea(theirs, data, q, still, still)[order]
+    T = np.eye(len(order))  # from independent rates to all
+    for one in reversed(list(mechanism.couplings.values())):
+        T[:, first[one.leader]] += one.ratio * T[:, first[one.follower]]
+    follow = {first[one.follower] for one in mechanism.couplings.values()}
+    T = T[:, [i for i in range(len(order)) if i not in follow]]
+    fall = J @ T @ solved(T.T @ H @ T, -T.T @ gravity)
+    return {
+        "mass": largest(mechanism.mass, sum(one.mass for one in theirs.inertias)),
+        "place": max(places),
+        "inertia": largest(J.T @ mass_matrix(model) @ J, H),
+        "fall": largest(falling(model, state), fall, 9.81),
+    }
+
+
+def solved(H, right):
+    """H^-1 right of a positive definite matrix, scaled to a diagonal of ones."""
+    scale = 1.0 / np.sqrt(np.diag(H))
+    return scale * np.linalg.solve(H * np.outer(scale, scale), scale * right)
+
+
+# MuJoCo
+
+
+def bare_mjcf(mujoco, path):
+    """MuJoCo's model with masses and joints alone."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    start = np.array(model.qpos0)
+    for owner in ("dof", "jnt", "tendon"):
+        for what in ("armature", "damping", "dampingpoly", "stiffness", "stiffnesspoly"):
+            values = getattr(model, f"{owner}_{what}", None)
+            if values is not None:
+                values[:] = 0.0
+    model.opt.density = model.opt.viscosity = 0.0
+    model.opt.wind[:] = 0.0
+    bits = mujoco.mjtDisableBit
+    model.opt.disableflags |= bits.mjDSBL_CONSTRAINT | bits.mjDSBL_ACTUATION
+    mujoco.mj_setConst(model, mujoco.MjData(model))  # inertia of simple bodies is kept there
+    model.qpos0[:] = start
+    return model
+
+
+def beside_mujoco(path, mechanism, seed=1):
+    """Largest relative differences from MuJoCo's figures, in a random posture at rest."""
+    import mujoco
+
+    theirs = bare_mjcf(mujoco, path)
+    data, model = mujoco.MjData(theirs), mechanism.finalize()
+    rng = np.random.default_rng(seed)
+    if any(" behind " in str(name) for name in mechanism.bodies):
+        return beside_mujoco_split(mujoco, theirs, data, mechanism, model, rng)
+    mujoco.mj_integratePos(theirs, data.qpos, rng.uniform(-0.5, 0.5, theirs.nv), 1.0)
+    mujoco.mj_forward(theirs, data)
+    state, J = model.initial_state(), np.zeros((6 * model.n_bodies, theirs.nv))
+    held = set()
+    for i in range(1, theirs.nbody):  # our bodies where theirs are: the joints must hold there
+        frame = mechanism.frames[theirs.body(i).name or f"body {i}"]
+        if frame.body is mechanism.world or frame.body.name in held:
+            continue
+        held.add(frame.body.name)
+        q = rotation.multiply(np.array(data.xquat[i]), rotation.conjugate(frame.orientation))
+        k = model.body_number(frame.body.name)
+        state.pose[k] = [*(data.xpos[i] - rotation.rotate(q, frame.position)), *q]
+        slide, turn = np.zeros((2, 3, theirs.nv))
+        mujoco.mj_jac(theirs, data, slide, turn, state.pose[k, :3], i)
+        J[6 * k : 6 * k + 3] = slide
+        J[6 * k + 3 : 6 * k + 6] = rotation.to_matrix(q).T @ turn
+    welded = [i for i in range(1, theirs.nbody) if theirs.body_weldid[i] == 0]
+    return {
+        "mass": largest(mechanism.mass, theirs.body_mass.sum() - theirs.body_mass[welded].sum()),
+        "place": max(
+            places_beside_mujoco(theirs, data, mechanism, model, state),
+            float(np.abs(model.constraint_violation(state)).max(initial=0.0)),
+        ),
+        "inertia": largest(J.T @ mass_matrix(model) @ J, full_inertia(mujoco, theirs, data)),
+        "fall": largest(falling(model, state), J @ data.qacc, 9.81),
+    }
+
+
+def beside_mujoco_split(mujoco, theirs, data, mechanism, model, rng):
+    """The same in joint coordinates where balls lie between joints, whose mass is taken off."""
+    names = {theirs.joint(i).name or f"joint {i}": i for i in range(theirs.njnt)}
+    at, columns = {}, []
+    for name, joint in mechanism.joints.items():
+        if joint.n_coordinates == 1 and name in names:
+            i, ends = names[name], (-9, 9) if joint.limits is None else joint.limits[0]
+            at[name] = np.clip(rng.uniform(-0.5, 0.5), *ends)
+            data.qpos[theirs.jnt_qposadr[i]] += at[name]
+            columns.append(theirs.jnt_dofadr[i])
+    mujoco.mj_forward(theirs, data)
+    state, J, M = moved(model, at), slopes(model, at), mass_matrix(model)
+    force, extra = np.zeros(len(M)), 0.0
+    for i, (name, body) in enumerate(mechanism.bodies.items()):
+        if " behind " in str(name):
+            M[6 * i : 6 * i + 6] = 0.0
+            extra += body.mass
+        else:
+            weight = body.mass * body.gravity_scale * mechanism.gravity
+            force[6 * i : 6 * i + 3] = weight
+    H = full_inertia(mujoco, theirs, data)[np.ix_(columns, columns)]
+    bias = data.qfrc_bias - data.qfrc_gravcomp
+    return {
+        "mass": largest(mechanism.mass - extra, theirs.body_mass.sum()),
+        "place": places_beside_mujoco(theirs, data, mechanism, model, state),
+        "inertia": largest(J.T @ M @ J, H),
+        "fall": largest(J.T @ force, -bias[columns]),
+    }
+
+
+def places_beside_mujoco(theirs, data, mechanism, model, state):
+    """Largest difference of frames of bodies."""
+    worst = 0.0
+    for i in range(1, theirs.nbody):
+        x, R = pose_of_frame(mechanism, state, model, theirs.body(i).name or f"body {i}")
+        worst = max(worst, largest(x, data.xpos[i], 1.0))
+        worst = max(worst, largest(R, data.xmat[i].reshape(3, 3)))
+    return worst
+
+
+def full_inertia(mujoco, theirs, data):
+    """Joint-space inertia, dense."""
+    H = np.zeros((theirs.nv, theirs.nv))
+    for column, unit in zip(H, np.eye(theirs.nv)):
+        mujoco.mj_mulM(theirs, data, column, unit)
+    return H
