@@ -64,6 +64,11 @@ class Record:
         return int(self.friction > 0.0) if self.contact is None else self.contact.blocks
 
     @property
+    def facets(self) -> int:
+        """Directions of the linearized friction cone, 0 where it is round."""
+        return 0 if self.contact is None or self.blocks == 0 else self.contact.facets
+
+    @property
     def joins_bodies(self) -> bool:
         """Whether neither side is the world."""
         return self.parent is not WORLD and self.child is not WORLD
@@ -155,10 +160,11 @@ def written(
     n = len(body_index)
     plan = np.zeros((len(records), at.CONTACT_FIELDS), np.int64)
     constant = np.zeros((len(records), at.CONTACT_SIZE))
-    slots = np.concatenate([[0], np.cumsum([at.slots_of(r.blocks) for r in records])])
+    slots = np.concatenate([[0], np.cumsum([at.slots_of(r.blocks, r.facets) for r in records])])
     for record, p, c, slot in zip(records, plan, constant, slots):
         a, b = (body_index.get(end.name, n) for end in (record.parent, record.child))
         p[at.A], p[at.B], p[at.BLOCKS], p[at.SLOT] = a, b, record.blocks, slot
+        p[at.FACETS] = record.facets
         p[at.AB_AT] = p[at.BA_AT] = -1
         if record.joins_bodies:
             p[at.AB_AT], p[at.BA_AT] = graph.edge_at(a, b), graph.edge_at(b, a)

@@ -91,6 +91,8 @@ class Contact:
         m/N; 0 is rigid.
     distance : callable or None
         A user's signed distance, see `dynamics.callbacks.distance`.
+    facets : int
+        Directions of the linearized friction cone; 0 is the round one.
     """
 
     name: Hashable
@@ -103,6 +105,7 @@ class Contact:
     restitution: float = 0.0
     compliance: float = 0.0
     distance: Callable[..., Any] | None = None
+    facets: int = 0
 
     @property
     def blocks(self) -> int:
@@ -127,6 +130,7 @@ def contact(
     restitution: float = 0.0,
     compliance: float = 0.0,
     distance: Callable[..., Any] | None = None,
+    cone: str | int = "round",
 ) -> Contact:
     """Check a contact and cut it into pairs of features; see `Mechanism.add_contact`.
 
@@ -139,6 +143,10 @@ def contact(
         half-space z < 0 of the world.
     friction, torsional, rolling, restitution, compliance : float, optional
     distance : callable, optional
+    cone : "round" or int, optional
+        Cone of sliding friction: round, the same in all directions (second order), or the hull of
+        an even number of directions, at least 4 (linearized, [1]_ Appendix C). On level ground the
+        first direction is x, on a slope what x becomes by the shortest turn.
 
     Returns
     -------
@@ -147,7 +155,13 @@ def contact(
     Raises
     ------
     ValueError
-        For coefficients that make no sense, and pairs of shapes that are not offered.
+        For coefficients that make no sense, cones of a number of directions that is odd or below 4,
+        and pairs of shapes that are not offered.
+
+    References
+    ----------
+    .. [1] J. Bruedigam, J. Janeva, S. Sosnowski, S. Hirche, Linear-time contact and friction
+       dynamics in maximal coordinates using variational integrators, 2023.
     """
     label = f"contact {name!r}"
     if first is other:
@@ -170,8 +184,38 @@ def contact(
             first, other, one, two = other, first, two, one
         touches = tuple(_touches(one, two, label))
     return Contact(
-        name, first, other, touches, friction, torsional, rolling, restitution, compliance, distance
-    )
+        name, first, other, touches, friction, torsional, rolling, restitution, compliance,
+        distance, facets_of(cone, label),
+    )  # fmt: skip
+
+
+def facets_of(cone: str | int, label: str) -> int:
+    """Directions of a cone, 0 of the round one.
+
+    Parameters
+    ----------
+    cone : "round" or int
+    label : str
+        Of the contact.
+
+    Returns
+    -------
+    int
+
+    Raises
+    ------
+    ValueError
+        For anything else, and numbers that are odd or below 4.
+    """
+    if isinstance(cone, str) and cone == "round":
+        return 0
+    whole = isinstance(cone, (int, np.integer)) and not isinstance(cone, bool)
+    if not whole or cone < 4 or cone % 2:
+        raise ValueError(
+            f'cone of {label} is {cone!r}; it may be "round", or an even number of directions, '
+            "at least 4"
+        )
+    return int(cone)
 
 
 def check_coefficients(label: str, numbers: Mapping[str, float]) -> None:

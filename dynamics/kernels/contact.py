@@ -8,6 +8,7 @@ from .layout import (
     ACTIVE_AT,
     BLOCKS,
     BODIES,
+    BODY_SIZE,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -16,8 +17,11 @@ from .layout import (
     CONTACT_WORK,
     CONTACTS,
     GAP_AT,
+    LARGEST_INERTIA,
     LIMIT,
     LIMITED_ROW,
+    MASS,
+    MASS_AT,
     NEXT_AT,
     OF_RATE,
     RESTITUTION,
@@ -100,15 +104,25 @@ def rate(plan, at, W, to, u):
 
 
 @kernel
-def contact_rows(plan, constant, k, node, sign, found, out, to):
-    """out[to:] <- rows W of a contact at a node; (its gap, whether a user's function failed).
+def effective_mass(plan, constant, at, W, to):
+    """1 / (N M^-1 N^T) of one row, its inertia taken as the largest of its body."""
+    n, total = plan[BODIES], 0.0
+    for side in range(2):
+        body = plan[at + B] if side == 1 else plan[at + A]
+        if body < n:
+            c = body * BODY_SIZE
+            for j in range(3):
+                total += W[to + 6 * side + j] ** 2 / constant[c + MASS]
+                total += W[to + 6 * side + 3 + j] ** 2 / constant[c + LARGEST_INERTIA]
+    return 1.0 / total
 
-    ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
-    """
+
+@kernel
+def normal_row(plan, constant, k, node, found, out, to):
+    """out[to:] <- row N of a contact at a node; (its gap, whether a user's function failed)."""
     pose, matrix, g, G, _ = node
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-    a, b = plan[at + A], plan[at + B]
     if plan[at + CONTACT_KIND] == LIMITED:
         return limit_row(plan, constant, at, c, g, G, out, to), False
     if plan[at + CONTACT_KIND] == RUBBING:
@@ -116,20 +130,35 @@ def contact_rows(plan, constant, k, node, sign, found, out, to):
         return 0.0, False
     if gap(plan, constant, at, c, pose, matrix, found) != 0:
         return 0.0, True
-    normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
-    point_row(matrix, a, b, arm_a, arm_b, normal, out, to)
-    if plan[at + BLOCKS] > 0:
-        one, two = tangents(normal, math.copysign(1.0, normal[2]) if sign == 0.0 else sign)
-        point_row(matrix, a, b, arm_a, arm_b, one, out, to + 12)
-        point_row(matrix, a, b, arm_a, arm_b, two, out, to + 24)
-        if plan[at + BLOCKS] > 1:
-            turning_row(matrix, a, b, normal, out, to + 36)
-            for j in range(12):
-                out[to + 48 + j] = 0.0
-        if plan[at + BLOCKS] > 2:
-            turning_row(matrix, a, b, one, out, to + 60)
-            turning_row(matrix, a, b, two, out, to + 72)
+    point_row(
+        matrix, plan[at + A], plan[at + B], load3(found, 4), load3(found, 7), load3(found, 1),
+        out, to,
+    )  # fmt: skip
     return found[0], False
+
+
+@kernel
+def friction_rows(plan, k, node, sign, found, out, to):
+    """out[to + 12:] <- rows T of a contact, behind `normal_row`, which left ``found``.
+
+    ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
+    """
+    matrix = node[1]
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    a, b, blocks = plan[at + A], plan[at + B], plan[at + BLOCKS]
+    if blocks == 0 or plan[at + CONTACT_KIND] == RUBBING:
+        return
+    normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
+    one, two = tangents(normal, math.copysign(1.0, normal[2]) if sign == 0.0 else sign)
+    point_row(matrix, a, b, arm_a, arm_b, one, out, to + 12)
+    point_row(matrix, a, b, arm_a, arm_b, two, out, to + 24)
+    if blocks > 1:
+        turning_row(matrix, a, b, normal, out, to + 36)
+        for j in range(12):
+            out[to + 48 + j] = 0.0
+    if blocks > 2:
+        turning_row(matrix, a, b, one, out, to + 60)
+        turning_row(matrix, a, b, two, out, to + 72)
 
 
 @kernel
@@ -147,7 +176,7 @@ def approach(
     # Out:
     contacts,
 ):  # fmt: skip
-    """Rows W of all contacts at the node, and which of them can act; 0, or 1 + a user's failure.
+    """Rows N of all contacts at the node, all of those that can act; 0, or 1 + a user's failure.
 
     A contact acts if its bodies can close its gap in the interval, at three times their speed.
     """
@@ -157,7 +186,7 @@ def approach(
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
         a, b = plan[at + A], plan[at + B]
-        distance, failed = contact_rows(plan, constant, k, node, 0.0, found, contacts, w + W_AT)
+        distance, failed = normal_row(plan, constant, k, node, found, contacts, w + W_AT)
         if failed:
             return 1 + k
         speed = 0.0
@@ -182,6 +211,13 @@ def approach(
             contacts[w + SPEED_AT], near = 1.0, True
         if contacts[w + ACTIVE_AT] != TOLD:
             contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
+        if contacts[w + ACTIVE_AT] != 0.0:
+            friction_rows(plan, k, node, 0.0, found, contacts, w + W_AT)
+            if not rubs(plan, k):
+                contacts[w + MASS_AT] = effective_mass(plan, constant, at, contacts, w + W_AT)
+            for i in range(plan[at + BLOCKS]):
+                mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 + 24 * i)
+                contacts[w + MASS_AT + 1 + i] = mass
     return 0
 
 

@@ -8,9 +8,8 @@ by stiff terms in the projection's matrix. Being a projection it never adds ener
 
 import math
 
-from .contact import approach, limit_row, point_row, rate, rubs
+from .contact import approach, effective_mass, limit_row, point_row, rate, rubs
 from .contact_geometry import LIMITED, RUBBING, gap
-from .interior_start import effective_mass
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
@@ -24,6 +23,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    FACETS,
     FREE_AT,
     FRICTION,
     GROUPS,
@@ -39,6 +39,7 @@ from .layout import (
 )
 from .leaf import add_leaf, take
 from .motion import rotation_matrices
+from .polygon import strength
 from .quaternion import load3
 from .rows import evaluate
 
@@ -118,7 +119,7 @@ def closed(plan, constant, h, every, node, found, state, contacts):
         for i in range(plan[at + BLOCKS]):
             q = slot + 2 + BLOCK * i
             spare = constant[c + FRICTION + i] * state[slot]
-            spare -= (state[q] ** 2 + state[q + 1] ** 2) ** 0.5
+            spare -= strength(plan[at + FACETS] if i == 0 else 0, state[q], state[q + 1])
             for j in range(1 + 2 * i, 3 + 2 * i):
                 if (i == 1 or rubbing) and j == 2 * i + 2:  # turning and rubbing have one row
                     continue
@@ -163,7 +164,7 @@ def hold_more(plan, constant, x, contacts):
             along = contacts[one] * rate(plan, at, contacts, row, x)
             across = contacts[two] * rate(plan, at, contacts, row + 12, x)
             most = constant[c + FRICTION + i] * max(push, 0.0) + contacts[w + FREE_AT]
-            if along * along + across * across > most * most:
+            if strength(plan[at + FACETS] if i == 0 else 0, along, across) > most:
                 contacts[one], contacts[two] = 0.0, 0.0
                 changed += 1
     return changed

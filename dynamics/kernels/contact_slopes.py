@@ -7,7 +7,7 @@ of `leaf`, so that one factorization serves all directions.
 
 import math
 
-from .contact import contact_rows, rate, rubs
+from .contact import friction_rows, normal_row, rate, rubs
 from .contact_geometry import LIMITED
 from .curvature import STEP, hessian, nudge
 from .jit import kernel
@@ -23,6 +23,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    FACETS,
     FIRST_ROW,
     FRICTION,
     GROUP_AT,
@@ -44,6 +45,7 @@ from .layout import (
 )
 from .leaf import cone_errors, friction_law, normal_error, take
 from .motion import rotation_matrix
+from .polygon import polygon_law
 
 #: Numbers of W of a contact, and rows of `bends`: W u, then N u_before.
 W_SIZE, BENDS = 84, 8
@@ -81,7 +83,7 @@ def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
         by_limit(plan, constant, k, node, work, H, out)
         return
     pose, matrix = node[0], node[1]
-    contact_rows(plan, constant, k, node, 0.0, found, row, 0)
+    normal_row(plan, constant, k, node, found, row, 0)
     sign = math.copysign(1.0, found[3])  # of all normals, so that no tangent jumps
     size = 12 * (1 + 2 * plan[at + BLOCKS])
     for j in range(12):
@@ -95,7 +97,8 @@ def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
         for side in (1.0, -1.0):
             nudge(pose, POSE * body, j % 6, side * STEP)
             rotation_matrix(pose, POSE * body + 3, matrix, 9 * body)
-            contact_rows(plan, constant, k, node, sign, found, row, 0)
+            normal_row(plan, constant, k, node, found, row, 0)
+            friction_rows(plan, k, node, sign, found, row, 0)
             for i in range(size):
                 if side > 0.0:
                     out[W_SIZE * j + i] = row[i]
@@ -155,7 +158,10 @@ def contact_errors(plan, constant, h, x, c, contacts, out):
                 out[q] = c[q + 3] - rate(plan, at, contacts, to, x)
                 out[q + 1] = c[q + 4] - rate(plan, at, contacts, to + 12, x)
                 head = constant[p + FRICTION + i] * c[slot]
-                out[q + 2], out[q + 3], out[q + 4] = cone_errors(head, c, q, 0.0)
+                if i == 0 and plan[at + FACETS] > 0:
+                    out[q + 2] = head  # less the sum of b_i and s, which stay
+                else:
+                    out[q + 2], out[q + 3], out[q + 4] = cone_errors(head, c, q, 0.0)
 
 
 @kernel
@@ -200,7 +206,7 @@ def contact_changes(
         impact = contacts[w + SPEED_AT] != 0.0
         turned_rows(plan, constant, k, node, found, kept, row, work, H, turned)
         contracted(plan, at, plan[at + SLOT], x, before, c, turned, push, bends)
-        contact_rows(plan, constant, k, trial, 0.0, found, row, 0)
+        normal_row(plan, constant, k, trial, found, row, 0)
         for col in range(columns):
             to = col * plan[SLOTS] + plan[at + SLOT]
             if impact:
@@ -246,9 +252,18 @@ def take_out(plan, constant, h, c, contacts, changes, b):
         for i in range(plan[at + BLOCKS]):
             q, to = slot + 2 + BLOCK * i, w + W_AT + 12 + 24 * i
             friction = constant[p + FRICTION + i]
-            law = friction_law(
-                friction * c[slot], c, q, changes[q + 2], changes[q + 3], changes[q + 4],
-                changes[q], changes[q + 1],
-            )  # fmt: skip
-            take(plan, n, at, contacts, to, -law[0] - friction * law[2] * free, b)
-            take(plan, n, at, contacts, to + 12, -law[1] - friction * law[3] * free, b)
+            head = friction * c[slot]
+            if i == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                law = polygon_law(plan[at + FACETS], head, 0.0, 0.0, 0.0, c, q, tail)
+                more, e0, e1 = changes[q + 2], changes[q], changes[q + 1]
+                f0 = law[2] * more - law[4] * e0 - law[5] * e1
+                f1 = law[3] * more - law[6] * e0 - law[7] * e1
+            else:
+                law = friction_law(
+                    head, c, q, changes[q + 2], changes[q + 3], changes[q + 4],
+                    changes[q], changes[q + 1],
+                )  # fmt: skip
+                f0, f1 = law[0], law[1]
+            take(plan, n, at, contacts, to, -f0 - friction * law[2] * free, b)
+            take(plan, n, at, contacts, to + 12, -f1 - friction * law[3] * free, b)

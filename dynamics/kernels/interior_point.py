@@ -1,13 +1,16 @@
 """One interval with contacts and limits: a primal-dual interior-point method (Mehrotra).
 
 Each iteration factorizes the graph of bodies and joints once, with the leaves of the contacts
-folded in, and solves twice: a predictor without barrier tells how far the barrier may fall.
+folded in, and solves twice: a predictor without barrier tells how far the barrier may fall. It
+starts cold, where `path_newton` has not arrived.
 """
 
 from graphsys.kernels import factorize, solve
 
-from .contact import approach, gaps, rubs
-from .interior_start import centre, effective_mass, first_barrier, forget, press
+from .contact import gaps, rubs
+from .contact_path import slide
+from .interior_residual import begin, look_there, solved, weigh
+from .interior_start import forget, press
 from .jit import inlined, kernel
 from .layout import (
     ACTIVE_AT,
@@ -17,41 +20,21 @@ from .layout import (
     CONTACT_WORK,
     CONTACTS,
     GAP_AT,
-    GROUPS,
+    MASS_AT,
     ROWS,
     SECOND_AT,
     SLOT,
     TOLD,
     TWIST,
-    W_AT,
-    WRENCHES,
 )
-from .leaf import (
-    add_leaves,
-    clear_pairs,
-    condense,
-    errors,
-    push_out,
-    slide,
-    steps_of,
-)
+from .leaf import add_leaves, clear_pairs, condense, steps_of
 from .matrix import assemble
-from .motion import move
-from .newton import EPS, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
-from .residual import residual
-from .rows import evaluate, roll
-from .wrench import renew
+from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from .path_newton import path_attempt
 
-MOST_ITERATIONS = 60
-#: Iterations after which a warm start gives way to a cold one.
-PATIENCE = 20
-#: Part of the energy at contacts that a warm start begins from.
-WARM = 0.1
-USER_FAILED = -5
+MOST_ITERATIONS = 30
 #: Starts of an interval, warm and cold, and again with contacts that were passed.
 ATTEMPTS = 6
-#: Momentum error over the largest impulse that ends an iteration which gains no more.
-ROUNDING = 1e-7
 #: Mean gamma s over the last barrier, below which there is no more to predict.
 ARRIVED = 1.5
 #: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
@@ -109,39 +92,10 @@ def recentre(plan, constant, kappa, c, contacts):
         slot = plan[at + SLOT]
         low = CENTRED * kappa
         if c[slot] * c[slot + 1] < low:
-            mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-            if mass * c[slot + 1] < c[slot]:
+            if contacts[w + MASS_AT] * c[slot + 1] < c[slot]:
                 c[slot + 1] = low / c[slot]
             else:
                 c[slot] = low / c[slot + 1]
-
-
-@kernel
-def look_ahead(plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r):
-    """Residuals at x and c: (joints' and bodies' velocity error, |g|, contacts' error, merit)."""
-    n = plan[BODIES]
-    pose, _, g, G, _ = node
-    moved, matrix, g_next, G_next, _ = trial
-    move(n, h, pose, x, moved, matrix)
-    evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
-    roll(plan, h, G, G_next, x, g_next)
-    if gaps(plan, constant, h, x, trial, found, contacts) != 0:
-        return 0.0, 0.0, 0.0, -1.0
-    slide(plan, constant, kappa, x, c, contacts)
-    if plan[WRENCHES] > 0:
-        renew(plan, h, node, x, kick)
-    residual(plan, constant, h, kick, G, g, x, g_next, r)
-    push_out(plan, c, contacts, r)
-    worst, merit = errors(plan, constant, h, kappa, x, c, contacts)
-    speed, opened = 0.0, 0.0
-    unknowns = TWIST * n + plan[ROWS]
-    for i in range(unknowns):
-        if i < TWIST * n:
-            speed = max(speed, abs(r[i]))
-        else:
-            opened = max(opened, abs(r[i]) * h)
-        merit += r[i] * r[i]
-    return speed, opened, worst, merit
 
 
 @kernel
@@ -172,50 +126,28 @@ def interior_attempt(
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
     values, magnitude, arena, work, status = solver
-    n = TWIST * plan[BODIES]
-    unknowns = n + plan[ROWS]
-    least = settings[2]
-    tolerance = settings[3]
-    found = info[8:24]
-    closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, node[0].size))
+    unknowns = TWIST * plan[BODIES] + plan[ROWS]
+    least, found = settings[2], info[8:24]
     every = info[6] > 0.0
-    if approach(plan, constant, h, node, x, every, found, contacts) != 0:
+    kappa = begin(
+        plan, constant, h, least, True, every, node, u_prev, x, c, trial, found, contacts
+    )  # fmt: skip
+    if kappa < 0.0:
         return USER_FAILED
-    kappa = least
-    speed, opened, worst, merit = look_ahead(
-        plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
-    )
-    if merit != -1.0:
-        cold = info[7] > 0.0
-        energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
-        kappa = max(least, energy if cold else WARM * energy)
-        centre(plan, constant, h, kappa, x, c, contacts)
-        speed, opened, worst, merit = look_ahead(
-            plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
-        )
-    best = 1e300
+    before = 1e300
     for iteration in range(MOST_ITERATIONS):
-        if merit == -1.0:
-            return USER_FAILED
+        speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
         if not merit < 1e300:
             return NOT_FINITE
-        worst, _ = errors(plan, constant, h, least, x, c, contacts)
-        info[0], info[1] = max(speed, worst), opened
-        if worst <= tolerance and opened <= closed:
-            if speed <= tolerance:
-                return iteration
-            # stiff contacts and large impulses: no better than rounding
-            if iteration > 0 and speed > 0.1 * best and speed <= ROUNDING * largest(x, 0, unknowns):
-                return iteration
-            best = min(best, speed)
-        if iteration == PATIENCE and info[7] == 0.0:
-            return NOT_CONVERGED
+        if solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+            return iteration
+        before = speed
         clear_pairs(plan, values)  # before: dampers may join the same bodies
         assemble(plan, constant, h, x, node[3], trial[3], values)
         for i in range(unknowns):
             kept[i] = r[i]
         correct(plan, 0.0, dc, contacts)
-        condense(plan, constant, h, least, x, c, contacts, r)
+        condense(plan, constant, h, least, False, x, c, contacts, r)
         add_leaves(plan, contacts, values)
         if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
@@ -233,21 +165,20 @@ def interior_attempt(
         for i in range(unknowns):
             r[i] = kept[i]
         correct(plan, second, dc, contacts)
-        condense(plan, constant, h, target, x, c, contacts, r)
+        condense(plan, constant, h, target, False, x, c, contacts, r)
         solve(program, arena, r, 1, work, dx)
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
-        kappa = target
-        part = longest(plan, c, dc, min(CLOSEST, max(0.95, 1.0 - kappa)), contacts)
+        part = longest(plan, c, dc, min(CLOSEST, max(0.95, 1.0 - target)), contacts)
         for i in range(unknowns):
             x[i] += part * dx[i]
         for i in range(c.size):
             c[i] += part * dc[i]
-        recentre(plan, constant, kappa, c, contacts)
-        speed, opened, worst, merit = look_ahead(
-            plan, constant, h, kappa, kick, node, x, c, trial, found, contacts, r
-        )
+        recentre(plan, constant, target, c, contacts)
+        if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+            return USER_FAILED
+        slide(plan, constant, target, x, c, contacts)
     return NOT_CONVERGED
 
 
@@ -272,7 +203,7 @@ def interior(
     plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
     contacts, solver, info,
 ):  # fmt: skip
-    """`interior_attempt` warm, cold, then with every contact; iterations or what went wrong."""
+    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong."""
     n = TWIST * plan[BODIES]
     done = NOT_CONVERGED
     info[6], info[7] = 0.0, 0.0
@@ -284,10 +215,17 @@ def interior(
                 x[i] = u[i]
             for i in range(plan[ROWS]):
                 x[n + i] = h * mu[i]
-        done = interior_attempt(
-            plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, kept,
-            dc, contacts, solver, info,
-        )  # fmt: skip
+        if info[7] == 0.0:
+            correct(plan, 0.0, dc, contacts)
+            done = path_attempt(
+                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, dc,
+                contacts, solver, info,
+            )  # fmt: skip
+        else:
+            done = interior_attempt(
+                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx,
+                kept, dc, contacts, solver, info,
+            )  # fmt: skip
         if done == USER_FAILED:
             return done
         if done >= 0:

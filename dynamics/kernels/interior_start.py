@@ -1,44 +1,28 @@
 """Where the interior-point method starts: contacts on their central path, the first barrier."""
 
-import math
-
 from .contact import rate, rubs
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
-    BODIES,
-    BODY_SIZE,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    FACETS,
     FRICTION,
-    LARGEST_INERTIA,
-    MASS,
+    MASS_AT,
     SLOT,
     W_AT,
-    A,
-    B,
 )
-from .leaf import normal_error
+from .leaf import normal_error, numbers_of, sliding
+from .polygon import on_path, polygon_centre
 
-
-@kernel
-def effective_mass(plan, constant, at, W, to):
-    """1 / (N M^-1 N^T) of one row, its inertia taken as the largest of its body."""
-    n, total = plan[BODIES], 0.0
-    for side in range(2):
-        body = plan[at + B] if side == 1 else plan[at + A]
-        if body < n:
-            c = body * BODY_SIZE
-            for j in range(3):
-                total += W[to + 6 * side + j] ** 2 / constant[c + MASS]
-                total += W[to + 6 * side + 3 + j] ** 2 / constant[c + LARGEST_INERTIA]
-    return 1.0 / total
+#: Part of the energy at contacts that a warm start begins from.
+WARM = 0.001
 
 
 @kernel
@@ -46,7 +30,7 @@ def expected(plan, constant, h, k, u, c, contacts):
     """(gap velocity if the force stays as it was, effective mass) of a contact at the guess."""
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     speed = normal_error(plan, constant, h, k, u, c, contacts) + c[plan[at + SLOT] + 1]
-    return speed, effective_mass(plan, constant, at, contacts, k * CONTACT_WORK + W_AT)
+    return speed, contacts[k * CONTACT_WORK + MASS_AT]
 
 
 @kernel
@@ -63,8 +47,7 @@ def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         rubbing = rubs(plan, k)
-        row = w + W_AT + 12 if rubbing else w + W_AT
-        mass = effective_mass(plan, constant, at, contacts, row)
+        mass = contacts[w + MASS_AT + 1] if rubbing else contacts[w + MASS_AT]
         speed = c[plan[at + SLOT]] / mass if cold and not rubbing else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
             now = rate(plan, at, contacts, w + W_AT + 12 * i, x)
@@ -93,17 +76,18 @@ def centre(plan, constant, h, kappa, u, c, contacts):
         else:
             speed, mass = expected(plan, constant, h, k, u, c, contacts)
             # s = speed + (gamma - before) / mass, gamma s = kappa
-            lack = speed - c[slot] / mass
-            root = math.sqrt(lack * lack + 4.0 * kappa / mass)
-            gamma = 0.5 * mass * (root - lack) if lack < 0.0 else 2.0 * kappa / (root + lack)
-            c[slot], c[slot + 1] = gamma, kappa / gamma
+            c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
+            c[slot + 1] = kappa / c[slot]
         for i in range(plan[at + BLOCKS]):
             q = slot + 2 + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
             one = rate(plan, at, contacts, w + W_AT + 12 + 24 * i, u)
             two = rate(plan, at, contacts, w + W_AT + 24 + 24 * i, u)
-            ratio = kappa / head
-            heat = 0.5 * (ratio + math.sqrt(ratio * ratio + 4.0 * (one * one + two * two)))
+            if i == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                polygon_centre(plan[at + FACETS], head, kappa, one, two, c, q, tail)
+                continue
+            heat, _ = sliding(kappa / head, one, two)
             c[q], c[q + 1] = -head * one / heat, -head * two / heat
             c[q + 2], c[q + 3], c[q + 4] = heat, one, two
 
@@ -123,5 +107,5 @@ def forget(plan, c):
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        for j in range(1 if rubs(plan, k) else 0, 2 + BLOCK * plan[at + BLOCKS]):
+        for j in range(1 if rubs(plan, k) else 0, numbers_of(plan, at)):
             c[slot + j] = 0.0

@@ -68,7 +68,7 @@ def touching(plan, constant, h, x, before, node, trial, c, found, spare, contact
         contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
         return 1
-    condense(plan, constant, h, 0.0, x, c, contacts, spare)
+    condense(plan, constant, h, 0.0, True, x, c, contacts, spare)
     return 0
 
 

@@ -103,7 +103,8 @@ SLOT = 4  # first of its numbers in a state
 AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the world
 CONTACT_CALLBACK = 7
 LIMITED_ROW = 8  # row of a force group, of a limit or of dry friction
-CONTACT_FIELDS = 9
+FACETS = 9  # directions of the sliding block's linearized cone, 0 where it is round
+CONTACT_FIELDS = 10
 
 # One contact in constant
 CONTACT_A = 0  # point on a: centre, first end of a segment, point on a plane
@@ -121,20 +122,23 @@ FRICTION = 22  # coefficients of the blocks: none, m, m; of dry friction its bou
 OF_RATE = 25  # whether a limit is that of a velocity
 CONTACT_SIZE = 26
 
-# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block. Dry friction of
-# a row is a contact that presses with gamma = 1, whose row N is 0 and whose s is 1.
+# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block, then those of
+# `polygon`. Dry friction of a row is a contact that presses with gamma = 1, whose row N is 0 and
+# whose s is 1.
 BLOCK = 5
 
 
-def slots_of(blocks: int) -> int:
-    """Numbers of a contact with so many friction blocks."""
-    return 2 + BLOCK * blocks
+def slots_of(blocks: int, facets: int) -> int:
+    """Numbers of a contact with so many friction blocks, and directions of a linearized cone."""
+    return 2 + BLOCK * blocks + (facets + 1 if facets > 0 else 0)
 
 
 # Workspace of a contact: W (7 x 12), N at the end (12), gap, its change of momentum law, ...
 W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
 SECOND_AT = 125  # second order of gamma s
-CONTACT_WORK = 128
+MASS_AT = 126  # effective masses of N and of the first row of each block, in active contacts
+SUM_AT = 130  # a row (12)
+CONTACT_WORK = 144
 
 #: Mark of a contact that was passed when left out.
 TOLD = 2.0

@@ -6,7 +6,6 @@ head of beta being the coefficient times gamma (maths B.1):
     phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
     eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
 
-The first line and beta are unknowns; eta and eta0 are kept where the other two put them (`slide`).
 Its Newton block is a leaf: given the bodies' velocities, it is solved by division and one 2 x 2
 inverse, and what it adds to them is W^T K W_next, with W the rows (N, T). So the graph stays that
 of bodies and joints, and a contact costs the same whether it is the first or the thousandth.
@@ -30,6 +29,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    FACETS,
     FREE_AT,
     FRICTION,
     GAP_AT,
@@ -39,12 +39,14 @@ from .layout import (
     SLOT,
     SOFTNESS,
     SPEED_AT,
+    SUM_AT,
     TWIST,
     W_AT,
     A,
     B,
 )
 from .matrix import add_outer
+from .polygon import polygon_law
 
 
 @kernel
@@ -108,6 +110,11 @@ def errors(plan, constant, h, kappa, u, c, contacts):
             head = constant[p + FRICTION + i] * c[slot]
             to = w + W_AT + 12 + 24 * i
             x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            if i == 0 and plan[at + FACETS] > 0:
+                e = max(abs(x - c[q + 3]), abs(y - c[q + 4]))
+                most = max(most, e)
+                merit += e * e
+                continue
             heat, _ = sliding(kappa / head, x, y)
             scale = 1.0 / (heat + head)
             e, f = scale * (head * x + heat * c[q]), scale * (head * y + heat * c[q + 1])
@@ -191,8 +198,11 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
 
 @kernel
-def condense(plan, constant, h, kappa, u, c, contacts, r):
-    """K and the free steps of every leaf; r <- r - W^T (free steps)."""
+def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
+    """K and the free steps of every leaf; r <- r - W^T (free steps).
+
+    Friction by `friction_law` where contacts are ``on_path``, else by `sliding_law`.
+    """
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -219,7 +229,16 @@ def condense(plan, constant, h, kappa, u, c, contacts, r):
             q = slot + 2 + BLOCK * i
             friction = constant[p + FRICTION + i]
             to = w + W_AT + 12 + 24 * i
-            law = sliding_law(friction * gamma, kappa, c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4])
+            head = friction * gamma
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            if i == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                law = polygon_law(plan[at + FACETS], head, kappa, x, y, c, q, tail)
+            elif on_path:
+                r6, r7, r8 = cone_errors(head, c, q, kappa)
+                law = friction_law(head, c, q, r6, r7, r8, c[q + 3] - x, c[q + 4] - y)
+            else:
+                law = sliding_law(head, kappa, c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4])
             place = w + K_AT + 1 + 6 * i
             # beta = free0 + by_head m (free - stiff N du) + by_speed T du
             contacts[place] = -friction * law[2] * stiff
@@ -258,18 +277,21 @@ def add_leaves(plan, contacts, values):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
-        normal, next_at = w + W_AT, w + NEXT_AT
-        add_leaf(plan, n, at, contacts[w + K_AT], contacts, normal, next_at, values)
+        next_at, row = w + NEXT_AT, w + SUM_AT
+        add_leaf(plan, n, at, contacts[w + K_AT], contacts, w + W_AT, next_at, values)
         for i in range(plan[at + BLOCKS]):
             one = w + W_AT + 12 + 24 * i
-            two = one + 12
-            place = w + K_AT + 1 + 6 * i
-            add_leaf(plan, n, at, -contacts[place], contacts, one, next_at, values)
-            add_leaf(plan, n, at, -contacts[place + 1], contacts, two, next_at, values)
-            add_leaf(plan, n, at, -contacts[place + 2], contacts, one, one, values)
-            add_leaf(plan, n, at, -contacts[place + 3], contacts, one, two, values)
-            add_leaf(plan, n, at, -contacts[place + 4], contacts, two, one, values)
-            add_leaf(plan, n, at, -contacts[place + 5], contacts, two, two, values)
+            for j in range(2):  # -T_j^T (K_jN N_next + K_j1 T_1 + K_j2 T_2)
+                to_normal = contacts[w + K_AT + 1 + 6 * i + j]
+                to_one = contacts[w + K_AT + 3 + 6 * i + 2 * j]
+                to_two = contacts[w + K_AT + 4 + 6 * i + 2 * j]
+                for e in range(12):
+                    contacts[row + e] = (
+                        to_normal * contacts[next_at + e]
+                        + to_one * contacts[one + e]
+                        + to_two * contacts[one + 12 + e]
+                    )
+                add_leaf(plan, n, at, -1.0, contacts, one + 12 * j, row, values)
 
 
 @kernel
@@ -284,6 +306,13 @@ def clear_pairs(plan, values):
 
 
 @kernel
+def numbers_of(plan, at):
+    """Numbers of a contact in a state: `layout.slots_of`."""
+    facets = plan[at + FACETS]
+    return 2 + BLOCK * plan[at + BLOCKS] + (facets + 1 if facets > 0 else 0)
+
+
+@kernel
 def steps_of(plan, constant, h, du, u, c, contacts, dc):
     """Step of every contact's numbers, given that of the velocities."""
     for k in range(plan[CONTACTS]):
@@ -292,11 +321,13 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         if contacts[w + ACTIVE_AT] == 0.0:
-            for j in range(2 + BLOCK * plan[at + BLOCKS]):
+            for j in range(numbers_of(plan, at)):
                 dc[slot + j] = 0.0
             continue
         normal = rate(plan, at, contacts, w + NEXT_AT, du)
         dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
+        for j in range(2 + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
+            dc[slot + j] = 0.0
         soft = 0.0
         if contacts[w + SPEED_AT] == 0.0:
             soft = constant[p + SOFTNESS] / (h * h)
@@ -308,7 +339,7 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
             place = w + K_AT + 1 + 6 * i
             one, two = rate(plan, at, contacts, to, du), rate(plan, at, contacts, to + 12, du)
             free = w + FREE_AT + 1 + 2 * i
-            dc[q + 2], dc[q + 3], dc[q + 4] = 0.0, 0.0, 0.0  # `slide` sets them
+            dc[q + 2], dc[q + 3], dc[q + 4] = 0.0, 0.0, 0.0  # by `contact_path`
             dc[q] = (
                 contacts[free]
                 + contacts[place] * normal
@@ -321,21 +352,3 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
                 + contacts[place + 4] * one
                 + contacts[place + 5] * two
             )
-
-
-@kernel
-def slide(plan, constant, kappa, u, c, contacts):
-    """Eta <- T u, and eta0 on the central path."""
-    for k in range(plan[CONTACTS]):
-        w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        slot = plan[at + SLOT]
-        for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            to = w + W_AT + 12 + 24 * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
-            heat, _ = sliding(kappa / (constant[p + FRICTION + i] * c[slot]), x, y)
-            c[q + 2], c[q + 3], c[q + 4] = heat, x, y

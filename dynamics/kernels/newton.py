@@ -30,6 +30,7 @@ LEAST = 1e-5
 NOT_CONVERGED = -1
 SINGULAR = -2
 NOT_FINITE = -3
+USER_FAILED = -5
 
 # info of an interval, with the largest velocity error and |g| before
 FACTORIZATIONS = 2

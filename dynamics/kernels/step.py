@@ -22,6 +22,7 @@ from .layout import (
     CONTACT_FIELDS,
     CONTACT_WORK,
     CONTACTS,
+    FACETS,
     FALLBACK_AT,
     FALLBACK_SIZE,
     FIRST_ROW,
@@ -155,6 +156,10 @@ def impulses(plan, scale, contacts, c):
         for i in range(plan[at + BLOCKS]):
             c[slot + 2 + BLOCK * i] *= part
             c[slot + 3 + BLOCK * i] *= part
+        if plan[at + FACETS] > 0:
+            tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+            for i in range(plan[at + FACETS] + 1):
+                c[tail + i] *= part
 
 
 @kernel
@@ -203,6 +208,8 @@ def interval(
             info,
         )  # fmt: skip
     else:
+        if not last and turns(plan[BODIES], h, u) > settings[1]:  # it hardly will turn less
+            return TURNED
         for k in range(plan[CONTACTS]):
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
         impulses(plan, h, contacts, c)

@@ -84,6 +84,20 @@ def sticking_box():
     return model, run(model, model.initial_state(), 40)
 
 
+def sliding_in_a_linearized_cone():
+    model, state = single(BOX, 0.1501, friction=0.3, cone=8)
+    model.set_body(state, "body", velocity=(2, 1, 0), angular_velocity=(0, 0, 1))
+    return model, run(model, state, 10)
+
+
+def sticking_in_a_linearized_cone():
+    mechanism = dy.Mechanism(gravity=(3.0, 0.5, -9.0))
+    body = mechanism.add_body(BOX, name="body", position=(0, 0, 0.1501))
+    mechanism.add_contact(body, name="floor", friction=0.5, cone=6)
+    model = model_of(mechanism)
+    return model, run(model, model.initial_state(), 40)
+
+
 def rolling_ball():
     model, state = single(BALL, 0.2501, friction=0.3)
     model.set_body(state, "body", velocity=(2, 0, 0))
@@ -189,6 +203,7 @@ SCENES = [
     falling_box, resting_box, sliding_box, sticking_box, box_on_a_corner, rolling_ball,
     ball_that_turns_and_rubs, bouncing_ball, soft_ball, balls_that_meet, capsules_that_meet,
     rolling_cylinder, joint_at_its_limit, taut_rope, spring_at_its_limit,
+    sliding_in_a_linearized_cone, sticking_in_a_linearized_cone,
 ]  # fmt: skip
 
 
@@ -256,6 +271,7 @@ def test_a_step_that_is_cut_into_intervals_is_differentiated_through_them():
 MOTIONS = [
     (box_on_a_corner, 0.2, [("floor", "friction"), ("body", "mass")]),
     (sliding_box, 0.3, [("floor", "friction")]),
+    (sliding_in_a_linearized_cone, 0.3, [("floor", "friction")]),
     (bouncing_ball, 0.3, [("floor", "restitution"), ("floor", "friction"), ("body", "mass")]),
     (ball_that_turns_and_rubs, 0.2, [("floor", "torsional"), ("floor", "rolling")]),
     (soft_ball_above, 0.2, [("floor", "compliance"), ("body", "mass")]),

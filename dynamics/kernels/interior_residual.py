@@ -1,0 +1,70 @@
+"""Residuals of an interval with contacts: where bodies go, what acts on them, when it is solved."""
+
+from .contact import approach, gaps
+from .interior_start import WARM, centre, first_barrier
+from .jit import kernel
+from .layout import BODIES, GROUPS, ROWS, TWIST, WRENCHES
+from .leaf import errors, push_out
+from .motion import move
+from .newton import EPS, largest
+from .residual import residual
+from .rows import evaluate, roll
+from .wrench import renew
+
+#: Momentum error over the largest impulse that ends an iteration which gains no more.
+ROUNDING = 1e-7
+
+
+@kernel
+def look_there(plan, constant, h, node, x, trial, found, contacts):
+    """Poses, rows and gaps at the end of the interval; 0, or 1 + a user's failure."""
+    pose, _, _, G, _ = node
+    moved, matrix, g_next, G_next, _ = trial
+    move(plan[BODIES], h, pose, x, moved, matrix)
+    evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
+    roll(plan, h, G, G_next, x, g_next)
+    return gaps(plan, constant, h, x, trial, found, contacts)
+
+
+@kernel
+def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
+    """R <- residuals behind `look_there`; the largest of momenta, of |g|, and their squares."""
+    n = TWIST * plan[BODIES]
+    if plan[WRENCHES] > 0:
+        renew(plan, h, node, x, kick)
+    residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
+    push_out(plan, c, contacts, r)
+    speed, opened, merit = 0.0, 0.0, 0.0
+    for i in range(n + plan[ROWS]):
+        if i < n:
+            speed = max(speed, abs(r[i]))
+        else:
+            opened = max(opened, abs(r[i]) * h)
+        merit += r[i] * r[i]
+    return speed, opened, merit
+
+
+@kernel
+def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, found, contacts):
+    """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user."""
+    if approach(plan, constant, h, node, x, every, found, contacts) != 0:
+        return -1.0
+    if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+        return -1.0
+    energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
+    kappa = max(least, energy if cold else WARM * energy)
+    centre(plan, constant, h, kappa, x, c, contacts)
+    return kappa
+
+
+@kernel
+def solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+    """Whether x and c solve the interval at the last barrier."""
+    worst, _ = errors(plan, constant, h, settings[2], x, c, contacts)
+    info[0], info[1] = max(speed, worst), opened
+    closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, node[0].size))
+    if not (worst <= settings[3] and opened <= closed):
+        return False
+    # stiff contacts and large impulses: no better than rounding
+    rounding = ROUNDING * largest(x, 0, TWIST * plan[BODIES] + plan[ROWS])
+    return speed <= settings[3] or (0.1 * before < speed <= rounding)

@@ -1,0 +1,86 @@
+"""One interval with contacts by Newton's method along the central path, tried first.
+
+Every iterate has all contacts on the path (`contact_path`), so that a step goes all its way, and
+takes one factorization and one solve. The barrier falls a hundredfold an iteration. Where contacts
+keep changing their minds, `interior_point` begins anew.
+"""
+
+from graphsys.kernels import factorize, solve
+
+from .contact_path import follow
+from .interior_residual import begin, look_there, solved, weigh
+from .jit import kernel
+from .layout import BODIES, ROWS, TWIST
+from .leaf import add_leaves, clear_pairs, condense, steps_of
+from .matrix import assemble
+from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+
+#: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
+PATIENCE = 10
+#: Barrier over the one before.
+FALL = 0.01
+
+
+@kernel
+def path_attempt(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    kick,
+    node,
+    u_prev,
+    # In and out:
+    x,
+    c,
+    # Work:
+    trial,
+    r,
+    dx,
+    dc,
+    contacts,
+    solver,
+    # Out:
+    info,
+):  # fmt: skip
+    """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
+    values, magnitude, arena, work, status = solver
+    least, found = settings[2], info[8:24]
+    kappa = begin(
+        plan, constant, h, least, False, False, node, u_prev, x, c, trial, found, contacts
+    )  # fmt: skip
+    if kappa < 0.0:
+        return USER_FAILED
+    before = 1e300
+    for iteration in range(PATIENCE + 1):
+        speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
+        if not merit < 1e300:
+            return NOT_FINITE
+        if solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+            return iteration
+        if iteration == PATIENCE:
+            break
+        before = speed
+        kappa = max(least, FALL * kappa)
+        clear_pairs(plan, values)  # before: dampers may join the same bodies
+        assemble(plan, constant, h, x, node[3], trial[3], values)
+        condense(plan, constant, h, kappa, True, x, c, contacts, r)
+        add_leaves(plan, contacts, values)
+        if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+            return SINGULAR
+        info[2] += 1.0
+        solve(program, arena, r, 1, work, dx)
+        for i in range(TWIST * plan[BODIES] + plan[ROWS]):
+            dx[i] = -dx[i]
+        steps_of(plan, constant, h, dx, x, c, contacts, dc)
+        for i in range(TWIST * plan[BODIES] + plan[ROWS]):
+            x[i] += dx[i]
+        for i in range(c.size):
+            c[i] += dc[i]
+        if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+            return USER_FAILED
+        follow(plan, constant, h, kappa, x, c, contacts)
+    return NOT_CONVERGED
