@@ -174,6 +174,10 @@ class _Reader:
             try:
                 return makers[element.tag]()
             except ValueError as error:
+                sizes = " ".join(element.get(key, "") for key in ("radius", "length", "size"))
+                if any(not word.strip("0.") for word in sizes.split()):
+                    self.notes.leave_out(f"<{element.tag}> of size 0", owner)
+                    return None
                 raise ValueError(f"{label}: {error}") from None
         if element.tag == "mesh":
             if not self.meshes:

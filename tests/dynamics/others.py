@@ -18,6 +18,8 @@ SHARED = Path(__file__).parents[3] / "shared" / "data" / "robots"
 RADIUS = 1e-2
 #: Ways to load a file, until one succeeds: those that the messages name.
 WAYS = ({}, {"base": "fixed"}, {"least_radius": RADIUS}, {"base": "fixed", "least_radius": RADIUS})
+#: Folders of a thousand shapes without mass, and of files that are meant to be broken.
+NO_ROBOTS = {"random_urdfs", "test_assets"}
 #: Parts of URDF that say nothing of motion, or nothing that Pinocchio reads here.
 IDLE = {"visual", "collision", "material", "gazebo", "transmission", "mimic"}
 
@@ -38,7 +40,9 @@ def package_files():
             continue
         packages = Path(spec.origin).parent
         root = (packages if module == "cmeel_pth" else packages.parent) / folder
-        found[name] = (root, sorted([*root.rglob("*.urdf"), *root.rglob("*.xml")]))
+        paths = [path for kind in ("*.urdf", "*.xml") for path in root.rglob(kind)]
+        robots = [path for path in paths if not NO_ROBOTS & set(path.parts)]
+        found[name] = (root, sorted(robots))
     return found
 
 
@@ -212,9 +216,10 @@ def beside_mujoco(path, mechanism, seed=1):
         mujoco.mj_jac(theirs, data, slide, turn, state.pose[k, :3], i)
         J[6 * k : 6 * k + 3] = slide
         J[6 * k + 3 : 6 * k + 6] = rotation.to_matrix(q).T @ turn
-    welded = [i for i in range(1, theirs.nbody) if theirs.body_weldid[i] == 0]
+    names = [theirs.body(i).name or f"body {i}" for i in range(theirs.nbody)]
+    free = [i for i in range(1, theirs.nbody) if mechanism.frames[names[i]].body.name in held]
     return {
-        "mass": largest(mechanism.mass, theirs.body_mass.sum() - theirs.body_mass[welded].sum()),
+        "mass": largest(mechanism.mass, theirs.body_mass[free].sum()),
         "place": max(
             places_beside_mujoco(theirs, data, mechanism, model, state),
             float(np.abs(model.constraint_violation(state)).max(initial=0.0)),

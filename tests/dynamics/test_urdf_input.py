@@ -39,6 +39,9 @@ from .robots import (
         (joint("k", "fixed", "a", "c")
          + link("c", more="<visual><geometry><cone/></geometry></visual>"),
          "<cone> as a geometry", "c"),
+        (joint("k", "fixed", "a", "c")
+         + link("c", more='<visual><geometry><sphere radius="0"/></geometry></visual>'),
+         "<sphere> of size 0", "c"),
         (joint("k", "fixed", "a", "c") + link("c", more="<contact/>"), "<contact> of links", "c"),
     ],
 )  # fmt: skip
