@@ -37,17 +37,17 @@ HEAD = """# Robot files of others
 `python -m tests.robots --out docs/robots_of_others.md` writes this page from the packages that are
 installed; the files themselves are not in this project. Each file is loaded with the options that
 the messages ask for, if any; put in a random posture and compared with {oracles} if it is a tree;
-and simulated for ten seconds from there, with random rates, in steps of 5 ms or the file's own where
-they are shorter.
+and simulated for ten seconds from there, with random rates, in steps of 5 ms or the file's own
+where they are shorter.
 
 - *difference*: the largest of total mass, frames of all links, joint-space inertia and the
-  accelerations of all bodies in free fall, each relative to its largest number. MuJoCo's `armature`,
-  which is not supported, is off there.
+  accelerations of all bodies in free fall, each relative to its largest number. MuJoCo's
+  `armature`, which is not supported, is off there.
 - *violation*: of the constraints in ten seconds, m or rad.
 
 The rounding of the comparison grows where a file gives a body moments of nearly nothing: one ankle
-of iCub has 0.7 kg and 5e-21 kg m², which costs five more digits of its free fall; its masses, frames
-and inertia agree to 1e-15.
+of iCub has 0.7 kg and 5e-21 kg m², which costs five more digits of its free fall; its masses,
+frames and inertia agree to 1e-15.
 """
 COLUMNS = ("file", "loaded with", "bodies", "joints", "loops", "difference", "violation")
 
