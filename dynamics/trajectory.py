@@ -8,6 +8,7 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -341,8 +342,8 @@ class Trajectory:
             with np.load(path, allow_pickle=False) as file:
                 kept = {name: file[name] for name in file.files}
             time, states, controls = kept["time"], kept["states"], kept["controls"]
-            names = (list(kept["bodies"]), list(kept["joints"]))
-        except (KeyError, ValueError, EOFError, OSError) as error:
+            names = tuple([str(name) for name in kept[index]] for index in ("bodies", "joints"))
+        except (KeyError, ValueError, EOFError, OSError, BadZipFile) as error:
             if isinstance(error, FileNotFoundError):
                 raise
             raise ValueError(f"{path} holds no trajectory of dynamics: {error}") from None

@@ -210,6 +210,13 @@ class Planted:
         return os.mkdir, (str(self.folder),)
 
 
+def test_a_file_that_is_no_motion_is_named(urdf, tmp_path, capsys):
+    (tmp_path / "junk.npz").write_bytes(b"PK\x03\x04 and no more")
+    assert run("view", urdf, tmp_path / "junk.npz", "--base", "fixed", "--html", "page.html") == 1
+    said = capsys.readouterr().err
+    assert "junk.npz holds no trajectory of dynamics: File is not a zip file" in said
+
+
 @pytest.mark.parametrize("where", ["states", "bodies", "more"])
 def test_a_motion_from_a_stranger_runs_nothing(urdf, tmp_path, capsys, where):
     motion, planted = tmp_path / "motion.npz", tmp_path / "planted"
