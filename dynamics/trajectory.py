@@ -339,11 +339,11 @@ class Trajectory:
             Where the file is no trajectory, or one of another mechanism.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
                 kept = {name: file[name] for name in file.files}
             time, states, controls = kept["time"], kept["states"], kept["controls"]
             names = tuple([str(name) for name in kept[index]] for index in ("bodies", "joints"))
-        except (KeyError, ValueError, EOFError, OSError, BadZipFile) as error:
+        except (KeyError, TypeError, ValueError, EOFError, OSError, BadZipFile) as error:
             if isinstance(error, FileNotFoundError):
                 raise
             raise ValueError(f"{path} holds no trajectory of dynamics: {error}") from None

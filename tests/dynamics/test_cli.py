@@ -212,9 +212,10 @@ class Planted:
 
 def test_a_file_that_is_no_motion_is_named(urdf, tmp_path, capsys):
     (tmp_path / "junk.npz").write_bytes(b"PK\x03\x04 and no more")
-    assert run("view", urdf, tmp_path / "junk.npz", "--base", "fixed", "--html", "page.html") == 1
-    said = capsys.readouterr().err
-    assert "junk.npz holds no trajectory of dynamics: File is not a zip file" in said
+    np.save(tmp_path / "array.npy", np.zeros(3))
+    for name in ("junk.npz", "array.npy"):
+        assert run("view", urdf, tmp_path / name, "--base", "fixed", "--html", "page.html") == 1
+        assert f"{name} holds no trajectory of dynamics" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("where", ["states", "bodies", "more"])
