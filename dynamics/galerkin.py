@@ -26,7 +26,7 @@ Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Newton's tolerance, and the angle in rad that a body may turn in one interval, by order.
-TOLERANCE = {2: 1e-10, 4: 1e-12, 6: 1e-12}
+TOLERANCE = {2: 1e-10, 4: 1e-11, 6: 1e-11}
 #: Every cut shifts the energy a little: an hour of a double pendulum stays below 0.165 rad a step
 #: and needs none; rhombic chains need cuts above 0.18 rad to keep theirs within 1 %.
 LARGEST_TURN = {2: 0.17, 4: 0.6, 6: 1.2}

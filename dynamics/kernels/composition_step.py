@@ -7,7 +7,7 @@ from . import step as second_order
 from .callback import call_three
 from .jit import kernel
 from .newton import FACTORIZATIONS
-from .step import INTERVALS, ITERATIONS, copy
+from .step import INTERVALS, ITERATIONS, copy, note
 
 
 @kernel
@@ -92,12 +92,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k
-        time[0] += h
-        totals[1] += info[ITERATIONS]
-        totals[2] += info[INTERVALS]
-        totals[3] = max(totals[3], info[ITERATIONS])
-        totals[4] = max(totals[4], info[INTERVALS])
-        totals[5] += info[FACTORIZATIONS]
-        if (k + 1) % every == 0:
-            copy(state, record[(k + 1) // every - 1])
+        note(k, every, h, info, state, totals, record)
     return steps

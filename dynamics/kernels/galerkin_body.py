@@ -55,9 +55,13 @@ def control_points(n, s, h, x, pose, matrix, turn):
 
 @kernel
 def between(turn, i, a, c):
-    """r^ac = conj(rho^a) * rho^c as its scalar and its vector."""
+    """r^ac = conj(rho^a) * rho^c as its scalar and its vector; rho^0 is 1."""
     p, q = load4(turn[a], 4 * i), load4(turn[c], 4 * i)
     u, v = (p[1], p[2], p[3]), (q[1], q[2], q[3])
+    if a == 0:
+        return q[0], v
+    if c == 0:
+        return p[0], (-u[0], -u[1], -u[2])
     w = cross(u, v)
     return p[0] * q[0] + dot(u, v), (
         p[0] * v[0] - q[0] * u[0] - w[0],

@@ -204,46 +204,62 @@ def stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values):
 
 @kernel
 def joint_body(s, rows, first, end, G, turn, i, joints, at, values):
-    """Blocks (body, joint) <- - G(z^b)^T, (joint, body) <- + G(z^{b+1}) diag(1, E), each stage."""
+    """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^{b+1}) diag(1, E), at each stage."""
     for b in range(s):
         phi, scalar = half_turn(turn, i, b + 1)
         column, row = joints[at + 2 * b], joints[at + 2 * b + 1]
         for k in range(rows):
             place = 12 * (first + k) + end
+            for j in range(6):
+                values[column + 6 * k + j] = -G[b, place + j]
             turned = stretched(G[b + 1], place + 3, phi, scalar)
             for j in range(3):
-                values[column + 6 * k + j] -= G[b, place + j]
-                values[column + 6 * k + 3 + j] -= G[b, place + 3 + j]
-                values[row + k + rows * j] += G[b + 1, place + j]
-                values[row + k + rows * (3 + j)] += turned[j]
+                values[row + k + rows * j] = G[b + 1, place + j]
+                values[row + k + rows * (3 + j)] = turned[j]
 
 
 @kernel
-def clear(s, rows, joints, at, values):
-    """Blocks (body, joint) and (joint, body) <- 0 at each stage."""
+def second_half(s, row, end, G, turn, i, joints, at, values):
+    """The same blocks <- + those of the second half of a coupling, one row."""
+    place = 12 * row + end
+    for b in range(s):
+        phi, scalar = half_turn(turn, i, b + 1)
+        turned = stretched(G[b + 1], place + 3, phi, scalar)
+        for j in range(TWIST):
+            values[joints[at + 2 * b] + j] -= G[b, place + j]
+            values[joints[at + 2 * b + 1] + j] += G[b + 1, place + j] if j < 3 else turned[j - 3]
+
+
+@kernel
+def clear(s, joints, at, values):
+    """The blocks of one row at each stage <- 0."""
     for b in range(2 * s):
-        for j in range(TWIST * rows):
+        for j in range(TWIST):
             values[joints[at + b] + j] = 0.0
 
 
 @kernel
 def constraints(plan, constant, rule, nodes, values):
-    """Blocks between bodies and joints, halves of couplings added, and regularization."""
+    """Blocks between bodies and joints, halves of couplings added up, and regularization."""
     joints, G, turn = rule[4], nodes[3], nodes[5]
     n, s = plan[BODIES], rule[0].size - 1
-    for k in range(2 * plan[JOINTS]):
-        group = plan[GROUP_AT] + (k // 2) * GROUP_FIELDS
-        if plan[group + A + k % 2] < n:
-            clear(s, plan[group + N_ROWS], joints, 5 * s * (k // 2) + s + 2 * s * (k % 2), values)
+    for k in range(plan[JOINTS] - 1, -1, -1):  # second halves, which come last
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if plan[group + EQUATION] == plan[group + FIRST_ROW]:
+            break
+        for end in range(2):
+            if plan[group + A + end] < n:
+                clear(s, joints, s * (5 * k + 1 + 2 * end), values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], 5 * s * k
         whole = plan[group + EQUATION] == first
         for end in range(2):
-            i = plan[group + A] if end == 0 else plan[group + B]
-            if i < n:
-                to = at + s + 2 * s * end
+            i, to = plan[group + A + end], at + s + 2 * s * end
+            if i < n and whole:
                 joint_body(s, rows, first, 6 * end, G, turn, i, joints, to, values)
+            elif i < n:
+                second_half(s, first, 6 * end, G, turn, i, joints, to, values)
         for c in range(s if whole else 0):
             for i in range(rows):
                 p = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE

@@ -28,7 +28,7 @@ from .motion import rotation_matrices
 from .newton import FACTORIZATIONS, NOT_FINITE
 from .quaternion import load3, multiply_matrix
 from .rows import evaluate, turned_back
-from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy
+from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy, note
 
 
 @kernel
@@ -264,12 +264,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k
-        time[0] += h
-        totals[1] += info[ITERATIONS]
-        totals[2] += info[INTERVALS]
-        totals[3] = max(totals[3], info[ITERATIONS])
-        totals[4] = max(totals[4], info[INTERVALS])
-        totals[5] += info[FACTORIZATIONS]
-        if (k + 1) % every == 0:
-            copy(state, record[(k + 1) // every - 1])
+        note(k, every, h, info, state, totals, record)
     return steps

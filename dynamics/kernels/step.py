@@ -245,6 +245,19 @@ def copy(source, target):
 
 
 @kernel
+def note(k, every, h, info, state, totals, record):
+    """Time and counts behind step k of a run, and the state where it is an ``every``-th."""
+    totals[0] += h
+    totals[1] += info[ITERATIONS]
+    totals[2] += info[INTERVALS]
+    totals[3] = max(totals[3], info[ITERATIONS])
+    totals[4] = max(totals[4], info[INTERVALS])
+    totals[5] += info[FACTORIZATIONS]
+    if (k + 1) % every == 0:
+        copy(state, record[(k + 1) // every - 1])
+
+
+@kernel
 def step(
     # Tables:
     plan,
@@ -379,12 +392,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k
-        time[0] += h
-        totals[1] += info[ITERATIONS]
-        totals[2] += info[INTERVALS]
-        totals[3] = max(totals[3], info[ITERATIONS])
-        totals[4] = max(totals[4], info[INTERVALS])
-        totals[5] += info[FACTORIZATIONS]
-        if (k + 1) % every == 0:
-            copy(state, record[(k + 1) // every - 1])
+        note(k, every, h, info, state, totals, record)
     return steps

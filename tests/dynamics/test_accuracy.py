@@ -33,6 +33,17 @@ def test_the_step_suggested_keeps_the_tolerance(order, tolerance):
     assert largest_error(order, round(0.6 * steps), 0.8) > tolerance
 
 
+def test_a_run_within_a_tolerance_keeps_it():
+    model, state = zoo.four_bar(order=4, tolerance=1e-13, largest_turn=2.4)
+    motion = dy.simulate_within(model, state, 0.8, 1e-6)
+    assert motion.model.timestep == dy.suggest_timestep(model, state, 1e-6, 0.8)
+    assert motion.time[-1] == pytest.approx(0.8, rel=1e-12)
+    fine, _ = zoo.four_bar(timestep=0.8 / 640, order=6, tolerance=1e-13, largest_turn=2.4)
+    apart = np.abs(motion.final.pose - dy.simulate(fine, state, 0.8).final.pose)
+    assert apart[:, :3].max() < 1e-6
+    assert 2.0 * apart[:, 3:].max() < 1e-6  # of a quaternion half the angle
+
+
 def test_what_no_step_can_keep_is_said():
     model, state = zoo.double_pendulum(tolerance=1e-3)
     with pytest.raises(ValueError, match="no time step found"):

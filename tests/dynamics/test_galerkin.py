@@ -234,7 +234,7 @@ def test_steps_are_cut_where_a_body_turns_more_than_it_may():
     fine, start = zoo.heavy_top(timestep=0.01, order=4, largest_turn=WIDE)
     assert info.intervals == 4
     # four short steps; their guesses differ, so the same to Newton's tolerance
-    assert np.abs(after.pose - dy.simulate(fine, start, 0.04).final.pose).max() < 1e-11
+    assert np.abs(after.pose - dy.simulate(fine, start, 0.04).final.pose).max() < 4e-11
 
 
 def test_what_a_step_reports_and_what_a_run_records_agree():
@@ -242,8 +242,8 @@ def test_what_a_step_reports_and_what_a_run_records_agree():
     motion = dy.simulate(model, state, 0.1)
     for _ in range(10):
         state, _ = model.step(state)
-    # a run guesses from more steps and keeps factors: both solve to 1e-12, of a motion over 0.1 s
-    assert np.abs(state.pose - motion.final.pose).max() < 1e-11
+    # a run guesses from more steps and keeps factors: both solve ten steps to 1e-11
+    assert np.abs(state.pose - motion.final.pose).max() < 1e-10
     assert state.time == pytest.approx(0.1)
 
 
