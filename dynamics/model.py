@@ -26,6 +26,9 @@ __all__ = ["Model", "StepInfo"]
 
 Float = NDArray[np.float64]
 
+#: Barriers of contacts that a step is tried with, over the one that is asked for.
+SOFTER = (1.0, 1e2, 1e4)
+
 
 class Model(Shared):
     """Tables, symbolic factorization and settings of a mechanism; never changes.
@@ -46,11 +49,13 @@ class Model(Shared):
         by default 1e-10, and 1e-11 beyond order 2.
     largest_turn : float, optional
         Angle in rad that a body may turn in one interval; a step is cut where one turns more. By
-        default 0.15 at order 2, 0.6 at order 4, 1.2 at order 6.
+        default 0.17 at order 2, 0.6 at order 4, 1.2 at order 6.
     order : {2, 4, 6}, optional
         Of accuracy over the time step: see `dynamics.galerkin`.
     barrier : float, optional
         Accuracy of contacts, J: a contact that bears a force rests ``barrier / force`` metres off.
+        A step that cannot be solved with it is solved with one 100 or 10 000 times as large, if
+        that helps: `StepInfo.softening` tells.
     contact_tolerance : float, optional
         Largest residual of a step with contacts, N s or m/s.
 
@@ -107,8 +112,10 @@ class Model(Shared):
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
-        self.settings = np.array([tolerance, turn, barrier, contact_tolerance])
         slots = int(self.tables.plan[at.SLOTS])
+        barriers = SOFTER if slots else SOFTER[:1]
+        sets = [[tolerance, turn, factor * barrier, contact_tolerance] for factor in barriers]
+        self.settings = np.array(sets).ravel()
         self.state_size = at.state_size(self.n_bodies, self.n_rows, slots)
         self.prepare()
 
@@ -382,7 +389,9 @@ class Model(Shared):
             raise failure(self, bad, 0, state.time, info)
         self.workspace.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
-        return after, StepInfo(0, *(int(x) for x in info[[3, 2, 4]]), *map(float, info[:2]))
+        told = info.tolist()
+        counts = int(told[3]), int(told[2]), int(told[4])
+        return after, StepInfo(0, *counts, told[0], told[1], max(1.0, told[kernel.SOFTER]))
 
     def __repr__(self) -> str:
         return (

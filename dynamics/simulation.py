@@ -113,8 +113,9 @@ def simulate(
     model.workspace.kick(record[: done // every], -0.5)
     time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=np.float64)
     states = np.concatenate([state.data[None], record[: done // every]])
-    names = ("iterations", "intervals", "most_iterations", "most_intervals", "factorizations")
-    what = {"steps": done} | dict(zip(names, totals[1:6].astype(int).tolist()))
+    names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
+    names.append("softened")
+    what = {"steps": done} | dict(zip(names, totals[1:7].astype(int).tolist()))
     trajectory = Trajectory(model, time, states, table, what)
     if done < steps:
         if call is not None:

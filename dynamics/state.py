@@ -88,6 +88,9 @@ class StepInfo:
         Largest error of a velocity, m/s or rad/s.
     violation : float
         Largest constraint value, m or rad.
+    softening : float
+        By how much the barrier of contacts was larger than asked for, as the step could not be
+        solved otherwise; 1 is the rule.
     """
 
     status: int
@@ -96,3 +99,4 @@ class StepInfo:
     intervals: int
     residual: float
     violation: float
+    softening: float = 1.0

@@ -17,6 +17,7 @@ from dynamics.kernels import contact_slopes
 from dynamics.kernels import interval_slopes as kernel
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
+from dynamics.kernels.contact import impulses
 from dynamics.momenta import momenta, turned_momenta
 from dynamics.state import State
 from dynamics.wrench_slopes import wrench_slopes
@@ -171,7 +172,7 @@ class Tangent:
         if count == 1:
             return end, self._interval(state, end, h, control, wrench, way, dc)
         settings = settings.copy()
-        settings[1] = ANY_TURN
+        settings[1 :: stepping.SETTINGS] = ANY_TURN
         now = state
         for i in range(count):
             now = now.copy()
@@ -243,7 +244,7 @@ class Tangent:
         tables, c = self.model.tables, end.contacts.copy()
         ones = np.zeros(at.CONTACT_WORK * int(tables.plan[at.CONTACTS]))
         ones[at.ACTIVE_AT :: at.CONTACT_WORK] = 1.0
-        stepping.impulses(tables.plan, h, ones, c)
+        impulses(tables.plan, h, ones, c)
         return c
 
     def _given(

@@ -46,7 +46,8 @@ class Trajectory:
     controls : ndarray of float, shape (any, c or len(model.nodes) c)
         What was put in: one row a step, the last for all that follow.
     info : dict
-        What the run took: ``iterations`` and ``intervals`` of all steps, the most of one step.
+        What the run took: ``iterations`` and ``intervals`` of all steps, the most of one step, and
+        how many were ``softened``, see `StepInfo.softening`.
     """
 
     model: Model

@@ -6,6 +6,7 @@ from .contact_geometry import LIMITED, RUBBING, TINY, gap
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
+    BLOCK,
     BLOCKS,
     BODIES,
     BODY_SIZE,
@@ -16,6 +17,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    FACETS,
     GAP_AT,
     LARGEST_INERTIA,
     LIMIT,
@@ -26,6 +28,7 @@ from .layout import (
     OF_RATE,
     RESTITUTION,
     SIGN,
+    SLOT,
     SPEED_AT,
     TOLD,
     TWIST,
@@ -257,3 +260,20 @@ def gaps(plan, constant, h, u, trial, found, contacts):
                 to = w + NEXT_AT + 6 * side + 3
                 contacts[to], contacts[to + 1], contacts[to + 2] = stretched(contacts, to, phi, s)
     return 0
+
+
+@kernel
+def impulses(plan, scale, contacts, c):
+    """Contact forces <- scale times them: impulses from forces and back; 0 where none acts."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        part = 0.0 if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 else scale
+        c[slot] *= part
+        for i in range(plan[at + BLOCKS]):
+            c[slot + 2 + BLOCK * i] *= part
+            c[slot + 3 + BLOCK * i] *= part
+        if plan[at + FACETS] > 0:
+            tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+            for i in range(plan[at + FACETS] + 1):
+                c[tail + i] *= part

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from .added_mass import add_momenta
 from .callback import call_three
+from .contact import impulses
 from .forces import conservative, damp, drive, push
 from .guess import BEND, LENGTH, guess, shift
 from .interior_point import interior
@@ -14,15 +15,10 @@ from .jit import inlined, kernel
 from .layout import (
     ACTIVE_AT,
     ALL_ROWS,
-    BLOCK,
-    BLOCKS,
     BODIES,
     BODY_SIZE,
-    CONTACT_AT,
-    CONTACT_FIELDS,
     CONTACT_WORK,
     CONTACTS,
-    FACETS,
     FALLBACK_AT,
     FALLBACK_SIZE,
     FIRST_ROW,
@@ -35,7 +31,6 @@ from .layout import (
     N_ROWS,
     POSE,
     ROWS,
-    SLOT,
     SLOTS,
     TWIST,
     WRENCH_SIZE,
@@ -54,7 +49,11 @@ DEPTH = 10
 WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
 TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
 SIDE = 27  # which half of the workspace holds the node of the state
-INFO_SIZE = 30  # 28 and 29 are those of `guess`
+SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule; 28, 29 are of `guess`
+INFO_SIZE = 31
+
+#: Settings of an interval, of which there are as many sets as barriers to try.
+SETTINGS = 4
 
 TURNED = -4  # status of an interval in which a body turns too far
 
@@ -143,23 +142,6 @@ def end_momentum(plan, constant, h, control, wrench, node, x, p):
     push(plan, constant, True, G, x[TWIST * n :], 1.0, p)
     drive(plan, constant, 0.5 * h, G, control, wrench, p)
     return push_users(plan, 0.5 * h, node, x, p)
-
-
-@kernel
-def impulses(plan, scale, contacts, c):
-    """Contact forces <- scale times them: impulses from forces and back; 0 where none acts."""
-    for k in range(plan[CONTACTS]):
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        part = 0.0 if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 else scale
-        c[slot] *= part
-        for i in range(plan[at + BLOCKS]):
-            c[slot + 2 + BLOCK * i] *= part
-            c[slot + 3 + BLOCK * i] *= part
-        if plan[at + FACETS] > 0:
-            tail = slot + 2 + BLOCK * plan[at + BLOCKS]
-            for i in range(plan[at + FACETS] + 1):
-                c[tail + i] *= part
 
 
 @kernel
@@ -253,6 +235,7 @@ def note(k, every, h, info, state, totals, record):
     totals[3] = max(totals[3], info[ITERATIONS])
     totals[4] = max(totals[4], info[INTERVALS])
     totals[5] += info[FACTORIZATIONS]
+    totals[6] += 1.0 if info[SOFTER] > 1.0 else 0.0
     if (k + 1) % every == 0:
         copy(state, record[(k + 1) // every - 1])
 
@@ -281,7 +264,8 @@ def step(
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
     ``settings`` are the tolerance, the largest |phi| of an interval, and the barrier and tolerance
-    of contacts. ``ready`` says that the workspace holds the node of the state.
+    of contacts, then the same with larger barriers, for steps that are not solved with the first:
+    ``info[SOFTER]`` tells. ``ready`` says that the workspace holds the node of the state.
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
@@ -318,30 +302,35 @@ def step(
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
-    for level in range(DEPTH + 1):
-        count = 1 << level
-        part = h / count
-        for i in range(count):
-            if plan[WRENCHES] > 0:
-                node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
-            for order in (program, fallback):
-                done = interval(
-                    plan, constant, order, part, settings, control, wrench, p, u, u_prev, mu, c,
-                    level == 0, level == DEPTH, node, trial, scratch, solver, info,
-                )  # fmt: skip
-                if done >= 0 or done == TURNED or fallback.size == 0:
+    for first in range(0, settings.size, SETTINGS):
+        chosen = settings[first : first + SETTINGS]
+        for level in range(DEPTH + 1):
+            count = 1 << level
+            part = h / count
+            for i in range(count):
+                if plan[WRENCHES] > 0:
+                    node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
+                for order in (program, fallback):
+                    done = interval(
+                        plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
+                        level == 0, level == DEPTH, node, trial, scratch, solver, info,
+                    )  # fmt: skip
+                    if done >= 0 or done == TURNED or fallback.size == 0:
+                        break
+                if done < 0:
                     break
-            if done < 0:
+                info[ITERATIONS] += done
+                info[INTERVALS] += 1.0
+                node, trial = trial, node
+                info[SIDE] = 1.0 - info[SIDE]
+            if done >= 0:
                 break
-            info[ITERATIONS] += done
-            info[INTERVALS] += 1.0
-            node, trial = trial, node
-            info[SIDE] = 1.0 - info[SIDE]
+            copy(saved, state)
+            if level > 0:  # a single interval has left the node
+                start(plan, constant, state, node, trial)
         if done >= 0:
+            info[SOFTER] = chosen[2] / settings[2]
             break
-        copy(saved, state)
-        if level > 0:  # a single interval has left the node
-            start(plan, constant, state, node, trial)
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):

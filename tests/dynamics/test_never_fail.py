@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 import dynamics as dy
 from dynamics.zoo import double_pendulum, pendulum, random_tree, rhombic_chain
 
+from .scenes import SECONDS, scene
+
 #: Constraints are closed to the tolerance of Newton's method.
 CLOSED = 1e-10
 
@@ -180,6 +182,26 @@ def test_random_mechanisms_move(every_kind):
 @pytest.mark.parametrize("every_kind", [False, True])
 def test_hundreds_of_random_mechanisms_move(every_kind):
     assert [seed for seed in range(400) if not survives(seed, every_kind)] == []
+
+
+def lives(seed):
+    """Whether a scene of everything moves: joints closed, nothing below the floor."""
+    model, state = scene(seed)
+    motion = dy.simulate(model, state, SECONDS)
+    size = max(1.0, np.abs(motion.states).max())
+    gaps = [motion.contact(name).gap.min() for name in model.mechanism.contacts]
+    return motion.constraint_violation().max() <= CLOSED * size and min(gaps, default=0.0) > -1e-9
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_scenes_of_everything_move(seed):
+    assert lives(seed)
+
+
+@pytest.mark.slow
+def test_a_hundred_scenes_of_everything_move():
+    # seeds 67 and 96 make no scene: contacts that no motion parts, or that a joint holds
+    assert [seed for seed in range(8, 120) if seed not in (67, 96) and not lives(seed)] == []
 
 
 def test_intervals_of_hard_steps_are_reported():
