@@ -52,7 +52,7 @@ MENU = [
             "api",
             "reference/*",
             "conventions",
-            "robots",
+            "robots*",
         ]
         + ["examples/index", "recipes/*", "large_systems"],
     ),

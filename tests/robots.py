@@ -154,7 +154,7 @@ def page(results):
             if len(cells) > 1:
                 lines.append(f"| `{name}` | {' | '.join(cells[: len(COLUMNS) - 1])} |")
         refused = [
-            f"- `{name}`: {cells[0]}" for name, cells in files.items()
+            f"- `{name}`: {cells[0].replace('<', '&lt;')}" for name, cells in files.items()
             if len(cells) == 1 and not any(part in cells[0] for part in PARTS)
         ]  # fmt: skip
         lines += ["", *(["Refused:", "", *refused, ""] if refused else [])]
