@@ -23,7 +23,6 @@ from .layout import (
     B,
 )
 from .quaternion import (
-    cross,
     dot,
     load3,
     load4,
@@ -44,6 +43,8 @@ USER_GAP = 7
 
 #: Distances below this have no direction, m.
 TINY = 1e-12
+#: Part of its radius by which the end of a cylinder is rounder than its rim, where it tilts.
+ROUND = 1e-5
 
 
 @kernel
@@ -126,17 +127,20 @@ def box_nearest(p, half):
 
 
 @kernel
-def rim_point(axis, normal):
-    """Unit vector across the axis that points most against n."""
+def rim(axis, normal, radius):
+    """How far the end of a cylinder reaches against n, and the arm to its lowest point there.
+
+    That of a rim is r d, d the sine of its tilt, whose arm turns with any tilt of a cylinder that
+    stands. With w = 1 - d^2 the end bulges to r sqrt(d^2 + (ROUND w)^2) - r ROUND w^2 instead,
+    the same where it stands and where it rolls, and ROUND r inside elsewhere; the arm is its slope.
+    """
     side = dot(axis, normal)
+    w = side * side
     down = (side * axis[0] - normal[0], side * axis[1] - normal[1], side * axis[2] - normal[2])
-    length = math.sqrt(dot(down, down))
-    if length < 1e-9:  # the cylinder stands: any direction will do
-        down = cross(axis, (1.0, 0.0, 0.0))
-        if abs(axis[0]) > 0.9:
-            down = cross(axis, (0.0, 1.0, 0.0))
-        length = math.sqrt(dot(down, down))
-    return direction(down, length, down)
+    length = math.sqrt(dot(down, down) + ROUND * ROUND * w * w)
+    arm = radius * ((1.0 - 2.0 * ROUND * ROUND * w) / length + 4.0 * ROUND * w)
+    reach = radius * (length - ROUND * w * w)
+    return reach, (arm * down[0], arm * down[1], arm * down[2])
 
 
 @kernel
@@ -154,12 +158,12 @@ def gap(plan, constant, at, c, pose, matrix, out):
         n = multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND_A))
         if kind == PLANE_RIM:
             axis = multiply_matrix(matrix, 9 * b, load3(constant, c + SECOND_B))
-            rim = rim_point(axis, n)
-            pb = (pb[0] + rb * rim[0], pb[1] + rb * rim[1], pb[2] + rb * rim[2])
-            between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
-            rb = 0.0
-        distance = dot(n, minus(between, pa)) - rb
-        pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
+            reach, arm = rim(axis, n, rb)
+            distance = dot(n, minus(between, pa)) - reach
+            pb = (pb[0] + arm[0], pb[1] + arm[1], pb[2] + arm[2])
+        else:
+            distance = dot(n, minus(between, pa)) - rb
+            pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
         end = minus(xb, xa)
         pa = (
             end[0] + pb[0] - distance * n[0],
