@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.bodies import WORLD
+from dynamics.hulls import Hull, hull_of
 from dynamics.joints import basis
 from dynamics.kernels import contact_geometry as kinds
 from dynamics.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
@@ -139,8 +140,9 @@ def contact(
     first, other : Body or world
     name : hashable
     first_shape, shape : optional
-        Shape, half-space or point of the first and of the other body; by default theirs, and the
-        half-space z < 0 of the world.
+        Shape, half-space, point, or points, shape (k, 3), which stand for their convex hull (of a
+        mesh, found by Qhull), of the first and of the other body; by default theirs, and the
+        half-space z < 0 of the world. Hulls touch half-spaces only.
     friction, torsional, rolling, restitution, compliance : float, optional
     distance : callable, optional
     cone : "round" or int, optional
@@ -209,8 +211,8 @@ def facets_of(cone: str | int, label: str) -> int:
     """
     if isinstance(cone, str) and cone == "round":
         return 0
-    whole = isinstance(cone, (int, np.integer)) and not isinstance(cone, bool)
-    if not whole or cone < 4 or cone % 2:
+    whole = int(cone) if isinstance(cone, (int, np.integer)) and cone is not True else 0
+    if whole < 4 or whole % 2:
         raise ValueError(
             f'cone of {label} is {cone!r}; it may be "round", or an even number of directions, '
             "at least 4"
@@ -243,6 +245,8 @@ def _shape_of(body: Any, shape: Any, label: str) -> Any:
     if shape is not None:
         if isinstance(shape, (HalfSpace, Box, Sphere, Capsule, Cylinder, Rod, Compound)):
             return shape
+        if np.ndim(shape) == 2:
+            return hull_of(shape, label)
         return rotation.as_numbers(shape, (3,), f"point of {label}")
     if body is WORLD:
         return HalfSpace()
@@ -279,6 +283,8 @@ def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
     if isinstance(shape, (Capsule, Rod)):
         one, two, radius = _ends(shape)
         return [(one, radius), (two, radius)]
+    if isinstance(shape, Hull):
+        return [(corner, 0.0) for corner in shape.corners]
     return None
 
 
@@ -314,6 +320,8 @@ def _touches(one: Any, two: Any, label: str) -> list[Touch]:
             return [
                 Touch(kinds.PLANE_SPHERE, **plane, other=at, radius_other=r) for at, r in spheres
             ]
+    elif isinstance(one, Hull) or isinstance(two, Hull):
+        pass  # corners alone would let edges and sides through
     elif isinstance(one, Box):  # ends alone would let a capsule through that lies across an edge
         if spheres is not None and isinstance(two, (Sphere, np.ndarray)):
             half = 0.5 * np.array([one.x, one.y, one.z])

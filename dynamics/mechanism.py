@@ -205,8 +205,9 @@ class Mechanism:
         **options
             ``shape=`` of the body and ``against_shape=`` (a shape, a `HalfSpace`, or a point, shape
             (3,)) where they are not the bodies' own; ``friction=0.5``, ``torsional=`` and
-            ``rolling=`` (m), ``restitution=``, ``compliance=`` (m/N), or ``distance=`` with a
-            function of your own: see `dynamics.contacts.contact`.
+            ``rolling=`` (m), ``restitution=``, ``compliance=`` (m/N), ``cone="round"`` or a number
+            of directions, or ``distance=`` with a function of your own: see
+            `dynamics.contacts.contact`.
 
         Returns
         -------

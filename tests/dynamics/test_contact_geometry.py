@@ -5,7 +5,10 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.kernels import contact_geometry
 from dynamics.touching import look_at
+
+from .grounds import single
 
 BOX, SPHERE = dy.Box(0.6, 0.4, 0.5, mass=1.0), dy.Sphere(0.3, mass=1.0)
 CAPSULE = dy.Capsule(0.15, 0.7, mass=1.0)
@@ -107,7 +110,9 @@ def test_smallest_gap_is_that_of_brute_force(name):
 
         # brute force looks at a grid: 2000 points an axis, 12 an edge of the box, 100 of the other
         coarse = 0.03 if name.startswith("box") else 5e-3 if name.startswith("capsule") else 1e-5
-        assert near - coarse <= found[:, 0].min() <= near + 1e-12
+        # rims of cylinders are rounded by 1e-5 of their radius
+        round_ = 1e-5 * second.radius if isinstance(second, dy.Cylinder) else 1e-12
+        assert near - coarse <= found[:, 0].min() <= near + round_
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -183,3 +188,87 @@ def test_pairs_that_are_not_offered_say_what_is(second):
 
     with pytest.raises(ValueError, match="is not offered; use spheres, capsules"):
         mechanism.add_contact(b, a)
+
+
+def test_hull_of_points_moves_as_the_box_whose_corners_they_are():
+    # Qhull leaves out what lies inside and on sides
+    box = dy.Box(0.5, 0.3, 0.2, mass=1.0)
+    signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
+    corners = 0.5 * signs * (0.5, 0.3, 0.2)
+    more = np.vstack([0.9 * corners, corners, 0.5 * (corners[:4] + corners[4:]), np.zeros((1, 3))])
+
+    def fallen(**options):
+        model = single(box, friction=0.4, **options)
+        state = model.initial_state()
+        turn = rotation.from_rotation_vector([0.5, 0.4, 0.1])
+        model.set_body(state, "body", orientation=turn, velocity=(1, 0, 0))
+        return dy.simulate(model, state, 1.5)
+
+    hull, wanted = fallen(shape=more), fallen()
+
+    assert hull.contact("touch").gap.shape == wanted.contact("touch").gap.shape
+    np.testing.assert_allclose(hull.body("body")[0], wanted.body("body")[0], atol=1e-9)
+
+
+def test_flat_points_all_count_and_hulls_touch_half_spaces_only():
+    plate = np.array([(0.1, 0.1, 0), (-0.1, 0.1, 0), (-0.1, -0.1, 0), (0.1, -0.1, 0), (0, 0, 0)])
+    model = single(dy.Sphere(0.05, mass=1.0), (0, 0, 0.1), shape=plate)
+
+    motion = dy.simulate(model, model.initial_state(), 1.0)
+
+    assert motion.contact("touch").gap.shape[1] == 5
+    assert 0.0 < motion.body("body")[0][-1, 2] < 1e-6
+    mechanism = dy.Mechanism()
+    one = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="one")
+    two = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="two", position=(1, 0, 0))
+    with pytest.raises(ValueError, match="contact of .*Hull.* is not offered"):
+        mechanism.add_contact(one, two, shape=plate)
+    with pytest.raises(ValueError, match=r"points of contact 'x' have shape \(2, 2\)"):
+        mechanism.add_contact(one, name="x", shape=[(0, 0), (1, 1)])
+    with pytest.raises(ValueError, match="give finite numbers"):
+        mechanism.add_contact(one, name="x", shape=[(0, 0, np.nan)])
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-9, 1e-6, 1e-5, 1e-4, 0.1, 1.0, 0.5 * np.pi])
+def test_a_cylinder_reaches_as_far_as_its_rim_and_never_farther(tilt):
+    # r sin of the tilt, less at most 1e-5 r; exactly so where it stands and where it rolls
+    up, axis = np.array([0.0, 0.0, 1.0]), np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+
+    reach, arm = contact_geometry.rim(tuple(axis), tuple(up), 0.2)
+
+    short = 0.2 * np.sin(tilt) - reach
+    assert -1e-16 <= short <= 0.2e-5
+    if tilt in (0.0, 0.5 * np.pi):
+        assert abs(short) < 1e-16
+        np.testing.assert_allclose(arm, -0.2 * np.sin(tilt) * up, atol=1e-16)
+
+
+@pytest.mark.parametrize("tilt", [3e-6, 1e-5, 1e-4, 0.3, 1.5])
+def test_the_arm_of_a_rim_is_the_slope_of_its_reach(tilt):
+    # turning about y by d moves the gap by -d arm_x; differences by 1e-3 of the tilt: 1e-6
+    def at(angle):
+        axis = (np.sin(angle), 0.0, np.cos(angle))
+        return contact_geometry.rim(axis, (0.0, 0.0, 1.0), 0.2)
+
+    step = 1e-3 * tilt
+    slope = (at(tilt + step)[0] - at(tilt - step)[0]) / (2.0 * step)
+    assert abs(at(tilt)[1][0] - slope) < 2e-6 * max(abs(slope), 1e-3)
+
+
+def test_a_cylinder_that_stands_stays():
+    # its four points and the rim share the weight, whatever the direction of a tilt of 1e-9
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(dy.Cylinder(0.15, 0.2, mass=2.0), name="tin")
+    mechanism.add_contact(body, friction=0.3, name="floor")
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_body(
+        state, "tin", position=[0.0, 0.0, 0.3], angular_velocity=[1.0, 2.0, 3.0],
+        orientation=rotation.from_rotation_vector([0.3, 0.1, 0.0]),
+    )  # fmt: skip
+
+    motion = dy.simulate(model, state, 5.0)
+
+    assert motion.contact("floor").gap.min() > 0.0
+    assert motion.info["softened"] == 0
+    assert np.abs(model.velocities(motion.final)).max() < 1e-6
