@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -239,6 +239,34 @@ def check_coefficients(label: str, numbers: Mapping[str, float]) -> None:
             raise ValueError(f"{what} of {label} is {value}, and must not be negative")
         if what == "restitution" and value > 1.0:
             raise ValueError(f"restitution of {label} is {value}: more than 1 makes energy")
+
+
+def refuse_rigid(made: Contact, joints: Iterable[Any]) -> None:
+    """Refuse a contact of bodies that fixed joints hold, one or a chain of them.
+
+    Parameters
+    ----------
+    made : Contact
+    joints : iterable of Joint
+
+    Raises
+    ------
+    ValueError
+        Naming the joints.
+    """
+    fixed = [joint for joint in joints if joint.kind == "fixed"]
+    ways: dict[Any, list[Any]] = {made.parent: []}
+    ends = [made.parent]
+    for body in ends:
+        for joint in fixed:
+            for one, other in ((joint.parent, joint.child), (joint.child, joint.parent)):
+                if one is body and other not in ways:
+                    ways[other] = [*ways[body], joint.name]
+                    ends.append(other)
+    if made.child in ways:
+        names = ways[made.child]
+        which = f"joint {names[0]!r} holds" if len(names) == 1 else f"joints {names} hold"
+        raise ValueError(f"contact {made.name!r} is of bodies that {which} rigidly")
 
 
 def _shape_of(body: Any, shape: Any, label: str) -> Any:

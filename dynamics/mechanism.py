@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from dynamics import rotation
 from dynamics.bodies import WORLD, Body, body
-from dynamics.contacts import Contact, contact
+from dynamics.contacts import Contact, contact, refuse_rigid
 from dynamics.couplings import Coupling, coupling
 from dynamics.errors import UnknownNameError
 from dynamics.forces import Potential, Spring, Wrench
@@ -102,12 +102,15 @@ class Mechanism:
         Raises
         ------
         ValueError
-            For a name in use.
+            For a name in use, and where it holds bodies of a contact rigidly.
         UnknownNameError
             Where it holds a body of another mechanism.
         """
         self._check_name(joint.name)
         self._check_ends(joint, f"joint {joint.name!r}")
+        if joint.kind == "fixed":
+            for made in self.contacts.values():
+                refuse_rigid(made, [*self.joints.values(), joint])
         self.joints[joint.name] = joint
         self._used.add(joint.name)
         return joint
@@ -226,11 +229,7 @@ class Mechanism:
         options["first_shape"] = options.pop("against_shape", None)
         made = contact(against, body, name=name, **options)
         self._check_ends(made, f"contact {name!r}")
-        for joint in self.joints.values():
-            if joint.kind == "fixed" and {joint.parent, joint.child} == {body, against}:
-                raise ValueError(
-                    f"contact {name!r} is of bodies that joint {joint.name!r} holds rigidly"
-                )
+        refuse_rigid(made, self.joints.values())
         self.contacts[name] = made
         self._used.add(name)
         return made

@@ -62,6 +62,20 @@ def test_more_misuse_is_named():
         mechanism.add_contact(bare)
 
 
+def test_bodies_that_fixed_joints_hold_in_a_chain_or_later_are_refused_too():
+    mechanism = dy.Mechanism()
+    a, b, c = (mechanism.add_body(cube(), name=name) for name in "abc")
+    mechanism.add_contact(a, c, name="x", shape=(0, 0, 0))
+    mechanism.add_contact(a, name="floor")
+    mechanism.add_joint(dy.Fixed(a, b, parent_point=(0.5, 0, 0), name="one"))
+    with pytest.raises(ValueError, match=r"'x' is of bodies that joints \['two', 'one'\] hold"):
+        mechanism.add_joint(dy.Fixed(b, c, parent_point=(0.5, 0, 0), name="two"))
+    with pytest.raises(ValueError, match="'floor' is of bodies that joint 'base' holds rigidly"):
+        mechanism.add_joint(dy.Fixed(mechanism.world, a, name="base"))
+
+    assert list(mechanism.joints) == ["one"]
+
+
 def test_contact_of_an_unknown_name_lists_those_there_are():
     model = single(cube())
     motion = dy.simulate(model, model.initial_state(), 0.1)
