@@ -157,11 +157,20 @@ def beside_pinocchio(path, mechanism, way, balls=(), seed=1):
     T = T[:, [i for i in range(len(order)) if i not in follow]]
     fall = J @ T @ solved(T.T @ H @ T, -T.T @ gravity)
     return {
-        "mass": largest(mechanism.mass, sum(one.mass for one in theirs.inertias)),
+        "mass": largest(free_mass(mechanism), sum(one.mass for one in theirs.inertias[1:])),
         "place": max(places),
         "inertia": largest(J.T @ mass_matrix(model) @ J, H),
         "fall": largest(falling(model, state), fall, 9.81),
     }
+
+
+def free_mass(mechanism):
+    """Of the bodies that are not welded to the world: Pinocchio's world has no mass."""
+    welded, joints = {mechanism.world.name}, list(mechanism.joints.values())
+    for _ in joints:
+        ends = [(one.parent.name, one.child.name) for one in joints if one.kind == "fixed"]
+        welded |= {child for parent, child in ends if parent in welded}
+    return sum(body.mass for name, body in mechanism.bodies.items() if name not in welded)
 
 
 def solved(H, right):
