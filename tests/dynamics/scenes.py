@@ -5,9 +5,11 @@ import numpy as np
 import dynamics as dy
 from dynamics import rotation
 
-KINDS = ["Fixed", "Prismatic", "Planar", "FixedOrientation", "Revolute", "Cylindrical",
-         "PlanarAxis", "FreeAxis", "Spherical", "PointOnLine", "PointOnPlane", "Floating", "Universal",
-         "Helical", "Distance"]  # fmt: skip
+KINDS = [
+    "Fixed", "Prismatic", "Planar", "FixedOrientation", "Revolute", "Cylindrical", "PlanarAxis",
+    "FreeAxis", "Spherical", "PointOnLine", "PointOnPlane", "Floating", "Universal", "Helical",
+    "Distance",
+]  # fmt: skip
 WITH_AXIS = {"Prismatic", "Planar", "Revolute", "Cylindrical", "PlanarAxis", "FreeAxis",
              "PointOnLine", "PointOnPlane"}  # fmt: skip
 #: Seconds of a scene.
