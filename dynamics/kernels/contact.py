@@ -201,7 +201,8 @@ def approach(
         approaching = rate(plan, at, contacts, w + W_AT, u)
         contacts[w + GAP_AT] = distance
         contacts[w + SPEED_AT] = 0.0
-        if constant[c + RESTITUTION] > 0.0 and distance + h * approaching < 0.0:
+        bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != TOLD
+        if bounces and distance + h * approaching < 0.0:
             # Newton's law, where it is more than what gravity gives in some steps
             if approaching < -30.0 * h:
                 contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching

@@ -15,15 +15,21 @@ from .jit import inlined, kernel
 from .layout import (
     ACTIVE_AT,
     BODIES,
+    BOUNCED,
     CONTACT_AT,
+    CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
+    CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
     GAP_AT,
+    LEFT,
     MASS_AT,
+    OF_RATE,
     ROWS,
     SECOND_AT,
     SLOT,
+    SPEED_AT,
     TOLD,
     TWIST,
 )
@@ -184,17 +190,26 @@ def interior_attempt(
 
 @kernel
 def missed(plan, constant, h, x, trial, found, contacts):
-    """Whether a contact that was left out has been passed through."""
+    """Whether a contact that was left out or bounced has been passed; it is held by its gap then.
+
+    A bounce holds the velocity of a point; a rim that turns has another nearest point at the end.
+    """
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
+        if contacts[w + ACTIVE_AT] == 0.0:
+            contacts[w + ACTIVE_AT] = LEFT
+        elif contacts[w + SPEED_AT] != 0.0 and not held and not rubs(plan, k):
+            contacts[w + ACTIVE_AT], contacts[w + SPEED_AT] = BOUNCED, 0.0
+    gaps(plan, constant, h, x, trial, found, contacts)
     wrong = False
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            contacts[w + ACTIVE_AT] = 1.0
-            gaps(plan, constant, h, x, trial, found, contacts)
-            contacts[w + ACTIVE_AT] = 0.0
+        if contacts[w + ACTIVE_AT] < 0.0:
             if contacts[w + GAP_AT] < 0.0:
-                contacts[w + ACTIVE_AT] = TOLD
-                wrong = True
+                contacts[w + ACTIVE_AT], wrong = TOLD, True
+            else:
+                contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT else 1.0
     return wrong
 
 

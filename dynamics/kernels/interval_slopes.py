@@ -8,7 +8,7 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 from graphsys.kernels import factorize
 
 from .added_mass import add_changes
-from .contact import approach, gaps
+from .contact import approach, gaps, rate
 from .contact_slopes import contact_changes, contact_errors, take_out
 from .curvature import hessian
 from .forces import drive
@@ -18,7 +18,9 @@ from .layout import (
     BODIES,
     COMPLIANCE,
     CONTACT_AT,
+    CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
+    CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
     EQUATION,
@@ -27,12 +29,15 @@ from .layout import (
     GROUP_FIELDS,
     JOINTS,
     N_ROWS,
+    RESTITUTION,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
     SLOT,
     SLOTS,
+    SPEED_AT,
     TWIST,
+    W_AT,
     WRENCHES,
     A,
     B,
@@ -54,6 +59,9 @@ from .rows import roll
 from .step import end_momentum, look, start
 from .wrench_slopes import add_own, add_wrenches, solve_crossed
 
+#: Part of a bounce that its law may miss at a solution, where a number of the model may be changed.
+BOUNCES = 0.5
+
 
 @kernel
 def touching(plan, constant, h, x, before, node, trial, c, found, spare, contacts):
@@ -64,8 +72,13 @@ def touching(plan, constant, h, x, before, node, trial, c, found, spare, contact
     if approach(plan, constant, h, node, before, True, found, contacts) != 0:
         return 1
     for k in range(plan[CONTACTS]):
-        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        slot, speed = plan[at + SLOT], contacts[w + SPEED_AT]
+        contacts[w + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
+        if constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0:
+            missed = rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + 1]
+            if abs(missed) > BOUNCES * abs(speed):  # it was held by its gap: see `interior_point`
+                contacts[w + SPEED_AT] = 0.0
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
         return 1
     condense(plan, constant, h, 0.0, True, x, c, contacts, spare)

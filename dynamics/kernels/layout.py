@@ -140,8 +140,8 @@ MASS_AT = 126  # effective masses of N and of the first row of each block, in ac
 SUM_AT = 130  # a row (12)
 CONTACT_WORK = 144
 
-#: Mark of a contact that was passed when left out.
-TOLD = 2.0
+#: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
+TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts
 POSE = 7  # x (world), q

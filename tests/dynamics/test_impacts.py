@@ -95,3 +95,23 @@ def test_stack_of_ten_boxes_stands():
     assert np.abs(after.pose[:, :2]).max() < 1e-6
     assert (after.pose[:, 2] - state.pose[:, 2]).min() > -1.1e-5
     assert np.abs(after.pose[:, 4:]).max() < 1e-6
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_coin_that_bounces_and_spins_stays_above_the_floor(seed):
+    # its lowest point wanders along the rim, so that a bounce of one point is none of the next
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    coin = mechanism.add_body(dy.Cylinder(0.2, 0.05, mass=1.0), name="coin")
+    mechanism.add_contact(coin, restitution=0.5, name="floor")
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_body(
+        state, "coin", position=[0.0, 0.0, 0.6], orientation=rotation.random(rng),
+        velocity=[0.0, 0.0, -2.0], angular_velocity=8.0 * rng.normal(size=3),
+    )  # fmt: skip
+
+    motion = dy.simulate(model, state, 2.0)
+
+    assert motion.contact("floor").gap.min() > 0.0
+    assert motion.info["softened"] == 0
