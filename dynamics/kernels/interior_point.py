@@ -26,6 +26,7 @@ from .layout import (
     LEFT,
     MASS_AT,
     OF_RATE,
+    RESTITUTION,
     ROWS,
     SECOND_AT,
     SLOT,
@@ -213,6 +214,21 @@ def missed(plan, constant, h, x, trial, found, contacts):
     return wrong
 
 
+@kernel
+def give_way(plan, constant, contacts):
+    """Whether there were bounces; all are held by their gaps from now on.
+
+    Where a joint guides a body into the ground, friction can leave Newton's law without solution.
+    """
+    bounced = False
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        bounces = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0
+        if bounces and contacts[w + SPEED_AT] != 0.0:
+            contacts[w + ACTIVE_AT], bounced = TOLD, True
+    return bounced
+
+
 @inlined
 def interior(
     plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
@@ -252,6 +268,8 @@ def interior(
             fresh = True
         elif info[6] == 0.0:
             info[6] = 1.0
+            fresh = True
+        elif give_way(plan, constant, contacts):
             fresh = True
         else:
             return done

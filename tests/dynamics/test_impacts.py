@@ -120,3 +120,25 @@ def test_a_coin_that_bounces_and_spins_stays_above_the_floor(seed):
 
     assert motion.contact("floor").gap.min() > 0.0
     assert motion.info["softened"] == 0
+
+
+def test_a_bounce_that_friction_and_a_guide_forbid_gives_way():
+    # back along a guide at 70 degrees to the vertical, the impulse g and its friction push with
+    # g (cos - 0.8 sin) < 0: Newton's law has no solution, and the ball is caught
+    angle = np.radians(70.0)
+    along = np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball")
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, ball, along, parent_point=(0, 0, 0.6), name="guide")
+    )
+    mechanism.add_contact(ball, friction=0.8, restitution=0.5, name="floor")
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "guide", 0.0, 2.0)
+
+    motion = dy.simulate(model, state, 2.0)
+
+    assert motion.contact("floor").gap.min() > 0.0
+    assert motion.joint_velocity("guide").min() > -1e-3  # it never comes back
+    assert abs(motion.joint_velocity("guide")[-1]).max() < 1e-3
