@@ -16,11 +16,6 @@ def pinocchio():
     return pytest.importorskip("pinocchio", reason="Pinocchio (pip install pin) is not installed")
 
 
-@pytest.fixture(scope="module")
-def mujoco():
-    return pytest.importorskip("mujoco", reason="MuJoCo (the extra mjcf) is not installed")
-
-
 @pytest.mark.parametrize("base", ["floating", "fixed"])
 @pytest.mark.parametrize("name", ["a1.urdf", "atlas_simple.urdf", "exoskeleton.urdf"])
 def test_robots_beside_this_checkout_agree_with_pinocchio(pinocchio, name, base):

@@ -1,0 +1,79 @@
+"""MJCF files that are broken, hostile or spread over folders."""
+
+import sys
+
+import pytest
+
+import graphsys as gs
+
+from .test_mjcf import load, world
+
+
+def test_assets_may_lie_in_a_folder_that_is_named(tmp_path, mujoco):
+    for name in ("robot", "parts", "meshes"):
+        (tmp_path / name).mkdir()
+    corners = ("0 0 0", "1 0 0", "0 1 0", "0 0 1")
+    faces = "1 3 2", "1 2 4", "2 3 4", "1 4 3"
+    lines = [*(f"v {x}" for x in corners), *(f"f {x}" for x in faces)]
+    (tmp_path / "meshes" / "a.obj").write_text("\n".join(lines))
+    (tmp_path / "parts" / "one.xml").write_text(
+        '<mujoco><asset><mesh name="a" file="a.obj"/></asset></mujoco>'
+    )
+    folder = tmp_path / "robot"
+    body = '<body name="b"><freejoint/><geom type="mesh" mesh="a"/></body>'
+    text = world(body, '<compiler meshdir="../meshes"/><include file="../parts/one.xml"/>')
+    with pytest.raises(ValueError, match="name the folder that holds both by within="):
+        load(folder, text)
+    mech = load(folder, text, within=tmp_path)
+
+    assert mech.mass == pytest.approx(1000.0 / 6.0, rel=1e-6)  # the mesh has floats of 4 bytes
+    with pytest.raises(ValueError, match="lies outside"):
+        load(folder, text, within=folder)
+    (tmp_path / "parts" / "one.xml").write_text(
+        '<mujoco><asset><mesh name="a" file="../../a.obj"/></asset></mujoco>'
+    )
+    with pytest.raises(ValueError, match="one.xml: <mesh>: '../../a.obj' lies outside"):
+        load(folder, text, within=tmp_path)
+
+
+def test_what_mujoco_refuses_is_refused(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/></body>'
+    with pytest.raises(ValueError, match="robot.xml: MuJoCo refuses it"):
+        load(tmp_path, world(body))
+    with pytest.raises(ValueError, match="MuJoCo refuses it: .*lost.stl"):
+        load(tmp_path, '<mujoco><asset><mesh file="lost.stl"/></asset></mujoco>')
+
+
+def test_a_base_is_no_question_of_mjcf(tmp_path):
+    with pytest.raises(ValueError, match="says itself what floats"):
+        load(tmp_path, world(""), base="fixed")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("<mujoco>", "no well-formed XML"),
+        ('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>', "document type or entities"),
+        (
+            '<mujoco><asset><mesh file="/etc/passwd"/></asset></mujoco>',
+            "outside the robot's folder",
+        ),
+        ('<mujoco><compiler meshdir="../.."/></mujoco>', "outside the robot's folder"),
+        ('<mujoco><include file="../x.xml"/></mujoco>', "outside the robot's folder"),
+    ],
+)
+def test_a_broken_or_hostile_file_is_refused_before_mujoco_sees_it(tmp_path, text, message):
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, text)
+
+
+def test_an_included_file_is_looked_at_too(tmp_path):
+    (tmp_path / "part.xml").write_text('<!DOCTYPE m [<!ENTITY a "b">]><mujoco/>')
+    with pytest.raises(ValueError, match="part.xml declares a document type"):
+        load(tmp_path, '<mujoco><include file="part.xml"/></mujoco>')
+
+
+def test_without_mujoco_the_extra_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    with pytest.raises(gs.MissingExtraError, match="mjcf"):
+        load(tmp_path, world(""))
