@@ -7,16 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import rotation
 from dynamics.kernels import layout as at
+from dynamics.kernels.curvature import STEP, nudge
 from dynamics.tables import Tables
 
 __all__ = ["wrench_slopes"]
 
 Float = NDArray[np.float64]
-
-#: Half a step of central differences: eps^(1/3), of numbers of order 1.
-STEP = 6e-6
 
 
 def wrench_slopes(tables: Tables, time: float, pose: Float, twist: Float) -> Float:
@@ -69,10 +66,5 @@ def wrench_slopes(tables: Tables, time: float, pose: Float, twist: Float) -> Flo
 def _nudged(poses: Float, body: int, j: int, step: float) -> Float:
     """Poses with a body moved along the world's axis j, or turned about its own axis j - 3."""
     moved = poses.copy()
-    if j < 3:
-        moved[body, j] += step
-        return moved
-    turn = np.zeros(3)
-    turn[j - 3] = step
-    moved[body, 3:] = rotation.multiply(moved[body, 3:], rotation.from_rotation_vector(turn))
+    nudge(moved.ravel(), at.POSE * body, j, step)
     return moved
