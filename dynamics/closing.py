@@ -43,11 +43,12 @@ def initial_state(model: Model) -> State:
         for joint in mechanism.joints.values()
         if joint.limits is not None
     }
-    coordinates.hang(model, state, known, near)
+    twists = np.zeros((model.n_bodies, 6))
+    coordinates.hang(model, state, twists, known, near)
     for body in mechanism.bodies.values():  # neither placed nor held by what is
         if body.name not in known:
             known[body.name] = coordinates.STILL
-            coordinates.hang(model, state, known, near, [body.name])
+            coordinates.hang(model, state, twists, known, near, [body.name])
     if np.abs(model.constraint_violation(state)).max(initial=0.0) > CLOSED:
         return assemble(model, state, {}, {})
     return state
@@ -113,8 +114,7 @@ def assemble(
             f"the velocities cannot all be fulfilled: that of {_owner(model, k, wanted)!r} is not "
             "what was asked for"
         )
-    for i, one in enumerate(twist.reshape(n, 6)):
-        coordinates.set_twist(model, after, i, one)
+    coordinates.set_twists(model, after, twist.reshape(n, 6), list(range(n)))
     return after
 
 

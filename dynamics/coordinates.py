@@ -13,7 +13,9 @@ from dynamics import rotation
 from dynamics.bodies import WORLD
 from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.joints import Joint
+from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
+from dynamics.momenta import momenta, velocities_of
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -27,7 +29,7 @@ Frame = tuple[Float, Float, Float, Float]
 
 
 def twists_of(model: Model, state: State) -> Float:
-    """M^-1 p of every body: velocities before the projection onto the constraints.
+    """M^-1 p: velocities before the projection onto the constraints.
 
     Parameters
     ----------
@@ -38,26 +40,26 @@ def twists_of(model: Model, state: State) -> Float:
     -------
     ndarray of float, shape (n, 6)
     """
-    out = np.empty((model.n_bodies, 6))
-    for i, body in enumerate(model.bodies):
-        out[i] = np.linalg.solve(body.mass_matrix(state.pose[i, 3:]), state.momentum[i])
-    return out
+    return velocities_of(model.tables, state.pose, state.momentum)
 
 
-def set_twist(model: Model, state: State, i: int, twist: Float) -> None:
-    """Give body i a velocity: its momentum, and the guesses of the next step.
+def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> None:
+    """Give bodies velocities: momenta, and the guesses of the next step.
 
     Parameters
     ----------
     model : Model
     state : State
         Changed.
-    i : int
-    twist : ndarray of float, shape (6,)
+    twists : ndarray of float, shape (n, 6)
+        Of all bodies.
+    moved : list of int
+        Whose are new; where there are rotors, momenta of others change with them.
     """
-    body = model.bodies[i]
-    state.momentum[i] = body.mass_matrix(state.pose[i, 3:]) @ twist
-    state.interval_velocity[i] = state.interval_velocity_before[i] = twist
+    held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, at.TWIST)
+    touched = slice(None) if model.tables.plan[at.ROTORS] else moved
+    state.momentum[touched] = held[touched]
+    state.interval_velocity[moved] = state.interval_velocity_before[moved] = twists[moved]
 
 
 def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float, Float]:
@@ -138,12 +140,12 @@ def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
     return state.pose[i, :3].copy(), q, twists[i, :3].copy(), rotation.rotate(q, twists[i, 3:])
 
 
-def put(model: Model, state: State, name: Hashable, frame: Frame) -> None:
-    """Place a body."""
+def put(model: Model, state: State, twists: Float, name: Hashable, frame: Frame) -> None:
+    """Place a body, and its velocity among the ``twists``."""
     i = model.body_number(name)
     state.pose[i, :3], state.pose[i, 3:] = frame[0], rotation.normalized(frame[1])
     spin = rotation.rotate(rotation.conjugate(frame[1]), frame[3])
-    set_twist(model, state, i, np.concatenate([frame[2], spin]))
+    twists[i, :3], twists[i, 3:] = frame[2], spin
 
 
 def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
@@ -198,12 +200,14 @@ def set_joint(
     every = {WORLD.name, *model.mechanism.bodies}
     frames = dict.fromkeys(every - behind, STILL)  # stay where they are
     frames[joint.child.name] = child
-    hang(model, state, frames, known, [joint.child.name])
+    hang(model, state, twists, frames, known, [joint.child.name])
+    set_twists(model, state, twists, [model.body_number(one) for one in behind - {WORLD.name}])
 
 
 def hang(
     model: Model,
     state: State,
+    twists: Float,
     frames: dict[Hashable, Frame],
     known: dict[Hashable, Float],
     waiting: list[Hashable] | None = None,
@@ -214,6 +218,8 @@ def hang(
     ----------
     model : Model
     state : State
+        Changed, but its momenta: see `set_twists`.
+    twists : ndarray of float, shape (n, 6)
         Changed.
     frames : dict
         Frames by name, added to.
@@ -229,7 +235,7 @@ def hang(
         by_body.setdefault(joint.child.name, []).append(joint)
     for name in waiting:
         if name != WORLD.name:
-            put(model, state, name, frames[name])
+            put(model, state, twists, name, frames[name])
     while waiting:
         name = waiting.pop(0)
         for joint in by_body.get(name, ()):
@@ -240,5 +246,5 @@ def hang(
             here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
             place = child_frame if down else parent_frame
             frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
-            put(model, state, other, frames[other])
+            put(model, state, twists, other, frames[other])
             waiting.append(other)

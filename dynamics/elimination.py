@@ -63,7 +63,7 @@ def symbolic_of(
         for one in ends:
             graph.add_edges_from((e.name, name) for e in (one.parent, one.child) if e is not WORLD)
     for group in forces:
-        if group.damping.any() and WORLD not in (group.parent, group.child):
+        if group.paired and WORLD not in (group.parent, group.child):
             graph.add_edge(group.parent.name, group.child.name)
     for record in records:
         if record.joins_bodies:

@@ -30,6 +30,8 @@ LOOP_REGULARIZATION = 1e-8
 TURNING = {
     kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
 }  # fmt: skip
+#: Coordinates of which whole turns mean nothing.
+ROUND = {kinds.ANGLE, kinds.HEADING_A, kinds.HEADING_B}
 ANGULAR = {kinds.ROTATION, kinds.ANGLE, kinds.DOT, kinds.LOGARITHM, kinds.SPIN}
 
 
@@ -49,11 +51,16 @@ class _Group:
         self.control = np.full(n, -1)
         self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
         self.callback = 0
-        self.period = 0.0
+        self.period, self.armature = np.zeros(n), np.zeros(n)
         self.partner: int | None = None  # group whose equation these rows add to
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
         self.rated: Hashable = None  # name of the joint whose velocity limits or friction do
+
+    @property
+    def paired(self) -> bool:
+        """Whether velocities of one body push the other."""
+        return bool(self.damping.any() or self.armature.any())
 
 
 def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
@@ -90,6 +97,7 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     forces, names, controls = _forces(mechanism)
     users = _potentials(mechanism, forces)
     forces += _axes(mechanism)
+    forces.sort(key=lambda group: not group.armature.any())  # rotors first
     measures: list[_Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
@@ -191,7 +199,7 @@ def _coupled(
     for k, (name, pair) in enumerate(coupled.items()):
         for half, side in zip(pair, groups):
             group = _Group(half.joint, [half.row], half.joint.offset)
-            group.rest[0], group.period = half.row.rest, half.period
+            group.rest[0], group.period[0] = half.row.rest, half.period
             side.append(group)
         groups[1][-1].partner = first + k
         if loops or name in rings:
@@ -216,7 +224,7 @@ def _forces(
     start: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
         sprung = bool((joint.stiffness != 0.0).any())
-        moved = bool((joint.damping != 0.0).any()) or joint.actuated
+        moved = bool((joint.damping != 0.0).any()) or joint.actuated or bool(joint.armature.any())
         rubbed = joint.velocity_limits is not None or bool(joint.friction.any())
         moved = moved or rubbed
         if joint.actuated:
@@ -230,7 +238,8 @@ def _forces(
         if moved:
             if not all(same):
                 groups.append(_Group(joint, joint.rates, joint.offset))
-            groups[-1].damping = joint.damping.copy()
+            groups[-1].damping, groups[-1].armature = joint.damping.copy(), joint.armature.copy()
+            groups[-1].period[:] = [2.0 * np.pi * (p.kind in ROUND) for p in joint.positions]
             groups[-1].rated = joint.name if rubbed else None
             if joint.actuated:
                 groups[-1].control = len(names) + np.arange(joint.n_coordinates)
@@ -335,7 +344,7 @@ def _written(
         (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
         (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
         (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
-        (at.MEASURED_ROWS, rows),
+        (at.MEASURED_ROWS, rows), (at.ROTORS, sum(bool(g.armature.any()) for g in forces)),
     ):  # fmt: skip
         plan[place] = value
     plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
@@ -365,7 +374,7 @@ def _written(
                 p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, node), _block(graph, node, a)
             if b < n:
                 p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, node), _block(graph, node, b)
-        elif group.damping.any() and a < n and b < n:
+        elif group.paired and a < n and b < n:
             p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, b), _block(graph, b, a)
         c = constant[group_constant_at + k * at.GROUP_SIZE :][: at.GROUP_SIZE]
         c[at.POINT_A : at.POINT_A + 3], c[at.POINT_B : at.POINT_B + 3] = group.points
@@ -380,7 +389,7 @@ def _written(
             c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta
             c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
             c[at.LEAST], c[at.MOST] = group.control_limits[i]
-            c[at.PERIOD] = group.period
+            c[at.PERIOD], c[at.ARMATURE] = group.period[i], group.armature[i]
         first_row += group.n_rows
     return plan, constant
 

@@ -73,6 +73,11 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
                 f"limits of joint {joint.name!r} need order=2, as contacts do; load a file without "
                 "them by without=['limits', 'velocity_limits']"
             )
+        if joint.armature.any():
+            raise ValueError(
+                f"armature of joint {joint.name!r} needs order=2; load a file without it by "
+                "without=['armature'], or turn a body of the same inertia by a coupling"
+            )
         if joint.friction.any():
             raise ValueError(
                 f"friction of joint {joint.name!r} needs order=2, as contacts do; load a file "

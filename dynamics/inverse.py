@@ -14,7 +14,7 @@ from dynamics.kernels import forces
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
 from dynamics.kernels.wrench import push_users
-from dynamics.momenta import momenta, turned_momenta
+from dynamics.momenta import momenta, steady_forces
 from dynamics.touching import look_at
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def inverse_dynamics(
     slopes, told = acting.slopes(state, twist), asked.slopes(state, twist)
     null, normal = slopes.split()
     M = momenta(model.tables, state.pose, np.eye(twist.size))
-    bias = _bias(model, state, twist)
+    bias = steady_forces(model.tables, state.pose, twist)
     rubbed = _Rubbed(model, state, twist, asked, wanted)
     bent = -normal @ (slopes.bend @ twist)
     d, k = null.shape[1], acting.size
@@ -187,17 +187,6 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
         for name, value in accelerations.items()
     ]  # fmt: skip
     return asked, np.concatenate([*parts, np.zeros(0)])
-
-
-def _bias(model: Model, state: State, twist: Float) -> Float:
-    """Forces and torques that keep the velocities as they are: p' of V' = 0 and what turns it."""
-    V, p = twist.reshape(-1, at.TWIST), momenta(model.tables, state.pose, twist[None])
-    p = p.reshape(V.shape)
-    out = turned_momenta(model.tables, state.pose, twist, twist[None]).reshape(V.shape)
-    carried = np.cross(V[:, :3], p[:, :3])  # 0 where momentum is along the velocity
-    back = rotation.rotate(rotation.conjugate(state.pose[:, 3:]), carried)
-    out[:, 3:] += np.cross(V[:, 3:], p[:, 3:]) + back
-    return out.ravel()
 
 
 def _applied(model: Model, state: State, twist: Float) -> Float:

@@ -70,6 +70,8 @@ class Joint:
         Spring, N/m or N m/rad, and damper along each free axis; coordinates without force.
     friction : ndarray of float, shape (number of coordinates,)
         Largest dry friction along each free axis, N or N m.
+    armature : ndarray of float, shape (number of coordinates,)
+        Inertia of a rotor that turns with each free axis, seen through its gear, kg or kg m^2.
     compliance, constraint_damping : float
         Of the constraint itself, m/N and rad/(N m), and N s/m; 0 is rigid.
     theta : float
@@ -102,6 +104,7 @@ class Joint:
     damping: Float
     rest: Float
     friction: Float
+    armature: Float
     compliance: float = 0.0
     constraint_damping: float = 0.0
     theta: float = 0.5
@@ -254,6 +257,29 @@ def pairs(given: Any, count: int, label: str) -> Float | None:
     return ends
 
 
+def check_armature(armature: Float, positions: Any, rates: Any, label: str) -> None:
+    """Refuse rotors of negative inertia, and those of coordinates that are no angle or way.
+
+    Parameters
+    ----------
+    armature : ndarray of float, shape (number of coordinates,)
+    positions, rates : sequence of Row
+    label : str
+        Whose it is.
+
+    Raises
+    ------
+    ValueError
+    """
+    if (armature < 0.0).any():
+        raise ValueError(f"armature of {label} is negative; it is an inertia")
+    if armature.any() and any(p.kind != r.kind for p, r in zip(positions, rates)):
+        raise ValueError(
+            f"{label} has armature but turns freely: its coordinates are no angles of rotors; "
+            "give it to joints of one axis each"
+        )
+
+
 def joint(
     kind: str,
     parent: Any,
@@ -270,6 +296,7 @@ def joint(
     damper: Any = 0.0,
     rest: Any = 0.0,
     friction: Any = 0.0,
+    armature: Any = 0.0,
     compliance: float = 0.0,
     constraint_damping: float = 0.0,
     theta: float = 0.5,
@@ -298,6 +325,8 @@ def joint(
     rubbing = per_axis(friction, count, "friction", label)
     if (rubbing < 0.0).any():
         raise ValueError(f"friction of {label} is negative: it would add energy")
+    heavy = per_axis(armature, count, "armature", label)
+    check_armature(heavy, positions, rates, label)
     if control_limits is not None and not actuated:
         raise ValueError(f"{label} has control_limits but no controls; give it actuated=True")
     return Joint(
@@ -315,6 +344,7 @@ def joint(
         damping,
         per_axis(rest, count, "rest", label),
         rubbing,
+        heavy,
         float(compliance),
         float(constraint_damping),
         float(theta),

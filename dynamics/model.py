@@ -220,19 +220,19 @@ class Model(Shared):
         angular_velocity : array_like, shape (3,), optional
             Body frame, rad/s.
         """
-        i = self.body_number(name)
-        label = f"body {name!r}"
-        twist = coordinates.twists_of(self, state)[i]
+        i, label = self.body_number(name), f"body {name!r}"
+        twists = coordinates.twists_of(self, state)
         if position is not None:
             state.pose[i, :3] = rotation.as_numbers(position, (3,), f"position of {label}")
         if orientation is not None:
             q = rotation.as_numbers(orientation, (4,), f"orientation of {label}")
             state.pose[i, 3:] = rotation.normalized(q)
         if velocity is not None:
-            twist[:3] = rotation.as_numbers(velocity, (3,), f"velocity of {label}")
+            twists[i, :3] = rotation.as_numbers(velocity, (3,), f"velocity of {label}")
         if angular_velocity is not None:
-            twist[3:] = rotation.as_numbers(angular_velocity, (3,), f"angular_velocity of {label}")
-        coordinates.set_twist(self, state, i, twist)
+            label = f"angular_velocity of {label}"
+            twists[i, 3:] = rotation.as_numbers(angular_velocity, (3,), label)
+        coordinates.set_twists(self, state, twists, [i])
 
     def body_number(self, name: Hashable) -> int:
         """Row of a body in the arrays of a state.

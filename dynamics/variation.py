@@ -15,8 +15,9 @@ from dynamics.bodies import Body, body
 from dynamics.contacts import Contact, check_coefficients
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
-from dynamics.joints import per_axis
+from dynamics.joints import check_armature, per_axis
 from dynamics.model import Model
+from dynamics.momenta import momenta
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -27,7 +28,13 @@ __all__ = ["carried", "variant"]
 Float = NDArray[np.float64]
 
 BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
-JOINT = {"spring": "stiffness", "damper": "damping", "rest": "rest", "friction": "friction"}
+JOINT = {
+    "spring": "stiffness",
+    "damper": "damping",
+    "rest": "rest",
+    "friction": "friction",
+    "armature": "armature",
+}
 SPRING = ("stiffness", "damping", "length")
 CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
 
@@ -44,8 +51,8 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
 
         - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
           ...}``; a mass without an inertia scales the inertia with it;
-        - joint: ``{"spring": ..., "damper": ..., "rest": ..., "friction": ...}`` along its free
-          axes; friction as of a contact;
+        - joint: ``{"spring": ..., "damper": ..., "rest": ..., "friction": ..., "armature":
+          ...}`` along its free axes; friction as of a contact;
         - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
         - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
           "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0.
@@ -83,6 +90,8 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
         numbers: dict[str, Any] = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
         if (numbers.get("damping", np.zeros(1)) < 0.0).any():
             raise ValueError(f"damper of {label} is negative: it would add energy")
+        if "armature" in numbers:
+            check_armature(numbers["armature"], joint.positions, joint.rates, label)
         if "friction" in numbers:
             _same_friction(joint, numbers["friction"])
         joints[name] = replace(joint, **ends(joint), **numbers)
@@ -122,8 +131,8 @@ def carried(model: Model, state: State, other: Model) -> State:
     State
     """
     after = state.copy()
-    for i, twist in enumerate(coordinates.twists_of(model, state)):
-        after.momentum[i] = other.bodies[i].mass_matrix(state.pose[i, 3:]) @ twist
+    twists = coordinates.twists_of(model, state)
+    after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists.reshape(1, -1))[0]
     return after
 
 
@@ -179,7 +188,8 @@ def _rubbing(old: Contact, told: dict[str, Any]) -> dict[str, Any]:
 def _pattern(mechanism: Mechanism) -> list[bool]:
     """What the graph and the groups of rows depend on."""
     things = (*mechanism.joints.values(), *mechanism.springs.values())
-    return [bool(np.any(getattr(one, what))) for one in things for what in ("stiffness", "damping")]
+    named = ("stiffness", "damping", "armature")
+    return [bool(np.any(getattr(one, what, 0.0))) for one in things for what in named]
 
 
 def _finalized(model: Model, mechanism: Mechanism) -> Model:

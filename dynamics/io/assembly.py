@@ -43,6 +43,7 @@ LEFT_OUT: dict[str, tuple[str, float | None]] = {
     "velocity_limits": ("velocity_limits", None),
     "control_limits": ("control_limits", None),
     "friction": ("friction", 0.0),
+    "armature": ("armature", 0.0),
     "damper": ("damping", 0.0),
     "spring": ("stiffness", 0.0),
 }
@@ -341,6 +342,7 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
         options |= {
             "damper": joint.damping,
             "friction": joint.friction,
+            "armature": joint.armature,
             "spring": joint.stiffness,
             "rest": joint.rest,
             "limits": joint.limits,

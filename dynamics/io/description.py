@@ -112,7 +112,7 @@ class JointEntry:
         The same of their rates.
     control_limits : list of (float, float) or None
         The same of the controls, for joints that have some.
-    damping, friction, stiffness, rest : float or ndarray of float, shape (coordinates,)
+    damping, friction, armature, stiffness, rest : float or ndarray of float, shape (coordinates,)
         Along every free axis, or one number for each.
     actuated : bool
     closure : bool
@@ -132,6 +132,7 @@ class JointEntry:
     control_limits: list[tuple[float, float]] | None = None
     damping: Float | float = 0.0
     friction: Float | float = 0.0
+    armature: Float | float = 0.0
     stiffness: Float | float = 0.0
     rest: Float | float = 0.0
     actuated: bool = False

@@ -30,7 +30,7 @@ class Freedom:
     point, axis : ndarray of float, shape (3,)
         In the body's frame.
     limits : (float, float) or None
-    damping, stiffness, rest, friction : float
+    damping, stiffness, rest, friction, armature : float
     """
 
     name: str
@@ -42,6 +42,7 @@ class Freedom:
     stiffness: float
     rest: float
     friction: float
+    armature: float
 
 
 def one_joint(
@@ -88,6 +89,10 @@ def one_joint(
         one = freedoms[0]
         entry.damping, entry.stiffness, entry.rest = one.damping, one.stiffness, one.rest
         entry.friction = one.friction
+        if kind in ("revolute", "prismatic"):
+            entry.armature = one.armature
+        elif one.armature:
+            notes.leave_out("armature of joints that turn freely", name)
         if one.limits is not None and kind in ("revolute", "prismatic"):
             entry.limits = [one.limits]
         elif one.limits is not None:
@@ -95,17 +100,15 @@ def one_joint(
         return entry
     notes.merge("several joints of a body are one here", name)
     if kind == "universal":
-        entry.damping, entry.stiffness, entry.rest, entry.friction = (
-            np.array([getattr(one, what) for one in turns])
-            for what in ("damping", "stiffness", "rest", "friction")
-        )
+        for what in ("damping", "stiffness", "rest", "friction", "armature"):
+            setattr(entry, what, np.array([getattr(one, what) for one in turns]))
         free = (-np.inf, np.inf)
         if any(one.limits is not None for one in turns):
             entry.limits = [free if one.limits is None else one.limits for one in turns]
         return entry
     for one in freedoms:
-        if one.damping or one.stiffness or one.limits or one.friction:
-            what = "damping, stiffness, friction and limits of joints that are one here"
+        if one.damping or one.stiffness or one.limits or one.friction or one.armature:
+            what = "damping, stiffness, friction, armature and limits of joints that are one here"
             notes.leave_out(what, one.name)
     return entry
 

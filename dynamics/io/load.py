@@ -80,8 +80,8 @@ def load(
         named with ``..``; by default there may be no ``..``.
     without : iterable of str, optional
         Properties of joints to leave out, named as the keywords of joints: "limits",
-        "velocity_limits", "control_limits", "friction", "damper" and "spring". Orders 4 and 6, for
-        one, know neither limits nor friction.
+        "velocity_limits", "control_limits", "friction", "armature", "damper" and "spring". Orders
+        4 and 6, for one, know neither limits nor friction nor armature.
 
     Returns
     -------

@@ -221,8 +221,6 @@ class _Reader:
         limits = None
         if m.jnt_limited[k]:
             limits = (float(m.jnt_range[k, 0]) - start, float(m.jnt_range[k, 1]) - start)
-        if m.dof_armature[dof] != 0.0:
-            self.notes.leave_out("armature of joints", name)
         for what in ("dof_dampingpoly", "jnt_stiffnesspoly"):  # since MuJoCo 4
             values = getattr(m, what, None)
             if values is not None and np.any(values[dof if what[0] == "d" else k] != 0.0):
@@ -231,7 +229,7 @@ class _Reader:
         return Freedom(
             name, kind, np.array(m.jnt_pos[k]), np.array(m.jnt_axis[k]), limits,
             float(m.dof_damping[dof]), float(m.jnt_stiffness[k]), rest,
-            float(m.dof_frictionloss[dof]),
+            float(m.dof_frictionloss[dof]), float(m.dof_armature[dof]),
         )  # fmt: skip
 
     # Geoms

@@ -55,6 +55,7 @@ from .linearize import (
 from .matrix import assemble
 from .motion import move
 from .residual import residual
+from .rotor_slopes import spin_changes
 from .rows import roll
 from .step import end_momentum, look, start
 from .wrench_slopes import add_own, add_wrenches, solve_crossed
@@ -158,6 +159,10 @@ def interval_slopes(
         plan, constant, h, False, control, node, x, dz, dc, columns, scratch, H, along, b,
         unknowns,
     )  # fmt: skip
+    spin_changes(
+        plan, constant, h, -1.0, node, trial, False, dz, dz_next, columns, scratch, H, along, b,
+        unknowns,
+    )  # fmt: skip
     if plan[CONTACTS] > 0:
         contact_changes(
             plan, constant, h, x, before, node, trial, c, contacts, dz, dz_next, dbefore, columns,
@@ -194,6 +199,9 @@ def interval_slopes(
     flat = dp_next.reshape(columns * m)
     impulse_changes(
         plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
+    )
+    spin_changes(
+        plan, constant, h, 1.0, node, trial, True, dz, dz_next, columns, scratch, H, along, flat, m
     )
     return 0
 
@@ -314,5 +322,5 @@ def residuals(
             return 1
         push_out(plan, c, contacts, r)
         contact_errors(plan, constant, h, x, c, contacts, errors)
-    end_momentum(plan, constant, h, control, wrench, trial, x, end)
+    end_momentum(plan, constant, h, control, wrench, node, trial, x, end)
     return 0

@@ -36,7 +36,8 @@ ADDED = 20  # bodies with an inertia of 6 x 6
 ADDED_AT = 21
 WRENCHES = 22  # users' functions of time, pose and twist
 WRENCH_AT = 23
-HEADER = 24
+ROTORS = 24  # groups of forces with inertia on their rows, the first of them
+HEADER = 25
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -93,8 +94,9 @@ THETA = 11
 REGULARIZATION = 12  # in the matrix only
 PULL = 13  # force of a row that does not depend on its value
 LEAST, MOST = 14, 15  # what a control of the row is cut to
-PERIOD = 16  # of a coupling, of whose value whole multiples mean nothing; 0 where there is none
-ROW_SIZE = 17
+PERIOD = 16  # of a coupling or a rotor, whole multiples of which mean nothing; 0: there is none
+ARMATURE = 17  # inertia of the rotor on a row
+ROW_SIZE = 18
 
 # One contact in plan; A and B are bodies as in a group
 CONTACT_KIND = 2  # of `contact_geometry`

@@ -6,6 +6,7 @@ from .added_mass import add_blocks
 from .jit import kernel
 from .layout import (
     AJ_AT,
+    ARMATURE,
     BJ_AT,
     BODIES,
     BODY_AT,
@@ -26,6 +27,7 @@ from .layout import (
     MASS,
     N_ROWS,
     REGULARIZATION,
+    ROTORS,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     SPIN_DRAG,
@@ -129,6 +131,41 @@ def stretched(G, at, phi, s):
 
 
 @kernel
+def add_product(values, at, scale, G, left, right):
+    """values[at:at + 36] <- + scale G[left:left + 6] right^T, by columns."""
+    for j in range(6):
+        part = scale * right[j]
+        for i in range(6):
+            values[at + 6 * j + i] += part * G[left + i]
+
+
+@kernel
+def rotors(plan, constant, h, u, G, G_next, values):
+    """a G^T G_next diag(I, E) of all rotors into the blocks of their bodies, behind `dampers`."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            inertia = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + ARMATURE]
+            if inertia == 0.0:
+                continue
+            for side in range(2):
+                body, at = (b, 12 * row + 6) if side == 1 else (a, 12 * row)
+                if body == n:
+                    continue
+                t = TWIST * body + 3
+                phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+                turn = stretched(G_next, at + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+                slope = (G_next[at], G_next[at + 1], G_next[at + 2], turn[0], turn[1], turn[2])
+                own = plan[plan[BODY_AT] + body]
+                add_product(values, own, inertia, G, at, slope)
+                other = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
+                if other >= 0:
+                    add_product(values, other, inertia, G, 12 * row + 6 - 6 * side, slope)
+
+
+@kernel
 def joint_body(constant, c, h, u, t, G, at, first, rows, column, row, values):
     """Blocks (body, joint) and (joint, body) of one body: -theta G^T, and G_next diag(1, E)."""
     x, y, z = 0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5]
@@ -219,6 +256,7 @@ def assemble(
     bodies(plan, constant, h, u, values)
     add_blocks(plan, constant, h, G, u, values)
     dampers(plan, constant, h, G, values)
+    rotors(plan, constant, h, u, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:

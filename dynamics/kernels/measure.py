@@ -30,6 +30,7 @@ from .layout import (
     POSE,
     PULL,
     REGULARIZATION,
+    ROTORS,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
@@ -38,9 +39,10 @@ from .layout import (
     A,
     B,
 )
-from .matrix import bodies
+from .matrix import bodies, rotors
 from .motion import rotation_matrices
 from .quaternion import dot, load3, multiply_matrix, rotate
+from .rotor import add_spin
 from .rows import evaluate
 
 
@@ -89,8 +91,9 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
-        evaluate(plan, constant, first, last, pose, matrix, False, g, G)
+        evaluate(plan, constant, first, last, pose, matrix, plan[ROTORS] > 0, g, G)
         kinetic, height, stored = added_energy(plan, constant, states[k], twists[k]), 0.0, 0.0
+        kinetic += 0.5 * add_spin(plan, constant, 0.0, G, twists[k], twists[k])
         for i in range(n):
             c = i * BODY_SIZE
             v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
@@ -150,6 +153,7 @@ def projection_matrix(plan, constant, zero, G, values):
         values[i] = 0.0
     bodies(plan, constant, 0.0, zero, values)
     add_blocks(plan, constant, 0.0, G, zero, values)
+    rotors(plan, constant, 0.0, zero, G, G, values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
@@ -182,6 +186,7 @@ def mobility(plan, constant, x, G, r):
             r[t + j] -= constant[c + MASS] * x[t + j]
             r[t + 3 + j] -= spin[j]
     add_momenta(plan, constant, 0.0, 1.0, -1.0, G, x, r)
+    add_spin(plan, constant, -1.0, G, x, r)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
@@ -232,7 +237,7 @@ def project(
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     touching = plan[CONTACTS] > 0
-    last = plan[GROUPS] if touching or plan[ADDED] > 0 else plan[JOINTS]
+    last = plan[GROUPS] if touching or plan[ADDED] > 0 else plan[JOINTS] + plan[ROTORS]
     node = (pose, matrix, g, G, r)
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)

@@ -10,7 +10,7 @@ all that some rows have for a pivot.
 from graphsys.kernels import factorize, solve
 
 from .jit import kernel
-from .layout import BODIES, JOINTS, ROWS, TWIST, WRENCHES
+from .layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
 from .matrix import assemble, relax
 from .motion import move
 from .residual import residual
@@ -55,7 +55,7 @@ def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
     pose, _, g, G, _ = node
     moved, matrix, g_next, G_next, _ = trial
     move(plan[BODIES], h, pose, x, moved, matrix)
-    evaluate(plan, constant, 0, plan[JOINTS], moved, matrix, slopes, g_next, G_next)
+    evaluate(plan, constant, 0, plan[JOINTS] + plan[ROTORS], moved, matrix, slopes, g_next, G_next)
     roll(plan, h, G, G_next, x, g_next)
     if plan[WRENCHES] > 0:
         renew(plan, h, node, x, kick)

@@ -24,6 +24,7 @@ from .layout import (
     TWIST,
 )
 from .quaternion import cross, load3, multiply_matrix
+from .rotor import add_rotors
 
 
 @kernel
@@ -63,6 +64,7 @@ def residual(
             r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
     add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     damp(plan, constant, 0.5 * h, G, x, r)
+    add_rotors(plan, constant, h, g, g_next, G, r)
     rows = plan[ROWS]
     mu = x[TWIST * n : TWIST * n + rows]
     push(plan, constant, False, G, mu, -1.0, r)

@@ -39,6 +39,7 @@ from .layout import (
 from .motion import rotation_matrices
 from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED, attempt
 from .quaternion import cross, load3, multiply_matrix
+from .rotor import add_rotors
 from .rows import evaluate, held_velocity, turned_back
 from .wrench import push_users
 
@@ -117,8 +118,8 @@ def start(plan, constant, state, node, trial):
 
 
 @kernel
-def end_momentum(plan, constant, h, control, wrench, node, x, p):
-    """p <- momentum at the end of an interval, theory/step (6): M v, pi^+, later halves.
+def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
+    """p <- momentum at the end of an interval, theory/step (6), (12): M v, pi^+, later halves.
 
     0, or 1 where a user's function fails.
     """
@@ -139,6 +140,7 @@ def end_momentum(plan, constant, h, control, wrench, node, x, p):
         p[i] += 0.5 * h * f[i]
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, -0.5 * h, G, x, p)
+    add_rotors(plan, constant, h, start[2], node[2], G, p)
     push(plan, constant, True, G, x[TWIST * n :], 1.0, p)
     drive(plan, constant, 0.5 * h, G, control, wrench, p)
     return push_users(plan, 0.5 * h, node, x, p)
@@ -209,7 +211,7 @@ def interval(
         look_on(plan, constant, trial)
     else:
         look(plan, constant, trial)
-    if end_momentum(plan, constant, h, control, wrench, trial, x, p) != 0:
+    if end_momentum(plan, constant, h, control, wrench, node, trial, x, p) != 0:
         return NOT_FINITE
     if plan[CONTACTS] == 0:
         make_up(plan[BODIES], node, trial, r, p)

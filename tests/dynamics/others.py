@@ -159,7 +159,7 @@ def beside_pinocchio(path, mechanism, way, balls=(), seed=1):
     return {
         "mass": largest(free_mass(mechanism), sum(one.mass for one in theirs.inertias[1:])),
         "place": max(places),
-        "inertia": largest(J.T @ mass_matrix(model) @ J, H),
+        "inertia": largest(J.T @ mass_matrix(model, state) @ J, H),
         "fall": largest(falling(model, state), fall, 9.81),
     }
 
@@ -182,15 +182,21 @@ def solved(H, right):
 # MuJoCo
 
 
-def bare_mjcf(mujoco, path):
-    """MuJoCo's model with masses and joints alone."""
+def bare_mjcf(mujoco, path, mechanism):
+    """MuJoCo's model with masses, joints, and those rotors that the mechanism has, too."""
     model = mujoco.MjModel.from_xml_path(str(path))
     start = np.array(model.qpos0)
     for owner in ("dof", "jnt", "tendon"):
-        for what in ("armature", "damping", "dampingpoly", "stiffness", "stiffnesspoly"):
+        for what in ("damping", "dampingpoly", "stiffness", "stiffnesspoly"):
             values = getattr(model, f"{owner}_{what}", None)
             if values is not None:
                 values[:] = 0.0
+    for i in range(model.njnt):
+        one = mechanism.joints.get(model.joint(i).name or f"joint {i}")
+        if one is None or not one.armature.any():
+            first = model.jnt_dofadr[i]
+            model.dof_armature[first : first + (6, 3, 1, 1)[model.jnt_type[i]]] = 0.0
+    model.tendon_armature[:] = 0.0
     model.opt.density = model.opt.viscosity = 0.0
     model.opt.wind[:] = 0.0
     bits = mujoco.mjtDisableBit
@@ -204,7 +210,7 @@ def beside_mujoco(path, mechanism, seed=1):
     """Largest relative differences from MuJoCo's figures, in a random posture at rest."""
     import mujoco
 
-    theirs = bare_mjcf(mujoco, path)
+    theirs = bare_mjcf(mujoco, path, mechanism)
     data, model = mujoco.MjData(theirs), mechanism.finalize()
     rng = np.random.default_rng(seed)
     if any(" behind " in str(name) for name in mechanism.bodies):
@@ -233,7 +239,7 @@ def beside_mujoco(path, mechanism, seed=1):
             places_beside_mujoco(theirs, data, mechanism, model, state),
             float(np.abs(model.constraint_violation(state)).max(initial=0.0)),
         ),
-        "inertia": largest(J.T @ mass_matrix(model) @ J, full_inertia(mujoco, theirs, data)),
+        "inertia": largest(J.T @ mass_matrix(model, state) @ J, full_inertia(mujoco, theirs, data)),
         "fall": largest(falling(model, state), J @ data.qacc, 9.81),
     }
 
@@ -249,11 +255,14 @@ def beside_mujoco_split(mujoco, theirs, data, mechanism, model, rng):
             data.qpos[theirs.jnt_qposadr[i]] += at[name]
             columns.append(theirs.jnt_dofadr[i])
     mujoco.mj_forward(theirs, data)
-    state, J, M = moved(model, at), slopes(model, at), mass_matrix(model)
+    state, J = moved(model, at), slopes(model, at)
+    M = mass_matrix(model, state)
     force, extra = np.zeros(len(M)), 0.0
     for i, (name, body) in enumerate(mechanism.bodies.items()):
         if " behind " in str(name):
-            M[6 * i : 6 * i + 6] = 0.0
+            block = M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6]
+            block[:3, :3] -= body.mass * np.eye(3)
+            block[3:, 3:] -= body.inertia
             extra += body.mass
         else:
             weight = body.mass * body.gravity_scale * mechanism.gravity

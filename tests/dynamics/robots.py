@@ -8,6 +8,7 @@ import dynamics as dy
 from dynamics import closing, rotation
 from dynamics.coordinates import twists_of
 from dynamics.io import LoadWarning
+from dynamics.joint_space import JointSpace
 
 #: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
 ROUNDING = 1e-13
@@ -70,13 +71,17 @@ def floating_slopes(state, x):
     return J
 
 
-def mass_matrix(model):
-    """Of all bodies, shape (6 n, 6 n)."""
+def mass_matrix(model, state):
+    """Of all bodies and rotors, shape (6 n, 6 n)."""
     M = np.zeros((6 * model.n_bodies, 6 * model.n_bodies))
     for i, body in enumerate(model.bodies):
         at = 6 * i
         M[at : at + 3, at : at + 3] = body.mass * np.eye(3)
         M[at + 3 : at + 6, at + 3 : at + 6] = body.inertia
+    turning = [joint for joint in model.mechanism.joints.values() if joint.armature.any()]
+    if turning:
+        J = JointSpace(model, [one.name for one in turning]).slopes(state, np.zeros(len(M))).J
+        M += J.T * np.concatenate([one.armature for one in turning]) @ J
     return M
 
 
@@ -91,7 +96,7 @@ def falling(model, state):
         force[i, :3] = body.mass * body.gravity_scale * model.mechanism.gravity
     # Scaled by the roots of the masses, and rows of length one, so that small moments lose no
     # digits; projected again as often as rounding of the first time asks for.
-    S = np.linalg.inv(np.linalg.cholesky(mass_matrix(model)))
+    S = np.linalg.inv(np.linalg.cholesky(mass_matrix(model, state)))
     held = G @ S.T
     held /= np.linalg.norm(held, axis=1, keepdims=True)
     left = S @ force.ravel()

@@ -80,11 +80,12 @@ def model_of(name):
 def random_state(model, seed):
     """Poses and velocities that no joint looked at; turns below half a turn."""
     rng = np.random.default_rng(seed)
-    state = model.initial_state()
+    state, twists = model.initial_state(), np.zeros((model.n_bodies, 6))
     for i in range(model.n_bodies):
         state.pose[i, :3] = rng.normal(size=3)
         state.pose[i, 3:] = rotation.from_rotation_vector(0.8 * rng.normal(size=3))
-        coordinates.set_twist(model, state, i, rng.normal(size=6))
+        twists[i] = rng.normal(size=6)
+    coordinates.set_twists(model, state, twists, list(range(model.n_bodies)))
     return state
 
 

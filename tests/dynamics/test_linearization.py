@@ -48,8 +48,7 @@ def by_differences(model, state, control, step=STEP):
         moved.pose[:, :3] += d[:, :3]
         turn = rotation.from_rotation_vector(d[:, 3:6])
         moved.pose[:, 3:] = rotation.multiply(moved.pose[:, 3:], turn)
-        for i in range(model.n_bodies):
-            coordinates.set_twist(model, moved, i, V[i] + d[i, 6:])
+        coordinates.set_twists(model, moved, V + d[:, 6:], list(range(model.n_bodies)))
         end, _ = model.step(moved, control + change[k:])
         return end, space.velocities(end.data[None])[0].reshape(-1, 6)
 

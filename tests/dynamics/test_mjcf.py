@@ -182,7 +182,7 @@ def test_small_balls_go_between_such_joints_where_asked(tmp_path, mujoco):
     for column, unit in zip(H, np.eye(2)):
         mujoco.mj_mulM(theirs, data, column, unit)
     # The ball weighs 4e-9 kg beside 48 kg.
-    np.testing.assert_allclose(J.T @ mass_matrix(model) @ J, H, atol=1e-9 * H.max())
+    np.testing.assert_allclose(J.T @ mass_matrix(model, state) @ J, H, atol=1e-9 * H.max())
 
 
 ARMS = """
@@ -242,10 +242,10 @@ def test_sites_are_frames_and_geoms_are_looks(tmp_path, mujoco):
 def test_what_is_not_supported_is_named(tmp_path, mujoco):
     text = """<mujoco><option density="1.2"/><worldbody>
       <geom name="floor" type="plane" size="1 1 1"/><light name="sun"/>
-      <body name="b"><joint name="j" armature="0.1" frictionloss="0.2"/>
+      <body name="b"><joint name="j" frictionloss="0.2"/>
         <geom size="0.1"/><geom name="egg" type="ellipsoid" size="1 2 3"/>
         <camera name="eye"/></body>
-      <body name="c"><joint name="k" type="ball" range="0 1" limited="true"/>
+      <body name="c"><joint name="k" type="ball" armature="0.1" range="0 1" limited="true"/>
         <geom size="0.1"/></body></worldbody>
       <actuator><position name="servo" joint="j"/></actuator>
       <sensor><jointpos name="s" joint="j"/></sensor>
@@ -257,7 +257,7 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
 
     assert named == {
         "sensors": ["s"], "cameras": ["eye"], "lights": ["sun"], "option": ["density"],
-        "armature of joints": ["j"],
+        "armature of joints that turn freely": ["k"],
         "limits of ball joints": ["k"], "geoms of the world": ["floor"],
         "geoms of type ellipsoid": ["egg"],
         "gain, gear and dynamics of actuators (controls are forces)": ["servo"],
@@ -273,6 +273,16 @@ def test_frictionloss_is_the_friction_of_a_joint(tmp_path, mujoco):
 
     np.testing.assert_array_equal(joints["j"].friction, [0.2])
     np.testing.assert_array_equal(joints["k"].friction, [0.3] * 3)
+
+
+def test_armature_is_that_of_a_joint(tmp_path, mujoco):
+    slide = '<joint name="j" type="slide" axis="1 0 0" armature="0.2"/>'
+    pair = '<joint name="x" axis="1 0 0" armature="0.1"/><joint name="y" axis="0 1 0"/>'
+    body = '<body name="{}">{}<geom size="0.1"/></body>'
+    joints = load(tmp_path, world(body.format("b", slide) + body.format("c", pair))).joints
+
+    np.testing.assert_array_equal(joints["j"].armature, [0.2])
+    np.testing.assert_array_equal(joints["x+y"].armature, [0.1, 0.0])
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,73 @@
+"""How the momenta of rotors change along directions: see `rotor` and `interval_slopes`."""
+
+from .curvature import hessian
+from .jit import kernel
+from .layout import (
+    ARMATURE,
+    BODIES,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    JOINTS,
+    N_ROWS,
+    ROTORS,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    TWIST,
+    A,
+    B,
+)
+from .linearize import add_force_change, rate
+from .rotor import way
+
+
+@kernel
+def spin_changes(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    scale,
+    node,
+    trial,
+    end,
+    dz,
+    dz_next,
+    columns,
+    # Work:
+    work,
+    H,
+    along,
+    # Out:
+    out,
+    length,
+):  # fmt: skip
+    """Out <- out + scale d(a (way / h) G^T) at one end of an interval, along dz and dz_next.
+
+    Column k of ``out`` starts at ``k length``.
+    """
+    n = plan[BODIES]
+    G, G_next = node[3], trial[3]
+    for j in range(12):
+        along[j] = 0.0
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            c, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 12 * row
+            inertia = scale * constant[c + ARMATURE] / h
+            if inertia == 0.0:
+                continue
+            force = inertia * way(constant, c, node[2][row], trial[2][row])
+            pose, matrix = (trial[0], trial[1]) if end else (node[0], node[1])
+            hessian(plan, constant, k, row, pose, matrix, work, H)
+            for col in range(columns):
+                change = rate(G_next, at, a, b, n, dz_next[col]) - rate(G, at, a, b, n, dz[col])
+                here, slopes = (dz_next[col], G_next) if end else (dz[col], G)
+                add_force_change(a, b, n, H, slopes, at, force, along, here, col * length, out)
+                part = inertia * change
+                for i in range(12):
+                    body = a if i < 6 else b
+                    if body < n:
+                        out[col * length + TWIST * body + i % 6] += part * slopes[at + i]
