@@ -42,12 +42,8 @@ where they are shorter.
 
 - *difference*: the largest of total mass, frames of all links, joint-space inertia and the
   accelerations of all bodies in free fall, each relative to its largest number. MuJoCo's
-  `armature`, which is not supported, is off there.
+  `armature` of what turns freely, which is not supported, is off there.
 - *violation*: of the constraints in ten seconds, m or rad.
-
-The rounding of the comparison grows where a file gives a body moments of nearly nothing: one ankle
-of iCub has 0.7 kg and 5e-21 kg m², which costs five more digits of its free fall; its masses,
-frames and inertia agree to 1e-15.
 """
 COLUMNS = ("file", "loaded with", "bodies", "joints", "loops", "difference", "violation")
 

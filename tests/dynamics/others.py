@@ -11,7 +11,7 @@ import dynamics as dy
 from dynamics import rotation
 from dynamics.io import LoadWarning, UnsupportedElementWarning
 
-from .robots import falling, floating_slopes, mass_matrix, moved, pose_of_frame, slopes
+from .robots import falling, floating_slopes, mass_matrix, moved, pose_of_frame, slopes, solved
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "robots"
 #: Radius of the balls that links without mass become, m.
@@ -173,12 +173,6 @@ def free_mass(mechanism):
     return sum(body.mass for name, body in mechanism.bodies.items() if name not in welded)
 
 
-def solved(H, right):
-    """H^-1 right of a positive definite matrix, scaled to a diagonal of ones."""
-    scale = 1.0 / np.sqrt(np.diag(H))
-    return scale * np.linalg.solve(H * np.outer(scale, scale), scale * right)
-
-
 # MuJoCo
 
 
@@ -191,9 +185,11 @@ def bare_mjcf(mujoco, path, mechanism):
             values = getattr(model, f"{owner}_{what}", None)
             if values is not None:
                 values[:] = 0.0
+    rotors = {}
+    for name, joint in mechanism.joints.items():  # "a+b" where two of theirs are one
+        rotors.update(zip(str(name).split("+"), joint.armature))
     for i in range(model.njnt):
-        one = mechanism.joints.get(model.joint(i).name or f"joint {i}")
-        if one is None or not one.armature.any():
+        if not rotors.get(model.joint(i).name or f"joint {i}", 0.0):
             first = model.jnt_dofadr[i]
             model.dof_armature[first : first + (6, 3, 1, 1)[model.jnt_type[i]]] = 0.0
     model.tendon_armature[:] = 0.0

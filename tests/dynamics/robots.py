@@ -88,21 +88,23 @@ def mass_matrix(model, state):
 def falling(model, state):
     """Accelerations of all bodies at rest under gravity: free fall without what constraints hold.
 
-    Gauss: in the metric of the masses, the fall projected onto the motions that are left.
+    On the motions that the constraints leave, with rows of length one; masses come behind, so that
+    a body of nearly no inertia loses no digits.
     """
     G = closing.equations(model, state, {})[1].toarray()
+    _, s, Vt = np.linalg.svd(G / np.linalg.norm(G, axis=1, keepdims=True))
+    left = Vt[(s > 1e-10 * s.max(initial=0.0)).sum() :].T
     force = np.zeros((model.n_bodies, 6))
     for i, body in enumerate(model.bodies):
         force[i, :3] = body.mass * body.gravity_scale * model.mechanism.gravity
-    # Scaled by the roots of the masses, and rows of length one, so that small moments lose no
-    # digits; projected again as often as rounding of the first time asks for.
-    S = np.linalg.inv(np.linalg.cholesky(mass_matrix(model, state)))
-    held = G @ S.T
-    held /= np.linalg.norm(held, axis=1, keepdims=True)
-    left = S @ force.ravel()
-    for _ in range(3):
-        left = left - held.T @ np.linalg.lstsq(held.T, left, rcond=None)[0]
-    return S.T @ left
+    H = left.T @ mass_matrix(model, state) @ left
+    return left @ solved(H, left.T @ force.ravel())
+
+
+def solved(H, right):
+    """H^-1 right of a positive definite matrix, scaled to a diagonal of ones."""
+    scale = 1.0 / np.sqrt(np.diag(H))
+    return scale * np.linalg.solve(H * np.outer(scale, scale), scale * right)
 
 
 def numbers(values):
