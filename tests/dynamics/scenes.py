@@ -12,6 +12,8 @@ KINDS = [
 ]  # fmt: skip
 WITH_AXIS = {"Prismatic", "Planar", "Revolute", "Cylindrical", "PlanarAxis", "FreeAxis",
              "PointOnLine", "PointOnPlane"}  # fmt: skip
+#: Joints whose coordinates are ways and angles of rotors.
+TURNED = {"Prismatic", "Revolute", "Cylindrical", "Universal", "Helical", "PlanarAxis"}
 #: Seconds of a scene.
 SECONDS = 3.0
 
@@ -33,8 +35,11 @@ def shape(rng):
     return dy.Cylinder(rng.uniform(0.05, 0.2), rng.uniform(0.1, 0.5), mass=mass)
 
 
-def joint(rng, parent, child, high, name):
-    """Any joint, one of a single free axis with a spring, damper, limits and friction perhaps."""
+def joint(rng, rotors, parent, child, high, name):
+    """Any joint, one of a single free axis with a spring, damper, limits and friction perhaps.
+
+    ``rotors`` is a generator of its own, so that scenes with and without them are alike.
+    """
     kind = KINDS[rng.integers(len(KINDS))]
     first, second = direction(rng), direction(rng)
     across = np.cross(first, second) / np.linalg.norm(np.cross(first, second))
@@ -56,12 +61,14 @@ def joint(rng, parent, child, high, name):
             "velocity_limits": (-2.0, 2.0),
         }
         options |= {key: value for key, value in more.items() if rng.random() < 0.4}
+    if kind in TURNED and rotors.random() < 0.3:
+        options["armature"] = rotors.uniform(0.0, 0.2)
     return getattr(dy, kind)(parent, child, *axes, **options)
 
 
 def scene(seed):
     """Model and state; joints closed, shapes off the floor."""
-    rng = np.random.default_rng(seed)
+    rng, rotors = np.random.default_rng(seed), np.random.default_rng([seed, 1])
     mechanism = dy.Mechanism()
     bodies = []
     for i in range(int(rng.integers(1, 8))):
@@ -70,10 +77,10 @@ def scene(seed):
         if not bodies:
             if rng.random() < 0.7:
                 high = np.array([0.0, 0.0, 3.0])
-                mechanism.add_joint(joint(rng, mechanism.world, made, high, f"j{i}"))
+                mechanism.add_joint(joint(rng, rotors, mechanism.world, made, high, f"j{i}"))
         elif rng.random() < 0.8:
             parent = bodies[rng.integers(len(bodies))]
-            mechanism.add_joint(joint(rng, parent, made, np.zeros(3), f"j{i}"))
+            mechanism.add_joint(joint(rng, rotors, parent, made, np.zeros(3), f"j{i}"))
         bodies.append(made)
     if len(bodies) > 2 and rng.random() < 0.4:
         stiffness, damping = rng.uniform(1.0, 50.0), rng.uniform(0.0, 2.0)
