@@ -8,10 +8,10 @@ b). The rule has the places of blocks: ``bodies[(s i + b) s + g - 1]`` of body i
 """
 
 from .forces import bounded
-from .galerkin_body import half_turn, inertia_block
-from .galerkin_residual import acting, gather
+from .galerkin_inertia import half_turn, hanging, masses, spun_back, stretches, turning
+from .galerkin_residual import acting
 from .galerkin_stiffness import stiffness
-from .jit import kernel
+from .jit import kernel, natural
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -40,13 +40,28 @@ from .layout import (
     A,
     B,
 )
-from .matrix import stretched, stretched_by
+from .matrix import stretched
 from .quaternion import load3
 from .rows import turned_back
 
 
 @kernel
-def drags(constant, c, weights, slope, h, i, turn, places, at, W, values):
+def gather(plan, s, b, x, mu):
+    """mu <- mu^b of all joints' rows, from the unknowns."""
+    at = TWIST * s * plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        first, rows, equation = (
+            plan[group + FIRST_ROW],
+            plan[group + N_ROWS],
+            plan[group + EQUATION],
+        )
+        for i in range(rows):
+            mu[first + i] = x[at + s * equation + b * rows + i]
+
+
+@kernel
+def drags(constant, c, weights, slope, h, n, i, places, at, E, W, values):
     """Blocks <- + h w^b (D b^bg, D_s V^bg E^g) of a body's drag."""
     s = weights.size - 1
     linear, angular = constant[c + DRAG], constant[c + SPIN_DRAG]
@@ -55,20 +70,18 @@ def drags(constant, c, weights, slope, h, i, turn, places, at, W, values):
     for b in range(s):
         for g in range(1, s + 1):
             place, to = b * (s + 1) + g, places[at + s * b + g - 1]
-            phi, scalar = half_turn(turn, i, g)
             for j in range(3):
                 values[to + 7 * j] += h * weights[b] * linear * slope[place]
-                row = stretched(W, 9 * place + 3 * j, phi, scalar)
+                spin = load3(W, 3 * (3 * b + j) * (s + 1) + 3 * g)
+                row = turned_back(E, 9 * (n * (g - 1) + i), spin)
                 for k in range(3):
                     values[to + 21 + j + 6 * k] += h * weights[b] * angular * row[k]
 
 
 @kernel
-def add_product(values, to, scale, G, left, right, straight, W, at, turn):
+def add_pull(values, to, scale, G, left, right, straight, W, at, ld, E, stretch):
     """6 x 6 at ``to`` <- + scale G_left^T (straight G_right_T, G_right_R W E)."""
-    arm = load3(G, right + 3)
-    phi, scalar = turn
-    arm = stretched_by(turned_back(W, at, arm), phi, scalar)
+    arm = turned_back(E, stretch, spun_back(W, at, ld, load3(G, right + 3)))
     for k in range(6):
         part = scale * (straight * G[right + k] if k < 3 else arm[k - 3])
         for j in range(6):
@@ -86,7 +99,7 @@ def starts_of(plan, pairs, s, k):
 
 
 @kernel
-def damper(G, row, ends, starts, places, weights, slope, h, damping, turn, W, values):
+def damper(n, G, row, ends, starts, places, weights, slope, h, damping, E, W, values):
     """Blocks of one damper: + h w^b c G_i^T G_j (b^bg, V_j^bg E^g) for both its ends i and j."""
     s = weights.size - 1
     for i in range(2):
@@ -96,11 +109,11 @@ def damper(G, row, ends, starts, places, weights, slope, h, damping, turn, W, va
                 continue
             for b in range(s):
                 for g in range(1, s + 1):
-                    place = b * (s + 1) + g
-                    add_product(
+                    ld = 3 * (s + 1)
+                    add_pull(
                         values, places[start + s * b + g - 1], h * weights[b] * damping, G[b],
-                        12 * row + 6 * i, 12 * row + 6 * j, slope[place], W[ends[j]], 9 * place,
-                        half_turn(turn, ends[j], g),
+                        12 * row + 6 * i, 12 * row + 6 * j, slope[b * (s + 1) + g], W[ends[j]],
+                        3 * (b * ld + g), ld, E, 9 * (n * (g - 1) + ends[j]),
                     )  # fmt: skip
 
 
@@ -139,10 +152,10 @@ def turn_of(n, turn, i, a):
 
 
 @kernel
-def dampers(plan, constant, rule, h, nodes, W, values):
+def dampers(plan, constant, rule, h, G, E, W, values):
     """Blocks of all dampers between bodies."""
     weights, slope, place, places, joints, pairs = rule
-    G, turn = nodes[3], nodes[5]
+    n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         ends, starts = (
@@ -152,13 +165,13 @@ def dampers(plan, constant, rule, h, nodes, W, values):
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             damping = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
             if damping != 0.0:
-                damper(G, row, ends, starts, places, weights, slope, h, damping, turn, W, values)
+                damper(n, G, row, ends, starts, places, weights, slope, h, damping, E, W, values)
 
 
 @kernel
 def spring_forces(plan, constant, k, impulse, h, b, control, nodes, turns, blocks, kappa, values):
     """kappa <- impulses of the rows of a force; blocks of its springs; whether any row acts."""
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     acts = False
     for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -178,7 +191,7 @@ def spring_forces(plan, constant, k, impulse, h, b, control, nodes, turns, block
 def stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values):
     """Blocks of springs and controls, and of the constraints' own stiffness, or K of each body."""
     weights, slope, place, places, joints, pairs = rule
-    pose, matrix, turn = nodes[0], nodes[1], nodes[5]
+    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
     n, s = plan[BODIES], weights.size - 1
     for b in range(1, s):
         gather(plan, s, b, x, kappa)
@@ -203,28 +216,30 @@ def stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values):
 
 
 @kernel
-def joint_body(s, rows, first, end, G, turn, i, joints, at, values):
+def joint_body(n, s, rows, first, end, G, E, i, joints, at, values):
     """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^{b+1}) diag(1, E), at each stage."""
     for b in range(s):
-        phi, scalar = half_turn(turn, i, b + 1)
-        column, row = joints[at + 2 * b], joints[at + 2 * b + 1]
+        stretch = 9 * (n * b + i)
         for k in range(rows):
-            place = 12 * (first + k) + end
-            for j in range(6):
-                values[column + 6 * k + j] = -G[b, place + j]
-            turned = stretched(G[b + 1], place + 3, phi, scalar)
-            for j in range(3):
-                values[row + k + rows * j] = G[b + 1, place + j]
-                values[row + k + rows * (3 + j)] = turned[j]
+            place, to = 12 * (first + k) + end, natural(joints[at + 2 * b] + 6 * k)
+            moved, turned = load3(G[b], place), load3(G[b], place + 3)
+            values[to], values[to + 1], values[to + 2] = -moved[0], -moved[1], -moved[2]
+            values[to + 3], values[to + 4], values[to + 5] = -turned[0], -turned[1], -turned[2]
+            moved = load3(G[b + 1], place)
+            turned = turned_back(E, stretch, load3(G[b + 1], place + 3))
+            to = natural(joints[at + 2 * b + 1] + k)
+            rows = natural(rows)
+            values[to], values[to + rows], values[to + 2 * rows] = moved
+            to += 3 * rows
+            values[to], values[to + rows], values[to + 2 * rows] = turned
 
 
 @kernel
-def second_half(s, row, end, G, turn, i, joints, at, values):
+def second_half(n, s, row, end, G, E, i, joints, at, values):
     """The same blocks <- + those of the second half of a coupling, one row."""
     place = 12 * row + end
     for b in range(s):
-        phi, scalar = half_turn(turn, i, b + 1)
-        turned = stretched(G[b + 1], place + 3, phi, scalar)
+        turned = turned_back(E, 9 * (n * b + i), load3(G[b + 1], place + 3))
         for j in range(TWIST):
             values[joints[at + 2 * b] + j] -= G[b, place + j]
             values[joints[at + 2 * b + 1] + j] += G[b + 1, place + j] if j < 3 else turned[j - 3]
@@ -239,9 +254,9 @@ def clear(s, joints, at, values):
 
 
 @kernel
-def constraints(plan, constant, rule, nodes, values):
+def constraints(plan, constant, rule, G, E, values):
     """Blocks between bodies and joints, halves of couplings added up, and regularization."""
-    joints, G, turn = rule[4], nodes[3], nodes[5]
+    joints = rule[4]
     n, s = plan[BODIES], rule[0].size - 1
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves, which come last
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -257,9 +272,9 @@ def constraints(plan, constant, rule, nodes, values):
         for end in range(2):
             i, to = plan[group + A + end], at + s + 2 * s * end
             if i < n and whole:
-                joint_body(s, rows, first, 6 * end, G, turn, i, joints, to, values)
+                joint_body(n, s, rows, first, 6 * end, G, E, i, joints, to, values)
             elif i < n:
-                second_half(s, first, 6 * end, G, turn, i, joints, to, values)
+                second_half(n, s, first, 6 * end, G, E, i, joints, to, values)
         for c in range(s if whole else 0):
             for i in range(rows):
                 p = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
@@ -278,9 +293,10 @@ def assemble(
     x,
     nodes,
     # Work:
-    V,
-    pi,
+    L,
+    C,
     K,
+    E,
     W,
     kappa,
     # Out:
@@ -288,31 +304,33 @@ def assemble(
 ):  # fmt: skip
     """d r / d x: every block of the matrix (maths F.2)."""
     weights, slope, place, places, joints, pairs = rule
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
-    for k in range(places.size):
+    stretches(n, s, turn, E)
+    masses(plan, constant, weights, slope, places, values)
+    for k in range(n * s * s, places.size):
         for i in range(TWIST * TWIST):
             values[places[k] + i] = 0.0
     for i in range(n):
+        turning(
+            constant, weights, slope, h, n, i, places, speed, spin, turn, sigma, L, C, E, W[i],
+            values,
+        )  # fmt: skip
+        drags(constant, i * BODY_SIZE, weights, slope, h, n, i, places, i * s * s, E, W[i], values)
         for j in range(K.shape[1]):
             K[i, j] = 0.0
     stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values)
-    for i in range(n):
-        c, at = i * BODY_SIZE, i * s * s
-        inertia_block(
-            constant, c, weights, slope, h, i, places, at, speed, turn, sigma, V, pi, K[i], W[i],
-            values,
-        )  # fmt: skip
-        drags(constant, c, weights, slope, h, i, turn, places, at, W[i], values)
-    dampers(plan, constant, rule, h, nodes, W, values)
-    constraints(plan, constant, rule, nodes, values)
+    hanging(n, s, h, places, K, E, values)
+    dampers(plan, constant, rule, h, G, E, W, values)
+    constraints(plan, constant, rule, G, E, values)
 
 
 @kernel
-def ease(plan, constant, rule, time, h, control, wrench, nodes, f, W, values):
+def ease(plan, constant, rule, time, h, control, wrench, nodes, f, E, W, values):
     """Slopes of users' wrenches in the child's own velocities to its blocks, behind `assemble`."""
     weights, slope, place, places, joints, pairs = rule
-    n, s, turn = plan[BODIES], weights.size - 1, nodes[5]
+    n, s = plan[BODIES], weights.size - 1
+    ld = 3 * (s + 1)
     for b in range(s):
         acting(plan, constant, time + place[b] * h, b, h, 0.0, control, wrench, nodes, f)
         for k in range(plan[WRENCHES]):
@@ -320,10 +338,10 @@ def ease(plan, constant, rule, time, h, control, wrench, nodes, f, W, values):
             D = TWIST * n + 1 + k * WRENCH_SIZE + 2 * TWIST
             for g in range(1, s + 1):
                 at, to = b * (s + 1) + g, places[s * (s * i + b) + g - 1]
-                phi, scalar = half_turn(turn, i, g)
                 for e in range(TWIST):
                     row = D + TWIST * e
-                    spin = stretched_by(turned_back(W[i], 9 * at, load3(f, row + 3)), phi, scalar)
+                    spin = spun_back(W[i], 3 * (b * ld + g), ld, load3(f, row + 3))
+                    spin = turned_back(E, 9 * (n * (g - 1) + i), spin)
                     for j in range(3):
                         values[to + TWIST * j + e] -= h * weights[b] * slope[at] * f[row + j]
                         values[to + TWIST * (3 + j) + e] -= h * weights[b] * spin[j]

@@ -66,7 +66,7 @@ def attempt(
     ``info[0], info[1]`` are the largest velocity error and |g|.
     """
     values, magnitude, arena, work, status = solver
-    r, dx, kept, mu, f, V, pi, K, W = scratch
+    r, dx, kept, mu, f, L, C, K, E, W = scratch
     s = rule[0].size - 1
     n = TWIST * s * plan[BODIES]
     unknowns = n + s * plan[ROWS]
@@ -74,7 +74,7 @@ def attempt(
     tried = held = info[HELD] == h  # whether factors of an earlier interval serve
     info[HELD] = 0.0
     worst, opened, merit = residual(
-        plan, constant, rule, time, h, control, wrench, p, x, nodes, mu, f, r
+        plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
     )
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
@@ -93,9 +93,9 @@ def attempt(
         else:
             slow = not factorized or merit > KEEP * before
         if slow:
-            assemble(plan, constant, rule, h, control, x, nodes, V, pi, K, W, mu, values)
+            assemble(plan, constant, rule, h, control, x, nodes, L, C, K, E, W, mu, values)
             if plan[WRENCHES] > 0:
-                ease(plan, constant, rule, time, h, control, wrench, nodes, f, W, values)
+                ease(plan, constant, rule, time, h, control, wrench, nodes, f, E, W, values)
             if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[2] += 1.0
@@ -112,7 +112,7 @@ def attempt(
             for i in range(unknowns):
                 x[i] = kept[i] - part * dx[i]
             worst, opened, merit = residual(
-                plan, constant, rule, time, h, control, wrench, p, x, nodes, mu, f, r
+                plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
             )
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
@@ -124,7 +124,7 @@ def attempt(
             for i in range(unknowns):
                 x[i] = kept[i]
             worst, opened, merit = residual(
-                plan, constant, rule, time, h, control, wrench, p, x, nodes, mu, f, r
+                plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
             )
         fresh = False
     return NOT_CONVERGED

@@ -7,9 +7,9 @@
 body are its y^1..y^s, those of a joint mu^0..mu^{s-1}; equations come in the same order.
 """
 
-from .forces import conservative, damp, drive, push
+from .forces import conservative, damp, drive
 from .galerkin_body import control_points, momentum, velocities
-from .jit import kernel
+from .jit import kernel, natural
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -24,24 +24,42 @@ from .layout import (
     N_ROWS,
     TWIST,
     WRENCHES,
+    A,
+    B,
 )
 from .rows import evaluate
 from .wrench import push_users
 
 
 @kernel
-def gather(plan, s, b, x, mu):
-    """mu <- mu^b of all joints' rows, from the unknowns."""
-    at = TWIST * s * plan[BODIES]
+def pull_on(plan, s, b, G, x, f):
+    """f <- f + G^T mu^b of all joints, mu^b among the unknowns."""
+    n = plan[BODIES]
+    at = TWIST * s * n
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        first, rows, equation = (
-            plan[group + FIRST_ROW],
-            plan[group + N_ROWS],
-            plan[group + EQUATION],
-        )
-        for i in range(rows):
-            mu[first + i] = x[at + s * equation + b * rows + i]
+        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        ends = (plan[group + A], plan[group + B])
+        mu = at + s * plan[group + EQUATION] + b * rows
+        for end in range(2):
+            if ends[end] == n:
+                continue
+            f0, f1, f2, f3, f4, f5 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+            for i in range(rows):
+                part, place = x[natural(mu + i)], natural(12 * (first + i) + 6 * end)
+                f0 += part * G[place]
+                f1 += part * G[place + 1]
+                f2 += part * G[place + 2]
+                f3 += part * G[place + 3]
+                f4 += part * G[place + 4]
+                f5 += part * G[place + 5]
+            to = natural(TWIST * ends[end])
+            f[to] += f0
+            f[to + 1] += f1
+            f[to + 2] += f2
+            f[to + 3] += f3
+            f[to + 4] += f4
+            f[to + 5] += f5
 
 
 @kernel
@@ -50,7 +68,7 @@ def acting(plan, constant, time, b, h, w, control, wrench, nodes, f):
 
     Behind them come the time of the node and what users' functions gave.
     """
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     conservative(plan, constant, G[b], g[b], f)
     damp(plan, constant, -1.0, G[b], speed[b], f)
     drive(plan, constant, 1.0, G[b], control[b], wrench, f)
@@ -79,17 +97,16 @@ def residual(
     x,
     # Work:
     nodes,
-    mu,
     f,
     # Out:
     r,
 ):  # fmt: skip
     """r(x) of one step; the largest velocity error, |g|, and the squared norm of both."""
     weights, slope, place, places, joints, pairs = rule
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
     control_points(n, s, h, x, pose, matrix, turn)
-    velocities(n, slope, h, x, turn, speed, sigma)
+    velocities(n, constant, slope, h, x, turn, speed, spin, sigma)
     for a in range(1, s + 1):
         last = plan[GROUPS] if a < s else plan[JOINTS]
         evaluate(plan, constant, 0, last, pose[a], matrix[a], a > 0, g[a], G[a])
@@ -99,12 +116,12 @@ def residual(
         if b == 0:
             for i in range(TWIST * n):
                 f[i] += p[i]
-        gather(plan, s, b, x, mu)
-        push(plan, constant, False, G[b], mu, 1.0, f)
+        pull_on(plan, s, b, G[b], x, f)
         for i in range(n):
             c, t, to = i * BODY_SIZE, TWIST * i, TWIST * (s * i + b)
-            linear, angular = momentum(constant, c, weights, slope, h, i, b, speed, turn, sigma)
-            light, thin = 1.0 / constant[c + MASS], 1.0 / constant[c + LARGEST_INERTIA]
+            mass = constant[c + MASS]
+            linear, angular = momentum(mass, weights, slope, h, i, b, speed, spin, turn, sigma)
+            light, thin = 1.0 / mass, 1.0 / constant[c + LARGEST_INERTIA]
             for j in range(3):
                 r[to + j] = -linear[j] - f[t + j]
                 r[to + 3 + j] = -angular[j] - f[t + 3 + j]
@@ -130,14 +147,13 @@ def residual(
 def end_momentum(plan, constant, rule, time, h, control, wrench, nodes, f, p):
     """p <- R^s with the impulses at the last node, its forces get rows here; see `acting`."""
     weights, slope, place, places, joints, pairs = rule
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     n, s = plan[BODIES], weights.size - 1
     evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose[s], matrix[s], s > 0, g[s], G[s])
     failed = acting(plan, constant, time + h, s, h, weights[s], control, wrench, nodes, f)
     for i in range(n):
-        linear, angular = momentum(
-            constant, i * BODY_SIZE, weights, slope, h, i, s, speed, turn, sigma
-        )
+        mass = constant[i * BODY_SIZE + MASS]
+        linear, angular = momentum(mass, weights, slope, h, i, s, speed, spin, turn, sigma)
         for j in range(3):
             p[TWIST * i + j] = linear[j] + f[TWIST * i + j]
             p[TWIST * i + 3 + j] = angular[j] + f[TWIST * i + 3 + j]

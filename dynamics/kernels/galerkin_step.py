@@ -34,7 +34,7 @@ from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy, note
 @kernel
 def start(plan, constant, state, nodes):
     """First node <- the state's pose and its rows with slopes; the world's pose in all."""
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     n = plan[BODIES]
     for i in range(POSE * n):
         pose[0, i] = state[i]
@@ -55,7 +55,7 @@ def start(plan, constant, state, nodes):
 @kernel
 def move_on(plan, nodes):
     """First node <- the last one."""
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     s = pose.shape[0] - 1
     copy(pose[s], pose[0])
     copy(matrix[s], matrix[0])
@@ -135,7 +135,7 @@ def interval(
     table, scratch, solver, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
-    pose, matrix, g, G, speed, turn, sigma = nodes
+    pose, matrix, g, G, speed, spin, turn, sigma = nodes
     s = rule[0].size - 1
     if whole and info[SEEN] >= FEWEST:
         n = TWIST * s * plan[BODIES]
@@ -208,7 +208,7 @@ def step(
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, nodes[5]) > settings[1] and level < DEPTH:
+                if largest_turn(n, nodes[6]) > settings[1] and level < DEPTH:
                     done = -4
             if done < 0:
                 break

@@ -12,7 +12,7 @@ Other kinds of rows are left out: these slopes direct Newton's method, the resid
 
 import math
 
-from .jit import kernel
+from .jit import kernel, natural
 from .layout import (
     AXIS,
     BODIES,
@@ -198,8 +198,8 @@ def column(t, turn):
 
 @kernel
 def add_hanging(point, force, scalar, v, k, K, at):
-    """K <- + d(p x Q^T F + s k + k x v) / d theta of a body that [s, v] turns with."""
-    half = 0.5 * scalar
+    """K <- + d(p x Q^T F + s k + k x v) / d theta, by columns, of a body that [s, v] turns with."""
+    at, half = natural(at), 0.5 * scalar
     p, f = point, force
     d = -dot(p, f) - 0.5 * dot(k, v)
     K[at] += f[0] * p[0] + d
@@ -209,12 +209,12 @@ def add_hanging(point, force, scalar, v, k, K, at):
     x = 0.5 * (v[1] * k[2] - k[1] * v[2]) - skew[0]
     y = 0.5 * (v[2] * k[0] - k[2] * v[0]) - skew[1]
     z = 0.5 * (v[0] * k[1] - k[0] * v[1]) - skew[2]
-    K[at + 1] += f[0] * p[1] + z
-    K[at + 3] += f[1] * p[0] - z
-    K[at + 2] += f[0] * p[2] - y
-    K[at + 6] += f[2] * p[0] + y
-    K[at + 5] += f[1] * p[2] + x
-    K[at + 7] += f[2] * p[1] - x
+    K[at + 1] += f[1] * p[0] - z
+    K[at + 2] += f[2] * p[0] + y
+    K[at + 3] += f[0] * p[1] + z
+    K[at + 5] += f[2] * p[1] - x
+    K[at + 6] += f[0] * p[2] - y
+    K[at + 7] += f[1] * p[2] + x
 
 
 @kernel

@@ -5,7 +5,7 @@ Functions take and give tuples of numbers, so that LLVM keeps them in registers.
 
 import math
 
-from .jit import kernel
+from .jit import kernel, natural
 
 
 @kernel
@@ -62,18 +62,21 @@ def rotate_back(q, a):
 @kernel
 def load3(x, at):
     """x[at:at + 3] as numbers."""
+    at = natural(at)
     return x[at], x[at + 1], x[at + 2]
 
 
 @kernel
 def load4(x, at):
     """x[at:at + 4] as numbers."""
+    at = natural(at)
     return x[at], x[at + 1], x[at + 2], x[at + 3]
 
 
 @kernel
 def multiply_matrix(m, at, a):
     """M a for the 3 x 3 matrix M, row-major at ``m[at:at + 9]``."""
+    at = natural(at)
     return (
         m[at] * a[0] + m[at + 1] * a[1] + m[at + 2] * a[2],
         m[at + 3] * a[0] + m[at + 4] * a[1] + m[at + 5] * a[2],

@@ -33,7 +33,7 @@ frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTA
 import math
 
 from .callback import call_constraint
-from .jit import kernel
+from .jit import kernel, natural
 from .layout import (
     AXIS,
     BODIES,
@@ -97,6 +97,7 @@ FULL_TURNS = 4.0 * math.pi  # after which a quaternion comes back to itself
 @kernel
 def turned_back(m, at, a):
     """Q^T a, Q row-major at ``m[at:at + 9]``."""
+    at = natural(at)
     return (
         m[at] * a[0] + m[at + 3] * a[1] + m[at + 6] * a[2],
         m[at + 1] * a[0] + m[at + 4] * a[1] + m[at + 7] * a[2],
@@ -107,6 +108,7 @@ def turned_back(m, at, a):
 @kernel
 def write(G, at, w, ta, tb):
     """G[at:at + 12] <- (-w, ta, w, tb)."""
+    at = natural(at)
     G[at], G[at + 1], G[at + 2] = -w[0], -w[1], -w[2]
     G[at + 3], G[at + 4], G[at + 5] = ta
     G[at + 6], G[at + 7], G[at + 8] = w

@@ -19,6 +19,7 @@ elimination order) of a singular pivot block; ``solve(program, arena, b, count, 
 `solve_transposed` use the factors; `work_sizes` gives the lengths from the program alone.
 """
 
+from .blocks import add_product, assign_product, subtract_product
 from .ldu import factorize
 from .matrix import absolute_sums, subtract_matrix_product
 from .program import work_sizes
@@ -26,9 +27,12 @@ from .substitution import solve, solve_transposed
 
 __all__ = [
     "absolute_sums",
+    "add_product",
+    "assign_product",
     "factorize",
     "solve",
     "solve_transposed",
     "subtract_matrix_product",
+    "subtract_product",
     "work_sizes",
 ]

@@ -59,7 +59,7 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     # dampers leave out how their lever arms change, which is nothing at rest: there x = 0
     model = machine(damped).finalize(0.05)
     stages = galerkin.Stages(model.tables, order, coupled=coupled)
-    rule, nodes, _, _, _, (r, dx, kept, mu, f, V, pi, K, W), driven = stages.work()
+    rule, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven = stages.work()
     values = stages.solver()[0]
     plan, constant, _ = stages.tables
     h, control, wrench = 0.05, np.full_like(driven, 0.7), np.linspace(-1.0, 1.0, 30)
@@ -75,12 +75,12 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
         galerkin_step.start(plan, constant, state.data, nodes)
         out = np.zeros(r.size)
         galerkin_residual.residual(
-            plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, mu, f, out
+            plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out
         )
         return out
 
     residual(x)
-    galerkin_matrix.assemble(plan, constant, rule, h, control, x, nodes, V, pi, K, W, mu, values)
+    galerkin_matrix.assemble(plan, constant, rule, h, control, x, nodes, L, C, K, E, W, mu, values)
     exact, compared = dense(stages, values), np.ones((r.size, r.size))
     d = 1e-6
     differences = np.array(
