@@ -25,7 +25,7 @@ _LATER = {
     "FixedOrientation": "joint_types",
     "Floating": "joint_types",
     "FreeAxis": "joint_types",
-    "HalfSpace": "contacts",
+    "HalfSpace": "features",
     "Helical": "special_joints",
     "Job": "ensemble",
     "Joint": "joints",

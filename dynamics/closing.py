@@ -13,6 +13,7 @@ from dynamics.bodies import WORLD
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
+from dynamics.placing import placed
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -50,8 +51,8 @@ def initial_state(model: Model) -> State:
             known[body.name] = coordinates.STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
     if np.abs(model.constraint_violation(state)).max(initial=0.0) > CLOSED:
-        return assemble(model, state, {}, {})
-    return state
+        state = assemble(model, state, {}, {})
+    return placed(model, state)
 
 
 def assemble(

@@ -100,7 +100,7 @@ def records_of(
             address = calls[-1].address
         for k, touch in enumerate(contact.touches):
             label = (contact.name, k)
-            records.append(Record(label, contact.parent, contact.child, contact, touch, address))
+            records.append(Record(label, *contact.ends(touch), contact, touch, address))
     for joint in mechanism.joints.values():
         if joint.limits is not None:
             records += _limits(joint, joint.limits, joint.rest, limited_row[joint.name], 0.0)
@@ -186,6 +186,8 @@ def written(
         c[at.RADIUS_A], c[at.RADIUS_B] = touch.radius_first, touch.radius_other
         c[at.FRAME_A : at.FRAME_A + 4] = touch.frame
         c[at.RESTITUTION], c[at.SOFTNESS] = contact.restitution, contact.compliance
+        if contact.plane is not None:  # one behind the other
+            c[at.SOFTNESS] = 0.5 * contact.compliance
         coefficients = (contact.friction, contact.torsional, contact.rolling)
         # a block in the middle may have none: its cone is then a sliver
         c[at.FRICTION : at.FRICTION + 3] = np.maximum(coefficients, 1e-12)

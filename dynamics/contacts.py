@@ -4,74 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
-from dynamics import rotation
-from dynamics.bodies import WORLD
-from dynamics.hulls import Hull, hull_of
-from dynamics.joints import basis
+from dynamics.features import Touch, rank, shape_of, touches_of
 from dynamics.kernels import contact_geometry as kinds
-from dynamics.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
+from dynamics.planes import Plane, plane_between
 
-__all__ = ["Contact", "HalfSpace", "Touch", "contact"]
-
-Float = NDArray[np.float64]
-ZERO = np.zeros(3)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class HalfSpace:
-    """All points below a plane.
-
-    Parameters
-    ----------
-    normal : array_like, shape (3,), optional
-        Out of the solid, in the frame of the body or world that owns it.
-    point : array_like, shape (3,), optional
-        On the plane, m.
-    """
-
-    normal: ArrayLike = (0.0, 0.0, 1.0)
-    point: ArrayLike = (0.0, 0.0, 0.0)
-
-    def __post_init__(self) -> None:
-        n = rotation.as_numbers(self.normal, (3,), "normal of a half-space")
-        length = float(np.linalg.norm(n))
-        if length == 0.0:
-            raise ValueError("normal of a half-space is zero")
-        object.__setattr__(self, "normal", n / length)
-        point = rotation.as_numbers(self.point, (3,), "point of a half-space")
-        object.__setattr__(self, "point", point)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Touch:
-    """One pair of simple features; see `dynamics.kernels.contact_geometry`.
-
-    Attributes
-    ----------
-    kind : int
-    first, second_first : ndarray of float, shape (3,)
-        Points of the first body: a centre or an end, and another end, a normal or half sizes.
-    other, second_other : ndarray of float, shape (3,)
-        Those of the other body.
-    radius_first, radius_other : float
-    frame : ndarray of float, shape (4,)
-        Orientation of a box in its body.
-    """
-
-    kind: int
-    first: Float = field(default_factory=lambda: ZERO)
-    second_first: Float = field(default_factory=lambda: ZERO)
-    other: Float = field(default_factory=lambda: ZERO)
-    second_other: Float = field(default_factory=lambda: ZERO)
-    radius_first: float = 0.0
-    radius_other: float = 0.0
-    frame: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+__all__ = ["Contact", "contact"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +36,8 @@ class Contact:
         A user's signed distance, see `dynamics.callbacks.distance`.
     facets : int
         Directions of the linearized friction cone; 0 is the round one.
+    plane : Plane or None
+        Between two convex shapes, which both touch it.
     """
 
     name: Hashable
@@ -107,6 +51,22 @@ class Contact:
     compliance: float = 0.0
     distance: Callable[..., Any] | None = None
     facets: int = 0
+    plane: Plane | None = None
+
+    def ends(self, touch: Touch) -> tuple[Any, Any]:
+        """First and other body of a touch: the contact's, or its plane and one of them.
+
+        Parameters
+        ----------
+        touch : Touch
+
+        Returns
+        -------
+        Body or world, Body or world
+        """
+        if self.plane is None:
+            return self.parent, self.child
+        return self.plane.body, self.parent if touch.of_parent else self.child
 
     @property
     def blocks(self) -> int:
@@ -140,9 +100,9 @@ def contact(
     first, other : Body or world
     name : hashable
     first_shape, shape : optional
-        Shape, half-space, point, or points, shape (k, 3), which stand for their convex hull (of a
-        mesh, found by Qhull), of the first and of the other body; by default theirs, and the
-        half-space z < 0 of the world. Hulls touch half-spaces only.
+        Shape, half-space, point, points, shape (k, 3), which stand for their convex hull (found by
+        Qhull), or `Geometry` of a robot file (of a mesh the hull), of the first and of the other
+        body; by default theirs, and the half-space z < 0 of the world.
     friction, torsional, rolling, restitution, compliance : float, optional
     distance : callable, optional
     cone : "round" or int, optional
@@ -158,7 +118,7 @@ def contact(
     ------
     ValueError
         For coefficients that make no sense, cones of a number of directions that is odd or below 4,
-        and pairs of shapes that are not offered.
+        pairs of shapes that are not offered, and restitution where they touch a plane.
 
     References
     ----------
@@ -177,17 +137,27 @@ def contact(
     )  # fmt: skip
     if (torsional > 0.0 or rolling > 0.0) and friction == 0.0:
         raise ValueError(f"{label} resists turning but not sliding; give it friction")
+    plane: Plane | None = None
     if distance is not None:
         touches: tuple[Touch, ...] = (Touch(kinds.USER_GAP),)
     else:
-        one = _shape_of(first, first_shape, label)
-        two = _shape_of(other, shape, label)
-        if _rank(one) > _rank(two):
-            first, other, one, two = other, first, two, one
-        touches = tuple(_touches(one, two, label))
+        one = shape_of(first, first_shape, label)
+        two = shape_of(other, shape, label)
+        low, high = sorted((one, two), key=rank)
+        found = touches_of(low, high)
+        if found is None:
+            if restitution > 0.0:
+                raise ValueError(
+                    f"restitution of {label} is {restitution}; it is not offered between shapes "
+                    "that touch a plane between them, as the plane would bounce"
+                )
+            plane, found = plane_between(first, other, one, two, name)
+        elif low is not one:
+            first, other = other, first
+        touches = tuple(found)
     return Contact(
         name, first, other, touches, friction, torsional, rolling, restitution, compliance,
-        distance, facets_of(cone, label),
+        distance, facets_of(cone, label), plane,
     )  # fmt: skip
 
 
@@ -267,131 +237,3 @@ def refuse_rigid(made: Contact, joints: Iterable[Any]) -> None:
         names = ways[made.child]
         which = f"joint {names[0]!r} holds" if len(names) == 1 else f"joints {names} hold"
         raise ValueError(f"contact {made.name!r} is of bodies that {which} rigidly")
-
-
-def _shape_of(body: Any, shape: Any, label: str) -> Any:
-    if shape is not None:
-        if isinstance(shape, (HalfSpace, Box, Sphere, Capsule, Cylinder, Rod, Compound)):
-            return shape
-        if np.ndim(shape) == 2:
-            return hull_of(shape, label)
-        return rotation.as_numbers(shape, (3,), f"point of {label}")
-    if body is WORLD:
-        return HalfSpace()
-    if body.shape is None:
-        raise ValueError(f"{label}: body {body.name!r} has no shape; give shape=, or a point")
-    return body.shape
-
-
-def _rank(shape: Any) -> int:
-    """Order in which pairs are offered: half-space, box, capsule, the rest."""
-    if isinstance(shape, HalfSpace):
-        return 0
-    if isinstance(shape, Box):
-        return 1
-    return 2 if isinstance(shape, (Capsule, Rod)) else 3
-
-
-def _ends(shape: Any) -> tuple[Float, Float, float]:
-    """Ends of the axis of a capsule, rod or cylinder, and its radius."""
-    half = 0.5 * shape.length * np.asarray(shape.axis, float)
-    return -half, half, float(shape.radius)
-
-
-def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
-    """Spheres (centre, radius) that touch a plane as the shape does; None for other shapes."""
-    if isinstance(shape, np.ndarray):
-        return [(shape, 0.0)]
-    if isinstance(shape, Sphere):
-        return [(ZERO, float(shape.radius))]
-    if isinstance(shape, Box):
-        half = 0.5 * np.array([shape.x, shape.y, shape.z])
-        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-        return [(sign * half, 0.0) for sign in signs]
-    if isinstance(shape, (Capsule, Rod)):
-        one, two, radius = _ends(shape)
-        return [(one, radius), (two, radius)]
-    if isinstance(shape, Hull):
-        return [(corner, 0.0) for corner in shape.corners]
-    return None
-
-
-def _touches(one: Any, two: Any, label: str) -> list[Touch]:
-    """Pairs of features of two shapes, the first of lower rank."""
-    if isinstance(two, Compound):
-        return [
-            _moved(touch, part.position, part.orientation)
-            for part in two.parts
-            for touch in _touches(one, part.shape, label)
-        ]
-    spheres = _spheres(two)
-    if isinstance(one, HalfSpace):
-        plane: dict[str, Any] = {
-            "first": np.asarray(one.point),
-            "second_first": np.asarray(one.normal),
-        }
-        if isinstance(two, Cylinder):
-            # the lowest point of each rim, on which it rolls, and four that it stands on
-            low, high, radius = _ends(two)
-            axis = np.asarray(two.axis, float)
-            one_way, another, _ = basis(axis)
-            rims = [
-                Touch(kinds.PLANE_RIM, **plane, other=end, second_other=axis, radius_other=radius)
-                for end in (low, high)
-            ]
-            return rims + [
-                Touch(kinds.PLANE_SPHERE, **plane, other=end + radius * way)
-                for end in (low, high)
-                for way in (one_way, another, -one_way, -another)
-            ]
-        if spheres is not None:
-            return [
-                Touch(kinds.PLANE_SPHERE, **plane, other=at, radius_other=r) for at, r in spheres
-            ]
-    elif isinstance(one, Hull) or isinstance(two, Hull):
-        pass  # corners alone would let edges and sides through
-    elif isinstance(one, Box):  # ends alone would let a capsule through that lies across an edge
-        if spheres is not None and isinstance(two, (Sphere, np.ndarray)):
-            half = 0.5 * np.array([one.x, one.y, one.z])
-            return [
-                Touch(kinds.BOX_SPHERE, second_first=half, other=at, radius_other=r)
-                for at, r in spheres
-            ]
-    elif isinstance(one, (Capsule, Rod)):
-        low, high, radius = _ends(one)
-        line: dict[str, Any] = {"first": low, "second_first": high, "radius_first": radius}
-        if isinstance(two, (Capsule, Rod)):
-            start, end, r = _ends(two)
-            return [
-                Touch(kinds.SEGMENT_SEGMENT, **line, other=start, second_other=end, radius_other=r)
-            ]
-        if spheres is not None:
-            return [
-                Touch(kinds.SEGMENT_SPHERE, **line, other=at, radius_other=r) for at, r in spheres
-            ]
-    else:
-        first = _spheres(one)
-        if first is not None and spheres is not None:
-            return [
-                Touch(kinds.SPHERE_SPHERE, first=a, radius_first=r, other=b, radius_other=s)
-                for a, r in first
-                for b, s in spheres
-            ]
-    raise ValueError(
-        f"{label}: contact of {type(one).__name__} with {type(two).__name__} is not offered; use "
-        "spheres, capsules, a half-space, or distance= with a function of your own"
-    )
-
-
-def _moved(touch: Touch, position: Float, orientation: Float) -> Touch:
-    """Touch of a part of a compound, in the compound's frame."""
-    from dataclasses import replace
-
-    def point(x: Float) -> Float:
-        return position + rotation.rotate(orientation, x)
-
-    second = touch.second_other
-    second = (
-        rotation.rotate(orientation, second) if touch.kind == kinds.PLANE_RIM else point(second)
-    )
-    return replace(touch, other=point(touch.other), second_other=second)

@@ -54,12 +54,48 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
     twists : ndarray of float, shape (n, 6)
         Of all bodies.
     moved : list of int
-        Whose are new; where there are rotors, momenta of others change with them.
+        Whose are new; where there are rotors, momenta of others change with them. Planes between
+        shapes go with the body they are tied to.
     """
+    moved = moved + _riders(model, state, twists, moved)
     held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, at.TWIST)
     touched = slice(None) if model.tables.plan[at.ROTORS] else moved
     state.momentum[touched] = held[touched]
     state.interval_velocity[moved] = state.interval_velocity_before[moved] = twists[moved]
+
+
+def _riders(model: Model, state: State, twists: Float, moved: list[int]) -> list[int]:
+    """Planes tied to bodies that have moved, and have not been placed themselves."""
+    planes = []
+    for contact in model.mechanism.contacts.values():
+        if contact.plane is None or model.body_number(contact.plane.body.name) in moved:
+            continue
+        if model.body_number(contact.plane.owner.name) in moved:
+            planes.append(ride(model, state, twists, contact.plane))
+    return planes
+
+
+def ride(model: Model, state: State, twists: Float, plane: Any) -> int:
+    """Let a plane move as if it were fixed to the body it is tied to.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    twists : ndarray of float, shape (n, 6)
+        Changed.
+    plane : Plane
+
+    Returns
+    -------
+    int
+        Number of the plane's body.
+    """
+    i = model.body_number(plane.body.name)
+    x, _, v, omega = frame_of(model, state, plane.owner, twists)
+    twists[i, :3] = v + np.cross(omega, state.pose[i, :3] - x)
+    twists[i, 3:] = rotation.rotate(rotation.conjugate(state.pose[i, 3:]), omega)
+    return i
 
 
 def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float, Float]:

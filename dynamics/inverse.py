@@ -15,7 +15,7 @@ from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
 from dynamics.kernels.wrench import push_users
 from dynamics.momenta import momenta, steady_forces
-from dynamics.touching import look_at
+from dynamics.placing import look_at
 
 if TYPE_CHECKING:
     from dynamics.model import Model

@@ -12,6 +12,7 @@ from dynamics import inputs
 from dynamics.joint_space import JointSpace
 from dynamics.kernels import layout as at
 from dynamics.momenta import momenta, turned_momenta
+from dynamics.placing import placed
 from dynamics.state import State
 from dynamics.tangents import Directions, Tangent, check_offered, free_velocities
 
@@ -92,7 +93,7 @@ def linearize(
        IEEE International Conference on Robotics and Automation, 2021.
     """
     check_offered(model)
-    start = state.copy()
+    start = placed(model, state)
     twist = free_velocities(model, state)
     start.momentum.ravel()[:] = momenta(model.tables, start.pose, twist[None])[0]
     driven = inputs.controls_of(model, control)

@@ -200,14 +200,19 @@ class Mechanism:
     ) -> Contact:
         """Let two bodies touch; by default a body and the ground, the half-space z < 0.
 
+        Spheres, capsules and boxes touch half-spaces and spheres, capsules also capsules, by their
+        distance. Any other two convex shapes (boxes, cylinders, hulls of points) touch a plane
+        between them, a light body ``"<name> plane"`` of its own: see `dynamics.planes`.
+
         Parameters
         ----------
         body : Body
         against : Body or world, optional
         name : hashable, optional
         **options
-            ``shape=`` of the body and ``against_shape=`` (a shape, a `HalfSpace`, or a point, shape
-            (3,)) where they are not the bodies' own; ``friction=0.5``, ``torsional=`` and
+            ``shape=`` of the body and ``against_shape=`` (a shape, a `HalfSpace`, a point, shape
+            (3,), points, shape (k, 3), for their hull, or a `Geometry` of a robot file) where they
+            are not the bodies' own; ``friction=0.5``, ``torsional=`` and
             ``rolling=`` (m), ``restitution=``, ``compliance=`` (m/N), ``cone="round"`` or a number
             of directions, or ``distance=`` with a function of your own: see
             `dynamics.contacts.contact`.
@@ -230,6 +235,12 @@ class Mechanism:
         made = contact(against, body, name=name, **options)
         self._check_ends(made, f"contact {name!r}")
         refuse_rigid(made, self.joints.values())
+        if made.plane is not None:
+            plane, tie = made.plane.body, made.plane.tie
+            self._check_name(plane.name)
+            self._check_name(tie.name)
+            self.bodies[plane.name], self.joints[tie.name] = plane, tie
+            self._used |= {plane.name, tie.name}
         self.contacts[name] = made
         self._used.add(name)
         return made

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics import closing, coordinates, galerkin, inputs, rotation
+from dynamics import closing, coordinates, galerkin, inputs, placing, rotation
 from dynamics.diagnosis import failure
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
@@ -368,7 +368,7 @@ class Model(Shared):
             raise ValueError(
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
-        after = state.copy()
+        after = placing.placed(self, state)
         self.workspace.kick(after.data[None], 0.5)
         info = np.zeros(kernel.INFO_SIZE)
         info[kernel.TIME] = state.time

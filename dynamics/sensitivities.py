@@ -13,6 +13,7 @@ from dynamics import inputs, rotation
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
 from dynamics.momenta import momenta, turned_momenta
+from dynamics.placing import placed
 from dynamics.simulation import simulate
 from dynamics.tangents import Directions, Tangent, check_offered, free_velocities
 from dynamics.trajectory import Trajectory
@@ -100,6 +101,7 @@ def sensitivity(
     .. [1] T. A. Howell et al., Dojo: a differentiable physics engine for robotics, 2022.
     """
     check_offered(model)
+    state = placed(model, state)
     named = list(parameters)
     changed = [_changed(model, name, what) for name, what in named]
     n = at.TWIST * model.n_bodies

@@ -14,6 +14,7 @@ from dynamics.callbacks import Callback
 from dynamics.diagnosis import failure
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels import step as kernel
+from dynamics.placing import placed
 from dynamics.state import State
 from dynamics.touching import check_apart
 from dynamics.trajectory import Trajectory
@@ -86,6 +87,7 @@ def simulate(
     steps = _steps(model, seconds, every)
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
+    state = placed(model, state)
     space = model.workspace if workspace is None else workspace
     record = np.empty((steps // every, state.data.size))
     call = None

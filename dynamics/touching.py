@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from dynamics import closing, rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError
-from dynamics.kernels import contact_measure as kernel
 from dynamics.kernels import layout as at
+from dynamics.placing import apart, look_at, placed
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -53,28 +53,6 @@ class ContactHistory:
     friction_force: Float
 
 
-def look_at(model: Model, states: Float) -> Float:
-    """Gap, normal, arms and row N of every touch: see `dynamics.kernels.contact_measure`.
-
-    Parameters
-    ----------
-    model : Model
-    states : ndarray of float, shape (k, state size)
-
-    Returns
-    -------
-    ndarray of float, shape (k, touches, 22)
-    """
-    space, plan = model.workspace, model.tables.plan
-    out = np.empty((states.shape[0], int(plan[at.CONTACTS]), kernel.LOOKED))
-    if out.size:
-        kernel.look_at(
-            plan, model.tables.constant, states, space.pose, space.matrix, space.g, space.G, out
-        )
-        space.reraise()
-    return out
-
-
 def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     """Gaps and forces over time; see `Trajectory.contact`.
 
@@ -93,7 +71,11 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     """
     model, states = trajectory.model, trajectory.states
     touches = model.tables.contact_touches
-    own = [k for k, (owner, _) in enumerate(touches) if owner == name]
+    contact = model.mechanism.contacts.get(name)
+    own = [
+        k for k, (owner, i) in enumerate(touches)
+        if owner == name and not (contact is not None and contact.touches[i].of_parent)
+    ]  # fmt: skip
     if not own:
         raise UnknownNameError(f"there is no contact {name!r}; there are {trajectory.contacts}")
     found = look_at(model, states)[:, own]
@@ -167,13 +149,16 @@ def check_apart(model: Model, state: State, most: float) -> None:
     """
     if not model.tables.contact_touches:
         return
+    state = placed(model, state)
     gaps = look_at(model, state.data[None])[0, :, 0]
     k = int(np.argmin(gaps))
     if gaps[k] < -most:
         name = model.tables.contact_touches[k][0]
-        if name in model.mechanism.contacts:
+        contact = model.mechanism.contacts.get(name)
+        if contact is not None:
+            depth = -gaps[k] if contact.plane is None else -apart(model, state, contact).distance
             raise InconsistentStateError(
-                f"contact {name!r} overlaps by {-gaps[k]:.2e} m at the start; place the bodies "
+                f"contact {name!r} overlaps by {depth:.2e} m at the start; place the bodies "
                 "apart, or use dynamics.separate(model, state)"
             )
         raise InconsistentStateError(
@@ -205,9 +190,10 @@ def separate(model: Model, state: State) -> State:
     -----
     Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
     """
-    after = state.copy()
+    after = state
     weights = closing.inverse_masses(model)
     for _ in range(ROUNDS):
+        after = placed(model, after)
         found = look_at(model, after.data[None])[0]
         over = np.flatnonzero(found[:, 0] < 0.0)
         g, G = closing.equations(model, after, {})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -54,7 +55,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     ValueError
         For a joint that URDF cannot say, or bodies that no joints connect.
     """
-    notes = Notes(Path(path))
+    notes, mechanism = Notes(Path(path)), _without_planes(mechanism)
     for joint in mechanism.joints.values():
         if joint.kind not in KINDS:
             raise ValueError(f"joint {joint.name!r} is {joint.kind}, which URDF cannot say")
@@ -102,6 +103,16 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     indent(robot)
     ElementTree(robot).write(path, encoding="unicode", xml_declaration=True)
     notes.emit(stacklevel=2)
+
+
+def _without_planes(mechanism: Mechanism) -> Mechanism:
+    """The mechanism without what contacts of convex shapes have added to it."""
+    planes = [one.plane for one in mechanism.contacts.values() if one.plane is not None]
+    bodies, ties = {plane.body.name for plane in planes}, {plane.tie.name for plane in planes}
+    found = copy(mechanism)
+    found.bodies = {name: one for name, one in mechanism.bodies.items() if name not in bodies}
+    found.joints = {name: one for name, one in mechanism.joints.items() if name not in ties}
+    return found
 
 
 def _tree(mechanism: Mechanism) -> tuple[list[tuple[Joint, bool]], list[Joint], Any]:

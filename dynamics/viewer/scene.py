@@ -14,8 +14,8 @@ from dynamics.geometry import Geometry, Mesh
 from dynamics.joints import Joint
 from dynamics.kernels import rows as kinds
 from dynamics.shapes import Box, Capsule, Compound, Round, Sphere
+from dynamics.surfaces import triangles_of
 from dynamics.trajectory import Trajectory
-from dynamics.viewer.surfaces import triangles_of
 
 __all__ = ["scene_of"]
 

@@ -6,7 +6,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels import contact_geometry
-from dynamics.touching import look_at
+from dynamics.placing import look_at
 
 from .grounds import single
 
@@ -181,12 +181,11 @@ def test_capsules_side_by_side_touch_between_their_middles():
     np.testing.assert_allclose(found[1:4], (1, 0, 0), atol=1e-15)
 
 
-@pytest.mark.parametrize("second", [CYLINDER, BOX, CAPSULE])
-def test_pairs_that_are_not_offered_say_what_is(second):
+def test_pairs_that_are_not_offered_say_what_is():
     mechanism = dy.Mechanism()
-    a, b = mechanism.add_body(BOX, name="a"), mechanism.add_body(second, name="b")
+    a, b = mechanism.add_body(BOX, name="a"), mechanism.add_body(COMPOUND.centered(), name="b")
 
-    with pytest.raises(ValueError, match="is not offered; use spheres, capsules"):
+    with pytest.raises(ValueError, match="Compound with Box is not offered, as .* for each of its"):
         mechanism.add_contact(b, a)
 
 
@@ -210,7 +209,7 @@ def test_hull_of_points_moves_as_the_box_whose_corners_they_are():
     np.testing.assert_allclose(hull.body("body")[0], wanted.body("body")[0], atol=1e-9)
 
 
-def test_flat_points_all_count_and_hulls_touch_half_spaces_only():
+def test_flat_points_all_count_against_half_spaces():
     plate = np.array([(0.1, 0.1, 0), (-0.1, 0.1, 0), (-0.1, -0.1, 0), (0.1, -0.1, 0), (0, 0, 0)])
     model = single(dy.Sphere(0.05, mass=1.0), (0, 0, 0.1), shape=plate)
 
@@ -221,7 +220,7 @@ def test_flat_points_all_count_and_hulls_touch_half_spaces_only():
     mechanism = dy.Mechanism()
     one = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="one")
     two = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="two", position=(1, 0, 0))
-    with pytest.raises(ValueError, match="contact of .*Hull.* is not offered"):
+    with pytest.raises(ValueError, match=r"points of contact 'two\|one' lie in a plane"):
         mechanism.add_contact(one, two, shape=plate)
     with pytest.raises(ValueError, match=r"points of contact 'x' have shape \(2, 2\)"):
         mechanism.add_contact(one, name="x", shape=[(0, 0), (1, 1)])

@@ -14,7 +14,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation, viewer
 from dynamics.geometry import Geometry, Mesh
-from dynamics.viewer.surfaces import read_triangles, triangles_of
+from dynamics.surfaces import read_triangles, triangles_of
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

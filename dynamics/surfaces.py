@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynamics.geometry import Mesh
 
-__all__ = ["read_triangles", "triangles_of"]
+__all__ = ["corners_of", "read_triangles", "triangles_of"]
 
 Float = NDArray[np.float64]
 #: Triangles of one mesh in a page; finer ones are made coarser.
@@ -32,24 +32,51 @@ def triangles_of(mesh: Mesh) -> Float | None:
     ndarray of float, shape (t, 3, 3), or None
         None, and a warning, where the file is missing or of a kind that is not read.
     """
-    if mesh.vertices is not None and mesh.faces is not None:
-        corners = mesh.vertices[mesh.faces]
-    else:
-        path = found(mesh)
-        if path is None:
-            warnings.warn(f"mesh {mesh.path!r} is not there, so it is not drawn", stacklevel=2)
-            return None
-        try:
-            corners = read_triangles(path)
-        except (ValueError, OSError, IndexError) as error:
-            warnings.warn(f"mesh {mesh.path!r} is not drawn: {error}", stacklevel=2)
-            return None
+    try:
+        corners = _triangles(mesh)
+    except FileNotFoundError:
+        warnings.warn(f"mesh {mesh.path!r} is not there, so it is not drawn", stacklevel=2)
+        return None
+    except (ValueError, OSError, IndexError) as error:
+        warnings.warn(f"mesh {mesh.path!r} is not drawn: {error}", stacklevel=2)
+        return None
     cells = 128
     coarse = corners
     while len(coarse) > MOST and cells > 4:
         coarse = _coarser(corners, cells)
         cells = int(cells / 1.25)
     return np.asarray(coarse * mesh.scale)
+
+
+def corners_of(mesh: Mesh) -> Float:
+    """Corners of all triangles of a mesh, scaled.
+
+    Parameters
+    ----------
+    mesh : Mesh
+
+    Returns
+    -------
+    ndarray of float, shape (k, 3)
+
+    Raises
+    ------
+    FileNotFoundError
+        Where its file is not there.
+    ValueError
+        For files of a kind that is not read, and broken ones.
+    """
+    return np.asarray((_triangles(mesh) * mesh.scale).reshape(-1, 3))
+
+
+def _triangles(mesh: Mesh) -> Float:
+    """Corners of the triangles, before scaling."""
+    if mesh.vertices is not None and mesh.faces is not None:
+        return np.asarray(mesh.vertices[mesh.faces])
+    path = found(mesh)
+    if path is None:
+        raise FileNotFoundError("its file is not there")
+    return read_triangles(path)
 
 
 def _coarser(corners: Float, cells: int) -> Float:
