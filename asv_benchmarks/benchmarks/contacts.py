@@ -139,6 +139,37 @@ class BoxDrop:
         return deepest(dy.simulate(self.model, self.state, SECONDS))
 
 
+def stack(n):
+    """Cubes of 0.5 m, each turned by 30 degrees on the one below: model and state."""
+    mechanism, below = dy.Mechanism(), ()
+    for k in range(n):
+        cube = mechanism.add_body(
+            dy.Box(0.5, 0.5, 0.5, mass=1.0), name=k, position=(0, 0, 0.25 + 0.5 * k),
+            orientation=rotation.from_axis_angle((0, 0, 1), math.radians(30 * k)),
+        )  # fmt: skip
+        mechanism.add_contact(cube, *below)
+        below = (cube,)
+    model = mechanism.finalize(H)
+    return model, model.initial_state()
+
+
+class Stack:
+    """Ten seconds of cubes that stand on each other, by planes between them."""
+
+    params = ([2, 10],)
+    param_names = ("cubes",)
+
+    def setup(self, n):
+        self.model, self.state = stack(n)
+        dy.simulate(self.model, self.state, H)
+
+    def time_simulate(self, n):
+        dy.simulate(self.model, self.state, SECONDS, every=1000)
+
+    def track_penetration(self, n):
+        return deepest(dy.simulate(self.model, self.state, SECONDS))
+
+
 if __name__ == "__main__":
     chains = [chain_scene(n, degrees) for degrees in (0, 30) for n in (1, 5, 20, 44)]
     show([box_scene(), *chains])
