@@ -22,6 +22,8 @@ ITERATIONS = 30
 HALVINGS = 8
 #: Squared contraction that keeps a factorization.
 KEEP = 0.01
+#: Squared contraction with new factors that is none: a shorter interval does better.
+SLOW = 0.5
 #: What is left of the loops' regularization after each slow iteration, and at least.
 RELAX = 0.01
 NEAR = 1e3
@@ -147,5 +149,7 @@ def attempt(
                 x[i] = kept[i]
             worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
             sloped = True
+        if age == 0 and merit > SLOW * before and worst > NEAR * level:
+            return NOT_CONVERGED
         age += 1
     return NOT_CONVERGED
