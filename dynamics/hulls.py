@@ -98,8 +98,15 @@ class Core:
         across = np.linalg.norm(direction - (direction @ self.axis) * self.axis)
         return float((self.points @ direction).max() + self.radius + self.rim * across)
 
-    def corners(self) -> Float:
+    def corners(self, count: int, around: bool = False) -> Float:
         """Points whose hull is nearly that of points and discs.
+
+        Parameters
+        ----------
+        count : int
+            Corners of a polygon that stands for a disc.
+        around : bool, optional
+            Whether it holds the disc, instead of lying in it.
 
         Returns
         -------
@@ -108,8 +115,8 @@ class Core:
         if self.rim == 0.0:
             return self.points
         one = np.cross(self.axis, np.eye(3)[abs(self.axis).argmin()])
-        one *= self.rim / np.linalg.norm(one)
-        angle = 2.0 * np.pi * np.arange(DISC)[:, None] / DISC
+        one *= self.rim / np.linalg.norm(one) / (np.cos(np.pi / count) if around else 1.0)
+        angle = 2.0 * np.pi * np.arange(count)[:, None] / count
         ring = np.cos(angle) * one + np.sin(angle) * np.cross(self.axis, one)
         return np.asarray((self.points[:, None] + ring).reshape(-1, 3))
 
@@ -166,7 +173,7 @@ def separation(first: Core, other: Core) -> Separation:
         n = direction / np.linalg.norm(direction)
         return Separation(n, first.reach(n), -other.reach(-n))
 
-    cloud = (other.corners()[:, None] - first.corners()).reshape(-1, 3)
+    cloud = (other.corners(DISC)[:, None] - first.corners(DISC)).reshape(-1, 3)
     hull = ConvexHull(cloud)
     k = int(np.argmax(hull.equations[:, 3]))
     best = along(-hull.equations[k, :3])

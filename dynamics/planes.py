@@ -23,13 +23,15 @@ from dynamics.joints import Joint
 __all__ = ["Plane", "plane_between"]
 
 #: Mass of a plane over that of the body it is tied to, and its inertia over that body's: between
-#: polyhedra, with one rounded shape, between two. A force F on spheres of radii r and s turns a
-#: plane between them back with F (r + s) per radian, which steps can follow if it is not too light.
+#: polyhedra, and where a shape is rounded. A force F on spheres of radii r and s turns a plane
+#: between them back with F (r + s) per radian, which steps can follow if it is not too light.
 LIGHT = 1e-3
-SLOW = (1e-3, 1e-2, 1e-1)
-#: Of the tie: rate at which a plane's motion along its body fades, and of the spring that keeps it
-#: near, 1/s.
-FADING, NEAR = 30.0, 10.0
+SLOW = (1e-3, 1e-2)
+#: Sides of the prism around a cylinder, which it counts as where the other shape is rounded, too.
+SIDES = 24
+#: Of the tie: rates at which a plane's motion along its body and its turning fade, and that of the
+#: spring that keeps it near, 1/s. They hold up what rolls on a plane, by a part LIGHT or SLOW.
+FADING, SPIN_FADING, NEAR = 10.0, 1.0, 3.0
 #: Height of a plane over its frame, as a part of how far its body reaches.
 HEIGHT = 0.6
 
@@ -83,7 +85,7 @@ def plane_between(
         For shapes that are not convex, and points that lie in a plane.
     """
     label = f"contact {name!r}"
-    cores = []
+    cores: list[Core] = []
     for shape, against in ((one, two), (two, one)):
         core = core_of(shape)
         if core is None:
@@ -98,12 +100,20 @@ def plane_between(
                 "hull needs a thickness"
             )
         cores.append(core)
+    if all(map(_is_rounded, cores)):
+        cores = [
+            Core(core.corners(SIDES, around=True)) if core.rim > 0.0 else core for core in cores
+        ]
+        one, two = (
+            shape if _is_rounded(core) else Hull(core.points)
+            for shape, core in zip((one, two), cores)
+        )
     moving = [end for end in (first, other) if end is not WORLD]
     owner = min(moving, key=lambda end: float(end.mass))
     own = cores[0 if owner is first else 1]
     size = float(np.linalg.norm(own.points, axis=1).max()) + own.radius + own.rim
     height = HEIGHT * size if owner is first else -HEIGHT * size
-    slow = SLOW[sum(core.radius > 0.0 or core.rim > 0.0 for core in cores)]
+    slow = SLOW[any(map(_is_rounded, cores))]
     mass, inertia = LIGHT * owner.mass, slow * float(np.trace(owner.inertia)) / 3.0
     made = body(
         None, name=f"{name} plane", mass=mass, inertia=np.full(3, inertia),
@@ -111,10 +121,14 @@ def plane_between(
     )  # fmt: skip
     tie = Floating(
         made, owner, name=f"{name} tie", spring=[NEAR**2 * mass, NEAR**2 * mass, 0, 0, 0, 0],
-        damper=[FADING * mass] * 3 + [FADING * inertia] * 3,
+        damper=[FADING * mass] * 3 + [SPIN_FADING * inertia] * 3,
     )  # fmt: skip
     up, at = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, height])
     touches = list(touches_of(HalfSpace(up, at), two) or ())
     back = touches_of(HalfSpace(-up, at), one) or ()
     touches += [replace(touch, of_parent=True) for touch in back]
     return Plane(made, tie, owner, height, *cores), touches
+
+
+def _is_rounded(core: Core) -> bool:
+    return core.radius > 0.0 or core.rim > 0.0
