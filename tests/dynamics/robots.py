@@ -85,6 +85,12 @@ def mass_matrix(model, state):
     return M
 
 
+def joint_inertia(model, at):
+    """Joint-space inertia with joints at coordinates, see `slopes`."""
+    J = slopes(model, at)
+    return J.T @ mass_matrix(model, moved(model, at)) @ J
+
+
 def falling(model, state):
     """Accelerations of all bodies at rest under gravity: free fall without what constraints hold.
 
