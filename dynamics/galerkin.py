@@ -26,7 +26,7 @@ Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Newton's tolerance, and the angle in rad that a body may turn in one interval, by order.
-TOLERANCE = {2: 1e-10, 4: 1e-11, 6: 1e-11}
+TOLERANCE = {2: 1e-10, 4: 1e-11, 6: 5e-12}
 #: Every cut shifts the energy a little: an hour of a double pendulum stays below 0.165 rad a step
 #: and needs none; rhombic chains need cuts above 0.18 rad to keep theirs within 1 %.
 LARGEST_TURN = {2: 0.17, 4: 0.6, 6: 1.2}
@@ -128,7 +128,9 @@ class Stages:
 
     Attributes
     ----------
-    symbolic : graphsys.Symbolic
+    symbolic, fallback : graphsys.Symbolic
+        Symbolic factorization, and a second one where `Tables` has one: joints that close loops
+        then wait with all their stages (None for none).
     tables : tuple
         Plan, constants and program of the kernels.
     kernel : module
@@ -154,7 +156,12 @@ class Stages:
         both = np.flatnonzero(acts & (ends < n).all(axis=1))
         own = np.flatnonzero(table[:joints, at.EQUATION] == table[:joints, at.FIRST_ROW])
         node = np.searchsorted(table[own, at.FIRST_ROW], table[:joints, at.EQUATION])
-        self.symbolic = _symbolic(tables, self.s, n, table[:joints], node, ends[both])
+        system = _system(tables, self.s, n, table[:joints], node, ends[both])
+        zero = [(name, b) for name in tables.joint_index for b in range(self.s)]
+        self.symbolic, self.fallback = system.analyze(zero_diagonal=zero), None
+        if tables.fallback is not None:
+            late = [(name, b) for name in tables.fallback.order for b in range(self.s)]
+            self.fallback = system.analyze(late)
         self.tables = (self.plan, tables.constant, self.symbolic.program)
         stage = np.arange(self.s)
 
@@ -190,7 +197,7 @@ class Stages:
 
     def solver(self) -> tuple[Float, ...]:
         """Arrays of the solver for one thread: see `dynamics.workspace.Workspace`."""
-        return solver_arrays(self.symbolic)
+        return solver_arrays(self.symbolic, self.fallback)
 
     def work(self) -> tuple[Any, ...]:
         """Arrays of `dynamics.kernels.galerkin_step` for one thread."""
@@ -206,15 +213,16 @@ class Stages:
         driven = np.zeros((nodes, len(self.base.control_names)))
         made = tuple(np.zeros((nodes, size)) for size in sizes)
         table = np.zeros((DIFFERENCES, unknowns))
-        return self.rule, made, x, saved, table, scratch, driven
+        fallback = self.symbolic.program[:0] if self.fallback is None else self.fallback.program
+        return self.rule, made, x, saved, table, scratch, driven, fallback
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""
         return worst_part(self.base, work[5][0], self.s)
 
 
-def _symbolic(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Ints) -> gs.Symbolic:
-    """Of the graph whose nodes are the stages of bodies, then those of joints.
+def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Ints) -> gs.System:
+    """The graph whose nodes are the stages of bodies, then those of joints.
 
     ``node`` has the joint that each constraint group belongs to: halves of a coupling share one.
     """
@@ -233,8 +241,7 @@ def _symbolic(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: I
     for i, j in pairs.tolist():
         stages = itertools.product(range(s), range(s))
         graph.add_edges_from(((bodies[i], b), (bodies[j], g)) for b, g in stages)
-    zero = [(name, b) for name in names for b in range(s)]
-    return gs.System(graph, sizes).analyze(zero_diagonal=zero)
+    return gs.System(graph, sizes)
 
 
 def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:

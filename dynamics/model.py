@@ -46,7 +46,7 @@ class Model(Shared):
         papers' form first order. Reported velocities are then those of the last interval.
     tolerance : float, optional
         Of Newton's method: error of velocities over the largest, and of constraints in m or rad;
-        by default 1e-10, and 1e-11 beyond order 2.
+        by default 1e-10, 1e-11 at order 4 and 5e-12 at order 6.
     largest_turn : float, optional
         Angle in rad that a body may turn in one interval; a step is cut where one turns more. By
         default 0.17 at order 2, 0.6 at order 4, 1.2 at order 6.

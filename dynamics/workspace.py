@@ -76,10 +76,15 @@ class Workspace:
         ndarray of float, shape (k, 6 n)
         """
         twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
-        failed = kernel.project(
-            self.plan, self.constant, self.program, self.timestep, states, self.pose, self.matrix,
-            self.g, self.G, self.x, self.r, self.dx, self.contacts, self.solver, twists,
-        )  # fmt: skip
+        failed = 0
+        for symbolic in (self.tables.symbolic, self.tables.fallback):
+            failed = kernel.project(
+                self.plan, self.constant, symbolic.program, self.timestep, states, self.pose,
+                self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts, self.solver,
+                twists,
+            )  # fmt: skip
+            if not failed or self.tables.fallback is None:
+                break
         self.reraise()
         if failed:
             raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")

@@ -7,7 +7,7 @@ the last interval.
 import math
 
 from .callback import call_three
-from .galerkin_guess import FEWEST, SEEN, from_ends, gone_on, remember
+from .galerkin_guess import FEWEST, SEEN, from_ends, go_on_in_loops, gone_on, remember
 from .galerkin_newton import HELD, PAUSE, WAIT, attempt
 from .galerkin_residual import end_momentum
 from .jit import kernel
@@ -25,7 +25,7 @@ from .layout import (
     TWIST,
 )
 from .motion import rotation_matrices
-from .newton import FACTORIZATIONS, NOT_FINITE
+from .newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
 from .quaternion import load3, multiply_matrix
 from .rows import evaluate, turned_back
 from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy, note
@@ -131,24 +131,32 @@ def control_at(control, place, part, parts, driven):
 
 @kernel
 def interval(
-    plan, constant, program, rule, time, h, settings, control, wrench, p, last, whole, nodes, x,
-    table, scratch, solver, info,
+    plan, constant, program, fallback, rule, time, h, settings, control, wrench, p, last, whole,
+    nodes, x, table, scratch, solver, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
     pose, matrix, g, G, speed, spin, turn, sigma = nodes
-    s = rule[0].size - 1
-    if whole and info[SEEN] >= FEWEST:
-        n = TWIST * s * plan[BODIES]
-        gone_on(0, n, int(info[SEEN]), table, x)
-        gone_on(n, x.size, int(info[SEEN]), table, x)
-    else:
-        from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
-    done = attempt(
-        plan, constant, program, rule, time, h, settings[0], control, wrench, p, x, nodes, scratch,
-        solver, info,
-    )  # fmt: skip
+    s, late = rule[0].size - 1, False  # whether the second order of elimination was needed
+    done = 0
+    for order in (program, fallback):
+        if whole and info[SEEN] >= FEWEST:
+            n = TWIST * s * plan[BODIES]
+            gone_on(0, n, int(info[SEEN]), table, x)
+            gone_on(n, x.size, int(info[SEEN]), table, x)
+            go_on_in_loops(plan, constant, s, table, x)
+        else:
+            from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
+        done = attempt(
+            plan, constant, order, rule, time, h, settings[0], control, wrench, p, x, nodes,
+            scratch, solver, info,
+        )  # fmt: skip
+        if done != SINGULAR or fallback.size == 0:
+            break
+        late = True
     if done < 0:
         return done
+    if late:
+        info[HELD] = 0.0  # factors of the other order
     if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
         return NOT_FINITE
     make_up(plan, s, scratch[0], matrix, p)
@@ -184,7 +192,7 @@ def step(
     workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
     one for each node, one behind the other.
     """
-    rule, nodes, x, saved, table, scratch, driven = work
+    rule, nodes, x, saved, table, scratch, driven, fallback = work
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     at = POSE * n
@@ -203,8 +211,8 @@ def step(
         for k in range(count):
             control_at(control, rule[2], k, count, driven)
             done = interval(
-                plan, constant, program, rule, info[TIME] + k * part, part, settings, driven,
-                wrench, p, last, level == 0, nodes, x, table, scratch, solver, info,
+                plan, constant, program, fallback, rule, info[TIME] + k * part, part, settings,
+                driven, wrench, p, last, level == 0, nodes, x, table, scratch, solver, info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done

@@ -59,7 +59,7 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     # dampers leave out how their lever arms change, which is nothing at rest: there x = 0
     model = machine(damped).finalize(0.05)
     stages = galerkin.Stages(model.tables, order, coupled=coupled)
-    rule, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven = stages.work()
+    rule, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven, _ = stages.work()
     values = stages.solver()[0]
     plan, constant, _ = stages.tables
     h, control, wrench = 0.05, np.full_like(driven, 0.7), np.linspace(-1.0, 1.0, 30)
