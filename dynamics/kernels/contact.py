@@ -113,10 +113,11 @@ def effective_mass(plan, constant, at, W, to):
     for side in range(2):
         body = plan[at + B] if side == 1 else plan[at + A]
         if body < n:
-            c = body * BODY_SIZE
+            c, moving, turning = body * BODY_SIZE, 0.0, 0.0
             for j in range(3):
-                total += W[to + 6 * side + j] ** 2 / constant[c + MASS]
-                total += W[to + 6 * side + 3 + j] ** 2 / constant[c + LARGEST_INERTIA]
+                moving += W[to + 6 * side + j] ** 2
+                turning += W[to + 6 * side + 3 + j] ** 2
+            total += moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA]
     return 1.0 / total
 
 

@@ -36,14 +36,18 @@ def cone_path(head, ratio, mass, z0, z1):
     size = math.sqrt(z0 * z0 + z1 * z1)
     if size == 0.0:
         return 0.0, 0.0, ratio, 0.0, 0.0
-    # speed t with head t / eta0(t) + mass t = size, concave: made up for from below
-    t = max((size - head) / mass, size / (head / ratio + mass))
+    # speed t with head t / eta0(t) + mass t = size, concave: Newton's method from where beta alone
+    # would lead, behind the first step from below; d(t / eta0) / dt = ratio / (eta0^2 + t^2)
+    least = max((size - head) / mass, size / (head / ratio + mass))
+    room = head * head - size * size
+    t = max(least, ratio * size * head / room) if room > 0.0 else least
     for _ in range(50):
-        heat, root = sliding(ratio, t, 0.0)
-        lack = size - head * t / heat - mass * t
-        step = lack / (head / heat * (1.0 - 2.0 * t * t / (root * heat)) + mass)
-        t += step
-        if step <= 1e-8 * t:
+        heat, _ = sliding(ratio, t, 0.0)
+        both = heat * heat + t * t
+        lack = (size - mass * t) * heat - head * t
+        step = lack * both / (heat * (head * ratio + mass * both))
+        t = max(least, t + step)
+        if abs(step) <= 1e-6 * t:  # the next would be its square
             break
     heat, _ = sliding(ratio, t, 0.0)
     x, y = -t * z0 / size, -t * z1 / size

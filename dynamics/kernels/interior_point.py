@@ -215,6 +215,15 @@ def missed(plan, constant, h, x, trial, found, contacts):
 
 
 @kernel
+def left_out(plan, contacts):
+    """Whether any contact is left out."""
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
+            return True
+    return False
+
+
+@kernel
 def give_way(plan, constant, contacts):
     """Whether there were bounces; all are held by their gaps from now on.
 
@@ -266,7 +275,7 @@ def interior(
         elif info[7] == 0.0:
             info[7] = 1.0
             fresh = True
-        elif info[6] == 0.0:
+        elif info[6] == 0.0 and left_out(plan, contacts):
             info[6] = 1.0
             fresh = True
         elif give_way(plan, constant, contacts):

@@ -139,8 +139,8 @@ def slots_of(blocks: int, facets: int) -> int:
 W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
 SECOND_AT = 125  # second order of gamma s
 MASS_AT = 126  # effective masses of N and of the first row of each block, in active contacts
-SUM_AT = 130  # a row (12)
-CONTACT_WORK = 144
+SUM_AT = 130  # three rows (3 x 12)
+CONTACT_WORK = 166
 
 #: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
 TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0

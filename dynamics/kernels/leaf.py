@@ -269,6 +269,17 @@ def add_leaf(plan, n, at, scale, contacts, left, right, values):
 
 
 @kernel
+def add_three(values, at, W, left, right):
+    """`add_outer` of three rows at left and at right, each 12 behind the one before."""
+    for j in range(6):
+        one, two, three = W[right + j], W[right + 12 + j], W[right + 24 + j]
+        for i in range(6):
+            values[at + 6 * j + i] += (
+                one * W[left + i] + two * W[left + 12 + i] + three * W[left + 24 + i]
+            )
+
+
+@kernel
 def add_leaves(plan, contacts, values):
     """values <- values + W^T K W_next of every leaf; K as `condense` left it."""
     n = plan[BODIES]
@@ -277,21 +288,29 @@ def add_leaves(plan, contacts, values):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
-        next_at, row = w + NEXT_AT, w + SUM_AT
-        add_leaf(plan, n, at, contacts[w + K_AT], contacts, w + W_AT, next_at, values)
+        a, b = plan[at + A], plan[at + B]
+        stiff, next_at, row = contacts[w + K_AT], w + NEXT_AT, w + SUM_AT
+        if plan[at + BLOCKS] == 0:
+            add_leaf(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
         for i in range(plan[at + BLOCKS]):
-            one = w + W_AT + 12 + 24 * i
-            for j in range(2):  # -T_j^T (K_jN N_next + K_j1 T_1 + K_j2 T_2)
-                to_normal = contacts[w + K_AT + 1 + 6 * i + j]
-                to_one = contacts[w + K_AT + 3 + 6 * i + 2 * j]
-                to_two = contacts[w + K_AT + 4 + 6 * i + 2 * j]
-                for e in range(12):
-                    contacts[row + e] = (
-                        to_normal * contacts[next_at + e]
-                        + to_one * contacts[one + e]
-                        + to_two * contacts[one + 12 + e]
-                    )
-                add_leaf(plan, n, at, -1.0, contacts, one + 12 * j, row, values)
+            one, place = w + W_AT + 12 + 24 * i, w + K_AT + 1 + 6 * i
+            for e in range(12):  # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
+                N, T1, T2 = contacts[next_at + e], contacts[one + e], contacts[one + 12 + e]
+                contacts[row + e] = stiff * N if i == 0 else 0.0
+                contacts[row + 12 + e] = -(
+                    contacts[place] * N + contacts[place + 2] * T1 + contacts[place + 3] * T2
+                )
+                contacts[row + 24 + e] = -(
+                    contacts[place + 1] * N + contacts[place + 4] * T1 + contacts[place + 5] * T2
+                )
+            left = one - 12
+            if a < n:
+                add_three(values, plan[plan[BODY_AT] + a], contacts, left, row)
+            if b < n:
+                add_three(values, plan[plan[BODY_AT] + b], contacts, left + 6, row + 6)
+                if a < n:
+                    add_three(values, plan[at + AB_AT], contacts, left, row + 6)
+                    add_three(values, plan[at + BA_AT], contacts, left + 6, row)
 
 
 @kernel

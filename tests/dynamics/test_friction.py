@@ -7,6 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.kernels.contact_path import cone_path
 
 from .grounds import G, H, cube, single
 
@@ -94,3 +95,25 @@ def test_without_friction_nothing_slows_a_sliding_box():
     v, _ = dy.simulate(model, state, 2.0).body_velocity("body")
 
     np.testing.assert_allclose(v[:, :2], [[1.5, -0.5]] * len(v), atol=1e-12)
+
+
+def test_points_of_the_central_path_of_a_cone():
+    """From what sticks deep inside to what slides, and close to where both meet."""
+    rng = np.random.default_rng(0)
+    for head, kappa, mass in 10.0 ** rng.uniform((-8, -8, -3), (2, 0, 2), (2000, 3)):
+        size = head * (1.0 + rng.choice([-1.0, 1.0]) * 10.0 ** rng.uniform(-12, 0))
+        if rng.random() < 0.5:
+            size = 10.0 ** rng.uniform(-12, 3)
+        z = size * np.array([0.6, -0.8])
+
+        b0, b1, heat, x, y = cone_path(head, kappa / head, mass, *z)
+
+        beta, eta = np.array([b0, b1]), np.array([x, y])
+        speed = np.linalg.norm(eta)
+        # Newton's method ends with a step of 1e-6, whose square is left
+        assert np.linalg.norm(beta - mass * eta - z) <= 1e-11 * size
+        # rounding of eta0 - |eta|, and of (eta0 - |eta|) (eta0 + |eta|)
+        assert heat * heat - speed * speed == pytest.approx(
+            kappa / head * heat, rel=1e-12, abs=1e-14 * heat * heat
+        )
+        assert heat * beta == pytest.approx(-head * eta, rel=1e-12, abs=1e-14 * heat * size)
