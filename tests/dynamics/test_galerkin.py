@@ -7,6 +7,7 @@ import dynamics as dy
 from dynamics import galerkin, rotation, zoo
 from dynamics.kernels import galerkin_matrix, galerkin_residual, galerkin_step
 from dynamics.kernels import layout as at
+from dynamics.kernels.step import INFO_SIZE
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps of convergence tests are never cut
