@@ -176,8 +176,8 @@ def test_one_stage_is_the_second_order_step():
         record = np.empty((100, data.size))
         done = galerkin_step.simulate(
             *stages.tables, 0.01, model.settings, 100, 1, 0, np.zeros((1, model.n_controls)),
-            np.zeros((1, 0)), data, stages.work(), stages.solver(), record, np.zeros(24),
-            np.zeros(8),
+            np.zeros((1, 0)), data, stages.work(), stages.solver(), record,
+            np.zeros(INFO_SIZE), np.zeros(8),
         )  # fmt: skip
         assert done == 100
         size = at.POSE * model.n_bodies
