@@ -166,7 +166,7 @@ def separation(first: Core, other: Core) -> Separation:
     where the origin lies outside, the direction of the nearest point (least squares of
     non-negative numbers). A disc is 64 corners, then the direction is improved.
     """
-    from scipy.optimize import minimize, nnls
+    from scipy.optimize import lsq_linear, minimize
     from scipy.spatial import ConvexHull
 
     def along(direction: Float) -> Separation:
@@ -181,7 +181,8 @@ def separation(first: Core, other: Core) -> Separation:
         corners = cloud[hull.vertices]
         size = np.abs(corners).max()
         rows = np.vstack([corners.T / size, np.ones(len(corners))])
-        parts, _ = nnls(rows, np.array([0.0, 0.0, 0.0, 1.0]))
+        found = lsq_linear(rows, np.array([0.0, 0.0, 0.0, 1.0]), (0.0, np.inf), method="bvls")
+        parts = found.x
         if np.linalg.norm(parts @ corners) > 1e-9 * size:
             best = max(best, along(parts @ corners), key=lambda one: one.distance)
     if first.rim > 0.0 or other.rim > 0.0:
