@@ -83,27 +83,6 @@ class Body:
     spatial_inertia: Float | None = None
     center_of_mass: Float = field(default_factory=lambda: np.zeros(3))
 
-    def mass_matrix(self, orientation: Float) -> Float:
-        """Inertia for twists of states: v (world) and omega (body frame).
-
-        Parameters
-        ----------
-        orientation : ndarray of float, shape (4,)
-
-        Returns
-        -------
-        ndarray of float, shape (6, 6)
-        """
-        M = np.zeros((6, 6))
-        if self.spatial_inertia is None:
-            M[:3, :3], M[3:, 3:] = self.mass * np.eye(3), self.inertia
-            return M
-        Q = rotation.to_matrix(orientation)
-        I = self.spatial_inertia  # noqa: E741 - its letter
-        M[:3, :3], M[:3, 3:] = Q @ I[3:, 3:] @ Q.T, Q @ I[3:, :3]
-        M[3:, :3], M[3:, 3:] = M[:3, 3:].T, I[:3, :3]
-        return M
-
 
 def body(
     shape: Shape | None,

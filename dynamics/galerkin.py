@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 #: Newton's tolerance, and the angle in rad that a body may turn in one interval, by order.
 TOLERANCE = {2: 1e-10, 4: 1e-11, 6: 5e-12}
 #: Every cut shifts the energy a little: an hour of a double pendulum stays below 0.165 rad a step
-#: and needs none; rhombic chains need cuts above 0.18 rad to keep theirs within 1 %.
+#: and needs none; rhombic chains need cuts above 0.18 rad to keep theirs near 1 %.
 LARGEST_TURN = {2: 0.17, 4: 0.6, 6: 1.2}
 
 

@@ -107,7 +107,9 @@ class Tangent:
         plan = model.tables.plan
         self._n = at.TWIST * model.n_bodies
         self._unknowns = self._n + model.n_rows
-        arena, magnitude, work = solver_kernels.work_sizes(model.symbolic.program, columns)
+        both = (model.tables.symbolic, model.tables.fallback)
+        sizes = [solver_kernels.work_sizes(one.program, columns) for one in both if one]
+        arena, magnitude, work = np.max(sizes, axis=0)
         self._b, self._d, self._dx = np.zeros((3, self._unknowns * max(1, columns)))
         self._solver: tuple[Any, ...] = (
             np.zeros(model.symbolic.graph.nnz), np.empty(magnitude), np.empty(arena),
@@ -318,7 +320,7 @@ class Tangent:
         solver = (*space.solver[:3], *self._solver[3:])
         dV = np.empty_like(way.dp)
         bad = kernel.projection_slopes(
-            model.tables.plan, model.tables.constant, model.symbolic.program, space.x, space.pose,
+            model.tables.plan, model.tables.constant, space.projector, space.x, space.pose,
             space.matrix, space.G, way.dz, way.dp, more, solver, self._work, self._H, self._b,
             self._d, self._dx, dV,
         )  # fmt: skip

@@ -78,8 +78,9 @@ class Workspace:
         twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
         failed = 0
         for symbolic in (self.tables.symbolic, self.tables.fallback):
+            self.projector = symbolic.program
             failed = kernel.project(
-                self.plan, self.constant, symbolic.program, self.timestep, states, self.pose,
+                self.plan, self.constant, self.projector, self.timestep, states, self.pose,
                 self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts, self.solver,
                 twists,
             )  # fmt: skip

@@ -9,7 +9,7 @@ from scipy.integrate import solve_ivp
 import dynamics as dy
 from dynamics import rotation
 
-from .robots import moved, slopes
+from .robots import mass_matrix, moved, slopes
 from .test_linearization import CLOSE, by_differences, error
 
 TIGHT = {"tolerance": 1e-13}
@@ -159,9 +159,8 @@ def reduced(mechanism, couplings, values):
         R[j] = one.ratio * R[i]
     R = R[:, [k for k, n in enumerate(names) if n not in {one.follower for one in couplings}]]
     state = moved(bare, values)
-    M, f = np.zeros((S.shape[0],) * 2), np.zeros(S.shape[0])
+    M, f = mass_matrix(bare, state), np.zeros(S.shape[0])
     for i, body in enumerate(bare.bodies):
-        M[6 * i : 6 * i + 6, 6 * i : 6 * i + 6] = body.mass_matrix(state.pose[i, 3:])
         f[6 * i : 6 * i + 3] = body.mass * mechanism.gravity
     force = S.T @ f
     for k, name in enumerate(names):

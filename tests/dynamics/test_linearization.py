@@ -8,6 +8,7 @@ from dynamics import coordinates, rotation
 from dynamics.joint_space import JointSpace
 from dynamics.kernels import curvature, layout, motion, rows
 from dynamics.linearization import joint_directions
+from dynamics.tangents import Directions, Tangent, free_velocities
 
 from .test_joints import ALL, model_of
 
@@ -345,3 +346,18 @@ def test_other_integrators_are_refused(options):
 
     with pytest.raises(NotImplementedError, match="order 2"):
         dy.linearize(model, state)
+
+
+def test_velocities_by_the_second_order_of_elimination_have_slopes_by_it_too():
+    # two joints hold the same of the one body that the first order eliminates before them
+    model, state = dy.zoo.random_tree(9, 396, branch=2, loops=1, every_kind=True)
+    dp = np.random.default_rng(0).normal(size=(2, 6 * model.n_bodies))
+    still = np.zeros_like(dp)
+
+    twist, found = Tangent(model, 2).projected(state, Directions(still, dp, still))
+
+    assert model.workspace.projector is model.tables.fallback.program
+    for change, slope in zip(dp, found):  # velocities are linear in momenta
+        moved = state.copy()
+        moved.momentum.ravel()[:] += change
+        np.testing.assert_allclose(free_velocities(model, moved) - twist, slope, atol=1e-8)
