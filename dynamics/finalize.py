@@ -367,7 +367,8 @@ def _written(
         p[at.A], p[at.B], p[at.N_ROWS], p[at.FIRST_ROW] = a, b, group.n_rows, first_row
         p[at.EQUATION] = start[node - n]
         p[at.CALLBACK] = group.callback
-        p[at.TURNS] = any(row.kind in TURNING for row in group.rows)
+        aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
+        p[at.TURNS] = any(r.kind in TURNING for r in group.rows) * (at.ALIGNED if aligned else 1)
         if k < len(joints):
             p[at.DIAGONAL_AT] = graph.diagonal_at[node]
             if a < n:

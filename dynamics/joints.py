@@ -48,6 +48,10 @@ class Row:
     rest: float = 0.0
 
 
+#: Rows that keep two points together; `dynamics.kernels.rows` takes them at once.
+POINTS = tuple(Row(kinds.POINT, axis, axis) for axis in EYE)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
     """A joint between two bodies; made by `Revolute` and its like.
@@ -201,7 +205,7 @@ def free_rows(name: str, n: Float, offset: Float) -> tuple[list[Row], list[Row],
     v1, v2, _ = basis(n)
     t1, t2, t = basis(rotation.rotate(rotation.conjugate(offset), n))
     if held == 3:
-        rows, positions = [Row(kinds.POINT, axis, axis) for axis in EYE], []
+        rows, positions = list(POINTS), []
     else:
         rows = translation({2: (v1, v2), 1: (n,), 0: ()}[held])
         positions = translation({2: (n,), 1: (v1, v2), 0: EYE}[held])

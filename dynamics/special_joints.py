@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from dynamics import rotation
 from dynamics.joint_types import IDENTITY, label_of
-from dynamics.joints import Joint, Row, basis, joint, translation, turning, unit
+from dynamics.joints import POINTS, Joint, Row, basis, joint, translation, turning, unit
 from dynamics.kernels import rows as kinds
 
 __all__ = ["Custom", "Distance", "Helical", "KnifeEdge", "Rolling", "Universal"]
@@ -55,7 +55,7 @@ def Universal(
         raise ValueError(f"the axes of {label} must be perpendicular")
     offset = rotation.normalized(rotation.as_numbers(orientation, (4,), f"orientation of {label}"))
     e = rotation.rotate(rotation.conjugate(offset), across)
-    rows = [Row(kinds.POINT, a, a) for a in np.eye(3)] + [Row(kinds.DOT, n, e)]
+    rows = [*POINTS, Row(kinds.DOT, n, e)]
     angles = [Row(kinds.HEADING_A, n, e), Row(kinds.HEADING_B, n, e)]
     return joint("universal", parent, child, rows, angles, angles, offset, **options)
 

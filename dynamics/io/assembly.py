@@ -15,7 +15,7 @@ from dynamics.geometry import Frame, Geometry
 from dynamics.io.description import Description, JointEntry, Link, Pose
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
-from dynamics.joints import Joint, Row
+from dynamics.joints import POINTS, Joint, Row
 from dynamics.joints import joint as joint_of
 from dynamics.kernels import rows as kinds
 from dynamics.mechanism import Mechanism
@@ -363,8 +363,7 @@ def _skew_universal(
 ) -> Joint:
     """Cross of two axes that keep their angle, one on each body: exact, but without coordinates."""
     e = rotation.rotate(rotation.conjugate(offset), across)
-    rows = [Row(kinds.POINT, axis, axis) for axis in np.eye(3)]
-    rows.append(Row(kinds.DOT, n, e, rest=float(n @ across)))
+    rows = [*POINTS, Row(kinds.DOT, n, e, rest=float(n @ across))]
     return joint_of(
         "skew universal", ends[0], ends[1], rows, [], [], offset, name=name,
         parent_point=a.position, child_point=b.position,

@@ -11,7 +11,7 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from .jit import DISABLE_JIT
+from .jit import DISABLE_JIT, place_of
 
 POINTER = ctypes.POINTER(ctypes.c_double)
 
@@ -25,11 +25,9 @@ def _caller(n_arrays, text):
         function = builder.inttoptr(arguments[0], kind.as_pointer())
         places = []
         for i in range(n_arrays):
-            array = context.make_array(signature.args[1 + 2 * i])(
-                context, builder, arguments[1 + 2 * i]
-            )
+            first = place_of(context, builder, signature.args[1 + 2 * i], arguments[1 + 2 * i])
             at = context.cast(builder, arguments[2 + 2 * i], signature.args[2 + 2 * i], types.int64)
-            places.append(builder.gep(array.data, [at]))
+            places.append(builder.gep(first, [at]))
         return builder.sext(builder.call(function, places), ir.IntType(64))
 
     def four(typing, address, w, w_at, x, x_at, y, y_at, z, z_at):

@@ -1,6 +1,6 @@
 """What acts on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
 
-from .jit import kernel
+from .jit import kernel, natural
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -30,11 +30,13 @@ from .layout import (
     A,
     B,
 )
+from .six import add, nothing, plus
 
 
 @kernel
 def inner(G, at, u, t):
     """G[at:at + 6] . u[t:t + 6]."""
+    at, t = natural(at), natural(t)
     return (
         G[at] * u[t]
         + G[at + 1] * u[t + 1]
@@ -48,6 +50,7 @@ def inner(G, at, u, t):
 @kernel
 def add_multiple(r, t, scale, G, at):
     """r[t:t + 6] <- r[t:t + 6] + scale G[at:at + 6]."""
+    t, at = natural(t), natural(at)
     r[t] += scale * G[at]
     r[t + 1] += scale * G[at + 1]
     r[t + 2] += scale * G[at + 2]
@@ -62,6 +65,8 @@ def damp(plan, constant, scale, G, u, r):
     n = plan[BODIES]
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
+        if constant[c + DRAG] == 0.0 and constant[c + SPIN_DRAG] == 0.0:
+            continue
         for j in range(3):
             r[t + j] += scale * constant[c + DRAG] * u[t + j]
             r[t + 3 + j] += scale * constant[c + SPIN_DRAG] * u[t + 3 + j]
@@ -90,14 +95,19 @@ def push(plan, constant, end, G, mu, scale, r):
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
-        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            theta = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + THETA]
-            mine = mu[plan[group + EQUATION] + row - plan[group + FIRST_ROW]]
-            part = scale * mine * (1.0 - theta if end else theta)
-            if a < n:
-                add_multiple(r, TWIST * a, part, G, 12 * row)
-            if b < n:
-                add_multiple(r, TWIST * b, part, G, 12 * row + 6)
+        row, equation = plan[group + FIRST_ROW], plan[group + EQUATION]
+        c, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE + THETA, 12 * row
+        on_a, on_b = nothing(), nothing()
+        for i in range(plan[group + N_ROWS]):
+            theta = constant[c]
+            part = scale * mu[equation + i] * (1.0 - theta if end else theta)
+            on_a, on_b = plus(on_a, part, G, at), plus(on_b, part, G, at + 6)
+            c += ROW_SIZE
+            at += 12
+        if a < n:
+            add(r, TWIST * a, on_a)
+        if b < n:
+            add(r, TWIST * b, on_b)
 
 
 @kernel

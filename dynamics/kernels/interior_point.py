@@ -11,7 +11,7 @@ from .contact import gaps, rubs
 from .contact_path import slide
 from .interior_residual import begin, look_there, solved, weigh
 from .interior_start import forget, press
-from .jit import inlined, kernel
+from .jit import inlined, kernel, pointer
 from .layout import (
     ACTIVE_AT,
     BODIES,
@@ -30,6 +30,7 @@ from .layout import (
     ROWS,
     SECOND_AT,
     SLOT,
+    SLOTS,
     SPEED_AT,
     TOLD,
     TWIST,
@@ -132,9 +133,10 @@ def interior_attempt(
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    values, magnitude, arena, work, status = solver
+    blocks, magnitude, arena, work, status, rhs, solution = solver
+    values = pointer(blocks, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    least, found = settings[2], info[8:24]
+    least, found = settings[2], pointer(info, 8)
     every = info[6] > 0.0
     kappa = begin(
         plan, constant, h, least, True, every, node, u_prev, x, c, trial, found, contacts
@@ -156,13 +158,13 @@ def interior_attempt(
         correct(plan, 0.0, dc, contacts)
         condense(plan, constant, h, least, False, x, c, contacts, r)
         add_leaves(plan, contacts, values)
-        if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+        if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
         info[2] += 1.0
         now = complementarity(plan, c, c, 0.0, contacts)
         target, second = least, 0.0
         if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
-            solve(program, arena, r, 1, work, dx)
+            solve(program, arena, rhs, 1, work, solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
             steps_of(plan, constant, h, dx, x, c, contacts, dc)
@@ -173,14 +175,14 @@ def interior_attempt(
             r[i] = kept[i]
         correct(plan, second, dc, contacts)
         condense(plan, constant, h, target, False, x, c, contacts, r)
-        solve(program, arena, r, 1, work, dx)
+        solve(program, arena, rhs, 1, work, solution)
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
         part = longest(plan, c, dc, min(CLOSEST, max(0.95, 1.0 - target)), contacts)
         for i in range(unknowns):
             x[i] += part * dx[i]
-        for i in range(c.size):
+        for i in range(plan[SLOTS]):
             c[i] += part * dc[i]
         recentre(plan, constant, target, c, contacts)
         if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
@@ -269,7 +271,7 @@ def interior(
         if done == USER_FAILED:
             return done
         if done >= 0:
-            if not missed(plan, constant, h, x, trial, info[8:24], contacts):
+            if not missed(plan, constant, h, x, trial, pointer(info, 8), contacts):
                 return done
             fresh = False
         elif info[7] == 0.0:

@@ -3,7 +3,7 @@
 from .contact import approach, gaps
 from .interior_start import WARM, centre, first_barrier
 from .jit import kernel
-from .layout import BODIES, GROUPS, ROWS, TWIST, WRENCHES
+from .layout import BODIES, GROUPS, POSE, ROWS, TWIST, WRENCHES
 from .leaf import errors, push_out
 from .motion import move
 from .newton import EPS, largest
@@ -62,7 +62,7 @@ def solved(plan, constant, h, settings, speed, opened, before, node, x, c, conta
     """Whether x and c solve the interval at the last barrier."""
     worst, _ = errors(plan, constant, h, settings[2], x, c, contacts)
     info[0], info[1] = max(speed, worst), opened
-    closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, node[0].size))
+    closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, POSE * (plan[BODIES] + 1)))
     if not (worst <= settings[3] and opened <= closed):
         return False
     # stiff contacts and large impulses: no better than rounding

@@ -47,9 +47,10 @@ DIAGONAL_AT = 4  # block (j, j) of a joint j; -1 where there is none
 # Blocks (a, j), (j, a), (b, j), (j, b) of a joint; blocks (a, b), (b, a) of a force, then -1, -1.
 AJ_AT, JA_AT, BJ_AT, JB_AT = 5, 6, 7, 8
 CALLBACK = 9  # address of a user's function, 0 where there is none
-TURNS = 10  # whether a row looks at the relative rotation
+TURNS = 10  # 1 where a row looks at the relative rotation, ALIGNED where its offset is none
 EQUATION = 11  # first of its equations and multipliers: FIRST_ROW, but in a second half
 GROUP_FIELDS = 12
+ALIGNED = 2
 
 # One row in plan
 KIND = 0

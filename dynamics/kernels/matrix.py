@@ -38,6 +38,7 @@ from .layout import (
 )
 from .quaternion import cross, dot, load3, multiply_matrix
 from .rows import held_velocity
+from .six import nothing, plus, put
 
 
 @kernel
@@ -48,6 +49,7 @@ def bodies(plan, constant, h, u, values):
         omega = load3(u, t + 3)
         phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
         s = math.sqrt(1.0 - dot(phi, phi))
+        over = 0.5 * h / s
         spin = multiply_matrix(constant, c + INERTIA, omega)
         heavy = constant[c + MASS] + 0.5 * h * constant[c + DRAG]
         for k in range(18):
@@ -60,7 +62,7 @@ def bodies(plan, constant, h, u, values):
                 constant[c + INERTIA + 6 + k],
             )
             turn = cross(phi, column)
-            ratio = 0.5 * h * phi[k] / s
+            ratio = over * phi[k]
             to = at + 18 + 6 * k
             values[to], values[to + 1], values[to + 2] = 0.0, 0.0, 0.0
             values[to + 3] = s * column[0] + turn[0] - ratio * spin[0]
@@ -125,6 +127,21 @@ def stretched_by(t, phi, s):
 
 
 @kernel
+def stretch(h, u, t):
+    """Columns of E(phi) = s I + phi^x + phi phi^T / s, for rows of slopes: see `stretched_by`."""
+    x, y, z = 0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5]
+    rest = 1.0 - (x * x + y * y + z * z)
+    s = math.sqrt(rest)
+    over = s * (1.0 / rest)  # 1 / s, without waiting for the root
+    xy, yz, zx = over * x * y, over * y * z, over * z * x
+    return (
+        (s + over * x * x, xy - z, zx + y),
+        (xy + z, s + over * y * y, yz - x),
+        (zx - y, yz + x, s + over * z * z),
+    )
+
+
+@kernel
 def stretched(G, at, phi, s):
     """The same of the three numbers at G[at]."""
     return stretched_by(load3(G, at), phi, s)
@@ -168,17 +185,16 @@ def rotors(plan, constant, h, u, G, G_next, values):
 @kernel
 def joint_body(constant, c, h, u, t, G, at, first, rows, column, row, values):
     """Blocks (body, joint) and (joint, body) of one body: -theta G^T, and G_next diag(1, E)."""
-    x, y, z = 0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5]
-    s = math.sqrt(1.0 - x * x - y * y - z * z)
+    one, two, three = stretch(h, u, t)
+    rate = 1.0 / h
     for i in range(rows):
         p = c + i * ROW_SIZE
         theta = constant[p + THETA]
-        late = theta + constant[p + COMPLIANCE] * constant[p + DAMPING] / h
+        late = theta + constant[p + COMPLIANCE] * constant[p + DAMPING] * rate
         place = 12 * (first + i) + at
-        to = column + 6 * i
-        for j in range(6):
-            values[to + j] = -theta * G[0][place + j]
-        turn = stretched(G[1], place + 3, (x, y, z), s)
+        put(values, column + 6 * i, plus(nothing(), -theta, G[0], place))
+        slope = load3(G[1], place + 3)
+        turn = dot(slope, one), dot(slope, two), dot(slope, three)
         for j in range(3):
             values[row + i + rows * j] = late * G[1][place + j]
             values[row + i + rows * (3 + j)] = late * turn[j]

@@ -5,7 +5,7 @@ from graphsys.kernels import factorize, solve
 from .added_mass import add_blocks, add_momenta, add_total, added_energy
 from .contact_measure import ROUNDS, closed, held, hold, hold_more
 from .forces import conservative, inner
-from .jit import kernel
+from .jit import kernel, pointer
 from .layout import (
     ADDED,
     AJ_AT,
@@ -60,6 +60,8 @@ def placed(n, state, pose, matrix):
 @kernel
 def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out):
     """out[k] <- rows of groups ``first`` to ``last`` at each state: values, and rates G V."""
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
@@ -88,6 +90,8 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
 
     Compliant constraints store energy too: their multipliers' squares, C lambda^2 / 2.
     """
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
@@ -136,6 +140,9 @@ def momenta(plan, constant, states, twists, out):
 @kernel
 def kick(plan, constant, scale, states, pose, matrix, g, G, f):
     """p <- p + scale f(z) in each state, f the conservative forces."""
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    f = pointer(f, 0)
     n = plan[BODIES]
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
@@ -146,10 +153,10 @@ def kick(plan, constant, scale, states, pose, matrix, g, G, f):
 
 
 @kernel
-def projection_matrix(plan, constant, zero, G, values):
+def projection_matrix(plan, constant, zero, G, size, values):
     """[[M, -G^T], [G, eps]]; compliant rows hold nothing and become 1."""
     n = plan[BODIES]
-    for i in range(values.size):
+    for i in range(size):
         values[i] = 0.0
     bodies(plan, constant, 0.0, zero, values)
     add_blocks(plan, constant, 0.0, G, zero, values)
@@ -233,7 +240,11 @@ def project(
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
     `contact_measure`.
     """
-    values, magnitude, arena, work, status = solver
+    blocks, magnitude, arena, work, status = solver
+    rhs, solution, values = r, dx, pointer(blocks, 0)
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    x, r, dx, contacts = pointer(x, 0), pointer(r, 0), pointer(dx, 0), pointer(contacts, 0)
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     touching = plan[CONTACTS] > 0
@@ -247,9 +258,9 @@ def project(
         for _ in range(ROUNDS):
             for i in range(m + rows):
                 x[i] = 0.0
-            projection_matrix(plan, constant, x, G, values)
+            projection_matrix(plan, constant, x, G, blocks.size, values)
             hold(plan, contacts, values)
-            if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
                 return 1 + k
             for _ in range(3):
                 for i in range(m):
@@ -258,7 +269,7 @@ def project(
                     r[m + i] = 0.0
                 mobility(plan, constant, x, G, r)
                 held(plan, x, contacts, r)
-                solve(program, arena, r, 1, work, dx)
+                solve(program, arena, rhs, 1, work, solution)
                 for i in range(m + rows):
                     x[i] += dx[i]
             if hold_more(plan, constant, x, contacts) == 0:

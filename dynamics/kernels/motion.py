@@ -4,7 +4,7 @@ import math
 
 from .jit import kernel
 from .layout import POSE, TWIST
-from .quaternion import normalized
+from .quaternion import load4, renormalized
 
 #: Largest |phi| of a step, phi the sine of half the angle that a body turns.
 MOST_TURN = 0.95
@@ -34,30 +34,26 @@ def rotation_matrices(n, pose, matrix):
 
 @kernel
 def move(n, h, pose, u, moved, matrix):
-    """z <- z + h u (theory/step (1)); the largest |phi| of a step, at most MOST_TURN."""
-    most = 0.0
+    """z <- z + h u (theory/step (1)), with |phi| at most MOST_TURN."""
     for i in range(n):
         p, t = POSE * i, TWIST * i
         for j in range(3):
             moved[p + j] = pose[p + j] + h * u[t + j]
         x, y, z = 0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5]
-        turn = math.sqrt(x * x + y * y + z * z)
-        most = max(most, turn)
-        if turn > MOST_TURN:
-            scale = MOST_TURN / turn
+        square = x * x + y * y + z * z
+        if square > MOST_TURN * MOST_TURN:
+            scale = MOST_TURN / math.sqrt(square)
             x, y, z = x * scale, y * scale, z * scale
             for j in range(3, 6):
                 u[t + j] *= scale
-        s = math.sqrt(1.0 - x * x - y * y - z * z)
-        a, b, c, d = pose[p + 3], pose[p + 4], pose[p + 5], pose[p + 6]
-        q = normalized(
-            (
-                a * s - b * x - c * y - d * z,
-                a * x + b * s + c * z - d * y,
-                a * y - b * z + c * s + d * x,
-                a * z + b * y - c * x + d * s,
-            )
+            square = MOST_TURN * MOST_TURN
+        a, b, c, d = renormalized(load4(pose, p + 3))
+        s = math.sqrt(1.0 - square)
+        q = (
+            a * s - (b * x + c * y + d * z),
+            b * s + (a * x + c * z - d * y),
+            c * s + (a * y - b * z + d * x),
+            d * s + (a * z + b * y - c * x),
         )
         moved[p + 3], moved[p + 4], moved[p + 5], moved[p + 6] = q
         rotation_matrix(moved, p + 3, matrix, 9 * i)
-    return most

@@ -9,8 +9,8 @@ all that some rows have for a pivot.
 
 from graphsys.kernels import factorize, solve
 
-from .jit import kernel
-from .layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
+from .jit import kernel, pointer
+from .layout import BODIES, JOINTS, POSE, ROTORS, ROWS, TWIST, WRENCHES
 from .matrix import assemble, relax
 from .motion import move
 from .residual import residual
@@ -92,10 +92,11 @@ def attempt(
     (there without forces, and with slopes where ``info[SLOPED]`` says so). ``info[0], info[1]`` are
     the largest velocity error and |g|.
     """
-    values, magnitude, arena, work, status = solver
+    blocks, magnitude, arena, work, status, rhs, solution = solver
+    values = pointer(blocks, 0)
     n = TWIST * plan[BODIES]
     unknowns = n + plan[ROWS]
-    reach = largest(node[0], 0, node[0].size)
+    reach = largest(node[0], 0, POSE * (plan[BODIES] + 1))
     closed = max(tolerance, 64.0 * EPS * reach)
     worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
     settled = False  # whether the last change of velocities was below the tolerance
@@ -121,11 +122,11 @@ def attempt(
                 part_kept = max(LEAST, RELAX * part_kept)
             if part_kept < 1.0:
                 relax(plan, constant, part_kept, values)
-            if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             age = 0
-        solve(program, arena, r, 1, work, dx)
+        solve(program, arena, rhs, 1, work, solution)
         for i in range(unknowns):
             kept[i] = x[i]
         settled = largest(dx, 0, n) <= level  # residuals of light bodies drown in round-off

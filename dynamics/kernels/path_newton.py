@@ -9,8 +9,8 @@ from graphsys.kernels import factorize, solve
 
 from .contact_path import follow
 from .interior_residual import begin, look_there, solved, weigh
-from .jit import kernel
-from .layout import BODIES, ROWS, TWIST
+from .jit import kernel, pointer
+from .layout import BODIES, ROWS, SLOTS, TWIST
 from .leaf import add_leaves, clear_pairs, condense, steps_of
 from .matrix import assemble
 from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
@@ -47,8 +47,10 @@ def path_attempt(
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    values, magnitude, arena, work, status = solver
-    least, found = settings[2], info[8:24]
+    blocks, magnitude, arena, work, status, rhs, solution = solver
+    values = pointer(blocks, 0)
+    least, found = settings[2], pointer(info, 8)
+    unknowns = TWIST * plan[BODIES] + plan[ROWS]
     kappa = begin(
         plan, constant, h, least, False, False, node, u_prev, x, c, trial, found, contacts
     )  # fmt: skip
@@ -69,16 +71,16 @@ def path_attempt(
         assemble(plan, constant, h, x, node[3], trial[3], values)
         condense(plan, constant, h, kappa, True, x, c, contacts, r)
         add_leaves(plan, contacts, values)
-        if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+        if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
         info[2] += 1.0
-        solve(program, arena, r, 1, work, dx)
-        for i in range(TWIST * plan[BODIES] + plan[ROWS]):
+        solve(program, arena, rhs, 1, work, solution)
+        for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
-        for i in range(TWIST * plan[BODIES] + plan[ROWS]):
+        for i in range(unknowns):
             x[i] += dx[i]
-        for i in range(c.size):
+        for i in range(plan[SLOTS]):
             c[i] += dc[i]
         if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED

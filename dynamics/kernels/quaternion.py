@@ -7,6 +7,9 @@ import math
 
 from .jit import kernel, natural
 
+#: Error of |q|^2 whose square is less than rounding.
+NEARLY = 1e-8
+
 
 @kernel
 def multiply(p, q):
@@ -29,6 +32,16 @@ def conjugate(q):
 def normalized(q):
     """q / |q|."""
     scale = 1.0 / math.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
+
+
+@kernel
+def renormalized(q):
+    """q / |q|, quickly where only rounding errors are to be taken out."""
+    square = q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3]
+    if abs(square - 1.0) > NEARLY:
+        return normalized(q)
+    scale = 1.5 - 0.5 * square
     return q[0] * scale, q[1] * scale, q[2] * scale, q[3] * scale
 
 

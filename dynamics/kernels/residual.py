@@ -8,7 +8,7 @@ import math
 
 from .added_mass import add_momenta
 from .forces import damp, push
-from .jit import kernel
+from .jit import kernel, pointer
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -66,7 +66,7 @@ def residual(
     damp(plan, constant, 0.5 * h, G, x, r)
     add_rotors(plan, constant, h, g, g_next, G, r)
     rows = plan[ROWS]
-    mu = x[TWIST * n : TWIST * n + rows]
+    mu = pointer(x, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     worst, opened, merit = 0.0, 0.0, 0.0
     rate = 1.0 / h
@@ -83,8 +83,8 @@ def residual(
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
         light, thin = 1.0 / constant[c + MASS], 1.0 / constant[c + LARGEST_INERTIA]
-        for j in range(3):
-            speed, rate = abs(r[t + j]) * light, abs(r[t + 3 + j]) * thin
-            worst = max(worst, max(speed, rate))
-            merit += speed * speed + rate * rate
+        u, v, w = abs(r[t]) * light, abs(r[t + 1]) * light, abs(r[t + 2]) * light
+        x, y, z = abs(r[t + 3]) * thin, abs(r[t + 4]) * thin, abs(r[t + 5]) * thin
+        worst = max(worst, max(max(max(u, x), max(v, y)), max(w, z)))
+        merit += (u * u + x * x) + (v * v + y * y) + (w * w + z * z)
     return worst, opened, merit

@@ -22,10 +22,11 @@ EDGE           0; its rate is Q_b n . velocity of p_b       b's frame
 ROLL           0; its rate is Q_a n . velocity at ``arm``   a's frame
 =============  ===========================================  ======================================
 
-each minus ``rest``; headings count from where ``rho`` is 1 and take n, e as perpendicular; points
-at no distance count as b below a. A HEIGHT or ROLL row looks at the lowest point, ``arm``, of a
-ball or of a disc with its axis at ``POINT_B``, of radius ``PITCH``, seen along ``SECOND``. EDGE
-and ROLL are not integrable: see `roll`.
+each minus ``rest``. POINT rows are three, along the world's axes, and the first of their group
+(`dynamics.joints.POINTS`). Headings count from where ``rho`` is 1 and take n, e as perpendicular;
+points at no distance count as b below a. A HEIGHT or ROLL row looks at the lowest point, ``arm``,
+of a ball or of a disc with its axis at ``POINT_B``, of radius ``PITCH``, seen along ``SECOND``.
+EDGE and ROLL are not integrable: see `roll`.
 Jacobians are with respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's
 frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTATION doubled).
 """
@@ -33,8 +34,9 @@ frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTA
 import math
 
 from .callback import call_constraint
-from .jit import kernel, natural
+from .jit import inlined, kernel, natural
 from .layout import (
+    ALIGNED,
     AXIS,
     BODIES,
     CALLBACK,
@@ -211,6 +213,18 @@ def couple(period, first, second, g):
         g[first] -= period * math.floor(g[first] / period + 0.5)
 
 
+@inlined
+def pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G):
+    """The three rows that keep two points together, along the world's axes."""
+    g[row], g[row + 1], g[row + 2] = gap
+    if slopes:
+        for j in range(3):  # Q^T of an axis is a row of Q
+            w = (1.0 * (j == 0), 1.0 * (j == 1), 1.0 * (j == 2))
+            ta = cross(load3(matrix, 9 * a + 3 * j), point_a)
+            tb = cross(point_b, load3(matrix, 9 * b + 3 * j))
+            write(G, 12 * (row + j), w, ta, tb)
+
+
 @kernel
 def evaluate(
     # Tables:
@@ -230,9 +244,9 @@ def evaluate(
     zero = (0.0, 0.0, 0.0)
     rho = (1.0, 0.0, 0.0, 0.0)
     for k in range(first, last):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        a, b = plan[group + A], plan[group + B]
-        row, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+        group = natural(plan[GROUP_AT] + k * GROUP_FIELDS)
+        a, b = natural(plan[group + A]), natural(plan[group + B])
+        row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
         if plan[group + CALLBACK] != 0:
             address, at = plan[group + CALLBACK], 12 * row
             if call_constraint(address, pose, POSE * a, POSE * b, g, row, G, at) != 0:
@@ -252,19 +266,19 @@ def evaluate(
         arm = multiply_matrix(matrix, 9 * a, point_a)
         gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
         if plan[group + TURNS] != 0:
-            rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
-        for i in range(row, row + rows):
-            kind = plan[plan[ROW_AT] + i * ROW_FIELDS + KIND]
-            c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
+            rho = multiply(conjugate(qa), qb)
+            if plan[group + TURNS] != ALIGNED:
+                rho = multiply(conjugate(off), rho)
+        start = row
+        if plan[natural(plan[ROW_AT] + row * ROW_FIELDS + KIND)] == POINT:
+            pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G)
+            start += 3
+        for i in range(start, row + rows):
+            kind = plan[natural(plan[ROW_AT] + i * ROW_FIELDS + KIND)]
+            c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
             n = load3(constant, c + AXIS)
             w, ta, tb = zero, zero, zero
-            if kind == POINT:
-                value = dot(n, gap)
-                if slopes:
-                    w = n
-                    ta = cross(turned_back(matrix, 9 * a, n), point_a)
-                    tb = cross(point_b, turned_back(matrix, 9 * b, n))
-            elif kind == TRANSLATION or kind == SCREW:
+            if kind == TRANSLATION or kind == SCREW:
                 w = multiply_matrix(matrix, 9 * a, n)
                 value = dot(w, gap)
                 if slopes:
@@ -293,7 +307,9 @@ def evaluate(
                 if slopes:
                     s, nv = rho[0], cross(n, v)
                     tb = (s * n[0] + nv[0], s * n[1] + nv[1], s * n[2] + nv[2])
-                    ta = rotate(off, (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2]))
+                    ta = (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2])
+                    if plan[group + TURNS] != ALIGNED:
+                        ta = rotate(off, ta)
             elif kind == ANGLE:
                 value, tb = angle_about(n, rho)
                 if slopes:

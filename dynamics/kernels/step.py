@@ -11,7 +11,7 @@ from .contact import impulses
 from .forces import conservative, damp, drive, push
 from .guess import BEND, LENGTH, guess, shift
 from .interior_point import interior
-from .jit import inlined, kernel
+from .jit import inlined, kernel, pointer
 from .layout import (
     ACTIVE_AT,
     ALL_ROWS,
@@ -81,6 +81,13 @@ place = kernel(node_of)
 
 
 @kernel
+def pointers(node):
+    """The same node as kernels see it."""
+    pose, matrix, g, G, f = node
+    return pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(f, 0)
+
+
+@kernel
 def look(plan, constant, node):
     """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
     pose, matrix, g, G, f = node
@@ -141,7 +148,7 @@ def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, -0.5 * h, G, x, p)
     add_rotors(plan, constant, h, start[2], node[2], G, p)
-    push(plan, constant, True, G, x[TWIST * n :], 1.0, p)
+    push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
     drive(plan, constant, 0.5 * h, G, control, wrench, p)
     return push_users(plan, 0.5 * h, node, x, p)
 
@@ -216,8 +223,9 @@ def interval(
     if plan[CONTACTS] == 0:
         make_up(plan[BODIES], node, trial, r, p)
     shift(n, h if first and plan[CONTACTS] == 0 else 0.0, info, x, u, u_prev, u_before)
+    rate = 1.0 / h
     for i in range(plan[ROWS]):
-        mu[i] = x[n + i] / h
+        mu[i] = rate * x[n + i]
     return done
 
 
@@ -271,41 +279,36 @@ def step(
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
-    node, at = place(plan, work, 0)
-    trial, at = place(plan, work, at)
-    x, r, dx, kept = (
-        work[at : at + N],
-        work[at + N : at + 2 * N],
-        work[at + 2 * N : at + 3 * N],
-        work[at + 3 * N : at + 4 * N],
-    )
+    fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
+    one, at = place(plan, work, 0)
+    two, at = place(plan, work, at)
+    node, trial = pointers(one), pointers(two)
+    if info[SIDE] == 1.0:
+        node, trial = trial, node
+    x, kept = pointer(work, at), pointer(work, at + 3 * N)
+    rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
+    r, dx, arrays = pointer(rhs, 0), pointer(solution, 0), (*solver, rhs, solution)
     at += 4 * N
-    kick = work[at : at + 2 * m]
-    u_before = work[at + 2 * m : at + 3 * m]
+    kick, u_before = pointer(work, at), pointer(work, at + 2 * m)
     at += 3 * m
     saved = work[at : at + state.size]
     at += state.size
-    slots = plan[SLOTS]
-    dc, contacts = work[at : at + slots], work[at + slots :]
+    dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
     scratch = (x, r, dx, kept, kick, u_before, dc, contacts)
-    p = state[POSE * n : POSE * n + m]
-    u = state[POSE * n + m : POSE * n + 2 * m]
-    u_prev = state[POSE * n + 2 * m : POSE * n + 3 * m]
-    mu = state[POSE * n + 3 * m : POSE * n + 3 * m + rows]
-    c = state[POSE * n + 3 * m + rows :]
-    if info[SIDE] == 1.0:
-        node, trial = trial, node
+    p, u = pointer(state, POSE * n), pointer(state, POSE * n + m)
+    u_prev, mu = pointer(state, POSE * n + 2 * m), pointer(state, POSE * n + 3 * m)
+    c = pointer(state, POSE * n + 3 * m + rows)
+    plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         start(plan, constant, state, node, trial)
         info[LENGTH], info[BEND] = 0.0, 0.0
     if info[LENGTH] != h:
         info[BEND] = 0.0
-    fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
     for first in range(0, settings.size, SETTINGS):
-        chosen = settings[first : first + SETTINGS]
+        chosen = pointer(settings, first)
         for level in range(DEPTH + 1):
             count = 1 << level
             part = h / count
@@ -315,7 +318,7 @@ def step(
                 for order in (program, fallback):
                     done = interval(
                         plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        level == 0, level == DEPTH, node, trial, scratch, solver, info,
+                        level == 0, level == DEPTH, node, trial, scratch, arrays, info,
                     )  # fmt: skip
                     if done >= 0 or done == TURNED or fallback.size == 0:
                         break

@@ -7,7 +7,7 @@ order. A node keeps its time and what the functions gave behind its forces.
 import math
 
 from .callback import call_four
-from .jit import kernel
+from .jit import kernel, pointer
 from .layout import (
     BODIES,
     BODY_AT,
@@ -47,7 +47,7 @@ def renew(plan, h, node, u, kick):
     for i in range(m):
         kick[i] -= kick[m + i]
         kick[m + i] = 0.0
-    push_users(plan, 0.5 * h, node, u, kick[m:])
+    push_users(plan, 0.5 * h, node, u, pointer(kick, m))
     for i in range(m):
         kick[i] += kick[m + i]
 
