@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.graph import BlockGraph
+from graphsys.kernels.blocks import SMALL
 from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
 from graphsys.kernels.program import WIDEST
 from graphsys.kernels.refinement import refine
@@ -18,6 +19,8 @@ from graphsys.kernels.substitution import pivot_blocks
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
+#: Machine epsilon.
+EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.complex128)}
 #: Most steps of iterative refinement in one solve.
 REFINEMENTS = 5
 
@@ -67,16 +70,18 @@ class Matrix:
 
         Returns the steps taken and the backward error; infinity where a step overflows.
         """
-        eps = float(np.finfo(x.dtype).eps)
-        work = np.empty(4 * x.size + int(program[WIDEST]), x.dtype)
-        info = np.zeros(2)
+        widest = int(program[WIDEST])
+        work, info = np.empty(4 * x.size + widest + SMALL, x.dtype), np.empty(3)
+        told = widest <= SMALL and x.size == self.graph.rows and not transposed
+        told = told and x.dtype.kind != "c"  # the kernel comes by the norm itself
+        norm = self._norms.get(transposed, -1.0) if told else self.norm(transposed)
         failed = refine(
             *tables(self.graph),
             program,
             arena,
             self.values,
-            self.norm(transposed),
-            eps,
+            norm,
+            EPS[x.dtype],
             REFINEMENTS,
             transposed,
             b,
@@ -85,7 +90,8 @@ class Matrix:
             x,
             info,
         )
-        return int(info[0]), np.inf if failed else float(info[1])
+        steps, error, self._norms[transposed] = info.tolist()
+        return int(steps), np.inf if failed else error
 
 
 def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:

@@ -128,10 +128,10 @@ def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
     ValueError
         Where the shape is another.
     """
-    fits = type(given) is np.ndarray and given.dtype == dtype and given.flags.c_contiguous
-    values: NDArray[Any] = (
-        given if fits else np.ascontiguousarray(as_numbers(given, dtype, "values"))
-    )
+    if type(given) is np.ndarray and given.dtype == dtype and given.flags.c_contiguous:
+        values: NDArray[Any] = given
+    else:
+        values = np.ascontiguousarray(as_numbers(given, dtype, "values"))
     if values.shape != (nnz,):
         raise ValueError(f"values has shape {values.shape}, it must be ({nnz},)")
     return values

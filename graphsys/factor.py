@@ -219,10 +219,10 @@ class Factor:
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
         b = np.asarray(b)
-        if b.dtype == self.dtype or b.dtype.kind != "c" or self.dtype.kind == "c":
-            if b.dtype != self.dtype:
+        if (same := b.dtype == self.dtype) or b.dtype.kind != "c" or self.dtype.kind == "c":
+            if not same:
                 b = as_numbers(b, self.dtype, "b")
-            check_rows(self.symbolic.graph, b)
+            check_rows(solver.symbolic.graph, b)
             x, self.report = solver.columns(b, trans)
         else:
             x = self.solve(b.real, trans) + 1j * self.solve(b.imag, trans)

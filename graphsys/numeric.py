@@ -88,15 +88,16 @@ class Numeric:
         self._reach: Reach | None = None
         self._shared: Shared | None = None
         _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
-        more, more_magnitudes = 0, 0
+        more = 0
         if self.threads > 1 and not self.last and worth_sharing(symbolic, self.dtype):
             self._reach = Reach.of(symbolic)
             self._shared = Shared.of(self._reach, self.threads)
-            more, more_magnitudes = more_room(symbolic, self.threads)
+            more = more_room(symbolic, self.threads)
         self.arena = np.empty(symbolic.arena_size + more, self.dtype)
-        self.magnitude = np.empty(magnitudes + more_magnitudes, np.zeros(0, self.dtype).real.dtype)
+        self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
         self.pivot_ratio, self.weakest, self.suspect, self.factorized = 0.0, 0, False, 0
         self._supernodes = int(self.program[SUPERNODES])
+        self._solver = Solver(symbolic, self.arena, None, 0.0, 0)
 
     def factorize(self, values: Array, changed: Ints | None = None) -> None:
         """Factorize a matrix; where a pivot is singular, in an order that avoids it.
@@ -116,10 +117,14 @@ class Numeric:
         """
         if changed is not None and self._update(values, changed):
             return
+        failed = self._eliminate(values)
+        if not failed:
+            return
         after_all: set[int] = set()
         together: list[tuple[int, ...]] = []
-        while failed := self._eliminate(values):
+        while failed:
             self._reorder(values, failed - 1, after_all, together)
+            failed = self._eliminate(values)
 
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
@@ -129,7 +134,8 @@ class Numeric:
         else:
             failed = kernels.factorize(self.program, values, *work, self._info)
             found = self._info.tolist()
-        self.pivot_ratio, self.weakest, suspect = found[0], int(found[1]), int(found[2])
+        self.pivot_ratio, weakest, suspect = found
+        self.weakest = int(weakest)
         self.suspect = suspect > 0
         self.factorized = self._supernodes
         if self.suspect:
@@ -145,7 +151,9 @@ class Numeric:
         matrix : Matrix or None
             What to refine with, where solves refine.
         """
-        return Solver(self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest)
+        solver = self._solver
+        solver.matrix, solver.pivot_ratio, solver.weakest = matrix, self.pivot_ratio, self.weakest
+        return solver
 
     def _update(self, values: Array, changed: Ints) -> bool:
         """Factorize what a change reaches; False where that asks for a look at the whole."""
@@ -180,7 +188,7 @@ class Numeric:
         """Solve once, for a pivot may be noise: 0 if it was none, else `failed`."""
         graph = self.symbolic.graph
         matrix = Matrix(graph, values)
-        solver = Numeric.solver(self, matrix)
+        solver = Solver(self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest)
         x = np.ones(graph.rows, self.dtype)
         b = -matrix.residual(np.zeros_like(x), x, 1, False)
         with warnings.catch_warnings():

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys import diagnosis, kernels
-from graphsys.accuracy import Matrix
+from graphsys.accuracy import EPS, Matrix
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
 from graphsys.symbolic import Symbolic
@@ -43,9 +43,9 @@ class SolveReport:
 UNREFINED = SolveReport(0, None)
 
 
-@dataclass(slots=True, eq=False)  # made for every matrix: a frozen one takes a microsecond more
+@dataclass(slots=True, eq=False)
 class Solver:
-    """Numeric factors and what is needed to solve with them.
+    """Numeric factors and what is needed to solve with them, changed with every matrix.
 
     Attributes
     ----------
@@ -68,6 +68,8 @@ class Solver:
 
     def columns(self, b: Array, trans: str) -> tuple[Array, SolveReport]:
         """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""
+        if trans == "N" and self.matrix is None and b.ndim == 1:  # the everyday case
+            return self.substitute(b.ravel(), 1, False), UNREFINED
         flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
         count = 1 if b.ndim == 1 else b.shape[1]
         transposed = trans != "N"
@@ -84,18 +86,17 @@ class Solver:
 
     def substitute(self, flat: Array, count: int, transposed: bool) -> Array:
         """Forward and back substitution for ``count`` columns, flat."""
-        work = np.empty(flat.size + self.symbolic.widest, flat.dtype)
-        x = np.empty_like(flat)
+        symbolic, size = self.symbolic, flat.size
+        work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
         substitute = kernels.solve_transposed if transposed else kernels.solve
-        if substitute(self.symbolic.program, self.arena, flat, count, work, x) != 0:
-            explain_not_finite(self.symbolic.graph, flat)
+        if substitute(symbolic.program, self.arena, flat, count, work, x) != 0:
+            explain_not_finite(symbolic.graph, flat)
         return x
 
     def _refine(
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
-        eps = float(np.finfo(x.dtype).eps)
-        program = self.symbolic.program
+        eps, program = EPS[x.dtype], self.symbolic.program
         steps, error = matrix.refine(program, self.arena, flat, x, count, transposed)
         if not error <= eps**0.5:
             raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)

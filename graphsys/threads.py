@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.program import ARENA_SIZE, ARENA_TOTAL, NARROW_AT, ROWS, SCRATCH
+from graphsys.kernels.program import ARENA_SIZE, ARENA_TOTAL, NARROW_AT
 from graphsys.kernels.shared import (
     WAITING,
     subtree_roots,
@@ -117,7 +117,7 @@ class Shared:
     ) -> tuple[int, float, int, int]:
         """Factorize all supernodes; arguments and results as of `Reach.refactorize`.
 
-        `magnitude` and `arena` have the room that `more_room` asks for.
+        `arena` has the room that `more_room` asks for.
         """
         self.ready[-1] += 1
         ticket = np.zeros(2, np.int64)
@@ -151,7 +151,6 @@ class Shared:
                 program, reach.load_start, reach.source_start, reach.source, reach.update_at,
                 self.task_start, self.task, ticket, self.ready, self.ready[-1],
                 values, tolerance, panels + thread * (total - panels),
-                2 * int(program[ROWS]) + thread * int(program[SCRATCH]),
                 state, magnitude, arena, info,
             )  # fmt: skip
             if status == WAITING:
@@ -171,8 +170,8 @@ def worth_sharing(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:
     return symbolic.operations > WORTH_IT and not narrow
 
 
-def more_room(symbolic: Symbolic, threads: int) -> tuple[int, int]:
-    """Numbers of the arena and of the magnitudes that the workspaces of more threads add.
+def more_room(symbolic: Symbolic, threads: int) -> int:
+    """Numbers of the arena that the workspaces of more threads add.
 
     Parameters
     ----------
@@ -181,4 +180,4 @@ def more_room(symbolic: Symbolic, threads: int) -> tuple[int, int]:
     """
     program = symbolic.program
     room = int(program[ARENA_TOTAL]) - int(program[ARENA_SIZE])
-    return (threads - 1) * room, (threads - 1) * int(program[SCRATCH])
+    return (threads - 1) * room

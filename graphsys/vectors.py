@@ -16,8 +16,8 @@ __all__ = ["check_rows", "join", "split"]
 
 def check_rows(graph: BlockGraph, x: NDArray[Any]) -> None:
     """ValueError where `x` has not the shape (N,) or (N, k)."""
-    rows = graph.rows
-    if x.ndim not in (1, 2) or x.shape[0] != rows:
+    rows, shape = graph.rows, x.shape
+    if len(shape) not in (1, 2) or shape[0] != rows:
         raise ValueError(f"vector has shape {x.shape}, it must be ({rows},) or ({rows}, k)")
 
 

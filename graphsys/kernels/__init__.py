@@ -8,7 +8,7 @@ array          shape                               what
 =============  ==================================  ==========================================
 ``values``     (graph.nnz,)                        blocks, laid out as in `BlockGraph`
 ``arena``      (symbolic.arena_size,)              factors, same type as values
-``magnitude``  (2 rows + scratch,)                 workspace, real
+``magnitude``  (2 rows,)                           workspace, real
 ``info``       (3,)                                see `factorize`, float64
 ``x``          (rows * count + widest pivot,)      workspace of a solve
 ``b, out``     (rows * count,)                     right-hand sides and solutions by columns

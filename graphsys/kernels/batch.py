@@ -17,7 +17,7 @@ from .batch_blocks import (
 )
 from .batch_substitution import backward_eight, forward_eight, gather_eight, scatter_eight
 from .emit import LANES
-from .jit import kernel
+from .jit import allocating, kernel
 from .program import (
     ARENA_TOTAL,
     LOAD_AT,
@@ -33,7 +33,7 @@ from .program import (
 )
 
 
-@kernel
+@allocating
 def schedule(program):
     """Which panels to load when: those that a supernode is the first to touch, before it starts.
 

@@ -37,6 +37,18 @@ class _Lower:
         real = REAL[_REAL_NAME[kind.dtype]]
         return self.builder.bitcast(place, real.as_pointer())
 
+    def start(self, array):
+        """Pointer to the real part of the first number."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        return self.builder.bitcast(made.data, REAL[_REAL_NAME[kind.dtype]].as_pointer())
+
+    def table(self, array, offset=None):
+        """Pointer to ``array[offset]`` of an array of int64, or to its first number."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        return made.data if offset is None else self.builder.gep(made.data, [self.integer(offset)])
+
     def integer(self, argument, double=False):
         value = self.context.cast(
             self.builder, self.arguments[argument], self.types[argument], types.int64
@@ -169,6 +181,94 @@ def _magnitude(mode, loop, text):
     return intrinsic(typed)
 
 
+def _largest_loop(a, a_at, lda, m, n):
+    largest = 0.0
+    for j in range(n):
+        for i in range(m):
+            size = abs(a[a_at + j * lda + i])
+            if largest == largest and not (size <= largest):  # a NaN is taken, and stays
+                largest = size
+    return largest
+
+
+def _weighted_loop(a, a_at, lda, v, v_at, m, n):
+    largest = 0.0
+    for j in range(n):
+        for i in range(m):
+            size = abs(a[a_at + j * lda + i]) * v[v_at + j]
+            if largest == largest and not (size <= largest):
+                largest = size
+    return largest
+
+
+def _noise_loop(s, s_at, x, a, a_at, lda, m, n):
+    for j in range(n):
+        for i in range(m):
+            s[s_at + i] = max(s[s_at + i], abs(a[a_at + j * lda + i]) * x)
+
+
+@intrinsic
+def _largest_of(typing, a, a_at, lda, m, n):
+    """Largest |A_ij|, NaN where there is one, 0 for none."""
+    real = _REAL_NAME[a.dtype]
+    if _is_complex(a):
+        return types.float64(a, a_at, lda, m, n), _compiled_loop(_largest_loop, types.float64)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.largest_function(builder.module, real, False)
+        a = low.pointer(0, 1)
+        return builder.call(function, [a, low.integer(2), a, low.integer(3), low.integer(4)])
+
+    return a.dtype(a, a_at, lda, m, n), generate
+
+
+@intrinsic
+def _largest_weighted(typing, a, a_at, lda, v, v_at, m, n):
+    """Largest v_j |A_ij|, NaN where there is one, 0 for none."""
+    real = _REAL_NAME[a.dtype]
+    arguments = a, a_at, lda, v, v_at, m, n
+    if _is_complex(a):
+        return types.float64(*arguments), _compiled_loop(_weighted_loop, types.float64)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.largest_function(builder.module, real, True)
+        return builder.call(
+            function,
+            [low.pointer(0, 1), low.integer(2), low.pointer(3, 4), low.integer(5), low.integer(6)],
+        )
+
+    return a.dtype(*arguments), generate
+
+
+@intrinsic
+def _raise_scaled(typing, s, s_at, x, a, a_at, lda, m, n):
+    """s_i <- max(s_i, x max_j |A_ij|)."""
+    signature = types.none(s, s_at, s.dtype, a, a_at, lda, m, n)
+    if _is_complex(a):
+        return signature, _compiled_loop(_noise_loop, types.none)
+    real = _REAL_NAME[a.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.noise_function(builder.module, real)
+        builder.call(
+            function,
+            [
+                low.pointer(0, 1),
+                arguments[2],
+                low.pointer(3, 4),
+                low.integer(5),
+                low.integer(6),
+                low.integer(7),
+            ],
+        )
+        return low.none()
+
+    return signature, generate
+
+
 @intrinsic
 def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
     """B <- A."""
@@ -221,64 +321,6 @@ def _invert_small(typing, d, d_at, ldd, a, a_at, lda, s, s_at, n):
     return signature, generate
 
 
-def _call_product_from(low, real, t):
-    function = vector.product_from_function(low.builder.module, real, t is not None)
-    low.builder.call(
-        function,
-        [
-            low.pointer(0, 1),
-            low.integer(2),
-            low.pointer(3, 4),
-            low.integer(5),
-            low.pointer(6, 7),
-            low.integer(8),
-            low.pointer(9, 10),
-            low.integer(11),
-            low.integer(12),
-            low.integer(13),
-            low.integer(14),
-            low.integer(15),
-            low.pointer(0, 1) if t is None else t,
-        ],
-    )
-    return low.none()
-
-
-@intrinsic
-def _product_from(
-    typing, c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k
-):
-    """C <- S - A B for m, n <= 8; real only."""
-    signature = types.none(
-        c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k
-    )
-    real = _REAL_NAME[c.dtype]
-
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        return _call_product_from(low, real, None)
-
-    return signature, generate
-
-
-@intrinsic
-def _product_from_diagonal(
-    typing, c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k,
-    t, t_at,
-):  # fmt: skip
-    """C <- S - A B for m, n <= 8, and t_i <- max(t_i, max_j |S_ij|); real only."""
-    signature = types.none(
-        c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, t, t_at
-    )
-    real = _REAL_NAME[c.dtype]
-
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        return _call_product_from(low, real, low.pointer(16, 17))
-
-    return signature, generate
-
-
 if DISABLE_JIT:
     subtract_product = reference.subtract_product
     add_product = reference.add_product
@@ -286,10 +328,11 @@ if DISABLE_JIT:
     subtract_transposed = reference.subtract_transposed
     raise_magnitude = reference.raise_magnitude
     add_magnitude = reference.add_magnitude
+    raise_scaled = reference.raise_scaled
+    largest_of = reference.largest_of
+    largest_weighted = reference.largest_weighted
     copy_block = reference.copy_block
     invert_small = reference.invert_small
-    product_from = reference.product_from
-    product_from_diagonal = reference.product_from_diagonal
 else:
     subtract_product = _product("subtract", "C <- C - A B; B is strided.")
     add_product = _product("add", "C <- C + A B; B is strided.")
@@ -297,7 +340,8 @@ else:
     subtract_transposed = _subtract_transposed
     raise_magnitude = _magnitude("raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|).")
     add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
+    raise_scaled = _raise_scaled
+    largest_of = _largest_of
+    largest_weighted = _largest_weighted
     copy_block = _copy_block
     invert_small = _invert_small
-    product_from = _product_from
-    product_from_diagonal = _product_from_diagonal

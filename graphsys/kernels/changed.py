@@ -5,10 +5,9 @@ descendants, those out of reach too, whose L and W are still there: the updates 
 from a supernode to its ancestors are pulled here, in the same order.
 """
 
-from .blocks import copy_block
+from .blocks import copy_block, largest_of
 from .jit import kernel
 from .ldu import eliminate, update
-from .noise import largest_entry
 from .program import (
     LOAD_AT,
     LOAD_FIELDS,
@@ -141,16 +140,14 @@ def refactorize_reached(
     ``magnitude`` and ``arena`` are those of the factorization before, ``info`` tells of the
     reached supernodes alone.
     """
-    work_at, scratch = program[WORK_AT], 2 * program[ROWS]
+    work_at = program[WORK_AT]
     info[0], info[1], info[2] = 1.0, 0.0, 0.0
     for t in reached:
         load_panel(program, t, load_start, values, magnitude, arena)
         for k in range(source_start[t], source_start[t + 1]):
-            pull(program, source[k], update_at[k], scratch, magnitude, arena)
+            pull(program, source[k], update_at[k], magnitude, arena)
         at = program[program[STARTS_AT] + t]
-        failed = eliminate(
-            program, at, 1, False, work_at, scratch, tolerance, magnitude, arena, info
-        )
+        failed = eliminate(program, at, 1, False, work_at, tolerance, magnitude, arena, info)
         if failed != 0:
             return failed
     return 0
@@ -174,7 +171,7 @@ def load_panel(program, t, load_start, values, magnitude, arena):
 
 
 @kernel
-def pull(program, source, at, scratch, magnitude, arena):
+def pull(program, source, at, magnitude, arena):
     """Update of a supernode by a descendant, ``source``, as the program tells at place ``at``."""
     s = program[program[STARTS_AT] + source]
     p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
@@ -184,7 +181,7 @@ def pull(program, source, at, scratch, magnitude, arena):
         for b in range(program[s + 5]):
             w = program[s + PANEL_FIELDS + b]
             d = lower + i * m + i
-            largest = max(largest, largest_entry(magnitude, scratch, arena, d, m, w))
+            largest = max(largest, largest_of(arena, d, m, w, w))
             i += w
     symmetric = program[SYMMETRIC] != 0
-    update(program, at, p, m, lower, program[s + 4], symmetric, largest, scratch, magnitude, arena)
+    update(program, at, p, m, lower, program[s + 4], symmetric, largest, magnitude, arena)

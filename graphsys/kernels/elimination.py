@@ -6,10 +6,10 @@ Graphs come as symmetric adjacency lists without the diagonal: the neighbours of
 
 import numpy as np
 
-from .jit import kernel
+from .jit import allocating, kernel
 
 
-@kernel
+@allocating
 def depth_first(
     # Tables:
     neighbor_start,
@@ -129,7 +129,7 @@ def relabel(
     new_start[order.size] = found
 
 
-@kernel
+@allocating
 def elimination_tree(
     # Tables:
     neighbor_start,
@@ -155,7 +155,7 @@ def elimination_tree(
                 i = following
 
 
-@kernel
+@allocating
 def postorder(
     # Tables:
     parent,
@@ -258,7 +258,7 @@ def fronts(
                 k = parent[k]
 
 
-@kernel
+@allocating
 def defer(
     # Tables:
     order,
@@ -295,7 +295,7 @@ def defer(
     return found
 
 
-@kernel
+@allocating
 def reverse_edges(neighbor_start, neighbor):
     """Place of (j, i) for the place of each (i, j) in symmetric ascending adjacency lists."""
     reverse = np.empty(neighbor.size, np.int64)

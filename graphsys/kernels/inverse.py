@@ -22,7 +22,7 @@ SMALL = 8
 GROWTH = 10.0
 
 
-def inverse_function(module, real):
+def inverse_function(module, real, exchange=False):
     """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
 
     Gauss-Jordan elimination, first with the pivots on the diagonal; where a multiplier exceeds
@@ -35,7 +35,7 @@ def inverse_function(module, real):
     pointer = element.as_pointer()
     function, builder = private_function(
         module,
-        f"graphsys_inverse_{real}",
+        f"graphsys_{'exchanging_' if exchange else ''}inverse_{real}",
         element,
         [pointer, I64, pointer, I64, pointer, I64],
         ["d", "ldd", "a", "lda", "s", "n"],
@@ -44,6 +44,7 @@ def inverse_function(module, real):
         return function
     d, ldd, a, lda, s, n = function.args
     never = builder.append_basic_block("never")
+    wild = None if exchange else builder.append_basic_block("wild")
     switch = builder.switch(n, never)
     for size in range(1, SMALL + 1):
         block = builder.append_basic_block(f"size.{size}")
@@ -60,62 +61,77 @@ def inverse_function(module, real):
             magnitude = emit.intrinsic("fabs", emit.vector, entries)
             larger = builder.fcmp_ordered(">", magnitude, scale)
             scale = builder.select(larger, magnitude, scale)
+        if exchange:
+            builder.ret(_with_exchanges(emit, d, ldd, column, scale, size))
+            continue
         inverse, ratio, tame = _without_exchanges(emit, column, scale, size)
         kept = builder.append_basic_block(f"kept.{size}")
-        exchanged = builder.append_basic_block(f"exchanged.{size}")
-        builder.cbranch(tame, kept, exchanged)
+        builder.cbranch(tame, kept, wild)
         builder.position_at_end(kept)
         for place, values in zip(places, inverse, strict=True):
             emit.store(values, place, rows)
         builder.ret(ratio)
-        builder.position_at_end(exchanged)
-        builder.ret(_with_exchanges(emit, d, ldd, column, scale, size))
+    if not exchange:
+        builder.position_at_end(wild)
+        builder.ret(builder.call(inverse_function(module, real, True), function.args))
     builder.position_at_end(never)
     builder.unreachable()
     return function
 
 
 def _without_exchanges(emit, column, scale, n):
-    """Inverse with the diagonal as pivots, its ratio, and whether no multiplier was too large."""
+    """Inverse with the diagonal as pivots, its ratio, and whether no multiplier was too large.
+
+    Pivot rows are scaled at the end only. The next pivot is computed ahead, apart from its column:
+    the division, by far the slowest instruction, then waits for one fma instead of four steps.
+    """
     builder, lanes = emit.b, emit.lanes
     column = list(column)
-    nothing = emit.fill(0.0)
-    pivots, squares = emit.fill(1.0), nothing
-    one = ir.Constant(emit.element, 1.0)
+    nothing, ones = emit.fill(0.0), emit.fill(1.0)
+    inverses, squares = emit.fill(-1.0), nothing
+    minus_one = ir.Constant(emit.element, -1.0)
+    pivot = builder.extract_element(column[0], integer(0))
     for j in range(n):
         is_j = constant_mask(lanes, lambda lane, j=j: lane == j)
         below = constant_mask(lanes, lambda lane, j=j: lane > j)
-        pivot = builder.extract_element(column[j], integer(j))
-        inverse = emit.splat(builder.fdiv(one, pivot))
-        pivots = builder.select(is_j, column[j], pivots)
-        # Lane j of the pivot column is -1 and of the others 0: one fma then also leaves the scaled
-        # pivot row in lane j.
-        scaled = builder.fmul(builder.select(is_j, emit.fill(-1.0), column[j]), inverse)
-        multipliers = builder.select(below, scaled, nothing)
-        squares = emit.fma(multipliers, multipliers, squares)
-        scaled = builder.fneg(scaled)
+        ahead = None
+        if j + 1 < n:
+            left = builder.extract_element(column[j], integer(j + 1))
+            above = builder.extract_element(column[j + 1], integer(j))
+            ahead = builder.fmul(left, above)
+            corner = builder.extract_element(column[j + 1], integer(j + 1))
+        inverse = builder.fdiv(minus_one, pivot)
+        if j + 1 < n:
+            pivot = emit.intrinsic("fmuladd", emit.element, ahead, inverse, corner, vector=False)
+        inverse = emit.splat(inverse)
+        multipliers = builder.select(is_j, nothing, builder.fmul(column[j], inverse))
+        inverses = builder.select(is_j, inverse, inverses)
+        if j + 1 < n:
+            grown = emit.fma(multipliers, multipliers, squares)
+            squares = builder.select(below, grown, squares)
         for q in range(n):
             if q != j:
                 row = emit.splat(builder.extract_element(column[q], integer(j)))
-                rest = builder.select(is_j, nothing, column[q])
-                column[q] = emit.fma(scaled, row, rest)
-        column[j] = scaled
+                column[q] = emit.fma(multipliers, row, column[q])
+        column[j] = builder.select(is_j, ones, multipliers)
+    inverses = builder.fneg(inverses)
+    column = [builder.fmul(entries, inverses) for entries in column]
     # Ordered: a NaN does not pass for small.
     tame = builder.fcmp_ordered("<=", squares, emit.fill(GROWTH * GROWTH))
     bits = ir.IntType(lanes)
     tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))
-    sizes = emit.intrinsic("fabs", emit.vector, pivots)
-    return column, _ratio(emit, sizes, scale, column, n), tame
+    weakness = builder.fmul(emit.intrinsic("fabs", emit.vector, inverses), scale)
+    return column, _ratio(emit, builder.fdiv(ones, weakness), column, n), tame
 
 
-def _ratio(emit, pivots, scale, column, n):
-    """Smallest |pivot| / scale, at most 1; NaN where the inverse is not finite."""
+def _ratio(emit, ratios, column, n):
+    """Smallest of the pivots' ratios, at most 1; NaN where the inverse is not finite."""
     builder, lanes = emit.b, emit.lanes
     total = column[0]
     for q in range(1, n):
         total = builder.fadd(total, column[q])
     rows = constant_mask(lanes, lambda lane: lane < n)
-    ratio = builder.fadd(builder.fdiv(pivots, scale), builder.fsub(total, total))
+    ratio = builder.fadd(ratios, builder.fsub(total, total))
     ratio = builder.select(rows, ratio, emit.fill(1.0))
     bits = ir.IntType(lanes)
     unordered = builder.bitcast(builder.fcmp_unordered("uno", ratio, ratio), bits)
@@ -167,7 +183,7 @@ def _with_exchanges(emit, d, ldd, column, scale, n):
         emit.store(column[q], emit.at(d, builder.mul(home.get(integer(q)), ldd)), rows)
 
     sizes = emit.intrinsic("fabs", emit.vector, emit.load(pivots.pointer))
-    return _ratio(emit, sizes, emit.load(scale.pointer), column, n)
+    return _ratio(emit, builder.fdiv(sizes, emit.load(scale.pointer)), column, n)
 
 
 class _Scalars:

@@ -9,8 +9,12 @@ DISABLE_JIT = bool(config.DISABLE_JIT)
 #: gives inf instead of raising: a kernel reports by its status.
 OPTIONS = {"nogil": True, "cache": True, "error_model": "numpy", "boundscheck": False}
 
-kernel = njit(**OPTIONS)
+#: A kernel that allocates nothing, nor hands an array to Python: nobody has to count references.
+kernel = njit(**OPTIONS, _nrt=False)
 
 #: For a kernel with one caller: compiled as part of it, since LLVM optimizes a function anew with
 #: every caller that links it.
-inlined = njit(**OPTIONS, inline="always")
+inlined = njit(**OPTIONS, _nrt=False, inline="always")
+
+#: A kernel that makes arrays.
+allocating = njit(**OPTIONS)

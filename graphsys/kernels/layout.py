@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .jit import kernel
+from .jit import allocating, kernel
 from .medium import MEDIUM_WORK
 from .program import (
     ARENA_SIZE,
@@ -17,7 +17,6 @@ from .program import (
     PANELS_AT,
     PROGRAM_VERSION,
     ROWS,
-    SCRATCH,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
@@ -119,7 +118,7 @@ def _targets(front, first, last, row_of, super_of, super_start, runs_of):
     return runs, targets, of_targets
 
 
-@kernel
+@allocating
 def build_program(
     # Tables:
     size,
@@ -159,7 +158,6 @@ def build_program(
     length = 0
     arena = 0
     widest = 0
-    most = 0
     for s in range(count):
         last = super_start[s + 1] - 1
         last_step[s] = last
@@ -169,7 +167,6 @@ def build_program(
             q += size[front[e]]
         below[s] = q
         p = row_of[last + 1] - row_of[super_start[s]]
-        most = max(most, p)
         lower[s] = arena
         arena += (p + q) * p
         upper[s] = arena
@@ -202,7 +199,6 @@ def build_program(
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
     program[NARROW_AT] = 0
-    program[SCRATCH] = most
     work = WORK_COLUMNS * widest
     program[ARENA_TOTAL] = arena + (max(work, MEDIUM_WORK) if widest > PIVOT_ROWS else work)
 

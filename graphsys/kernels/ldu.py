@@ -10,14 +10,15 @@ from .blocks import (
     assign_product,
     copy_block,
     invert_small,
+    largest_of,
     raise_magnitude,
     subtract_product,
 )
-from .jit import kernel
+from .jit import inlined, kernel
 from .large import invert_large
 from .medium import MEDIUM, invert_medium
 from .narrow import factorize_narrow
-from .noise import largest_entry, raise_noise, suspicion
+from .noise import raise_noise, suspicion
 from .program import (
     ARENA_SIZE,
     LOAD_AT,
@@ -35,7 +36,7 @@ from .program import (
 )
 
 
-@kernel
+@inlined
 def load(
     # Tables:
     program,
@@ -88,17 +89,17 @@ def factorize(
     magnitude[:] = 0.0
     info[0], info[1], info[2] = 1.0, 0.0, 0.0
     at, count = program[PANELS_AT], program[SUPERNODES]
-    work_at, scratch = program[WORK_AT], 2 * program[ROWS]
-    return eliminate(program, at, count, True, work_at, scratch, tolerance, magnitude, arena, info)
+    work_at = program[WORK_AT]
+    return eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
 
 
-@kernel
-def eliminate(program, at, count, push, work_at, scratch, tolerance, magnitude, arena, info):
+@inlined
+def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, info):
     """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
 
     They update their ancestors' panels where ``push`` says so. How small its pivots are, and how
-    suspect, replaces the magnitude and the noise of the first row of each pivot block. Workspaces
-    are ``arena[work_at:]`` and ``magnitude[scratch:]``.
+    suspect, replaces the magnitude and the noise of the first row of each pivot block. The
+    workspace is ``arena[work_at:]``.
     """
     smallest, worst = info[0], 1.0 / tolerance
     symmetric, noise = program[SYMMETRIC] != 0, program[ROWS]
@@ -135,7 +136,7 @@ def eliminate(program, at, count, push, work_at, scratch, tolerance, magnitude, 
                 smallest = ratio
                 info[1] = first + i
             if watched != 0:
-                largest = max(largest, largest_entry(magnitude, scratch, arena, d, m, w))
+                largest = max(largest, largest_of(arena, d, m, w, w))
             if watched & 1:
                 doubt = suspicion(magnitude, noise + first + i, arena, d, m, w)
                 magnitude[noise + first + i] = doubt
@@ -161,7 +162,7 @@ def eliminate(program, at, count, push, work_at, scratch, tolerance, magnitude, 
                     raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
                     if watched & 1:
                         row, left = noise + first + j, lower + i * m + j
-                        raise_noise(magnitude, row, scratch, arena, left, m, size, w, largest)
+                        raise_noise(magnitude, row, arena, left, m, size, w, largest)
                     j += size
                 rest = d + w * m + w
                 subtract_product(
@@ -175,14 +176,12 @@ def eliminate(program, at, count, push, work_at, scratch, tolerance, magnitude, 
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
-            at = update(
-                program, at, p, m, lower, upper, symmetric, largest, scratch, magnitude, arena
-            )
+            at = update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena)
     info[0] = smallest
     return 0
 
 
-@kernel
+@inlined
 def _mirror(arena, d, m, w):
     """Upper triangle of a pivot block <- its lower triangle."""
     for j in range(1, w):
@@ -190,7 +189,7 @@ def _mirror(arena, d, m, w):
             arena[d + j * m + i] = arena[d + i * m + j]
 
 
-@kernel
+@inlined
 def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
     """B <- D^-1 B for the w rows of a pivot block."""
     if w <= SMALL:
@@ -204,8 +203,8 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
         assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
 
 
-@kernel
-def update(program, at, p, m, lower, upper, symmetric, largest, scratch, magnitude, arena):
+@inlined
+def update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
     t_lower, t_m, t_upper, t_p = program[at], program[at + 1], program[at + 2], program[at + 3]
     t_first, columns, runs = program[at + 4], program[at + 5], program[at + 6]
@@ -217,7 +216,7 @@ def update(program, at, p, m, lower, upper, symmetric, largest, scratch, magnitu
         raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
         if watched:
             left = lower + p + c_from
-            raise_noise(magnitude, noise + c_to, scratch, arena, left, m, c_size, p, largest)
+            raise_noise(magnitude, noise + c_to, arena, left, m, c_size, p, largest)
         for r in range(c if symmetric else 0, runs):
             r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
             subtract_product(

@@ -12,7 +12,7 @@ from .blocks import (
     raise_magnitude,
     subtract_product,
 )
-from .jit import kernel
+from .jit import inlined
 from .large import invert_large
 
 #: Largest block inverted by halves.
@@ -23,7 +23,7 @@ MEDIUM_WORK = 256
 GOOD = 0.01
 
 
-@kernel
+@inlined
 def invert_medium(d, d_at, ldd, a, a_at, lda, s, s_at, n, work, work_at):
     """D <- A^-1 for 9 to 16 rows; smallest |pivot| / s, at most 1. D may be A."""
     p = (n + 1) // 2

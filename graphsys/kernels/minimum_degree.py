@@ -8,10 +8,10 @@ eliminated along with another before all of them are gone.
 
 import numpy as np
 
-from .jit import kernel
+from .jit import allocating, kernel
 
 
-@kernel
+@allocating
 def minimum_degree(
     # Tables:
     neighbor_start,
@@ -251,7 +251,7 @@ def minimum_degree(
         size[me] = 0
 
 
-@kernel
+@allocating
 def _peel(neighbor_start, neighbor, release_start, release, waits, peeled, order):
     """Nodes with at most one neighbour left, again and again: they fill nothing; returns how many.
 

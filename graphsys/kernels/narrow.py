@@ -11,28 +11,29 @@ The program of one node, read forwards:
 node       (p, q, first, lower, upper, neighbours, diagonal, watched)
 neighbour  (rows, place among the q rows, first row, source of L, source of U, watched)
 update     (source, its leading dimension, destination, its leading dimension) for each pair of
-           neighbours (i, j), i outermost, j <= i only when symmetric: A_ij <- source - L_i W_j
+           neighbours (i, j), j outermost, i >= j only when symmetric: A_ij <- source - L_i W_j
 =========  =====================================================================================
 
-A source is a place in values, `HERE` for the panel itself, or `NOTHING` for fill-in.
+A source is a place in values, or -1 - a place in the arena: the panel itself, or zeros for fill-in.
 """
 
-from .blocks import (
-    assign_product,
-    copy_block,
-    invert_small,
-    product_from,
-    product_from_diagonal,
+from .blocks import invert_small, largest_of
+from .jit import inlined
+from .nodes import eliminate_node
+from .noise import raise_noise, suspicion
+from .program import (
+    NARROW_AT,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    ROWS,
+    SUPERNODES,
+    SYMMETRIC,
+    UPDATE_FIELDS,
+    WORK_AT,
 )
-from .jit import kernel
-from .noise import largest_entry, raise_noise, suspicion
-from .program import NARROW_AT, ROWS, SUPERNODES, SYMMETRIC, WORK_AT
-
-HERE, NOTHING = -1, -2
-NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 6, 4
 
 
-@kernel
+@inlined
 def factorize_narrow(
     # Tables:
     program,
@@ -48,7 +49,7 @@ def factorize_narrow(
     """L, D^-1, W of A = L D W; as `ldu.factorize`, for real numbers."""
     magnitude[:] = 0.0
     symmetric = program[SYMMETRIC] != 0
-    zeros, noise, scratch = program[WORK_AT], program[ROWS], 2 * program[ROWS]
+    zeros, noise = program[WORK_AT], program[ROWS]
     worst = 1.0 / tolerance
     info[2] = 0.0
     arena[zeros : zeros + 8] = 0.0
@@ -78,62 +79,18 @@ def factorize_narrow(
             if doubt > worst:
                 worst = doubt
                 info[2] = first + 1
-        update = at + NEIGHBOUR_FIELDS * neighbours
-        for entry in range(at, update, NEIGHBOUR_FIELDS):
-            rows, place = program[entry], program[entry + 1]
-            left, right = lower + w + place, upper + place * w
-            source = program[entry + 3]
-            if source >= 0:
-                copy_block(arena, left, m, values, source, rows, rows, w)
-            source = program[entry + 4]
-            if symmetric:  # W = D^-1 L^T
-                assign_product(arena, right, w, arena, lower, m, arena, left, m, 1, w, rows, w)
-            elif source >= 0:
-                assign_product(arena, right, w, arena, lower, m, values, source, 1, w, w, rows, w)
-            else:
-                assign_product(arena, right, w, arena, lower, m, arena, right, 1, w, w, rows, w)
-        last = update
+        eliminate_node(
+            arena, lower, upper, values, program, at, magnitude, w, m, neighbours, symmetric
+        )
+        last = at + NEIGHBOUR_FIELDS * neighbours
         largest = 0.0  # among the entries of D^-1
         for row in range(at, last, NEIGHBOUR_FIELDS):
-            rows, left = program[row], lower + w + program[row + 1]
             if program[row + 5] != 0:
+                rows, left = program[row], lower + w + program[row + 1]
                 if largest == 0.0:
-                    largest = largest_entry(magnitude, scratch, arena, lower, m, w)
-                raise_noise(
-                    magnitude, noise + program[row + 2], scratch, arena, left, m, rows, w, largest
-                )
-            for column in range(at, row + 1 if symmetric else last, NEIGHBOUR_FIELDS):
-                columns, right = program[column], upper + program[column + 1] * w
-                source, lds = program[update], program[update + 1]
-                to, ld = program[update + 2], program[update + 3]
-                update += UPDATE_FIELDS
-                if source >= 0:
-                    _update(
-                        arena, to, ld, values, source, lds, left, m, right, w, rows, columns,
-                        row == column, magnitude, program[row + 2],
-                    )  # fmt: skip
-                else:
-                    place = to if source == HERE else zeros
-                    _update(
-                        arena, to, ld, arena, place, lds, left, m, right, w, rows, columns,
-                        row == column, magnitude, program[row + 2],
-                    )  # fmt: skip
-        at = update
+                    largest = largest_of(arena, lower, m, w, w)
+                raise_noise(magnitude, noise + program[row + 2], arena, left, m, rows, w, largest)
+        pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
+        at = last + UPDATE_FIELDS * pairs
     info[0] = smallest
     return 0
-
-
-@kernel
-def _update(
-    arena, to, ld, s, s_at, lds, left, m, right, w, rows, columns, diagonal, magnitude, first
-):  # fmt: skip
-    """A_ij <- source - L_i W_j; on the diagonal the magnitude of the source as well."""
-    if diagonal:
-        product_from_diagonal(
-            arena, to, ld, s, s_at, lds, arena, left, m, arena, right, 1, w,
-            rows, columns, w, magnitude, first,
-        )  # fmt: skip
-    else:
-        product_from(
-            arena, to, ld, s, s_at, lds, arena, left, m, arena, right, 1, w, rows, columns, w
-        )  # fmt: skip

@@ -2,13 +2,19 @@
 
 import numpy as np
 
-from .jit import kernel
+from .jit import allocating
 from .layout import _find
-from .narrow import HERE, NEIGHBOUR_FIELDS, NODE_FIELDS, NOTHING, UPDATE_FIELDS
-from .program import NARROW_AT, STARTS_AT
+from .program import (
+    NARROW_AT,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    STARTS_AT,
+    UPDATE_FIELDS,
+    WORK_AT,
+)
 
 
-@kernel
+@allocating
 def append_narrow(
     # Tables:
     program,
@@ -47,7 +53,7 @@ def append_narrow(
     touched_lower = np.zeros(front.size, np.bool_)
     touched_upper = np.zeros(front.size, np.bool_)
     starts = program[program[STARTS_AT] : program[STARTS_AT] + n]
-    at = program.size
+    at, zeros = program.size, program[WORK_AT]
     for k in range(n):
         first, last = front_start[k], front_start[k + 1]
         longer[at] = size[k]
@@ -56,27 +62,29 @@ def append_narrow(
         longer[at + 3] = program[starts[k] + 3]
         longer[at + 4] = program[starts[k] + 4]
         longer[at + 5] = last - first
-        longer[at + 6] = HERE if touched[k] else diagonal_at[k]
+        longer[at + 6] = -1 if touched[k] else diagonal_at[k]
         longer[at + 7] = 1 if watched[k] else 0
         at += NODE_FIELDS
         for e in range(first, last):
+            left = program[starts[k] + 3] + size[k] + offset[e]
+            right = program[starts[k] + 4] + size[k] * offset[e]
             longer[at] = size[front[e]]
             longer[at + 1] = offset[e]
             longer[at + 2] = row_of[front[e]]
-            longer[at + 3] = HERE if touched_lower[e] else load_lower[edge[e]]
-            longer[at + 4] = HERE if touched_upper[e] else load_upper[edge[e]]
+            longer[at + 3] = ~left if touched_lower[e] else load_lower[edge[e]]
+            longer[at + 4] = ~right if touched_upper[e] else load_upper[edge[e]]
             longer[at + 5] = 1 if watched[front[e]] else 0
             at += NEIGHBOUR_FIELDS
-        for e_row in range(first, last):
-            i = front[e_row]
-            for e_column in range(first, e_row + 1 if symmetric else last):
-                j = front[e_column]
+        for e_column in range(first, last):
+            j = front[e_column]
+            for e_row in range(e_column if symmetric else first, last):
+                i = front[e_row]
                 panel = starts[min(i, j)]
                 p, m = program[panel], program[panel] + program[panel + 1]
                 if i == j:
-                    source, lds = (HERE, m) if touched[i] else (diagonal_at[i], size[i])
-                    touched[i] = True
                     to, ld = program[panel + 3], m
+                    source, lds = (~to, m) if touched[i] else (diagonal_at[i], size[i])
+                    touched[i] = True
                 else:
                     entry = _find(
                         front, front_start[min(i, j)], front_start[min(i, j) + 1], max(i, j)
@@ -90,11 +98,11 @@ def append_narrow(
                         here, mine, lds = touched_upper[entry], load_upper, size[i]
                         touched_upper[entry] = True
                     if here:
-                        source, lds = HERE, ld
+                        source, lds = ~to, ld
                     elif edge[entry] >= 0:
                         source = mine[edge[entry]]
                     else:
-                        source, lds = NOTHING, 0
+                        source, lds = ~zeros, 0
                 longer[at] = source
                 longer[at + 1] = lds
                 longer[at + 2] = to

@@ -28,13 +28,13 @@ block on top, ``upper`` is p x q. After the factorization the pivot blocks hold 
 D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels
 lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256 numbers at
 least where that has more than 8 rows;
-``arena_size`` counts the panels, ``arena_total`` both. Behind the magnitudes of all rows lie their
-noise and ``scratch`` more numbers.
+``arena_size`` counts the panels, ``arena_total`` both. Behind the magnitudes of all rows lies their
+noise.
 """
 
 from .jit import kernel
 
-VERSION = 1
+VERSION = 2
 
 (
     PROGRAM_VERSION,
@@ -51,13 +51,14 @@ VERSION = 1
     WIDEST,
     ARENA_TOTAL,
     NARROW_AT,
-    SCRATCH,
     HEADER,
-) = range(16)
+) = range(15)
 
 PANEL_FIELDS = 9
 TARGET_FIELDS = 8
 LOAD_FIELDS = 5
+#: Of the narrow part.
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 6, 4
 
 #: Columns of the workspace: copied at once where a block is too large to be scaled in place.
 WORK_COLUMNS = 8
@@ -67,4 +68,4 @@ WORK_COLUMNS = 8
 def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
     rows = program[ROWS]
-    return program[ARENA_TOTAL], 2 * rows + program[SCRATCH], rows * count + program[WIDEST]
+    return program[ARENA_TOTAL], 2 * rows, rows * count + program[WIDEST]

@@ -6,6 +6,7 @@ Same names, arguments and results as in `blocks`; matrices are column-major insi
 import numpy as np
 
 from .large import invert_large
+from .program import NEIGHBOUR_FIELDS, UPDATE_FIELDS
 
 
 def _matrix(array, at, ld, m, n):
@@ -56,6 +57,24 @@ def add_magnitude(s, s_at, a, a_at, lda, m, n):
     s[s_at : s_at + m] += np.abs(_matrix(a, a_at, lda, m, n)).sum(axis=1)
 
 
+def raise_scaled(s, s_at, x, a, a_at, lda, m, n):
+    """s_i <- max(s_i, x max_j |A_ij|)."""
+    if n:
+        rows = np.fmax.reduce(np.abs(_matrix(a, a_at, lda, m, n)), axis=1)
+        s[s_at : s_at + m] = np.fmax(s[s_at : s_at + m], rows * s.dtype.type(x))
+
+
+def largest_of(a, a_at, lda, m, n):
+    """Largest |A_ij|, 0 where there is none."""
+    return np.abs(_matrix(a, a_at, lda, m, n)).max(initial=0.0)
+
+
+def largest_weighted(a, a_at, lda, v, v_at, m, n):
+    """Largest v_j |A_ij|, 0 where there is none."""
+    weighted = np.abs(_matrix(a, a_at, lda, m, n)) * v[v_at : v_at + n]
+    return weighted.max(initial=0.0)
+
+
 def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
     """B <- A."""
     _matrix(b, b_at, ldb, m, n)[...] = _matrix(a, a_at, lda, m, n)
@@ -69,15 +88,57 @@ def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
     return ratio
 
 
-def product_from(c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
-    """C <- S - A B for m, n <= 8."""
-    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
-    _matrix(c, c_at, ldc, m, n)[...] = _strided(s, s_at, 1, lds, m, n) - left @ right
+def eliminate_node(
+    arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric
+):  # fmt: skip
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`."""
+    inverse = _matrix(arena, lower, m, w, w)
+    neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)
+    at += NEIGHBOUR_FIELDS * count
+    for rows, place, _, source, _, _ in neighbours:
+        if source >= 0:
+            copy_block(arena, lower + w + place, m, values, source, rows, rows, w)
+    for j, (columns, place, _, _, source, _) in enumerate(neighbours):
+        scaled = _matrix(arena, upper + place * w, w, w, columns)
+        if symmetric:
+            right = _matrix(arena, lower + w + place, m, columns, w).T
+        else:
+            right = _matrix(values, source, w, w, columns) if source >= 0 else scaled
+        scaled[...] = inverse @ right
+        for i in range(j if symmetric else 0, count):
+            rows, place, first, _, _, _ = neighbours[i]
+            source, lds, to, ld = program[at : at + UPDATE_FIELDS]
+            held = (values, source) if source >= 0 else (arena, ~source)
+            old = _strided(*held, 1, lds, rows, columns).copy()
+            left = _matrix(arena, lower + w + place, m, rows, w)
+            _matrix(arena, to, ld, rows, columns)[...] = old - left @ scaled
+            if i == j:
+                most = np.fmax.reduce(np.abs(old), axis=1)
+                magnitude[first : first + rows] = np.fmax(magnitude[first : first + rows], most)
+            at += UPDATE_FIELDS
 
 
-def product_from_diagonal(
-    c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k, t, t_at
-):
-    """C <- S - A B for m, n <= 8, and t_i <- max(t_i, max_j |S_ij|)."""
-    raise_magnitude(t, t_at, s, s_at, lds, m, n)
-    product_from(c, c_at, ldc, s, s_at, lds, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)
+def forward_node(x, arena, program, at, first, lower, w, m, runs):
+    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector and one pivot block."""
+    x[first : first + w] = _matrix(arena, lower, m, w, w) @ x[first : first + w]
+    for place, length, row in program[at : at + 3 * runs].reshape(runs, 3):
+        left = _matrix(arena, lower + w + place, m, length, w)
+        x[row : row + length] -= left @ x[first : first + w]
+
+
+def backward_node(x, arena, program, at, first, upper, w, runs):
+    """x_k <- x_k - sum_j W_kj x_j for one vector and one pivot block."""
+    for place, length, row in program[at : at + 3 * runs].reshape(runs, 3):
+        right = _matrix(arena, upper + place * w, w, w, length)
+        x[first : first + w] -= right @ x[row : row + length]
+
+
+def subtract_row(r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last):
+    """r_i <- r_i - sum_j A_ij x_j, t_k <- max(t_k, sum_j |A_ij|_k) for the rows of node i."""
+    rows, row = size[i], row_start[i]
+    total = np.zeros(rows)
+    for j, at in [(i, diagonal), *((neighbor[p], block_at[p]) for p in range(first, last))]:
+        block = _matrix(values, at, rows, rows, size[j])
+        r[row : row + rows] -= block @ x[row_start[j] : row_start[j] + size[j]]
+        total += np.abs(block).sum(axis=1)
+    t[:rows] = np.fmax(t[:rows], total)

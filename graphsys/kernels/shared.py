@@ -41,7 +41,6 @@ def take_part(
     values,
     tolerance,
     work_at,
-    scratch,
     # Work:
     state,
     magnitude,
@@ -53,7 +52,7 @@ def take_part(
 
     ``ready[s]`` is ``epoch`` once supernode s is factorized, ``ticket[NEXT]`` the next task,
     ``ticket[STOP]`` not 0 where a thread has failed. A thread starts with ``state[TASK] = -1`` and
-    ``info`` as `ldu.eliminate` wants it; it works in ``arena[work_at:]``, ``magnitude[scratch:]``.
+    ``info`` as `ldu.eliminate` wants it; it works in ``arena[work_at:]``.
     """
     tasks = task_start.size - 1
     while True:
@@ -77,10 +76,10 @@ def take_part(
                     if looks > LOOKS:
                         state[SOURCE] = k
                         return WAITING
-                pull(program, source[k], update_at[k], scratch, magnitude, arena)
+                pull(program, source[k], update_at[k], magnitude, arena)
             state[SOURCE] = -1
             failed = eliminate(
-                program, program[program[STARTS_AT] + t], 1, False, work_at, scratch, tolerance,
+                program, program[program[STARTS_AT] + t], 1, False, work_at, tolerance,
                 magnitude, arena, info,
             )  # fmt: skip
             if failed != 0:

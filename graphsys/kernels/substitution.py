@@ -7,7 +7,8 @@ while they are worked on.
 import numpy as np
 
 from .blocks import SMALL, assign_product, subtract_product, subtract_transposed
-from .jit import kernel
+from .jit import allocating, inlined, kernel
+from .nodes import backward_node, forward_node
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 
 
@@ -60,7 +61,7 @@ def solve_transposed(
     return scatter(x, order, count, out)
 
 
-@kernel
+@inlined
 def gather(b, order, count, x):
     """X <- b in elimination order."""
     rows = order.size
@@ -69,7 +70,7 @@ def gather(b, order, count, x):
             x[j * rows + i] = b[j * rows + order[i]]
 
 
-@kernel
+@inlined
 def scatter(x, order, count, out):
     """Out <- x in the user's order; 1 where an entry is not finite, else 0."""
     rows = order.size
@@ -82,16 +83,20 @@ def scatter(x, order, count, out):
     return 0 if check == 0 else 1
 
 
-@kernel
+@inlined
 def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
+    alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
         p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
         pivots, runs = program[at + 5], program[at + 6]
         m = p + q
         at += PANEL_FIELDS
+        if alone and pivots == 1 and p <= SMALL:
+            forward_node(x, arena, program, at + 1, first, lower, p, m, runs)
+            continue
         i = 0
         for b in range(pivots):
             w = program[at + b]
@@ -112,7 +117,7 @@ def forward(program, arena, count, x):
             at += 3
 
 
-@kernel
+@inlined
 def _apply_inverse(arena, d, m, w, x, row, rows, count):
     """x_k <- D_k^-1 x_k; a large block works on a copy."""
     if w <= SMALL:
@@ -126,16 +131,20 @@ def _apply_inverse(arena, d, m, w, x, row, rows, count):
         assign_product(x, place, rows, arena, d, m, x, copy, 1, w, w, 1, w)
 
 
-@kernel
+@inlined
 def backward(program, arena, count, x):
     """x_k = z_k - sum_j W_kj x_j."""
     rows = program[ROWS]
+    alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     for s in range(program[SUPERNODES] - 1, -1, -1):
         at = program[program[STARTS_AT] + s]
         p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
         upper, pivots, runs = program[at + 4], program[at + 5], program[at + 6]
         m = p + q
         at += PANEL_FIELDS
+        if alone and pivots == 1 and p <= SMALL:
+            backward_node(x, arena, program, at + 1, first, upper, p, runs)
+            continue
         run_at = at + pivots
         for _ in range(runs):
             subtract_product(
@@ -210,7 +219,7 @@ def _backward_transposed(program, arena, x_at, x, copy):
             subtract_transposed(x, row + i, arena, d, m, x, copy, w, w)
 
 
-@kernel
+@allocating
 def pivot_blocks(program):
     """Places, leading dimensions and sizes of all pivot blocks."""
     count = 0

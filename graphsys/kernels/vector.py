@@ -9,7 +9,17 @@ apart and joined once at the end. The numba intrinsics on top are in `blocks`, t
 
 from llvmlite import ir
 
-from .emit import I32, I64, LANES, REAL, Emitter, integer, private_function, tile
+from .emit import (
+    I32,
+    I64,
+    LANES,
+    REAL,
+    Emitter,
+    declare,
+    integer,
+    private_function,
+    tile,
+)
 
 
 def product_function(module, real, is_complex, mode):
@@ -139,11 +149,8 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
     return function
 
 
-def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode, source=None):
-    """mv vectors of rows times nc columns in registers, over all k; returns what C was before.
-
-    ``source``, a pointer and a leading dimension, stands for C where that is read.
-    """
+def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
+    """mv vectors of rows times nc columns in registers, over all k."""
     builder = emit.b
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
@@ -188,64 +195,20 @@ def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode, source=N
     sums = loop.results[:-2]
 
     # All loads of C before its first store: a masked store holds up a load of the bytes it masks.
-    totals, olds = [], []
+    totals = []
     for q in range(nc):
         c_column = emit.at(c, builder.mul(integer(q), ldc))
-        s_column = c_column
-        if source is not None:
-            s_column = emit.at(source[0], builder.mul(integer(q), source[1]))
         for v in range(mv):
             place = emit.at(c_column, integer(LANES * v))
             total = sums[q * parts * mv + v]
             if is_complex:
                 total = _join_complex(emit, total, sums[(q * parts + 1) * mv + v])
             if mode != "assign":
-                old = emit.load(emit.at(s_column, integer(LANES * v)), masks[v])
-                olds.append(old)
+                old = emit.load(place, masks[v])
                 total = builder.fsub(old, total) if mode == "subtract" else builder.fadd(old, total)
             totals.append((total, place, masks[v]))
     for total in totals:
         emit.store(*total)
-    return olds
-
-
-def product_from_function(module, real, diagonal):
-    """``C <- S - A B`` for at most 8 reals of rows and 8 columns.
-
-    Arguments ``(c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k, t)`` as in
-    `product_function`. For a diagonal block ``t_i <- max(t_i, max_j |S_ij|)`` as well.
-    """
-    pointer = REAL[real].as_pointer()
-    function, builder = private_function(
-        module,
-        f"graphsys_product_from_{'diagonal_' if diagonal else ''}{real}",
-        ir.VoidType(),
-        [pointer, I64, pointer, I64, pointer, I64, pointer, I64, I64, I64, I64, I64, pointer],
-        ["c", "ldc", "s", "lds", "a", "lda", "b", "row_step", "column_step", "m", "n", "k", "t"],
-    )
-    if builder is None:
-        return function
-    emit = Emitter(builder, real)
-    c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k, t = function.args
-    mask = emit.first_lanes(m)
-    never = builder.append_basic_block("never")
-    switch = builder.switch(n, never)
-    for nc in range(1, 9):
-        block = builder.append_basic_block(f"columns.{nc}")
-        switch.add_case(integer(nc), block)
-        builder.position_at_end(block)
-        held = emit.load(t, mask) if diagonal else None
-        places = (c, ldc, a, lda, b, row_step, column_step)
-        olds = _product_tile(emit, places, k, 1, nc, mask, False, "subtract", source=(s, lds))
-        if diagonal:
-            for old in olds:
-                size = emit.intrinsic("fabs", emit.vector, old)
-                held = builder.select(builder.fcmp_ordered(">", size, held), size, held)
-            emit.store(held, t, mask)
-        builder.ret_void()
-    builder.position_at_end(never)
-    builder.unreachable()
-    return function
 
 
 def _join_complex(emit, with_real, with_imaginary):
@@ -330,6 +293,75 @@ def magnitude_function(module, real, mode):
                 larger = builder.fcmp_ordered(">", entry, held)
                 loop.carry([builder.select(larger, entry, held)])
         emit.store(loop.results[0], emit.at(s, i), mask)
+    builder.ret_void()
+    return function
+
+
+def largest_function(module, real, weighted):
+    """Largest ``|A_ij|``, or ``v_j |A_ij|`` where weighted; NaN where there is one.
+
+    Arguments ``(a, lda, v, m, n)``, all real; the result is 0 for no entries. Without their signs
+    floats are ordered like the integers with the same bits, and a NaN is beyond all of them.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_largest_{'weighted_' if weighted else ''}{real}",
+        REAL[real],
+        [pointer, I64, pointer, I64, I64],
+        ["a", "lda", "v", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    a, lda, v, m, n = function.args
+    integers = ir.VectorType(ir.IntType(8 * emit.align), LANES)
+    nothing = ir.Constant(integers, [0] * LANES)
+    rows = emit.loop("rows", integer(0), m, integer(LANES), [nothing])
+    with rows as (i, (held,)):
+        mask = emit.first_lanes(builder.sub(m, i))
+        columns = emit.loop("columns", integer(0), n, integer(1), [held])
+        with columns as (j, (most,)):
+            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
+            if weighted:
+                entry = builder.fmul(entry, emit.splat(emit.load_scalar(emit.at(v, j))))
+            size = builder.bitcast(emit.intrinsic("fabs", emit.vector, entry), integers)
+            larger = builder.icmp_signed(">", size, most)
+            columns.carry([builder.select(larger, size, most)])
+        rows.carry([columns.results[0]])
+    name = f"llvm.vector.reduce.smax.v{LANES}i{8 * emit.align}"
+    reduce = declare(module, name, integers.element, [integers])
+    builder.ret(builder.bitcast(builder.call(reduce, rows.results), REAL[real]))
+    return function
+
+
+def noise_function(module, real):
+    """``s_i <- max(s_i, x max_j |A_ij|)``: arguments ``(s, x, a, lda, m, n)``, all real."""
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_noise_{real}",
+        ir.VoidType(),
+        [pointer, REAL[real], pointer, I64, I64, I64],
+        ["s", "x", "a", "lda", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    s, x, a, lda, m, n = function.args
+    factor = emit.splat(x)
+    with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
+        mask = emit.first_lanes(builder.sub(m, i))
+        columns = emit.loop("columns", integer(0), n, integer(1), [emit.fill(0.0)])
+        with columns as (j, (most,)):
+            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
+            entry = emit.intrinsic("fabs", emit.vector, entry)
+            larger = builder.fcmp_ordered(">", entry, most)
+            columns.carry([builder.select(larger, entry, most)])
+        noise = builder.fmul(columns.results[0], factor)
+        held = emit.load(emit.at(s, i), mask)
+        larger = builder.fcmp_ordered(">", noise, held)
+        emit.store(builder.select(larger, noise, held), emit.at(s, i), mask)
     builder.ret_void()
     return function
 

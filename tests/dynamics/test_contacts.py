@@ -151,8 +151,10 @@ def test_contacts_of_a_whipping_chain_that_reverse_their_sliding_take_few_iterat
     motion = dy.simulate(model, state, 10.0)
 
     assert motion.info["iterations"] / motion.info["steps"] < 5.0
-    assert motion.info["factorizations"] < 1.1 * motion.info["iterations"]
-    assert motion.info["most_intervals"] <= 2
+    # The motion is chaotic: slopes 1e-9 degrees apart take 1.06 to 1.13 of them an iteration,
+    # and one in eight of them cuts a step into 4 where the others never need more than 2.
+    assert motion.info["factorizations"] < 1.2 * motion.info["iterations"]
+    assert motion.info["most_intervals"] <= 4
 
 
 @pytest.mark.slow

@@ -12,7 +12,8 @@ HOSTS = {
     "baseline x86-64": {"NUMBA_CPU_NAME": "generic", "NUMBA_CPU_FEATURES": ""},
     "AVX2": {"NUMBA_CPU_NAME": "haswell", "NUMBA_CPU_FEATURES": "+sse4.2,+avx,+avx2,+fma"},
 }
-FILES = [str(Path(__file__).with_name(name)) for name in ("test_kernels.py", "test_lanes.py")]
+NAMES = ("test_kernels.py", "test_nodes.py", "test_lanes.py")
+FILES = [str(Path(__file__).with_name(name)) for name in NAMES]
 
 
 @pytest.mark.slow

@@ -58,6 +58,21 @@ def compiled_sum(s, a, lda, m, n):
 
 
 @njit
+def compiled_scaled(s, x, a, lda, m, n):
+    blocks.raise_scaled(s, 1, x, a, 2, lda, m, n)
+
+
+@njit
+def compiled_largest(a, lda, m, n):
+    return blocks.largest_of(a, 2, lda, m, n)
+
+
+@njit
+def compiled_weighted(a, lda, v, m, n):
+    return blocks.largest_weighted(a, 2, lda, v, 1, m, n)
+
+
+@njit
 def compiled_copy(b, ldb, a, lda, m, n):
     blocks.copy_block(b, 1, ldb, a, 2, lda, m, n)
 
@@ -65,18 +80,6 @@ def compiled_copy(b, ldb, a, lda, m, n):
 @njit
 def compiled_invert(d, ldd, s, n):
     return blocks.invert_small(d, 5, ldd, d, 5, ldd, s, 2, n)
-
-
-@njit
-def compiled_from(c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k):
-    blocks.product_from(c, 3, ldc, s, 4, lds, a, 2, lda, b, 1, row_step, column_step, m, n, k)
-
-
-@njit
-def compiled_from_diagonal(c, ldc, s, lds, a, lda, b, row_step, column_step, m, n, k, t):
-    blocks.product_from_diagonal(
-        c, 3, ldc, s, 4, lds, a, 2, lda, b, 1, row_step, column_step, m, n, k, t, 5
-    )
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -141,6 +144,17 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
             compiled_sum(s, a, m + 1, m, n)
             assert np.allclose(s, expected, rtol=(n + 5) * np.finfo(dtype).eps)
 
+            close = {"rtol": 8 * np.finfo(dtype).eps}
+            reference.raise_scaled(expected, 1, 0.7, a, 2, m + 1, m, n)
+            compiled_scaled(s, s.dtype.type(0.7), a, m + 1, m, n)
+            assert np.allclose(s, expected, rtol=(n + 5) * np.finfo(dtype).eps)
+            found = compiled_largest(a, m + 1, m, n)
+            assert np.isclose(found, reference.largest_of(a, 2, m + 1, m, n), **close)
+            v = np.abs(numbers(rng, n + 1, dtype)).astype(s.dtype)
+            found = compiled_weighted(a, m + 1, v, m, n)
+            expected_size = reference.largest_weighted(a, 2, m + 1, v, 1, m, n)
+            assert np.isclose(found, expected_size, **close)
+
             target = numbers(rng, (m + 3) * n + 2, dtype)
             expected = target.copy()
             reference.copy_block(expected, 1, m + 3, a, 2, m + 1, m, n)
@@ -148,27 +162,13 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
             assert np.array_equal(target, expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_products_from_another_block_equal_numpy_and_raise_magnitudes(dtype):
-    rng = np.random.default_rng(4)
-    for m in range(1, 9):
-        for n in range(1, 9):
-            for k in [1, 2, 3, 5, 6, 8]:
-                a, b = numbers(rng, m * k + 4, dtype), numbers(rng, k * n + 4, dtype)
-                for lds in (0, m + 1):  # 0: one column stands for all
-                    s = numbers(rng, (m + 1) * n + 12, dtype)
-                    c, t = numbers(rng, (m + 2) * n + 9, dtype), np.zeros(16, dtype)
-                    sizes = (m, n, k)
-                    result, expected, expected_t = c.copy(), c.copy(), t.copy()
-                    compiled_from(result, m + 2, s, lds, a, m, b, 1, k, *sizes)
-                    reference.product_from_diagonal(
-                        expected, 3, m + 2, s, 4, lds, a, 2, m, b, 1, 1, k, *sizes, expected_t, 5
-                    )
-                    assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, k + 1))
-                    result = c.copy()
-                    compiled_from_diagonal(result, m + 2, s, lds, a, m, b, 1, k, *sizes, t)
-                    assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, k + 1))
-                    assert np.array_equal(t, expected_t)
+@pytest.mark.parametrize("dtype", TYPES)
+def test_the_largest_of_a_block_with_a_nan_is_a_nan(dtype):
+    for place in (0, 5, 11):
+        a = np.ones(14, dtype)
+        a[2 + place] = np.nan
+        assert np.isnan(compiled_largest(a, 3, 3, 4))
+        assert np.isnan(reference.largest_of(a, 2, 3, 3, 4))
 
 
 def inverse_cases(rng, n, dtype):

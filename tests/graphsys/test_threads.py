@@ -98,7 +98,7 @@ def test_who_waits_long_leaves_and_goes_on_where_it_was():
         return shared.take_part(
             symbolic.program, reach.load_start, reach.source_start, reach.source, reach.update_at,
             task_start, part.task, ticket, part.ready, part.ready[-1], system.values, 1e-14,
-            int(symbolic.program[ARENA_SIZE]), 2 * system.shape[0], state, magnitude, arena,
+            int(symbolic.program[ARENA_SIZE]), state, magnitude, arena,
             np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
 

@@ -1,0 +1,109 @@
+"""Elimination of one small node, and substitution with it: intrinsics over `small_nodes`.
+
+Real numbers only; complex ones are compiled along but must not get here.
+"""
+
+from numba import types
+from numba.extending import intrinsic
+
+from . import reference, small_nodes
+from .blocks import _REAL_NAME, _Lower
+from .jit import DISABLE_JIT
+
+
+@intrinsic
+def _eliminate_node(
+    typing, arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric
+):
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`."""
+    signature = types.none(
+        arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric
+    )
+    real = _REAL_NAME[arena.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = small_nodes.eliminate_function(builder.module, real)
+        builder.call(
+            function,
+            [
+                low.start(0),
+                low.start(3),
+                low.table(4, 5),
+                low.start(6),
+                low.integer(1),
+                low.integer(2),
+                low.integer(7),
+                low.integer(8),
+                low.integer(9),
+                low.integer(10),
+            ],
+        )
+        return low.none()
+
+    return signature, generate
+
+
+@intrinsic
+def _forward_node(typing, x, arena, program, at, first, lower, w, m, runs):
+    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector and one pivot block; real only."""
+    signature = types.none(x, arena, program, at, first, lower, w, m, runs)
+    real = _REAL_NAME[x.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = small_nodes.forward_function(builder.module, real)
+        scalars = [low.integer(place) for place in range(4, 9)]
+        builder.call(function, [low.start(0), low.start(1), low.table(2, 3), *scalars])
+        return low.none()
+
+    return signature, generate
+
+
+@intrinsic
+def _backward_node(typing, x, arena, program, at, first, upper, w, runs):
+    """x_k <- x_k - sum_j W_kj x_j for one vector and one pivot block; real only."""
+    signature = types.none(x, arena, program, at, first, upper, w, runs)
+    real = _REAL_NAME[x.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = small_nodes.backward_function(builder.module, real)
+        scalars = [low.integer(place) for place in range(4, 8)]
+        builder.call(function, [low.start(0), low.start(1), low.table(2, 3), *scalars])
+        return low.none()
+
+    return signature, generate
+
+
+@intrinsic
+def _subtract_row(
+    typing, r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last
+):
+    """r_i <- r_i - sum_j A_ij x_j, t_k <- max(t_k, sum_j |A_ij|_k) for the rows of node i."""
+    signature = types.none(
+        r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last
+    )
+    real = _REAL_NAME[r.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = small_nodes.row_function(builder.module, real)
+        arrays = [low.start(place) for place in range(4)]
+        tables = [low.table(place) for place in range(4, 8)]
+        builder.call(function, [*arrays, *tables, *(low.integer(place) for place in range(8, 12))])
+        return low.none()
+
+    return signature, generate
+
+
+if DISABLE_JIT:
+    subtract_row = reference.subtract_row
+    eliminate_node = reference.eliminate_node
+    forward_node = reference.forward_node
+    backward_node = reference.backward_node
+else:
+    subtract_row = _subtract_row
+    eliminate_node = _eliminate_node
+    forward_node = _forward_node
+    backward_node = _backward_node

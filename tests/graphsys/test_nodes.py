@@ -1,0 +1,139 @@
+"""Compiled elimination of and substitution with small nodes against their NumPy twins."""
+
+import numpy as np
+import pytest
+from numba import njit
+
+from graphsys.kernels import nodes, reference
+
+TYPES = [np.float64, np.float32]
+
+
+@njit
+def compiled_eliminate(arena, lower, upper, values, program, magnitude, w, m, count, symmetric):
+    nodes.eliminate_node(arena, lower, upper, values, program, 1, magnitude, w, m, count, symmetric)
+
+
+@njit
+def compiled_forward(x, arena, program, first, lower, w, m, runs):
+    nodes.forward_node(x, arena, program, 1, first, lower, w, m, runs)
+
+
+@njit
+def compiled_backward(x, arena, program, first, upper, w, runs):
+    nodes.backward_node(x, arena, program, 1, first, upper, w, runs)
+
+
+@njit
+def compiled_row(r, t, values, x, tables, diagonal, i, first, last):
+    size, row_start, neighbor, block_at = tables
+    nodes.subtract_row(
+        r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last
+    )
+
+
+def numbers(rng, count, dtype):
+    return rng.normal(size=count).astype(dtype)
+
+
+def tolerance(dtype, w):
+    # two products of w terms, entries of size 1: |error| <= (w + 1) eps sum |a| sum |b c|, with
+    # sums of at most 3 w and 9 w^2 for normal numbers
+    return (w + 1) * 27 * w**2 * float(np.finfo(dtype).eps)
+
+
+def node(rng, w, sizes, symmetric, dtype):
+    """A node with neighbours, blocks of all origins: values, the panels, zeros for fill-in."""
+    below = sum(sizes)
+    m = w + below
+    lower, upper = 3, 3 + m * w
+    zeros = upper + w * below
+    free = zeros + 8
+    places = np.cumsum([0, *sizes])[:-1].tolist()
+    program, at = [99], 5
+    for i, (rows, place) in enumerate(zip(sizes, places, strict=True)):
+        outside = i % 2 == 0
+        left, right = (
+            (at, at + rows * w) if outside else (~(lower + w + place), ~(upper + place * w))
+        )
+        at += 2 * rows * w
+        program += [rows, place, 2 + place, left, right, 0]
+    for j in range(len(sizes)):
+        for i in range(j if symmetric else 0, len(sizes)):
+            rows, columns, ld = sizes[i], sizes[j], sizes[i] + i
+            origin = (i + 2 * j) % 3
+            source, lds = [(at, rows), (~free, ld), (~zeros, 0)][origin]
+            at += rows * columns
+            program += [source, lds, free, ld]
+            free += ld * columns
+    arena = numbers(rng, free + 4, dtype)
+    arena[zeros : zeros + 8] = 0.0
+    return np.array(program), numbers(rng, at, dtype), arena, lower, upper, m
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("symmetric", [0, 1])
+@pytest.mark.parametrize("w", range(1, 9))
+def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symmetric, dtype):
+    rng = np.random.default_rng(w)
+    for sizes in ([], [w], [1, 8], [6, 5, 3], [2, 7, 1, 4]):
+        program, values, arena, lower, upper, m = node(rng, w, sizes, symmetric, dtype)
+        magnitude = np.abs(numbers(rng, sum(sizes) + 4, dtype))
+        rest = (values, program), (w, m, len(sizes), symmetric)
+        result, expected = arena.copy(), arena.copy()
+        held, expected_held = magnitude.copy(), magnitude.copy()
+
+        compiled_eliminate(result, lower, upper, *rest[0], held, *rest[1])
+        reference.eliminate_node(expected, lower, upper, *rest[0], 1, expected_held, *rest[1])
+
+        assert np.array_equal(held, expected_held)
+        same = expected == arena  # blocks that changed differ by rounding only
+        assert np.array_equal(result[same], arena[same])
+        assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, w))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("w", range(1, 9))
+def test_substitution_with_a_node_is_that_of_its_twin(w, dtype):
+    rng = np.random.default_rng(w)
+    for lengths in ([], [5], [8, 1], [3, 17, 6]):
+        below = sum(lengths)
+        m, first = w + below, 2
+        rows = np.cumsum([first + w + 1, *lengths])[:-1]
+        places = np.cumsum([0, *lengths])[:-1]
+        table = np.array([7, *np.column_stack([places, lengths, rows]).ravel()], np.int64)
+        arena, x = numbers(rng, m * w + 4, dtype), numbers(rng, first + m + 3, dtype)
+
+        result, expected = x.copy(), x.copy()
+        compiled_forward(result, arena, table, first, 1, w, m, len(lengths))
+        reference.forward_node(expected, arena, table, 1, first, 1, w, m, len(lengths))
+        assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, w))
+        assert np.array_equal(result[expected == x], x[expected == x])
+
+        result, expected = x.copy(), x.copy()
+        compiled_backward(result, arena, table, first, 1, w, len(lengths))
+        reference.backward_node(expected, arena, table, 1, first, 1, w, len(lengths))
+        assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, max(w, below)))
+        assert np.array_equal(result[expected == x], x[expected == x])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("w", range(1, 9))
+def test_a_row_of_blocks_is_subtracted_and_summed_like_its_twin(w, dtype):
+    rng = np.random.default_rng(w)
+    size = np.array([w, 1, 8, 5, 2])
+    row_start = np.cumsum([0, *size])[:-1]
+    neighbor, block_at = np.array([3, 1, 2, 4]), np.cumsum([w * w, w * 5, w * 1, w * 8])
+    values = numbers(rng, w * (w + 20), dtype)
+    x, r, t = (numbers(rng, n, dtype) for n in (20 + w, 20 + w, 8))
+    for first, last in ((0, 4), (1, 3), (2, 2)):
+        result, expected, held, expected_held = r.copy(), r.copy(), abs(t), abs(t)
+        tables = size, row_start, neighbor, block_at
+
+        compiled_row(result, held, values, x, tables, 0, 0, first, last)
+        reference.subtract_row(expected, expected_held, values, x, *tables, 0, 0, first, last)
+
+        assert np.array_equal(result[w:], r[w:]) and np.array_equal(held[w:], abs(t)[w:])
+        # sums of at most 24 products, of entries of size 1 to 3
+        assert np.allclose(result, expected, rtol=0, atol=9 * 24**2 * np.finfo(dtype).eps)
+        assert np.allclose(held, expected_held, rtol=24 * np.finfo(dtype).eps)
