@@ -131,8 +131,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
     plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
     counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
-    counts.append(len(mechanism.wrenches))
-    plan[at.WORK_SIZE] = at.work_size(*counts)
+    plan[at.WORK_SIZE] = at.work_size(*counts, len(mechanism.wrenches))
+    plan[at.WORK_SIZE] += at.SETTLE_WORK if records else 0
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
     plan, more_users = _with_wrenches(mechanism, body_index, plan)

@@ -12,6 +12,7 @@ from .contact import rate, rubs
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
+    BARRIER_AT,
     BLOCK,
     BLOCKS,
     CONTACT_AT,
@@ -55,7 +56,7 @@ def cone_path(head, ratio, mass, z0, z1):
 
 
 @kernel
-def follow(plan, constant, h, kappa, u, c, contacts):
+def follow(plan, constant, h, least, u, c, contacts):
     """Every contact <- the point of its central path that its forces and velocities lead to."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -64,6 +65,7 @@ def follow(plan, constant, h, kappa, u, c, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
+        kappa = max(least, contacts[w + BARRIER_AT])
         if not rubs(plan, k):
             speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + 1]
             mass = contacts[w + MASS_AT]

@@ -86,7 +86,8 @@ def correct(plan, part, dc, contacts):
     """Second order of gamma s along the step dc, for the next `condense` (Mehrotra 1992)."""
     for k in range(plan[CONTACTS]):
         slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        contacts[k * CONTACT_WORK + SECOND_AT] = part * dc[slot] * dc[slot + 1]
+        second = part * dc[slot] * dc[slot + 1] if part != 0.0 else 0.0  # dc may be infinite
+        contacts[k * CONTACT_WORK + SECOND_AT] = second
 
 
 @kernel
@@ -260,8 +261,8 @@ def interior(
         if info[7] == 0.0:
             correct(plan, 0.0, dc, contacts)
             done = path_attempt(
-                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, dc,
-                contacts, solver, info,
+                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx,
+                kept, dc, contacts, solver, info,
             )  # fmt: skip
         else:
             done = interior_attempt(

@@ -1,7 +1,7 @@
 """Residuals of an interval with contacts: where bodies go, what acts on them, when it is solved."""
 
 from .contact import approach, gaps
-from .interior_start import WARM, centre, first_barrier
+from .interior_start import WARM, centre, first_barrier, lower
 from .jit import kernel
 from .layout import BODIES, GROUPS, POSE, ROWS, TWIST, WRENCHES
 from .leaf import errors, push_out
@@ -9,6 +9,7 @@ from .motion import move
 from .newton import EPS, largest
 from .residual import residual
 from .rows import evaluate, roll
+from .settle import decide_all
 from .wrench import renew
 
 #: Momentum error over the largest impulse that ends an iteration which gains no more.
@@ -46,15 +47,20 @@ def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
 
 @kernel
 def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, found, contacts):
-    """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user."""
+    """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
+
+    A cold start has one barrier for all, a warm one a barrier for each contact.
+    """
     if approach(plan, constant, h, node, x, every, found, contacts) != 0:
         return -1.0
     if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
         return -1.0
+    decide_all(plan, contacts)
     energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
-    kappa = max(least, energy if cold else WARM * energy)
-    centre(plan, constant, h, kappa, x, c, contacts)
-    return kappa
+    lower(plan, 0.0 if cold else WARM, contacts)
+    barrier = max(least, energy) if cold else least
+    centre(plan, constant, h, barrier, x, c, contacts)
+    return barrier
 
 
 @kernel

@@ -4,6 +4,7 @@ from .contact import rate, rubs
 from .jit import kernel
 from .layout import (
     ACTIVE_AT,
+    BARRIER_AT,
     BLOCK,
     BLOCKS,
     CONTACT_AT,
@@ -21,7 +22,7 @@ from .layout import (
 from .leaf import normal_error, numbers_of, sliding
 from .polygon import on_path, polygon_centre
 
-#: Part of the energy at contacts that a warm start begins from.
+#: Part of the energy at a contact that a warm start begins from.
 WARM = 0.001
 
 
@@ -35,7 +36,7 @@ def expected(plan, constant, h, k, u, c, contacts):
 
 @kernel
 def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
-    """Largest energy that is likely to change at a contact in the interval.
+    """Largest energy that is likely to change at a contact in the interval; each contact's own.
 
     A warm start expects impacts where gaps would close, and elsewhere velocities to change as they
     did before; a cold one, that all motion at contacts ends.
@@ -57,12 +58,20 @@ def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
         if not (cold or rubbing):
             ahead, _ = expected(plan, constant, h, k, x, c, contacts)
             speed = max(speed, -ahead)
+        contacts[w + BARRIER_AT] = mass * speed * speed
         most = max(most, mass * speed * speed)
     return most
 
 
 @kernel
-def centre(plan, constant, h, kappa, u, c, contacts):
+def lower(plan, part, contacts):
+    """Own barriers of contacts <- a part of them."""
+    for k in range(plan[CONTACTS]):
+        contacts[k * CONTACT_WORK + BARRIER_AT] *= part
+
+
+@kernel
+def centre(plan, constant, h, least, u, c, contacts):
     """Numbers of every contact on its own central path: as if no other body felt its force."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -71,6 +80,7 @@ def centre(plan, constant, h, kappa, u, c, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
+        kappa = max(least, contacts[w + BARRIER_AT])
         if rubs(plan, k):
             c[slot + 1] = 1.0
         else:

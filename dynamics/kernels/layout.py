@@ -141,7 +141,12 @@ W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 9
 SECOND_AT = 125  # second order of gamma s
 MASS_AT = 126  # effective masses of N and of the first row of each block, in active contacts
 SUM_AT = 130  # three rows (3 x 12)
-CONTACT_WORK = 166
+BARRIER_AT = 166  # its own, where it is above that of the interval
+UNDECIDED_AT = 167  # 1 where `settle` solves it: nothing of it is in the matrix then
+CONTACT_WORK = 168
+#: Rows of contacts that `settle` solves at once, and its workspace behind that of the contacts.
+SETTLED_ROWS = 96
+SETTLE_WORK = SETTLED_ROWS * (SETTLED_ROWS + 1)
 
 #: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
 TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0

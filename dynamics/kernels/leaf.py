@@ -19,6 +19,7 @@ from .layout import (
     AB_AT,
     ACTIVE_AT,
     BA_AT,
+    BARRIER_AT,
     BLOCK,
     BLOCKS,
     BODIES,
@@ -34,6 +35,7 @@ from .layout import (
     FRICTION,
     GAP_AT,
     K_AT,
+    MASS_AT,
     NEXT_AT,
     SECOND_AT,
     SLOT,
@@ -41,12 +43,16 @@ from .layout import (
     SPEED_AT,
     SUM_AT,
     TWIST,
+    UNDECIDED_AT,
     W_AT,
     A,
     B,
 )
 from .matrix import add_outer
 from .polygon import polygon_law
+
+#: Stiffness of a leaf at most, over its effective mass: no pivot drowns beside it.
+STIFFEST = 1e11
 
 
 @kernel
@@ -199,11 +205,11 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
 @kernel
 def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
-    """K and the free steps of every leaf; r <- r - W^T (free steps).
+    """K and the free steps of every leaf at a barrier or its own; r <- r - W^T (free steps).
 
     Friction by `friction_law` where contacts are ``on_path``, else by `sliding_law`.
     """
-    n = plan[BODIES]
+    n, least = plan[BODIES], kappa
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
@@ -211,17 +217,22 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
+        if contacts[w + UNDECIDED_AT] != 0.0:
+            for j in range(K_AT, SECOND_AT):
+                contacts[w + j] = 0.0
+            continue
+        kappa = max(least, contacts[w + BARRIER_AT])
         gamma, s = c[slot], c[slot + 1]
         soft = 0.0
         if contacts[w + SPEED_AT] == 0.0:
             soft = constant[p + SOFTNESS] / (h * h)
         # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        stiff = gamma / (s + soft * gamma)
-        free = kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e
-        free /= s + soft * gamma
-        if rubs(plan, k):
-            stiff, free = 0.0, 0.0
+        stiff, free = 0.0, 0.0
+        if not rubs(plan, k):
+            give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
+            stiff = gamma / give
+            free = (kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e) / give
         contacts[w + K_AT] = stiff
         contacts[w + FREE_AT] = free
         take(plan, n, at, contacts, w + W_AT, free, r)

@@ -1,22 +1,27 @@
 """One interval with contacts by Newton's method along the central path, tried first.
 
 Every iterate has all contacts on the path (`contact_path`), so that a step goes all its way, and
-takes one factorization and one solve. The barrier falls a hundredfold an iteration. Where contacts
-keep changing their minds, `interior_point` begins anew.
+takes one factorization and one solve. Each contact has a barrier of its own, which falls a
+hundredfold an iteration. Where contacts keep changing their minds, `settle` decides for them, and
+in the end `interior_point` begins anew.
 """
 
 from graphsys.kernels import factorize, solve
 
 from .contact_path import follow
 from .interior_residual import begin, look_there, solved, weigh
+from .interior_start import lower
 from .jit import kernel, pointer
 from .layout import BODIES, ROWS, SLOTS, TWIST
 from .leaf import add_leaves, clear_pairs, condense, steps_of
 from .matrix import assemble
 from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from .settle import decide_all, settle, undecided
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
-PATIENCE = 10
+PATIENCE = 14
+#: Every so many of them, contacts that are yet undecided are settled.
+ROUND = 5
 #: Barrier over the one before.
 FALL = 0.01
 
@@ -40,6 +45,7 @@ def path_attempt(
     trial,
     r,
     dx,
+    kept,
     dc,
     contacts,
     solver,
@@ -51,10 +57,10 @@ def path_attempt(
     values = pointer(blocks, 0)
     least, found = settings[2], pointer(info, 8)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    kappa = begin(
+    barrier = begin(
         plan, constant, h, least, False, False, node, u_prev, x, c, trial, found, contacts
     )  # fmt: skip
-    if kappa < 0.0:
+    if barrier < 0.0:
         return USER_FAILED
     before = 1e300
     for iteration in range(PATIENCE + 1):
@@ -65,18 +71,25 @@ def path_attempt(
             return iteration
         if iteration == PATIENCE:
             break
-        before = speed
-        kappa = max(least, FALL * kappa)
+        before, rows = speed, 0
+        if iteration > 0 and iteration % ROUND == 0:
+            rows = undecided(plan, constant, h, settings[3], x, c, r, contacts)
+        lower(plan, FALL, contacts)
         clear_pairs(plan, values)  # before: dampers may join the same bodies
         assemble(plan, constant, h, x, node[3], trial[3], values)
-        condense(plan, constant, h, kappa, True, x, c, contacts, r)
+        condense(plan, constant, h, least, True, x, c, contacts, r)
         add_leaves(plan, contacts, values)
         if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
         info[2] += 1.0
-        solve(program, arena, rhs, 1, work, solution)
-        for i in range(unknowns):
-            dx[i] = -dx[i]
+        if rows > 0:
+            settle(
+                plan, constant, program, h, least, rows, x, r, dx, kept, dc, contacts, solver, c
+            )  # fmt: skip
+        else:
+            solve(program, arena, rhs, 1, work, solution)
+            for i in range(unknowns):
+                dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
         for i in range(unknowns):
             x[i] += dx[i]
@@ -84,5 +97,7 @@ def path_attempt(
             c[i] += dc[i]
         if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
-        follow(plan, constant, h, kappa, x, c, contacts)
+        follow(plan, constant, h, least, x, c, contacts)
+        if rows > 0:
+            decide_all(plan, contacts)
     return NOT_CONVERGED

@@ -1,0 +1,216 @@
+"""Contacts that change their minds in turns, solved on their own while all else is linear.
+
+With A the matrix of bodies, joints and of the contacts that have settled, and W the rows of those
+that have not, velocities at them are v + D lambda, D = W_next A^-1 W^T. Gauss and Seidel's method
+takes the undecided contacts one after another, each to the point of its central path that the
+forces of the others lead it to (Jean 1999; Jourdan, Alart, Jean 1998). It converges where Newton's
+method goes round in circles, but slowly, so it only tells which contacts close and which slide.
+"""
+
+from graphsys.kernels import solve
+
+from .contact import rate, rubs
+from .contact_path import cone_path
+from .jit import kernel, pointer
+from .layout import (
+    ACTIVE_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    FACETS,
+    FRICTION,
+    NEXT_AT,
+    ROWS,
+    SETTLED_ROWS,
+    SLOT,
+    SLOTS,
+    SOFTNESS,
+    SPEED_AT,
+    TWIST,
+    UNDECIDED_AT,
+    W_AT,
+    A,
+    B,
+)
+from .leaf import normal_error, take
+from .polygon import on_path, polygon_path
+
+#: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
+OPEN = 1e3
+#: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
+SWEEPS = 100
+SETTLED = 1e-6
+
+
+@kernel
+def undecided(plan, constant, h, tolerance, x, c, r, contacts):
+    """Mark contacts that have not settled; their rows, 0 where there are none or too many."""
+    n, rows = plan[BODIES], 0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        contacts[w + UNDECIDED_AT] = 0.0
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        error = abs(normal_error(plan, constant, h, k, x, c, contacts))
+        for body in (plan[at + A], plan[at + B]):
+            if body < n:
+                for j in range(TWIST):
+                    error = max(error, abs(r[TWIST * body + j]))
+        if error > OPEN * tolerance:
+            contacts[w + UNDECIDED_AT] = 1.0
+            rows += 1 + 2 * plan[at + BLOCKS]
+    if rows > SETTLED_ROWS:
+        decide_all(plan, contacts)
+        return 0
+    return rows
+
+
+@kernel
+def decide_all(plan, contacts):
+    """No contact is undecided."""
+    for k in range(plan[CONTACTS]):
+        contacts[k * CONTACT_WORK + UNDECIDED_AT] = 0.0
+
+
+@kernel
+def velocities_of(plan, contacts, rows, dx, out, first):
+    """out[first:first + rows] <- W_next dx of the undecided contacts."""
+    i = first
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + UNDECIDED_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        out[i] = rate(plan, at, contacts, w + NEXT_AT, dx)
+        for j in range(1, 1 + 2 * plan[at + BLOCKS]):
+            out[i + j] = rate(plan, at, contacts, w + W_AT + 12 * j, dx)
+        i += 1 + 2 * plan[at + BLOCKS]
+
+
+@kernel
+def responses(plan, program, solver, rows, contacts, r, dx, D):
+    """D <- W_next A^-1 W^T by columns, with the factors of A; r and dx are overwritten."""
+    _, _, arena, work, _, rhs, solution = solver
+    n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
+    column = 0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + UNDECIDED_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        for j in range(1 + 2 * plan[at + BLOCKS]):
+            for i in range(unknowns):
+                r[i] = 0.0
+            take(plan, n, at, contacts, w + W_AT + 12 * j, -1.0, r)
+            solve(program, arena, rhs, 1, work, solution)
+            velocities_of(plan, contacts, rows, dx, D, column * rows)
+            column += 1
+
+
+@kernel
+def add_impulse(rows, column, change, D, v):
+    """v <- v + D change, of one column."""
+    for j in range(rows):
+        v[j] += D[column * rows + j] * change
+
+
+@kernel
+def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
+    """One round over the undecided contacts; the largest change of an impulse, the largest one."""
+    i, changed, most = 0, 0.0, 0.0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + UNDECIDED_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        if not rubs(plan, k):
+            soft = 0.0 if contacts[w + SPEED_AT] != 0.0 else constant[p + SOFTNESS] / (h * h)
+            mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
+            speed = v[i] + soft * before
+            c[slot] = on_path(mass * kappa, before - mass * speed)
+            c[slot + 1] = kappa / c[slot]
+            add_impulse(rows, i, c[slot] - before, D, v)
+            changed = max(changed, abs(c[slot] - before))
+            most = max(most, c[slot])
+        for block in range(plan[at + BLOCKS]):
+            q, one = slot + 2 + BLOCK * block, i + 1 + 2 * block
+            two = one + 1
+            mass = 1.0 / max(D[one * rows + one], D[two * rows + two])
+            head, b0, b1 = constant[p + FRICTION + block] * c[slot], c[q], c[q + 1]
+            z0, z1 = b0 - mass * v[one], b1 - mass * v[two]
+            if block == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
+            else:
+                c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = cone_path(
+                    head, kappa / head, mass, z0, z1
+                )
+            add_impulse(rows, one, c[q] - b0, D, v)
+            add_impulse(rows, two, c[q + 1] - b1, D, v)
+            changed = max(changed, max(abs(c[q] - b0), abs(c[q + 1] - b1)))
+            most = max(most, head)
+        i += 1 + 2 * plan[at + BLOCKS]
+    return changed, most
+
+
+@kernel
+def settle(plan, constant, program, h, kappa, rows, x, r, dx, kept, dc, contacts, solver, c):
+    """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
+
+    Behind `condense` and a factorization without them; ``kept`` and ``dc`` are workspaces.
+    """
+    _, _, arena, work, _, rhs, solution = solver
+    n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
+    D = pointer(contacts, CONTACT_WORK * plan[CONTACTS])
+    v = pointer(D, rows * rows)
+    for i in range(unknowns):
+        kept[i] = r[i]
+    responses(plan, program, solver, rows, contacts, r, dx, D)
+    for i in range(unknowns):
+        r[i] = kept[i]
+    solve(program, arena, rhs, 1, work, solution)
+    velocities_of(plan, contacts, rows, dx, v, 0)
+    for i in range(rows):
+        v[i] = -v[i]
+    i = 0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + UNDECIDED_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        soft = 0.0 if contacts[w + SPEED_AT] != 0.0 else constant[p + SOFTNESS] / (h * h)
+        v[i] += normal_error(plan, constant, h, k, x, c, contacts) + c[slot + 1] - soft * c[slot]
+        for j in range(1, 1 + 2 * plan[at + BLOCKS]):
+            v[i + j] += rate(plan, at, contacts, w + W_AT + 12 * j, x)
+        i += 1 + 2 * plan[at + BLOCKS]
+    for j in range(plan[SLOTS]):
+        dc[j] = c[j]
+    for _ in range(SWEEPS):
+        changed, most = sweep(plan, constant, h, kappa, rows, contacts, D, v, c)
+        if not changed > SETTLED * most:
+            break
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + UNDECIDED_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        take(plan, n, at, contacts, w + W_AT, c[slot] - dc[slot], r)
+        for block in range(plan[at + BLOCKS]):
+            q, to = slot + 2 + BLOCK * block, w + W_AT + 12 + 24 * block
+            take(plan, n, at, contacts, to, c[q] - dc[q], r)
+            take(plan, n, at, contacts, to + 12, c[q + 1] - dc[q + 1], r)
+    solve(program, arena, rhs, 1, work, solution)
+    for i in range(unknowns):
+        dx[i] = -dx[i]
