@@ -154,6 +154,7 @@ TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
+HELD = 6  # vectors of unknowns that Newton's method holds: see `broyden`
 
 
 def state_size(bodies: int, rows: int, slots: int = 0) -> int:
@@ -177,5 +178,5 @@ def work_size(
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    held = state_size(bodies, rows, slots) + 3 * TWIST * bodies
-    return 2 * node + 4 * unknowns + held + slots + CONTACT_WORK * contacts
+    saved = state_size(bodies, rows, slots) + 4 * TWIST * bodies
+    return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts

@@ -1,6 +1,7 @@
 """One interval: Newton's method on the residual, all in compiled code.
 
-The matrix is factorized at the guess and kept while the residual shrinks tenfold an iteration; a
+The matrix is factorized at the guess and kept while the residual shrinks fivefold an iteration and
+the changes do as well; what such iterations leave of the error is taken off by Broyden's method. A
 step that does not lower the residual is halved. The iteration that was the last of the interval
 before writes the slopes of the rows too: where it is the last again, the next interval has them.
 Where loops alone stay open, their regularization is taken out by and by: near a change point it is
@@ -9,6 +10,7 @@ all that some rows have for a pivot.
 
 from graphsys.kernels import factorize, solve
 
+from .broyden import accelerate
 from .jit import kernel, pointer
 from .layout import BODIES, JOINTS, POSE, ROTORS, ROWS, TWIST, WRENCHES
 from .matrix import assemble, relax
@@ -20,8 +22,9 @@ from .wrench import ease, renew
 #: Iterations of one attempt, and halvings of one iteration.
 ITERATIONS = 30
 HALVINGS = 8
-#: Squared contraction that keeps a factorization.
-KEEP = 0.01
+#: Squared contraction of the residual that keeps a factorization, and contraction of the changes.
+KEEP = 0.04
+FRESH = 0.15
 #: Squared contraction with new factors that is none: a shorter interval does better.
 SLOW = 0.5
 #: What is left of the loops' regularization after each slow iteration, and at least.
@@ -38,6 +41,7 @@ USER_FAILED = -5
 FACTORIZATIONS = 2
 EXPECTED = 25  # iterations of the last interval
 SLOPED = 26  # 1 where the rows at the end are there with their slopes
+CONTRACTION = 35  # of the first two changes, 0 where one was enough
 
 EPS = 2.220446049250313e-16
 
@@ -81,7 +85,7 @@ def attempt(
     trial,
     r,
     dx,
-    kept,
+    held,
     solver,
     # Out:
     info,
@@ -104,6 +108,9 @@ def attempt(
     part_kept = 1.0  # of the loops' regularization
     before = 0.0
     expected = info[EXPECTED]
+    stored = 0  # changes with these factors, for Broyden's method
+    change = changed = 0.0
+    info[CONTRACTION] = 0.0
     sloped = True
     for iteration in range(ITERATIONS):
         info[0], info[1] = worst, opened
@@ -113,7 +120,11 @@ def attempt(
         if (worst <= level or settled) and opened <= closed and age >= 0:
             info[EXPECTED], info[SLOPED] = iteration, 1.0 if sloped else 0.0
             return iteration
-        if age < 0 or merit > KEEP * before:
+        fresh = age < 0 or merit > KEEP * before
+        if not fresh:
+            solve(program, arena, rhs, 1, work, solution)
+            fresh = largest(dx, 0, n) > FRESH * changed and worst > NEAR * level
+        if fresh:
             if not sloped:
                 try_out(plan, constant, h, True, kick, node, x, trial, r)
             assemble(plan, constant, h, x, node[3], trial[3], values)
@@ -125,29 +136,35 @@ def attempt(
             if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
-            age = 0
-        solve(program, arena, rhs, 1, work, solution)
+            age = stored = 0
+            solve(program, arena, rhs, 1, work, solution)
+        stored = accelerate(n, unknowns, stored, held, dx)
+        change = largest(dx, 0, n)
+        if iteration == 1:
+            info[CONTRACTION] = change / changed
+        changed = change
         for i in range(unknowns):
-            kept[i] = x[i]
-        settled = largest(dx, 0, n) <= level  # residuals of light bodies drown in round-off
+            held[i] = x[i]
+        settled = change <= level  # residuals of light bodies drown in round-off
         before = merit
         part = 1.0
         sloped = iteration + 1 >= expected
         for _ in range(HALVINGS):
             for i in range(unknowns):
-                x[i] = kept[i] - part * dx[i]
+                x[i] = held[i] - part * dx[i]
             worst, opened, merit = try_out(plan, constant, h, sloped, kick, node, x, trial, r)
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
             if age == 0 and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
                 break
             part *= 0.5
+            stored = 0
         else:
             if age == 0:
                 return NOT_CONVERGED
             before = 0.0  # the direction was old: factorize at the point kept
             for i in range(unknowns):
-                x[i] = kept[i]
+                x[i] = held[i]
             worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
             sloped = True
         if age == 0 and merit > SLOW * before and worst > NEAR * level:

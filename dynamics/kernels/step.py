@@ -9,7 +9,7 @@ from .added_mass import add_momenta
 from .callback import call_three
 from .contact import impulses
 from .forces import conservative, damp, drive, push
-from .guess import BEND, LENGTH, guess, shift
+from .guess import ALIKE, LENGTH, guess, shift
 from .interior_point import interior
 from .jit import inlined, kernel, pointer
 from .layout import (
@@ -25,6 +25,7 @@ from .layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    HELD,
     INERTIA,
     JOINTS,
     MASS,
@@ -50,8 +51,8 @@ DEPTH = 10
 WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
 TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
 SIDE = 27  # which half of the workspace holds the node of the state
-SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule; 28, 29 are of `guess`
-INFO_SIZE = 31
+SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
+INFO_SIZE = 36  # 28, 29 and 31 to 35 are of `guess` and `newton`
 
 #: Settings of an interval, of which there are as many sets as barriers to try.
 SETTINGS = 4
@@ -184,9 +185,9 @@ def interval(
     p, u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it may
     guess, and whether it may turn too far.
     """
-    x, r, dx, kept, kick, u_before, dc, contacts = scratch
+    x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
-    guess(n, first, info, u, u_prev, u_before, x)
+    guess(n, first, h, info, u, past, x)
     for i in range(n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
         kick[n + i] = 0.0
@@ -195,7 +196,7 @@ def interval(
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
     if plan[CONTACTS] == 0:
         done = attempt(
-            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, kept, solver,
+            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, held, solver,
             info,
         )  # fmt: skip
     else:
@@ -206,7 +207,7 @@ def interval(
         impulses(plan, h, contacts, c)
         done = interior(
             plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
-            kept, dc, contacts, solver, info,
+            held, dc, contacts, solver, info,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
         info[SLOPED] = 0.0
@@ -222,7 +223,7 @@ def interval(
         return NOT_FINITE
     if plan[CONTACTS] == 0:
         make_up(plan[BODIES], node, trial, r, p)
-    shift(n, h if first and plan[CONTACTS] == 0 else 0.0, info, x, u, u_prev, u_before)
+    shift(n, h if first and plan[CONTACTS] == 0 else 0.0, info, x, u, past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
         mu[i] = rate * x[n + i]
@@ -285,25 +286,25 @@ def step(
     node, trial = pointers(one), pointers(two)
     if info[SIDE] == 1.0:
         node, trial = trial, node
-    x, kept = pointer(work, at), pointer(work, at + 3 * N)
+    x, held = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
     r, dx, arrays = pointer(rhs, 0), pointer(solution, 0), (*solver, rhs, solution)
-    at += 4 * N
-    kick, u_before = pointer(work, at), pointer(work, at + 2 * m)
-    at += 3 * m
+    at += (3 + HELD) * N
+    kick = pointer(work, at)
+    u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
+    at += 4 * m
     saved = work[at : at + state.size]
     at += state.size
     dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
-    scratch = (x, r, dx, kept, kick, u_before, dc, contacts)
     p, u = pointer(state, POSE * n), pointer(state, POSE * n + m)
     u_prev, mu = pointer(state, POSE * n + 2 * m), pointer(state, POSE * n + 3 * m)
     c = pointer(state, POSE * n + 3 * m + rows)
+    past = (u_prev, u_before, u_third)
+    scratch = (x, r, dx, held, kick, past, dc, contacts)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         start(plan, constant, state, node, trial)
-        info[LENGTH], info[BEND] = 0.0, 0.0
-    if info[LENGTH] != h:
-        info[BEND] = 0.0
+        info[LENGTH], info[ALIKE] = h, 2.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
