@@ -52,7 +52,7 @@ def test_rhombi_pass_their_flat_positions(n):
     assert motion.constraint_violation().max() <= CLOSED
 
 
-#: 0.8 to 1.2 % by which steps are cut (`largest_turn`); 1.012 % where they are cut by default.
+#: 0.8 to 1.2 % by which steps are cut (`largest_turn`); 1.07 % where they are cut by default.
 WAVERS = pytest.mark.xfail(reason="energy is off by more than 1 % for a step or two")
 
 
