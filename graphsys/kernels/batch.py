@@ -30,6 +30,7 @@ from .program import (
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    panels_hold,
 )
 
 
@@ -37,9 +38,9 @@ from .program import (
 def schedule(program):
     """Which panels to load when: those that a supernode is the first to touch, before it starts.
 
-    For each supernode: how many panels, then for each of them (place in the arena, its length if it
-    must be cleared first, loads, place in the load table). The blocks that are then worked with
-    are still in the first cache.
+    For each supernode: how many others, then for each of them (place in the program, whether its
+    panels must be cleared first, loads, place in the load table). The blocks that are then worked
+    with are still in the first cache.
     """
     count, symmetric = program[SUPERNODES], program[SYMMETRIC] != 0
     table = np.empty(5 * count + 1, np.int64)
@@ -49,8 +50,9 @@ def schedule(program):
     s = 0
     for load in range(program[LOADS]):
         at = program[LOAD_AT] + LOAD_FIELDS * load
-        while s + 1 < count and program[at + 3] >= program[program[program[STARTS_AT] + s + 1] + 3]:
-            s += 1
+        if program[at + 1] * program[at + 2] > 0:
+            while not panels_hold(program, s, program[at + 3]):
+                s += 1
         first_load[s] = min(first_load[s], load)
         filled[s] += program[at + 1] * program[at + 2]
     for s in range(count - 1, -1, -1):
@@ -59,7 +61,7 @@ def schedule(program):
     for s in range(count):
         at = program[program[STARTS_AT] + s]
         targets = program[at + 7]
-        at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+        at = program[at + 9]
         head = place
         table[head] = 0
         place += 1
@@ -75,12 +77,20 @@ def schedule(program):
             panel = program[program[STARTS_AT] + t]
             size = program[panel] * (program[panel] + 2 * program[panel + 1])
             table[head] += 1
-            table[place] = program[panel + 3]
-            table[place + 1] = size if symmetric or filled[t] < size else 0
+            table[place] = panel
+            table[place + 1] = 1 if symmetric or filled[t] < size else 0
             table[place + 2] = first_load[t + 1] - first_load[t]
             table[place + 3] = program[LOAD_AT] + LOAD_FIELDS * first_load[t]
             place += 4
     return table
+
+
+@kernel
+def _clear(arena, first, length):
+    """arena[first:first + length] <- 0."""
+    panel = arena[first : first + length]
+    for i in range(panel.size):
+        panel[i] = 0.0
 
 
 @kernel
@@ -89,10 +99,11 @@ def _load(program, table, place, values, first, stride, arena, base):
     panels = table[place]
     place += 1
     for _ in range(panels):
-        clear = base + LANES * table[place]
-        panel = arena[clear : clear + LANES * table[place + 1]]
-        for i in range(panel.size):
-            panel[i] = 0.0
+        if table[place + 1] != 0:
+            at = table[place]
+            p, q = program[at], program[at + 1]
+            _clear(arena, base + LANES * program[at + 3], LANES * (p + q) * p)
+            _clear(arena, base + LANES * program[at + 4], LANES * p * q)
         at = table[place + 3]
         for _ in range(table[place + 2]):
             load_lanes(
@@ -154,7 +165,7 @@ def factorize_groups(
             p, q, row = program[at], program[at + 1], program[at + 2]
             lower, upper = base + LANES * program[at + 3], base + LANES * program[at + 4]
             pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
-            watched = program[at + 8]
+            watched, target_at = program[at + 8], program[at + 9]
             m = p + q
             at += PANEL_FIELDS
             if watched != 0:
@@ -218,7 +229,9 @@ def factorize_groups(
                 forward_eight(program, panel, arena, base, columns, x)
             at += pivots + 3 * runs
             for _ in range(targets):
-                at = _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena)
+                target_at = _update(
+                    program, target_at, p, m, lower, upper, base, symmetric, magnitude, arena
+                )
         if columns > 0:
             backward_eight(program, arena, base, columns, x)
             scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)

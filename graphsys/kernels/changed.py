@@ -19,6 +19,7 @@ from .program import (
     SYMMETRIC,
     TARGET_FIELDS,
     WORK_AT,
+    panels_hold,
 )
 
 
@@ -61,7 +62,7 @@ def reach_tables(
     for s in range(count):
         at = program[program[STARTS_AT] + s]
         targets = program[at + 7]
-        at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+        at = program[at + 9]
         parent[s] = super_of_row[program[at + 4]] if targets > 0 else -1
         for _ in range(targets):
             source_start[super_of_row[program[at + 4]] + 1] += 1
@@ -71,7 +72,7 @@ def reach_tables(
     for s in range(count):
         at = program[program[STARTS_AT] + s]
         targets = program[at + 7]
-        at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+        at = program[at + 9]
         for _ in range(targets):
             t = super_of_row[program[at + 4]]
             source[source_start[t]] = s
@@ -87,18 +88,11 @@ def reach_tables(
     at = program[LOAD_AT]
     for k in range(program[LOADS]):
         if program[at + 1] * program[at + 2] > 0:
-            while program[at + 3] >= _panel_end(program, s):
+            while not panels_hold(program, s, program[at + 3]):
                 s += 1
                 load_start[s] = k
         at += LOAD_FIELDS
     load_start[s + 1 :] = program[LOADS]
-
-
-@kernel
-def _panel_end(program, s):
-    """Place in the arena behind the panels of a supernode."""
-    at = program[program[STARTS_AT] + s]
-    return program[at + 4] + program[at] * program[at + 1]
 
 
 @kernel
@@ -160,7 +154,9 @@ def load_panel(program, t, load_start, values, magnitude, arena):
     first, after = program[at + 2], program[at + 2] + program[at]
     magnitude[first:after] = 0.0
     magnitude[noise + first : noise + after] = 0.0
-    arena[program[at + 3] : _panel_end(program, t)] = 0.0
+    p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
+    arena[lower : lower + (p + q) * p] = 0.0
+    arena[upper : upper + p * q] = 0.0
     for k in range(load_start[t], load_start[t + 1]):
         block = program[LOAD_AT] + LOAD_FIELDS * k
         rows = program[block + 1]

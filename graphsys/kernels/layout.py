@@ -155,7 +155,7 @@ def build_program(
     upper = np.empty(count, np.int64)
     pivots = np.zeros(count, np.int64)
     runs_of = np.empty(n + 1, np.int64)
-    length = 0
+    length = behind = 0  # of the panels' part, and of the targets'
     arena = 0
     widest = 0
     for s in range(count):
@@ -169,8 +169,6 @@ def build_program(
         p = row_of[last + 1] - row_of[super_start[s]]
         lower[s] = arena
         arena += (p + q) * p
-        upper[s] = arena
-        arena += p * q
         block = 0
         for k in range(super_start[s], last + 1):
             together = block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1])
@@ -183,9 +181,13 @@ def build_program(
         runs, targets, of_targets = _targets(
             front, front_start[last], front_start[last + 1], row_of, super_of, super_start, runs_of
         )
-        length += PANEL_FIELDS + pivots[s] + 3 * runs + TARGET_FIELDS * targets + 3 * of_targets
+        length += PANEL_FIELDS + pivots[s] + 3 * runs
+        behind += TARGET_FIELDS * targets + 3 * of_targets
+    for s in range(count):
+        upper[s] = arena
+        arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
     loads = n + load_node.size * (1 if symmetric else 2)
-    program = np.empty(HEADER + rows + LOAD_FIELDS * loads + count + length, np.int64)
+    program = np.empty(HEADER + rows + LOAD_FIELDS * loads + count + length + behind, np.int64)
     program[PROGRAM_VERSION] = VERSION
     program[ROWS] = rows
     program[SUPERNODES] = count
@@ -233,11 +235,17 @@ def build_program(
                 at = _put_load(program, at, load_upper[e], size[k], size[j], to_upper, ld)
 
     at = program[PANELS_AT]
+    target_at = at + length
     for s in range(count):
         program[program[STARTS_AT] + s] = at
+        program[at + 9] = target_at
         at = _put_panel(
             program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
             watched, offset, last_step, below, lower, upper, pivots, runs_of,
+        )  # fmt: skip
+        target_at = _put_targets(
+            program, target_at, s, front_start, front, super_of, super_start, row_of,
+            watched, offset, last_step, below, lower, upper,
         )  # fmt: skip
     return program
 
@@ -267,7 +275,7 @@ def _put_panel(
     program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
     watched, offset, last_step, below, lower, upper, pivots, runs_of,
 ):  # fmt: skip
-    """One supernode: sizes, pivot blocks, runs, targets."""
+    """One supernode: sizes, pivot blocks, runs."""
     last = last_step[s]
     front_first, front_last = front_start[last], front_start[last + 1]
     runs, targets, _ = _targets(
@@ -307,8 +315,17 @@ def _put_panel(
         program[at + 2] = row_of[front[e]]
         at += 3
         e = end
+    return at
 
-    first = front_first
+
+@kernel
+def _put_targets(
+    program, at, s, front_start, front, super_of, super_start, row_of,
+    watched, offset, last_step, below, lower, upper,
+):  # fmt: skip
+    """What one supernode updates."""
+    last = last_step[s]
+    first, front_last = front_start[last], front_start[last + 1]
     while first < front_last:
         t = super_of[front[first]]
         after = super_start[t + 1]

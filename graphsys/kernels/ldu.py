@@ -109,7 +109,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         p, q, first = program[at], program[at + 1], program[at + 2]
         lower, upper = program[at + 3], program[at + 4]
         pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
-        watched = program[at + 8]
+        watched, target_at = program[at + 8], program[at + 9]
         largest = 0.0  # of the entries of D^-1
         m = p + q
         at += PANEL_FIELDS
@@ -176,7 +176,9 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
-            at = update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena)
+            target_at = update(
+                program, target_at, p, m, lower, upper, symmetric, largest, magnitude, arena
+            )
     info[0] = smallest
     return 0
 

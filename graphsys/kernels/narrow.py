@@ -17,8 +17,9 @@ update     (source, its leading dimension, destination, its leading dimension) f
 A source is a place in values, or -1 - a place in the arena: the panel itself, or zeros for fill-in.
 """
 
+from .ahead import AHEAD, fetch_block, is_far
 from .blocks import invert_small, largest_of
-from .jit import inlined
+from .jit import inlined, kernel
 from .nodes import eliminate_node
 from .noise import raise_noise, suspicion
 from .program import (
@@ -56,7 +57,12 @@ def factorize_narrow(
     smallest = 1.0
     info[1] = 0.0
     at = program[NARROW_AT]
-    for _ in range(program[SUPERNODES]):
+    far = is_far(values.size + arena.size, arena)
+    ahead, waiting = at, program[SUPERNODES] if far else 0
+    for step in range(program[SUPERNODES]):
+        while waiting > 0 and program[SUPERNODES] - waiting < step + AHEAD:
+            ahead = _fetch_node(program, ahead, values, symmetric)
+            waiting -= 1
         w, q, first = program[at], program[at + 1], program[at + 2]
         lower, upper, neighbours = program[at + 3], program[at + 4], program[at + 5]
         source, watched = program[at + 6], program[at + 7] != 0
@@ -94,3 +100,21 @@ def factorize_narrow(
         at = last + UPDATE_FIELDS * pairs
     info[0] = smallest
     return 0
+
+
+@kernel
+def _fetch_node(program, at, values, symmetric):
+    """Ask for the user's blocks that a node reads; returns the place of the next node."""
+    w, count = program[at], program[at + 5]
+    fetch_block(values, program[at + 6], w * w)
+    at += NODE_FIELDS
+    last = at + NEIGHBOUR_FIELDS * count
+    update = last
+    for j in range(at, last, NEIGHBOUR_FIELDS):
+        fetch_block(values, program[j + 3], w * program[j])
+        if not symmetric:
+            fetch_block(values, program[j + 4], w * program[j])
+        for i in range(j if symmetric else at, last, NEIGHBOUR_FIELDS):
+            fetch_block(values, program[update], program[i] * program[j])
+            update += UPDATE_FIELDS
+    return update

@@ -10,12 +10,13 @@ order          ``rows`` entries: the user's row of each row
 load           for each block: (source in values, rows, columns, destination in arena, leading
                dimension)
 starts         for each supernode: where its part of the panels begins
-panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets, watched),
-               then the sizes of its pivot blocks, its runs (place among the q rows, length,
-               first row), and its targets
-target         (lower, leading dimension, upper, p, first, column runs, runs, watched), then its
-               runs (place among the q rows, length, place among the target's rows); the first
-               ``column runs`` of them lie among the target's pivots
+panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets, watched,
+               where its first target is), then the sizes of its pivot blocks and its runs (place
+               among the q rows, length, first row)
+targets        for each target of each supernode: (lower, leading dimension, upper, p, first,
+               column runs, runs, watched), then its runs (place among the q rows, length, place
+               among the target's rows); the first ``column runs`` of them lie among the target's
+               pivots
 narrow         where ``narrow_at`` is not 0: the same factorization for small nodes, see `narrow`
 =============  ==================================================================================
 
@@ -24,17 +25,17 @@ should be: updates of its pivot blocks then also record how large their rounding
 Its panel has 1 there, plus 2 when it updates watched ones.
 
 The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
-block on top, ``upper`` is p x q. After the factorization the pivot blocks hold their inverses
-D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U. Behind the panels
-lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256 numbers at
-least where that has more than 8 rows;
-``arena_size`` counts the panels, ``arena_total`` both. Behind the magnitudes of all rows lies their
-noise.
+block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
+only, and memory is fastest where it is read without gaps. After the factorization the pivot blocks
+hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
+Behind the panels lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256
+numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
+both. Behind the magnitudes of all rows lies their noise.
 """
 
 from .jit import kernel
 
-VERSION = 2
+VERSION = 3
 
 (
     PROGRAM_VERSION,
@@ -54,7 +55,7 @@ VERSION = 2
     HEADER,
 ) = range(15)
 
-PANEL_FIELDS = 9
+PANEL_FIELDS = 10
 TARGET_FIELDS = 8
 LOAD_FIELDS = 5
 #: Of the narrow part.
@@ -69,3 +70,11 @@ def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
     rows = program[ROWS]
     return program[ARENA_TOTAL], 2 * rows, rows * count + program[WIDEST]
+
+
+@kernel
+def panels_hold(program, s, place):
+    """Whether a place in the arena lies in one of the panels of supernode s."""
+    at = program[program[STARTS_AT] + s]
+    p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
+    return lower <= place < lower + (p + q) * p or upper <= place < upper + p * q

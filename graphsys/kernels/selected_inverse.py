@@ -52,10 +52,9 @@ def invert_selected(
     for s in range(program[SUPERNODES] - 1, -1, -1):
         at = program[program[STARTS_AT] + s]
         p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
-        pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
+        pivots, targets, target_at = program[at + 5], program[at + 7], program[at + 9]
         m = p + q
         at += PANEL_FIELDS
-        target_at = at + pivots + 3 * runs
         for _ in range(targets):
             target_at = _gather(program, target_at, p, m, inverse, work)
         if q > 0:  # all pivots at once: wide products

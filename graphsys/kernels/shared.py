@@ -11,7 +11,7 @@ from .atomic import publish, read, take_next
 from .changed import load_panel, pull
 from .jit import kernel
 from .ldu import eliminate
-from .program import PANEL_FIELDS, STARTS_AT, SUPERNODES, TARGET_FIELDS
+from .program import STARTS_AT, SUPERNODES, TARGET_FIELDS
 
 #: A thread that still waits after so many looks leaves the kernel, to let others run.
 LOOKS = 2000
@@ -97,7 +97,7 @@ def task_costs(program, super_of_row, own):
         at = program[program[STARTS_AT] + s]
         p, q, targets = float(program[at]), float(program[at + 1]), program[at + 7]
         own[s] += 2.0 * p * p * (p + 2.0 * q)
-        at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+        at = program[at + 9]
         for _ in range(targets):
             columns, runs = program[at + 5], program[at + 6]
             t = super_of_row[program[at + 4]]

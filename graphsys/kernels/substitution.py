@@ -6,6 +6,7 @@ while they are worked on.
 
 import numpy as np
 
+from .ahead import AHEAD, fetch_lower, fetch_upper, is_far
 from .blocks import SMALL, assign_product, subtract_product, subtract_transposed
 from .jit import allocating, inlined, kernel
 from .nodes import backward_node, forward_node
@@ -88,7 +89,10 @@ def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
+    far = is_far(arena.size, arena)
     for s in range(program[SUPERNODES]):
+        if far:
+            fetch_lower(program, s + AHEAD, arena)
         at = program[program[STARTS_AT] + s]
         p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
         pivots, runs = program[at + 5], program[at + 6]
@@ -136,7 +140,10 @@ def backward(program, arena, count, x):
     """x_k = z_k - sum_j W_kj x_j."""
     rows = program[ROWS]
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
+    far = is_far(arena.size, arena)
     for s in range(program[SUPERNODES] - 1, -1, -1):
+        if far:
+            fetch_upper(program, s - AHEAD, arena)
         at = program[program[STARTS_AT] + s]
         p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
         upper, pivots, runs = program[at + 4], program[at + 5], program[at + 6]
