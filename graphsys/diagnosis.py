@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import kernels
 from graphsys.errors import SingularPivotError
+from graphsys.kernels.ldu import factorize_supernodes
 from graphsys.kernels.program import NARROW_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 from graphsys.symbolic import Symbolic
 
@@ -51,7 +51,7 @@ def singular_step(
     w = int(sizes[block])
     program[SUPERNODES], program[NARROW_AT] = s + 1, 0
     program[at + 5], program[at + 7] = block, 0  # stop before the block, update nothing
-    kernels.factorize(program, values, -1.0, magnitude, arena, np.empty(3))
+    factorize_supernodes(program, values, -1.0, magnitude, arena, np.empty(3))
 
     place = lower + (row - first) * (p + q + 1)
     pivot_block = np.array([arena[place + j * (p + q) :][:w] for j in range(w)]).T

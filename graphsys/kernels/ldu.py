@@ -85,6 +85,23 @@ def factorize(
     """
     if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         return factorize_narrow(program, values, tolerance, magnitude, arena, info)
+    return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+
+
+@inlined
+def factorize_supernodes(
+    # Tables:
+    program,
+    # In:
+    values,
+    tolerance,
+    # Work:
+    magnitude,
+    # Out:
+    arena,
+    info,
+):
+    """`factorize` without the program of `narrow`."""
     load(program, values, arena)
     magnitude[:] = 0.0
     info[0], info[1], info[2] = 1.0, 0.0, 0.0

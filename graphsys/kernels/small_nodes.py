@@ -2,7 +2,7 @@
 
 A node of up to `SMALL` rows keeps its inverse, or its unknowns, in registers while it meets all of
 its neighbours: for blocks this small, going through memory takes as long as the arithmetic. The
-numba intrinsics on top are in `blocks`.
+numba intrinsics on top are in `nodes`.
 """
 
 from llvmlite import ir
