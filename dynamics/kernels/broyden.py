@@ -9,6 +9,7 @@ Source: C. T. Kelley, Solving Nonlinear Equations with Newton's Method, SIAM 200
 
 from .jit import kernel, natural
 from .layout import HELD
+from .six import inner_product
 
 #: The last change is made longer or shorter by at most this part of the next.
 MOST = 0.5
@@ -24,10 +25,7 @@ def accelerate(n, unknowns, stored, held, dx):
         stored = 0
     for j in range(1, stored + 1):
         at = natural(j * unknowns)
-        top = bottom = 0.0
-        for i in range(n):
-            top += held[at + i] * dx[i]
-            bottom += held[at + i] * held[at + i]
+        top, bottom = inner_product(n, held, at, dx, 0), inner_product(n, held, at, held, at)
         part = top / bottom if bottom > 0.0 else 0.0
         if j < stored:
             for i in range(unknowns):

@@ -3,7 +3,8 @@
 They go on in a line, bent by parts of the last second and third differences and of the velocities
 themselves: the parts that would have been best an interval ago (least squares), near those of a
 parabola where few bodies tell. Where Newton's method was slow its equations may have a second
-solution near by, and shaking that goes on would lead there: then only the bend is fitted.
+solution near by, and shaking that goes on would lead there: then only slope and bend are fitted,
+and neither grows.
 """
 
 from .jit import kernel
@@ -15,7 +16,7 @@ ALIKE = 29  # velocities of intervals of that length; with TERMS + 1 there are p
 PARTS = 31  # of the velocity and its first three differences
 
 TERMS = 4
-#: Contraction of Newton's method above which the bend alone is fitted.
+#: Contraction of Newton's method above which slope and bend alone are fitted.
 SLOW = 0.05
 #: What holds the parts to those of a parabola, beside what the velocities say.
 RIDGE = 1e-8
@@ -31,32 +32,40 @@ def differences(i, u, past):
 
 
 @kernel
-def guess(n, first, h, info, u, past, x):
-    """x <- velocities u, or, at the ``first`` try, how they went on in the last intervals."""
-    if not first:
-        for i in range(n):
-            x[i] = u[i]
-    elif info[LENGTH] != h or info[ALIKE] <= TERMS:
-        u_prev = past[0]
-        for i in range(n):
-            x[i] = 2.0 * u[i] - u_prev[i]
-    else:
+def guess(n, whole, h, info, u, past, x):
+    """x <- velocities u as they went on in the last intervals, where these were as long."""
+    if info[LENGTH] == h and info[ALIKE] > TERMS:
         p, q, r, s = info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3]
         for i in range(n):
             a, b, c, d = differences(i, u, past)
             x[i] = p * a + q * b + r * c + s * d
+    elif whole or info[LENGTH] == h:
+        u_prev = past[0]
+        for i in range(n):
+            x[i] = 2.0 * u[i] - u_prev[i]
+    else:
+        for i in range(n):
+            x[i] = u[i]
 
 
 @kernel
 def fit_bend(n, info, x, u, past):
-    """Part of the second difference that comes nearest to x."""
-    top = bottom = 0.0
+    """Parts of the first two differences that come nearest to x, at most whole ones."""
+    bb = bc = cc = bx = cx = 0.0
     for i in range(n):
         a, b, c, d = differences(i, u, past)
-        top += c * (x[i] - a - b)
-        bottom += c * c
-    info[PARTS], info[PARTS + 1], info[PARTS + 3] = 1.0, 1.0, 0.0
-    info[PARTS + 2] = max(-1.0, min(1.0, top / bottom)) if bottom > 0.0 else 0.0
+        left = x[i] - a
+        bb += b * b
+        bc += b * c
+        cc += c * c
+        bx += b * left
+        cx += c * left
+    slope, bend, determinant = 1.0, 0.0, bb * cc - bc * bc
+    if determinant > RIDGE * bb * cc:
+        slope = max(0.0, min(1.0, (cc * bx - bc * cx) / determinant))
+    if cc > 0.0:
+        bend = max(-1.0, min(1.0, (cx - slope * bc) / cc))
+    info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3] = 1.0, slope, bend, 0.0
 
 
 @kernel

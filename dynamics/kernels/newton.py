@@ -17,6 +17,7 @@ from .matrix import assemble, relax
 from .motion import move
 from .residual import residual
 from .rows import evaluate, roll
+from .six import larger, most_of, nothing
 from .wrench import ease, renew
 
 #: Iterations of one attempt, and halvings of one iteration.
@@ -49,8 +50,12 @@ EPS = 2.220446049250313e-16
 @kernel
 def largest(x, first, last):
     """max |x_i|, first <= i < last."""
-    most = 0.0
-    for i in range(first, last):
+    rest = last - (last - first) % 6
+    found = nothing()
+    for i in range(first, rest, 6):
+        found = larger(found, x, i)
+    most = most_of(found)
+    for i in range(rest, last):
         most = max(most, abs(x[i]))
     return most
 

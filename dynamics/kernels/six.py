@@ -7,6 +7,7 @@ tuple.
 
 from llvmlite import ir
 from numba import types
+from numba.core import cgutils
 from numba.extending import intrinsic, models, register_model
 
 from .jit import CHECKED, kernel, place_of
@@ -39,6 +40,11 @@ def _at(context, builder, signature, arguments, i):
     return builder.bitcast(builder.gep(first, [at]), VECTOR.as_pointer())
 
 
+def _lanes(builder, six_lanes):
+    """The six numbers one by one."""
+    return [builder.extract_element(six_lanes, ir.Constant(ir.IntType(32), i)) for i in range(6)]
+
+
 if CHECKED:
 
     @kernel
@@ -69,6 +75,40 @@ if CHECKED:
         """r[at:at + 6] <- sums."""
         for i in range(6):
             r[at + i] = sums[i]
+
+    @kernel
+    def products(sums, x, at, y, bt):
+        """Sums + x[at:at + 6] y[bt:bt + 6], one by one."""
+        return (
+            sums[0] + x[at] * y[bt],
+            sums[1] + x[at + 1] * y[bt + 1],
+            sums[2] + x[at + 2] * y[bt + 2],
+            sums[3] + x[at + 3] * y[bt + 3],
+            sums[4] + x[at + 4] * y[bt + 4],
+            sums[5] + x[at + 5] * y[bt + 5],
+        )
+
+    @kernel
+    def larger(most, x, at):
+        """max(most, |x[at:at + 6]|), one by one."""
+        return (
+            max(most[0], abs(x[at])),
+            max(most[1], abs(x[at + 1])),
+            max(most[2], abs(x[at + 2])),
+            max(most[3], abs(x[at + 3])),
+            max(most[4], abs(x[at + 4])),
+            max(most[5], abs(x[at + 5])),
+        )
+
+    @kernel
+    def total_of(sums):
+        """Sum of the six."""
+        return ((sums[0] + sums[1]) + (sums[2] + sums[3])) + (sums[4] + sums[5])
+
+    @kernel
+    def most_of(sums):
+        """Largest of the six."""
+        return max(max(max(sums[0], sums[1]), max(sums[2], sums[3])), max(sums[4], sums[5]))
 
 else:
 
@@ -116,3 +156,65 @@ else:
             return context.get_dummy_value()
 
         return types.none(r, at, six), generate
+
+    @intrinsic
+    def products(typing, sums, x, at, y, bt):
+        """Sums + x[at:at + 6] y[bt:bt + 6], one by one."""
+
+        def generate(context, builder, signature, arguments):
+            places = [_at(context, builder, signature, arguments, i) for i in (1, 3)]
+            left, right = (builder.load(place, align=8) for place in places)
+            return builder.fadd(arguments[0], builder.fmul(left, right))
+
+        return six(six, x, at, y, bt), generate
+
+    @intrinsic
+    def larger(typing, most, x, at):
+        """max(most, |x[at:at + 6]|), one by one."""
+
+        def generate(context, builder, signature, arguments):
+            row = builder.load(_at(context, builder, signature, arguments, 1), align=8)
+            kind = ir.FunctionType(VECTOR, [VECTOR])
+            size = cgutils.get_or_insert_function(builder.module, kind, "llvm.fabs.v6f64")
+            row = builder.call(size, [row])
+            above = builder.fcmp_ordered(">", row, arguments[0])
+            return builder.select(above, row, arguments[0])
+
+        return six(six, x, at), generate
+
+    @intrinsic
+    def total_of(typing, sums):
+        """Sum of the six."""
+
+        def generate(context, builder, signature, arguments):
+            one, two, three, four, five, last = _lanes(builder, arguments[0])
+            first = builder.fadd(builder.fadd(one, two), builder.fadd(three, four))
+            return builder.fadd(first, builder.fadd(five, last))
+
+        return types.float64(six), generate
+
+    @intrinsic
+    def most_of(typing, sums):
+        """Largest of the six."""
+
+        def generate(context, builder, signature, arguments):
+            found = _lanes(builder, arguments[0])
+            while len(found) > 1:
+                one, two = found.pop(0), found.pop(0)
+                found.append(builder.select(builder.fcmp_ordered(">", one, two), one, two))
+            return found[0]
+
+        return types.float64(six), generate
+
+
+@kernel
+def inner_product(n, x, at, y, bt):
+    """x[at:at + n] . y[bt:bt + n]."""
+    whole = 6 * (n // 6)
+    sums = nothing()
+    for i in range(0, whole, 6):
+        sums = products(sums, x, at + i, y, bt + i)
+    total = total_of(sums)
+    for i in range(whole, n):
+        total += x[at + i] * y[bt + i]
+    return total

@@ -42,6 +42,7 @@ from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED, attempt
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
 from .rows import evaluate, held_velocity, turned_back
+from .shaking import LEVEL, begin
 from .wrench import push_users
 
 #: A step is cut into up to 2^DEPTH intervals.
@@ -52,7 +53,7 @@ WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
 TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
 SIDE = 27  # which half of the workspace holds the node of the state
 SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
-INFO_SIZE = 36  # 28, 29 and 31 to 35 are of `guess` and `newton`
+INFO_SIZE = 37  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
 
 #: Settings of an interval, of which there are as many sets as barriers to try.
 SETTINGS = 4
@@ -182,8 +183,8 @@ def interval(
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    p, u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it may
-    guess, and whether it may turn too far.
+    p, u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it is
+    a whole step, and whether it may turn too far.
     """
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
@@ -223,7 +224,7 @@ def interval(
         return NOT_FINITE
     if plan[CONTACTS] == 0:
         make_up(plan[BODIES], node, trial, r, p)
-    shift(n, h if first and plan[CONTACTS] == 0 else 0.0, info, x, u, past)
+    shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
         mu[i] = rate * x[n + i]
@@ -310,7 +311,7 @@ def step(
     done = 0
     for first in range(0, settings.size, SETTINGS):
         chosen = pointer(settings, first)
-        for level in range(DEPTH + 1):
+        for level in range(int(info[LEVEL]), DEPTH + 1):
             count = 1 << level
             part = h / count
             for i in range(count):
@@ -330,8 +331,12 @@ def step(
                 node, trial = trial, node
                 info[SIDE] = 1.0 - info[SIDE]
             if done >= 0:
+                begin(plan, constant, h, False, node, mu, u, past, info)
                 break
             copy(saved, state)
+            if done != TURNED and i == 0 and info[LENGTH] == part:
+                begin(plan, constant, h, True, node, mu, u, past, info)
+            info[LENGTH] = 0.0
             if level > 0:  # a single interval has left the node
                 start(plan, constant, state, node, trial)
         if done >= 0:

@@ -8,8 +8,9 @@ from dynamics.joints import POINTS
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
 from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.newton import largest
 from dynamics.kernels.quaternion import renormalized
-from dynamics.kernels.six import add, nothing, plus
+from dynamics.kernels.six import add, inner_product, nothing, plus
 
 
 @kernel
@@ -47,6 +48,16 @@ def test_sums_of_six_are_those_of_arrays_and_touch_nothing_else():
     # five products and six sums a number, each right to eps / 2
     np.testing.assert_allclose(r, expected, rtol=0.0, atol=11 * 2.2e-16 * 10.0)
     assert (r[[0, 1, 8]] == expected[[0, 1, 8]]).all()
+
+
+@pytest.mark.parametrize("n", [0, 1, 5, 6, 7, 12, 20])
+def test_products_and_largest_numbers_are_those_of_arrays_whatever_their_length(n):
+    x, y = np.random.default_rng(n).normal(size=(2, n + 4))
+
+    # n products and sums, each right to eps / 2 of the sum of sizes
+    room = n * 2.2e-16 * np.abs(x[1 : n + 1]) @ np.abs(y[3 : n + 3])
+    assert abs(inner_product(n, x, 1, y, 3) - x[1 : n + 1] @ y[3 : n + 3]) <= room
+    assert largest(x, 2, 2 + n) == np.abs(x[2 : 2 + n]).max(initial=0.0)
 
 
 @pytest.mark.parametrize("length", [1.0, 1.0 + 1e-9, 1.0 - 3e-9, 1.0 + 1e-6, 0.5, 2.0, 40.0])
