@@ -14,7 +14,7 @@ from graphsys.accuracy import Matrix
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.kernels.ldu import factorize_supernodes
 from graphsys.kernels.narrow import factorize_narrow
-from graphsys.kernels.program import NARROW_AT, SUPERNODES
+from graphsys.kernels.program import SUPERNODES
 from graphsys.reach import Reach
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic, analyze
@@ -98,7 +98,6 @@ class Numeric:
         self.arena = np.empty(symbolic.arena_size + more, self.dtype)
         self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
         self.pivot_ratio, self.weakest, self.suspect, self.factorized = 0.0, 0, False, 0
-        self._narrow = bool(self.program[NARROW_AT]) and self.dtype.kind != "c"
         self._supernodes = int(self.program[SUPERNODES])
         self._solver = Solver(symbolic, self.arena, None, 0.0, 0)
 
@@ -136,7 +135,7 @@ class Numeric:
             failed, *found = self._shared.factorize(values, *work)
         else:
             # one of the two that `kernels.factorize` is: both take twice as long to compile
-            compiled = factorize_narrow if self._narrow else factorize_supernodes
+            compiled = factorize_narrow if self._solver.narrow else factorize_supernodes
             failed = compiled(self.program, values, *work, self._info)
             found = self._info.tolist()
         self.pivot_ratio, weakest, suspect = found

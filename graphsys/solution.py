@@ -14,6 +14,8 @@ from graphsys import diagnosis, kernels
 from graphsys.accuracy import EPS, Matrix
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
+from graphsys.kernels.program import NARROW_AT
+from graphsys.kernels.substitution import solve_narrow
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
@@ -58,6 +60,8 @@ class Solver:
         Smallest pivot beside what its row ever held.
     weakest : int
         First row of the pivot block it was in.
+    narrow : bool
+        Whether every supernode is one small node, of real numbers: see `kernels.narrow`.
     """
 
     symbolic: Symbolic
@@ -65,6 +69,10 @@ class Solver:
     matrix: Matrix | None
     pivot_ratio: float
     weakest: int
+    narrow: bool = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.narrow = bool(self.symbolic.program[NARROW_AT]) and self.arena.dtype.kind != "c"
 
     def columns(self, b: Array, trans: str) -> tuple[Array, SolveReport]:
         """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""
@@ -88,8 +96,12 @@ class Solver:
         """Forward and back substitution for ``count`` columns, flat."""
         symbolic, size = self.symbolic, flat.size
         work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
-        substitute = kernels.solve_transposed if transposed else kernels.solve
-        if substitute(symbolic.program, self.arena, flat, count, work, x) != 0:
+        if self.narrow and count == 1 and not transposed:
+            failed = solve_narrow(symbolic.program, self.arena, flat, work, x)
+        else:
+            substitute = kernels.solve_transposed if transposed else kernels.solve
+            failed = substitute(symbolic.program, self.arena, flat, count, work, x)
+        if failed != 0:
             explain_not_finite(symbolic.graph, flat)
         return x
 

@@ -40,6 +40,39 @@ def solve(
 
 
 @kernel
+def solve_narrow(
+    # Tables:
+    program,
+    # In:
+    arena,
+    b,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """`solve` for one vector of real numbers where every supernode is one small node: `narrow`."""
+    rows, count = program[ROWS], program[SUPERNODES]
+    order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
+    far = is_far(arena.size, arena)
+    gather(b, order, 1, x)
+    for s in range(count):
+        if far:
+            fetch_lower(program, s + AHEAD, arena)
+        at = program[program[STARTS_AT] + s]
+        p, m, runs = program[at], program[at] + program[at + 1], program[at + 6]
+        first, lower = program[at + 2], program[at + 3]
+        forward_node(x, arena, program, at + PANEL_FIELDS + 1, first, lower, p, m, runs)
+    for s in range(count - 1, -1, -1):
+        if far:
+            fetch_upper(program, s - AHEAD, arena)
+        at = program[program[STARTS_AT] + s]
+        p, first, upper, runs = program[at], program[at + 2], program[at + 4], program[at + 6]
+        backward_node(x, arena, program, at + PANEL_FIELDS + 1, first, upper, p, runs)
+    return scatter(x, order, 1, out)
+
+
+@kernel
 def solve_transposed(
     # Tables:
     program,
