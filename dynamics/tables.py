@@ -82,7 +82,7 @@ class Tables:
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
 
 
-def solver_arrays(symbolic: Any, fallback: Any = None) -> tuple[Float, ...]:
+def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
     """Matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
 
     Parameters
@@ -90,12 +90,14 @@ def solver_arrays(symbolic: Any, fallback: Any = None) -> tuple[Float, ...]:
     symbolic : graphsys.Symbolic
     fallback : graphsys.Symbolic, optional
         Another one of the same graph.
+    columns : int, optional
+        Right-hand sides at once.
 
     Returns
     -------
     tuple of ndarray
     """
-    sizes = [solver_kernels.work_sizes(one.program, 1) for one in (symbolic, fallback) if one]
+    sizes = [solver_kernels.work_sizes(one.program, columns) for one in (symbolic, fallback) if one]
     arena, magnitude, work = np.max(sizes, axis=0)
     return (
         np.zeros(symbolic.graph.nnz),
@@ -138,10 +140,10 @@ def worst_part(tables: Tables, residual: Float, stages: int = 1) -> tuple[Hashab
     name : hashable
     what : {"body", "joint"}
     """
-    each = at.TWIST * stages
-    split = each * len(tables.body_index)
+    split = at.TWIST * len(tables.body_index)
     place = int(np.argmax(np.nan_to_num(np.abs(residual), nan=np.inf)))
+    place %= residual.size // stages
     if place < split:
-        return list(tables.body_index)[place // each], "body"
-    joint = int(np.searchsorted(stages * tables.row_start, place - split, side="right")) - 1
+        return list(tables.body_index)[place // at.TWIST], "body"
+    joint = int(np.searchsorted(tables.row_start, place - split, side="right")) - 1
     return list(tables.joint_index)[joint], "joint"

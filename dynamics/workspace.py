@@ -47,7 +47,9 @@ class Workspace:
         self.callbacks = tables.callbacks
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
-        self.tables, self.solver = tables, solver_arrays(tables.symbolic, tables.fallback)
+        columns = at.COLUMNS if self.plan[at.CONTACTS] > 0 else 1
+        self.tables = tables
+        self.solver = solver_arrays(tables.symbolic, tables.fallback, columns)
         self.stages = model.stages
         self.work: Any
         self.step_solver: tuple[Float, ...]

@@ -37,8 +37,9 @@ from .layout import (
 )
 from .leaf import add_leaves, clear_pairs, condense, steps_of
 from .matrix import assemble
+from .motion import turns
 from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
-from .path_newton import path_attempt
+from .path_newton import FAR, path_attempt
 
 MOST_ITERATIONS = 30
 #: Starts of an interval, warm and cold, and again with contacts that were passed.
@@ -134,7 +135,7 @@ def interior_attempt(
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    blocks, magnitude, arena, work, status, rhs, solution = solver
+    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found = settings[2], pointer(info, 8)
@@ -244,9 +245,12 @@ def give_way(plan, constant, contacts):
 @inlined
 def interior(
     plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
-    contacts, solver, info,
+    contacts, solver, info, first,
 ):  # fmt: skip
-    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong."""
+    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong.
+
+    Where the former turns a body too far, the ``first`` try of a step is given up: it is cut.
+    """
     n = TWIST * plan[BODIES]
     done = NOT_CONVERGED
     info[6], info[7] = 0.0, 0.0
@@ -261,8 +265,8 @@ def interior(
         if info[7] == 0.0:
             correct(plan, 0.0, dc, contacts)
             done = path_attempt(
-                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx,
-                kept, dc, contacts, solver, info,
+                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, dc,
+                contacts, solver, info,
             )  # fmt: skip
         else:
             done = interior_attempt(
@@ -275,6 +279,8 @@ def interior(
             if not missed(plan, constant, h, x, trial, pointer(info, 8), contacts):
                 return done
             fresh = False
+        elif info[7] == 0.0 and first and turns(plan[BODIES], h, x) > max(FAR, settings[1]):
+            return done
         elif info[7] == 0.0:
             info[7] = 1.0
             fresh = True

@@ -147,6 +147,8 @@ CONTACT_WORK = 168
 #: Rows of contacts that `settle` solves at once, and its workspace behind that of the contacts.
 SETTLED_ROWS = 96
 SETTLE_WORK = SETTLED_ROWS * (SETTLED_ROWS + 1)
+#: Right-hand sides that it solves at once; they and their solutions are the last of the workspace.
+COLUMNS = 8
 
 #: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
 TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
@@ -179,4 +181,5 @@ def work_size(
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
     saved = state_size(bodies, rows, slots) + 4 * TWIST * bodies
-    return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts
+    settled = SETTLE_WORK + 2 * COLUMNS * unknowns if contacts else 0
+    return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

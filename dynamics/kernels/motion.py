@@ -4,7 +4,7 @@ import math
 
 from .jit import kernel
 from .layout import POSE, TWIST
-from .quaternion import load4, renormalized
+from .quaternion import load3, load4, renormalized
 
 #: Largest |phi| of a step, phi the sine of half the angle that a body turns.
 MOST_TURN = 0.95
@@ -57,3 +57,13 @@ def move(n, h, pose, u, moved, matrix):
         )
         moved[p + 3], moved[p + 4], moved[p + 5], moved[p + 6] = q
         rotation_matrix(moved, p + 3, matrix, 9 * i)
+
+
+@kernel
+def turns(n, h, u):
+    """Largest |phi| of an interval."""
+    most = 0.0
+    for k in range(n):
+        w = load3(u, TWIST * k + 3)
+        most = max(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
+    return 0.5 * h * math.sqrt(most)

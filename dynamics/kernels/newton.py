@@ -101,7 +101,7 @@ def attempt(
     (there without forces, and with slopes where ``info[SLOPED]`` says so). ``info[0], info[1]`` are
     the largest velocity error and |g|.
     """
-    blocks, magnitude, arena, work, status, rhs, solution = solver
+    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
     n = TWIST * plan[BODIES]
     unknowns = n + plan[ROWS]

@@ -15,13 +15,16 @@ from .jit import kernel, pointer
 from .layout import BODIES, ROWS, SLOTS, TWIST
 from .leaf import add_leaves, clear_pairs, condense, steps_of
 from .matrix import assemble
+from .motion import turns
 from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
 from .settle import decide_all, settle, undecided
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
 #: Every so many of them, contacts that are yet undecided are settled.
-ROUND = 5
+ROUND = 3
+#: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
+FAR = 0.7
 #: Barrier over the one before.
 FALL = 0.01
 
@@ -45,7 +48,6 @@ def path_attempt(
     trial,
     r,
     dx,
-    kept,
     dc,
     contacts,
     solver,
@@ -53,7 +55,7 @@ def path_attempt(
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    blocks, magnitude, arena, work, status, rhs, solution = solver
+    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
     least, found = settings[2], pointer(info, 8)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
@@ -84,7 +86,7 @@ def path_attempt(
         info[2] += 1.0
         if rows > 0:
             settle(
-                plan, constant, program, h, least, rows, x, r, dx, kept, dc, contacts, solver, c
+                plan, constant, program, h, least, rows, x, r, dx, dc, contacts, solver, c
             )  # fmt: skip
         else:
             solve(program, arena, rhs, 1, work, solution)
@@ -95,6 +97,8 @@ def path_attempt(
             x[i] += dx[i]
         for i in range(plan[SLOTS]):
             c[i] += dc[i]
+        if turns(plan[BODIES], h, x) > max(FAR, settings[1]):
+            break
         if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         follow(plan, constant, h, least, x, c, contacts)

@@ -7,7 +7,7 @@ forces of the others lead it to (Jean 1999; Jourdan, Alart, Jean 1998). It conve
 method goes round in circles, but slowly, so it only tells which contacts close and which slide.
 """
 
-from graphsys.kernels import solve
+from graphsys.kernels import first_supernode, solve, solve_from
 
 from .contact import rate, rubs
 from .contact_path import cone_path
@@ -17,6 +17,7 @@ from .layout import (
     BLOCK,
     BLOCKS,
     BODIES,
+    COLUMNS,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -42,7 +43,7 @@ from .leaf import normal_error, take
 from .polygon import on_path, polygon_path
 
 #: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
-OPEN = 1e3
+OPEN = 1e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
 SWEEPS = 100
 SETTLED = 1e-6
@@ -80,8 +81,8 @@ def decide_all(plan, contacts):
 
 
 @kernel
-def velocities_of(plan, contacts, rows, dx, out, first):
-    """out[first:first + rows] <- W_next dx of the undecided contacts."""
+def velocities_of(plan, contacts, dx, out, first):
+    """out[first:] <- W_next dx of the undecided contacts."""
     i = first
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -95,23 +96,38 @@ def velocities_of(plan, contacts, rows, dx, out, first):
 
 
 @kernel
-def responses(plan, program, solver, rows, contacts, r, dx, D):
-    """D <- W_next A^-1 W^T by columns, with the factors of A; r and dx are overwritten."""
-    _, _, arena, work, _, rhs, solution = solver
-    n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
-    column = 0
+def responses(plan, program, solver, rows, contacts, D):
+    """D <- W_next A^-1 W^T by columns, with the factors of A."""
+    _, _, arena, work, _, rhs, _, columns = solver
+    n, size = plan[BODIES], rhs.size
+    sides, solutions = columns[: COLUMNS * size], columns[COLUMNS * size :]
+    for i in range(size):
+        sides[i] = 0.0
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + UNDECIDED_AT] != 0.0:
+            at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+            for body in (plan[at + A], plan[at + B]):
+                if body < n:
+                    sides[TWIST * body] = 1.0
+    first = first_supernode(program, sides)  # where the first of their bodies is eliminated
+    column = count = 0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         for j in range(1 + 2 * plan[at + BLOCKS]):
-            for i in range(unknowns):
-                r[i] = 0.0
-            take(plan, n, at, contacts, w + W_AT + 12 * j, -1.0, r)
-            solve(program, arena, rhs, 1, work, solution)
-            velocities_of(plan, contacts, rows, dx, D, column * rows)
-            column += 1
+            side = pointer(sides, count * size)
+            for i in range(size):
+                side[i] = 0.0
+            take(plan, n, at, contacts, w + W_AT + 12 * j, -1.0, side)
+            count += 1
+            if count == COLUMNS or column + count == rows:
+                solve_from(program, first, arena, sides, count, work, solutions)
+                for i in range(count):
+                    velocities_of(plan, contacts, pointer(solutions, i * size), D, column * rows)
+                    column += 1
+                count = 0
 
 
 @kernel
@@ -163,22 +179,18 @@ def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
 
 
 @kernel
-def settle(plan, constant, program, h, kappa, rows, x, r, dx, kept, dc, contacts, solver, c):
+def settle(plan, constant, program, h, kappa, rows, x, r, dx, dc, contacts, solver, c):
     """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
 
-    Behind `condense` and a factorization without them; ``kept`` and ``dc`` are workspaces.
+    Behind `condense` and a factorization without them; ``dc`` is a workspace.
     """
-    _, _, arena, work, _, rhs, solution = solver
+    _, _, arena, work, _, rhs, solution, _ = solver
     n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
     D = pointer(contacts, CONTACT_WORK * plan[CONTACTS])
     v = pointer(D, rows * rows)
-    for i in range(unknowns):
-        kept[i] = r[i]
-    responses(plan, program, solver, rows, contacts, r, dx, D)
-    for i in range(unknowns):
-        r[i] = kept[i]
+    responses(plan, program, solver, rows, contacts, D)
     solve(program, arena, rhs, 1, work, solution)
-    velocities_of(plan, contacts, rows, dx, v, 0)
+    velocities_of(plan, contacts, dx, v, 0)
     for i in range(rows):
         v[i] = -v[i]
     i = 0

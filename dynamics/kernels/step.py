@@ -17,6 +17,7 @@ from .layout import (
     ALL_ROWS,
     BODIES,
     BODY_SIZE,
+    COLUMNS,
     CONTACT_WORK,
     CONTACTS,
     FALLBACK_AT,
@@ -37,7 +38,7 @@ from .layout import (
     WRENCH_SIZE,
     WRENCHES,
 )
-from .motion import rotation_matrices
+from .motion import rotation_matrices, turns
 from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED, attempt
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
@@ -59,6 +60,9 @@ INFO_SIZE = 37  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
 SETTINGS = 4
 
 TURNED = -4  # status of an interval in which a body turns too far
+#: An interval is not tried where its guess turns so much too far that its end surely will. What is
+#: near the limit, the solution decides: it does the same backwards in time.
+UNLIKELY = 1.25
 
 
 def node_of(
@@ -156,16 +160,6 @@ def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
 
 
 @kernel
-def turns(n, h, u):
-    """Largest |phi| of an interval."""
-    most = 0.0
-    for k in range(n):
-        w = load3(u, TWIST * k + 3)
-        most = max(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
-    return 0.5 * h * math.sqrt(most)
-
-
-@kernel
 def make_up(n, node, trial, r, p):
     """p <- p - r: what the residual left open is made up for, so that momenta do not drift."""
     for i in range(n):
@@ -189,6 +183,8 @@ def interval(
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
     guess(n, first, h, info, u, past, x)
+    if not last and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > UNLIKELY * settings[1]:
+        return TURNED
     for i in range(n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
         kick[n + i] = 0.0
@@ -208,7 +204,7 @@ def interval(
         impulses(plan, h, contacts, c)
         done = interior(
             plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
-            held, dc, contacts, solver, info,
+            held, dc, contacts, solver, info, first,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
         info[SLOPED] = 0.0
@@ -289,7 +285,8 @@ def step(
         node, trial = trial, node
     x, held = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
-    r, dx, arrays = pointer(rhs, 0), pointer(solution, 0), (*solver, rhs, solution)
+    columns = work[work.size - (2 * COLUMNS * N if plan[CONTACTS] > 0 else 0) :]
+    r, dx, arrays = pointer(rhs, 0), pointer(solution, 0), (*solver, rhs, solution, columns)
     at += (3 + HELD) * N
     kick = pointer(work, at)
     u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
@@ -336,7 +333,8 @@ def step(
             copy(saved, state)
             if done != TURNED and i == 0 and info[LENGTH] == part:
                 begin(plan, constant, h, True, node, mu, u, past, info)
-            info[LENGTH] = 0.0
+            if i > 0:
+                info[LENGTH] = 0.0
             if level > 0:  # a single interval has left the node
                 start(plan, constant, state, node, trial)
         if done >= 0:

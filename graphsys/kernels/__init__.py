@@ -16,21 +16,25 @@ array          shape                               what
 
 ``failed = factorize(program, values, tolerance, magnitude, arena, info)`` is 0, or 1 + the row (in
 elimination order) of a singular pivot block; ``solve(program, arena, b, count, x, out)`` and
-`solve_transposed` use the factors; `work_sizes` gives the lengths from the program alone.
+`solve_transposed` use the factors, and so does ``solve_from(program, first, arena, ...)`` where
+``b`` is zero before supernode ``first`` (`first_supernode` tells) and nothing before it is asked
+for; `work_sizes` gives the lengths from the program alone.
 """
 
 from .blocks import add_product, assign_product, subtract_product
 from .ldu import factorize
 from .matrix import absolute_sums, subtract_matrix_product
 from .program import work_sizes
-from .substitution import solve, solve_transposed
+from .substitution import first_supernode, solve, solve_from, solve_transposed
 
 __all__ = [
     "absolute_sums",
     "add_product",
     "assign_product",
     "factorize",
+    "first_supernode",
     "solve",
+    "solve_from",
     "solve_transposed",
     "subtract_matrix_product",
     "subtract_product",

@@ -1,4 +1,4 @@
-"""Contacts that change their minds in turns are settled apart: by hand, and on a chain."""
+"""Contacts that change their minds in turns are settled apart, and steps that go astray are cut."""
 
 import math
 
@@ -8,12 +8,13 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels import layout as at
-from dynamics.kernels.settle import sweep
+from dynamics.kernels.settle import responses, sweep
+from tests.dynamics.test_step import dense
 
 H = 0.01
 
 
-def chain(n, degrees=30.0):
+def chain(n, degrees=30.0, **settings):
     """Spheres on ball joints above the ground, sliding across."""
     mechanism, previous, slope = dy.Mechanism(), None, math.radians(degrees)
     for i in range(n):
@@ -28,7 +29,7 @@ def chain(n, degrees=30.0):
                 dy.Spherical(previous, ball, parent_point=(0.25, 0, 0), child_point=(-0.25, 0, 0))
             )
         previous = ball
-    model = mechanism.finalize(H)
+    model = mechanism.finalize(H, **settings)
     state = model.initial_state()
     for name in mechanism.bodies:
         model.set_body(state, name, velocity=(0, 1, 0))
@@ -44,6 +45,49 @@ def test_chain_that_whips_down_a_slope_seldom_begins_anew():
     assert min(gaps) > 0.0
     # what starts that fail have cost; 1.18 in ten seconds without `settle`, 1.06 with it
     assert motion.info["factorizations"] < 1.15 * motion.info["iterations"]
+
+
+def test_responses_are_those_of_the_dense_matrix():
+    model, state = chain(8)
+    model.step(state)  # leaves a matrix, and its factors
+    plan, space = model.tables.plan, model.workspace
+    size = 6 * 8 + 3 * 7
+    rng = np.random.default_rng(0)
+    contacts, chosen = rng.normal(size=8 * at.CONTACT_WORK), [1, 3, 4, 7]
+    contacts[at.UNDECIDED_AT :: at.CONTACT_WORK] = [k in chosen for k in range(8)]
+    rhs, solution, columns = np.zeros(size), np.zeros(size), np.zeros(2 * at.COLUMNS * size)
+    D = np.zeros(12 * 12)  # more than one lot of columns
+    responses(plan, space.program, (*space.solver, rhs, solution, columns), 12, contacts, D)
+
+    left, right = np.zeros((2, 12, size))
+    for i, k in enumerate(chosen):
+        own = contacts[k * at.CONTACT_WORK :]
+        b = plan[plan[at.CONTACT_AT] + k * at.CONTACT_FIELDS + at.B]
+        assert b == k
+        for j in range(3):
+            right[3 * i + j, 6 * b : 6 * b + 6] = own[at.W_AT + 12 * j + 6 :][:6]
+            left[3 * i + j, 6 * b : 6 * b + 6] = own[at.W_AT + 12 * j + 6 :][:6]
+        left[3 * i, 6 * b : 6 * b + 6] = own[at.NEXT_AT + 6 :][:6]
+    matrix = dense(model)
+    expected = left @ np.linalg.solve(matrix, right.T)
+    rounding = 1e3 * np.finfo(float).eps * np.linalg.cond(matrix) * np.abs(expected).max()
+    np.testing.assert_allclose(D.reshape(12, 12).T, expected, rtol=0.0, atol=rounding)
+
+
+def test_step_whose_iterates_turn_a_body_round_is_cut_at_once():
+    n = 12
+    model, state = chain(n, 0.0, largest_turn=1.0)
+    rng = np.random.default_rng(33)
+    for i in range(n):  # what joints do not allow of it, they take
+        model.set_body(state, i, velocity=rng.uniform(-10.0, 10.0, 3) * [1.0, 1.0, 0.3])
+
+    after, info = model.step(state)
+
+    assert info.intervals == 2 and info.softening == 1.0
+    # neither half has turned far; what led there is not followed to its end, nor begun anew cold
+    omega = after.data[13 * n : 19 * n].reshape(n, 6)[:, 3:]
+    assert H * np.linalg.norm(omega, axis=1).max() < 0.5
+    assert info.factorizations <= info.iterations + 5
 
 
 def test_undecided_contact_alone_settles_on_its_law():
