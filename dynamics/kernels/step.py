@@ -60,9 +60,6 @@ INFO_SIZE = 37  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
 SETTINGS = 4
 
 TURNED = -4  # status of an interval in which a body turns too far
-#: An interval is not tried where its guess turns so much too far that its end surely will. What is
-#: near the limit, the solution decides: it does the same backwards in time.
-UNLIKELY = 1.25
 
 
 def node_of(
@@ -183,8 +180,6 @@ def interval(
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
     guess(n, first, h, info, u, past, x)
-    if not last and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > UNLIKELY * settings[1]:
-        return TURNED
     for i in range(n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
         kick[n + i] = 0.0
@@ -333,8 +328,7 @@ def step(
             copy(saved, state)
             if done != TURNED and i == 0 and info[LENGTH] == part:
                 begin(plan, constant, h, True, node, mu, u, past, info)
-            if i > 0:
-                info[LENGTH] = 0.0
+            info[LENGTH] = 0.0
             if level > 0:  # a single interval has left the node
                 start(plan, constant, state, node, trial)
         if done >= 0:
