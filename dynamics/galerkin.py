@@ -14,6 +14,7 @@ import graphsys as gs
 from dynamics.integrators.tree_quadrature import lobatto
 from dynamics.kernels import galerkin_step
 from dynamics.kernels import layout as at
+from dynamics.kernels.galerkin_body import SPIN
 from dynamics.kernels.galerkin_guess import DIFFERENCES
 from dynamics.tables import Tables, solver_arrays, worst_part
 
@@ -112,9 +113,9 @@ class Stages:
     """Symbolic factorization and tables of steps with s + 1 nodes.
 
     A body is s nodes of 6 unknowns and a joint with m rows s nodes of m, so that blocks stay small:
-    node b has the equations of b and the control points b + 1, or the impulses b. The nodes of a
-    body are joined, and node b of a joint with node b of its bodies; springs and dampers between
-    two bodies join all their nodes.
+    node b has the equations of b and the control points b + 1, or the impulses b. All nodes b come
+    one behind the other, like those of order 2. The nodes of a body are joined, and node b of a
+    joint with node b of its bodies; springs and dampers between two bodies join all their nodes.
 
     Parameters
     ----------
@@ -136,17 +137,24 @@ class Stages:
     kernel : module
         With ``step`` and ``simulate``.
     rule : tuple of ndarray
-        Weights, slopes, nodes; places of the blocks of bodies, and behind them of those between
-        bodies; for each joint those of its diagonal blocks, and of the blocks (body, joint) and
-        (joint, body) at each stage and end; where the blocks between the bodies of each group
-        start among the first.
+        Weights, slopes and nodes.
+    stages : tuple of ndarray
+        K of `dynamics.kernels.galerkin_middle` and its inverse, row-major; theta of all rows.
+    blocks : tuple of ndarray
+        Places of the blocks of bodies, and behind them of those between bodies; for each joint
+        those of its diagonal blocks, and of the blocks (body, joint) and (joint, body) at each
+        stage and end; where the blocks between the bodies of each group start among the first.
     """
 
     def __init__(self, tables: Tables, order: int, coupled: bool = False) -> None:
         self.base, self.s, self.coupled = tables, order // 2, coupled
         self.kernel = galerkin_step
-        weights, slope, place, _ = lobatto(self.s)
+        weights, slope, place, quasi = lobatto(self.s)
+        self.rule = (weights, slope, place)
         self.plan = tables.plan
+        rows = int(self.plan[at.ROW_CONSTANT_AT]) + at.ROW_SIZE * np.arange(self.plan[at.ROWS])
+        theta = tables.constant[rows + at.THETA]
+        self.stages = (-np.linalg.inv(quasi.reshape(self.s, -1)).ravel(), -quasi, theta)
         n, joints, groups = (int(self.plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
         held = int(self.plan[at.GROUP_AT])
         table = self.plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
@@ -163,30 +171,30 @@ class Stages:
             late = [(name, b) for name in tables.fallback.order for b in range(self.s)]
             self.fallback = system.analyze(late)
         self.tables = (self.plan, tables.constant, self.symbolic.program)
-        stage = np.arange(self.s)
+        stage = np.arange(self.s) * (n + own.size)
 
         def places(i: Ints, j: Ints) -> Ints:
             """Of all blocks between two bodies, rows first, for pairs of bodies."""
-            rows, columns = (self.s * k[:, None, None] for k in (i, j))
-            rows, columns = np.broadcast_arrays(rows + stage[:, None], columns + stage)
+            rows, columns = i[:, None, None] + stage[:, None], j[:, None, None] + stage
+            rows, columns = np.broadcast_arrays(rows, columns)
             found: Ints = self.symbolic.graph.blocks_at(rows.ravel(), columns.ravel())
             return found
 
         def between(body: Ints, joint: Ints) -> Ints:
             """Of the blocks (body, joint) and (joint, body) at each stage."""
-            i, j = self.s * body[:, None] + stage, self.s * (n + joint)[:, None] + stage
-            i, j = (np.where(i < self.s * n, k, 0).ravel() for k in (i, j))
+            i, j = body[:, None] + stage, (n + joint)[:, None] + stage
+            i, j = (np.where(body[:, None] < n, k, 0).ravel() for k in (i, j))
             found = [self.symbolic.graph.blocks_at(*pair) for pair in ((i, j), (j, i))]
             return np.stack(found, axis=1).reshape(len(joint), 2 * self.s)
 
-        diagonal = self.symbolic.graph.diagonal_at[self.s * n :].reshape(-1, self.s)[node]
+        diagonal = self.symbolic.graph.diagonal_at[(n + node)[:, None] + stage]
         held_at = np.hstack([diagonal, *(between(ends[:joints, i], node) for i in range(2))])
         a, b = ends[both].T
         starts = np.full((groups, 2), -1)
         starts[both] = self.s**2 * (n + np.arange(2 * both.size).reshape(-1, 2))
         across = places(np.stack([a, b], axis=1).ravel(), np.stack([b, a], axis=1).ravel())
         every = np.concatenate([places(np.arange(n), np.arange(n)), across])
-        self.rule = (weights, slope, place, every, held_at.ravel(), starts.ravel())
+        self.blocks = (every, held_at.ravel(), starts.ravel())
 
     def like(self, tables: Tables) -> Stages:
         """Those of other tables."""
@@ -195,15 +203,18 @@ class Stages:
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
         return type(self), (self.base, 2 * self.s, self.coupled)
 
-    def solver(self) -> tuple[Float, ...]:
-        """Arrays of the solver for one thread: see `dynamics.workspace.Workspace`."""
-        return solver_arrays(self.symbolic, self.fallback)
+    def solver(self) -> tuple[tuple[Float, ...], ...]:
+        """Arrays of both solvers for one thread, see `solver_arrays`: step, and its middle."""
+        middle = solver_arrays(self.base.symbolic, columns=self.s)
+        mixed = np.zeros(self.s * self.base.symbolic.graph.row_start[-1])
+        return solver_arrays(self.symbolic, self.fallback), (*middle, mixed)
 
     def work(self) -> tuple[Any, ...]:
         """Arrays of `dynamics.kernels.galerkin_step` for one thread."""
         n, rows, every = (int(self.plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
         nodes, unknowns = self.s + 1, self.s * (at.TWIST * n + rows)
-        sizes = (at.POSE * (n + 1), 9 * (n + 1), every, 12 * every, at.TWIST * n, 3 * n, 4 * n, n)
+        sizes = [at.POSE * (n + 1), 9 * (n + 1), every, 12 * every, at.TWIST * n]
+        made = tuple(np.zeros(nodes * size) for size in (*sizes, SPIN * n, 4 * n, n))
         x, r, dx, kept = np.zeros((4, unknowns))
         L, C, W = np.zeros(9 * nodes**2), np.zeros(9 * self.s**2), np.zeros((n, 9 * nodes**2))
         K, E = np.zeros((n, 9 * (self.s - 1))), np.zeros(9 * n * self.s)
@@ -211,14 +222,15 @@ class Stages:
         scratch = (r, dx, kept, mu, f, L, C, K, E, W)
         saved = np.zeros(at.state_size(n, rows))
         driven = np.zeros((nodes, len(self.base.control_names)))
-        made = tuple(np.zeros((nodes, size)) for size in sizes)
-        table = np.zeros((DIFFERENCES, unknowns))
+        table = np.zeros(DIFFERENCES * unknowns)
         fallback = self.symbolic.program[:0] if self.fallback is None else self.fallback.program
-        return self.rule, made, x, saved, table, scratch, driven, fallback
+        programs = fallback, self.base.symbolic.program
+        tables = self.rule, self.stages, self.blocks
+        return *tables, made, x, saved, table, scratch, driven, programs
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""
-        return worst_part(self.base, work[5][0], self.s)
+        return worst_part(self.base, work[7][0], self.s)
 
 
 def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Ints) -> gs.System:
@@ -228,9 +240,9 @@ def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Int
     """
     bodies, names = list(tables.body_index), list(tables.joint_index)
     graph = nx.Graph()
-    sizes: dict[Hashable, int] = {(name, b): at.TWIST for name in bodies for b in range(s)}
-    for k, joint in zip(node.tolist(), joints):
-        sizes |= {(names[k], b): int(joint[at.N_ROWS]) for b in range(s)}
+    rows = dict(zip(node.tolist(), joints[:, at.N_ROWS].tolist()))
+    each = {name: at.TWIST for name in bodies} | {names[k]: rows[k] for k in sorted(rows)}
+    sizes: dict[Hashable, int] = {(name, b): size for b in range(s) for name, size in each.items()}
     graph.add_nodes_from(sizes)
     for name in bodies:
         graph.add_edges_from(itertools.combinations([(name, b) for b in range(s)], 2))

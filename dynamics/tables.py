@@ -140,10 +140,10 @@ def worst_part(tables: Tables, residual: Float, stages: int = 1) -> tuple[Hashab
     name : hashable
     what : {"body", "joint"}
     """
-    each = at.TWIST * stages
-    split = each * len(tables.body_index)
+    split = at.TWIST * len(tables.body_index)
     place = int(np.argmax(np.nan_to_num(np.abs(residual), nan=np.inf)))
+    place %= residual.size // stages
     if place < split:
-        return list(tables.body_index)[place // each], "body"
-    joint = int(np.searchsorted(stages * tables.row_start, place - split, side="right")) - 1
+        return list(tables.body_index)[place // at.TWIST], "body"
+    joint = int(np.searchsorted(tables.row_start, place - split, side="right")) - 1
     return list(tables.joint_index)[joint], "joint"

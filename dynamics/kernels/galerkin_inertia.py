@@ -11,19 +11,27 @@ blocks, (b, a) and (a, g).
 
 from graphsys.kernels import add_product, assign_product, subtract_product
 
-from .galerkin_body import between
+from .galerkin_body import SPIN
 from .jit import kernel, natural
 from .layout import BODIES, BODY_SIZE, INERTIA, MASS, TWIST
-from .quaternion import cross, dot, load3
+from .quaternion import conjugate, cross, dot, load3, load4, multiply
 
 ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 @kernel
-def half_turn(turn, i, a):
+def half_turn(s, turn, i, a):
     """(phi, sqrt(1 - |phi|^2)) of rho^a of body i."""
-    at = 4 * i
-    return (turn[a, at + 1], turn[a, at + 2], turn[a, at + 3]), turn[a, at]
+    scalar, x, y, z = load4(turn, 4 * ((s + 1) * i + a))
+    return (x, y, z), scalar
+
+
+@kernel
+def between(s, turn, i, a, c):
+    """conj(rho^a) * rho^c of body i as its scalar and its vector."""
+    back = conjugate(load4(turn, 4 * ((s + 1) * i + a)))
+    scalar, x, y, z = multiply(back, load4(turn, 4 * ((s + 1) * i + c)))
+    return scalar, (x, y, z)
 
 
 @kernel
@@ -31,7 +39,7 @@ def stretches(n, s, turn, E):
     """E^g of all bodies, ``E[9 (n (g - 1) + i):]`` row-major: s I - phi^x + phi phi^T / s."""
     for g in range(1, s + 1):
         for i in range(n):
-            phi, scalar = half_turn(turn, i, g)
+            phi, scalar = half_turn(s, turn, i, g)
             at, ratio = 9 * (n * (g - 1) + i), 1.0 / scalar
             x, y, z = phi[0] * ratio, phi[1] * ratio, phi[2] * ratio
             E[at] = scalar + x * phi[0]
@@ -70,16 +78,16 @@ def spun_back(V, at, ld, a):
 
 
 @kernel
-def spins(slope, h, i, speed, turn, sigma, V):
+def spins(s, slope, h, n, i, speed, turn, sigma, V):
     """V^ag of body i for all nodes a, g: 3 x 3 blocks of one row-major matrix."""
-    nodes = sigma.shape[0]
+    nodes = s + 1
     ld = 3 * nodes
     for a in range(nodes):
-        w = load3(speed[a], TWIST * i + 3)
+        w = load3(speed, TWIST * (n * a + i) + 3)
         arm = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
-        store_spin(V, 3 * a * (ld + 1), ld, slope[a * nodes + a] - sigma[a, i], arm)
+        store_spin(V, 3 * a * (ld + 1), ld, slope[a * nodes + a] - sigma[nodes * i + a], arm)
         for g in range(a):
-            scalar, v = between(turn, i, a, g)
+            scalar, v = between(s, turn, i, a, g)
             there, back = slope[a * nodes + g], slope[g * nodes + a]
             arm = (there * v[0], there * v[1], there * v[2])
             store_spin(V, 3 * (a * ld + g), ld, there * scalar, arm)
@@ -88,9 +96,9 @@ def spins(slope, h, i, speed, turn, sigma, V):
 
 
 @kernel
-def levers(constant, c, weights, h, i, spin, V, L):
+def levers(constant, c, s, weights, h, i, spin, V, L):
     """Blocks (b, a) of L, by columns, <- -w^a (V^ab^T J + [a = b] (h/2) (pi^a)^x)."""
-    nodes = weights.size
+    nodes = s + 1
     ld, rows, J = 3 * nodes, natural(3 * nodes - 3), c + INERTIA
     for a in range(nodes):
         weight = -weights[a]
@@ -105,7 +113,7 @@ def levers(constant, c, weights, h, i, spin, V, L):
                 to = at + rows * j
                 L[to], L[to + 1], L[to + 2] = d * e[0] - x, d * e[1] - y, d * e[2] - z
     for b in range(nodes - 1):
-        half, pi = 0.5 * h * weights[b], load3(spin[b], 3 * i)
+        half, pi = 0.5 * h * weights[b], load3(spin, SPIN * (nodes * i + b))
         at = natural(3 * b * (rows + 1))
         L[at + 1] -= half * pi[2]
         L[at + 2] += half * pi[1]
@@ -144,12 +152,12 @@ def bend(m, half, sign, pi, V, at, ld):
 
 
 @kernel
-def bends(weights, h, i, spin, V, C):
+def bends(s, weights, h, i, spin, V, C):
     """Blocks (b, g) of C, by columns, <- -w^a h^2 d((V^ab / h)^T pi^a) / d theta^g, pi^a held."""
-    nodes = weights.size
+    nodes = s + 1
     ld, rows, step = 3 * nodes, natural(3 * nodes - 3), 0.5 * h
     for b in range(nodes - 1):
-        near = load3(spin[b], 3 * i)
+        near = load3(spin, SPIN * (nodes * i + b))
         for g in range(1, nodes):
             _, arm = load_spin(V, 3 * (b * ld + g), ld)
             half = step * weights[b]
@@ -157,10 +165,10 @@ def bends(weights, h, i, spin, V, C):
             if g == b:
                 for a in range(nodes):
                     if a != b:
-                        pi = load3(spin[a], 3 * i)
+                        pi = load3(spin, SPIN * (nodes * i + a))
                         m = bend(m, step * weights[a], -1.0, pi, V, 3 * (a * ld + b), ld)
             else:
-                pi = load3(spin[g], 3 * i)
+                pi = load3(spin, SPIN * (nodes * i + g))
                 m = bend(m, step * weights[g], 1.0, pi, V, 3 * (g * ld + b), ld)
             at = natural(3 * b + 3 * (g - 1) * rows)
             C[at], C[at + 1], C[at + 2] = m[0], m[3], m[6]
@@ -171,15 +179,14 @@ def bends(weights, h, i, spin, V, C):
 
 
 @kernel
-def turning(
-    constant, weights, slope, h, n, i, places, speed, spin, turn, sigma, L, C, E, W, values
-):
+def turning(constant, rule, h, n, i, places, nodes, L, C, E, W, values):
     """Rotations' part of the blocks of body i <- -h dR^b / dy^g; W <- V^ag."""
-    s = weights.size - 1
+    s, weights, slope, _ = rule
+    _, _, _, _, speed, spin, turn, sigma = nodes
     rows = 3 * s
-    spins(slope, h, i, speed, turn, sigma, W)
-    levers(constant, i * BODY_SIZE, weights, h, i, spin, W, L)
-    bends(weights, h, i, spin, W, C)
+    spins(s, slope, h, n, i, speed, turn, sigma, W)
+    levers(constant, i * BODY_SIZE, s, weights, h, i, spin, W, L)
+    bends(s, weights, h, i, spin, W, C)
     add_product(C, 0, rows, L, 0, rows, W, 3, rows + 3, 1, rows, rows, rows + 3)
     for b in range(s):
         for g in range(s):
@@ -200,9 +207,8 @@ def hanging(n, s, h, places, K, E, values):
 
 
 @kernel
-def masses(plan, constant, weights, slope, places, values):
+def masses(plan, constant, s, weights, slope, places, values):
     """The bodies' own blocks <- -h d R^b / dy^g of translations, and zeros."""
-    s = weights.size - 1
     for b in range(s):
         for g in range(1, s + 1):
             heavy = 0.0

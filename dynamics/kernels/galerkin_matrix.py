@@ -2,12 +2,13 @@
 
 Unknown stages g = 1..s are columns, equations b = 0..s-1 rows; a body is s nodes of 6 of the graph,
 a joint s nodes of its rows, node b with the equations of b and the unknowns of b + 1 (impulses of
-b). The rule has the places of blocks: ``bodies[(s i + b) s + g - 1]`` of body i,
+b). ``blocks`` are places: ``bodies[(s i + b) s + g - 1]`` of body i,
 ``pairs[2 k:2 k + 2]`` where those (a, b) and (b, a) of group k start in the same order within
 ``coupled``, -1 for none, ``joints`` four for each joint, end and stage: see `dynamics.galerkin`.
 """
 
 from .forces import bounded
+from .galerkin_body import node
 from .galerkin_inertia import half_turn, hanging, masses, spun_back, stretches, turning
 from .galerkin_residual import acting
 from .galerkin_stiffness import stiffness
@@ -30,6 +31,7 @@ from .layout import (
     ROW_CONSTANT_AT,
     ROW_FIELDS,
     ROW_SIZE,
+    ROWS,
     SPIN_DRAG,
     STIFFNESS,
     TWIST,
@@ -46,24 +48,21 @@ from .rows import turned_back
 
 
 @kernel
-def gather(plan, s, b, x, mu):
+def gather(plan, b, x, mu):
     """mu <- mu^b of all joints' rows, from the unknowns."""
-    at = TWIST * s * plan[BODIES]
+    n = TWIST * plan[BODIES]
+    at = b * (n + plan[ROWS]) + n
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        first, rows, equation = (
-            plan[group + FIRST_ROW],
-            plan[group + N_ROWS],
-            plan[group + EQUATION],
-        )
-        for i in range(rows):
-            mu[first + i] = x[at + s * equation + b * rows + i]
+        first, equation = plan[group + FIRST_ROW], plan[group + EQUATION]
+        for i in range(plan[group + N_ROWS]):
+            mu[first + i] = x[at + equation + i]
 
 
 @kernel
-def drags(constant, c, weights, slope, h, n, i, places, at, E, W, values):
+def drags(constant, c, rule, h, n, i, places, at, E, W, values):
     """Blocks <- + h w^b (D b^bg, D_s V^bg E^g) of a body's drag."""
-    s = weights.size - 1
+    s, weights, slope, _ = rule
     linear, angular = constant[c + DRAG], constant[c + SPIN_DRAG]
     if linear == 0.0 and angular == 0.0:
         return
@@ -99,19 +98,21 @@ def starts_of(plan, pairs, s, k):
 
 
 @kernel
-def damper(n, G, row, ends, starts, places, weights, slope, h, damping, E, W, values):
+def damper(plan, nodes, row, ends, starts, places, rule, h, damping, E, W, values):
     """Blocks of one damper: + h w^b c G_i^T G_j (b^bg, V_j^bg E^g) for both its ends i and j."""
-    s = weights.size - 1
+    s, weights, slope, _ = rule
+    n = plan[BODIES]
     for i in range(2):
         for j in range(2):
             start = starts[2 * i + j]
             if start < 0:
                 continue
             for b in range(s):
+                G = node(plan, nodes, b)[3]
                 for g in range(1, s + 1):
                     ld = 3 * (s + 1)
                     add_pull(
-                        values, places[start + s * b + g - 1], h * weights[b] * damping, G[b],
+                        values, places[start + s * b + g - 1], h * weights[b] * damping, G,
                         12 * row + 6 * i, 12 * row + 6 * j, slope[b * (s + 1) + g], W[ends[j]],
                         3 * (b * ld + g), ld, E, 9 * (n * (g - 1) + ends[j]),
                     )  # fmt: skip
@@ -144,89 +145,91 @@ def blocks_at(places, starts, shift):
 
 
 @kernel
-def turn_of(n, turn, i, a):
+def turn_of(n, s, turn, i, a):
     """(phi, sqrt(1 - |phi|^2)) of body i at node a, (0, 1) of the world."""
     if i < n:
-        return half_turn(turn, i, a)
+        return half_turn(s, turn, i, a)
     return (0.0, 0.0, 0.0), 1.0
 
 
 @kernel
-def dampers(plan, constant, rule, h, G, E, W, values):
+def dampers(plan, constant, rule, blocks, h, nodes, E, W, values):
     """Blocks of all dampers between bodies."""
-    weights, slope, place, places, joints, pairs = rule
-    n = plan[BODIES]
+    places, _, pairs = blocks
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         ends, starts = (
             (plan[group + A], plan[group + B]),
-            starts_of(plan, pairs, weights.size - 1, k),
+            starts_of(plan, pairs, rule[0], k),
         )
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             damping = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
             if damping != 0.0:
-                damper(n, G, row, ends, starts, places, weights, slope, h, damping, E, W, values)
+                damper(plan, nodes, row, ends, starts, places, rule, h, damping, E, W, values)
 
 
 @kernel
 def spring_forces(plan, constant, k, impulse, h, b, control, nodes, turns, blocks, kappa, values):
     """kappa <- impulses of the rows of a force; blocks of its springs; whether any row acts."""
-    pose, matrix, g, G, speed, spin, turn, sigma = nodes
+    _, _, g, G, _ = node(plan, nodes, b)
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     acts = False
     for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
         c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
         hard = constant[c + STIFFNESS]
-        kappa[row] = -impulse * hard * g[b, row]
+        kappa[row] = -impulse * hard * g[row]
         index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
         if index >= 0:
             kappa[row] += impulse * bounded(constant, c, control[b, index])
         if hard != 0.0:
-            springs(G[b], row, blocks, turns, impulse * hard * h, values)
+            springs(G, row, blocks, turns, impulse * hard * h, values)
         acts = acts or kappa[row] != 0.0
     return acts
 
 
 @kernel
-def stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values):
+def stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, kappa, values):
     """Blocks of springs and controls, and of the constraints' own stiffness, or K of each body."""
-    weights, slope, place, places, joints, pairs = rule
-    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
-    n, s = plan[BODIES], weights.size - 1
+    s, weights, _, _ = rule
+    places, _, pairs = blocks
+    n, turn = plan[BODIES], nodes[6]
     for b in range(1, s):
-        gather(plan, s, b, x, kappa)
+        here = node(plan, nodes, b)
+        gather(plan, b, x, kappa)
         for k in range(plan[GROUPS]):
             group = plan[GROUP_AT] + k * GROUP_FIELDS
-            blocks = blocks_at(places, starts_of(plan, pairs, s, k), s * b + b - 1)
+            four = blocks_at(places, starts_of(plan, pairs, s, k), s * b + b - 1)
             turns = (
-                turn_of(n, turn, plan[group + A], b),
-                turn_of(n, turn, plan[group + B], b),
+                turn_of(n, s, turn, plan[group + A], b),
+                turn_of(n, s, turn, plan[group + B], b),
             )
             acts = k < plan[JOINTS]
             if not acts:
                 acts = spring_forces(
-                    plan, constant, k, h * weights[b], h, b, control, nodes, turns, blocks, kappa,
+                    plan, constant, k, h * weights[b], h, b, control, nodes, turns, four, kappa,
                     values,
                 )  # fmt: skip
             if acts:
                 stiffness(
-                    plan, constant, k, kappa, pose[b], matrix[b], turns, blocks, -h,
+                    plan, constant, k, kappa, here[0], here[1], turns, four, -h,
                     pairs[2 * k] >= 0, b - 1, K, values,
                 )  # fmt: skip
 
 
 @kernel
-def joint_body(n, s, rows, first, end, G, E, i, joints, at, values):
+def joint_body(plan, s, rows, first, end, nodes, E, i, joints, at, values):
     """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^{b+1}) diag(1, E), at each stage."""
+    n = plan[BODIES]
     for b in range(s):
+        G, G_next = node(plan, nodes, b)[3], node(plan, nodes, b + 1)[3]
         stretch = 9 * (n * b + i)
         for k in range(rows):
             place, to = 12 * (first + k) + end, natural(joints[at + 2 * b] + 6 * k)
-            moved, turned = load3(G[b], place), load3(G[b], place + 3)
+            moved, turned = load3(G, place), load3(G, place + 3)
             values[to], values[to + 1], values[to + 2] = -moved[0], -moved[1], -moved[2]
             values[to + 3], values[to + 4], values[to + 5] = -turned[0], -turned[1], -turned[2]
-            moved = load3(G[b + 1], place)
-            turned = turned_back(E, stretch, load3(G[b + 1], place + 3))
+            moved = load3(G_next, place)
+            turned = turned_back(E, stretch, load3(G_next, place + 3))
             to = natural(joints[at + 2 * b + 1] + k)
             rows = natural(rows)
             values[to], values[to + rows], values[to + 2 * rows] = moved
@@ -235,14 +238,15 @@ def joint_body(n, s, rows, first, end, G, E, i, joints, at, values):
 
 
 @kernel
-def second_half(n, s, row, end, G, E, i, joints, at, values):
+def second_half(plan, s, row, end, nodes, E, i, joints, at, values):
     """The same blocks <- + those of the second half of a coupling, one row."""
-    place = 12 * row + end
+    n, place = plan[BODIES], 12 * row + end
     for b in range(s):
-        turned = turned_back(E, 9 * (n * b + i), load3(G[b + 1], place + 3))
+        G, G_next = node(plan, nodes, b)[3], node(plan, nodes, b + 1)[3]
+        turned = turned_back(E, 9 * (n * b + i), load3(G_next, place + 3))
         for j in range(TWIST):
-            values[joints[at + 2 * b] + j] -= G[b, place + j]
-            values[joints[at + 2 * b + 1] + j] += G[b + 1, place + j] if j < 3 else turned[j - 3]
+            values[joints[at + 2 * b] + j] -= G[place + j]
+            values[joints[at + 2 * b + 1] + j] += G_next[place + j] if j < 3 else turned[j - 3]
 
 
 @kernel
@@ -254,10 +258,9 @@ def clear(s, joints, at, values):
 
 
 @kernel
-def constraints(plan, constant, rule, G, E, values):
+def constraints(plan, constant, s, joints, nodes, E, values):
     """Blocks between bodies and joints, halves of couplings added up, and regularization."""
-    joints = rule[4]
-    n, s = plan[BODIES], rule[0].size - 1
+    n = plan[BODIES]
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves, which come last
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
@@ -272,9 +275,9 @@ def constraints(plan, constant, rule, G, E, values):
         for end in range(2):
             i, to = plan[group + A + end], at + s + 2 * s * end
             if i < n and whole:
-                joint_body(n, s, rows, first, 6 * end, G, E, i, joints, to, values)
+                joint_body(plan, s, rows, first, 6 * end, nodes, E, i, joints, to, values)
             elif i < n:
-                second_half(n, s, first, 6 * end, G, E, i, joints, to, values)
+                second_half(plan, s, first, 6 * end, nodes, E, i, joints, to, values)
         for c in range(s if whole else 0):
             for i in range(rows):
                 p = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
@@ -287,6 +290,7 @@ def assemble(
     plan,
     constant,
     rule,
+    blocks,
     # In:
     h,
     control,
@@ -303,36 +307,34 @@ def assemble(
     values,
 ):  # fmt: skip
     """d r / d x: every block of the matrix (maths F.2)."""
-    weights, slope, place, places, joints, pairs = rule
-    pose, matrix, g, G, speed, spin, turn, sigma = nodes
-    n, s = plan[BODIES], weights.size - 1
-    stretches(n, s, turn, E)
-    masses(plan, constant, weights, slope, places, values)
+    s, weights, slope, _ = rule
+    places, joints, _ = blocks
+    n = plan[BODIES]
+    stretches(n, s, nodes[6], E)
+    masses(plan, constant, s, weights, slope, places, values)
     for k in range(n * s * s, places.size):
         for i in range(TWIST * TWIST):
             values[places[k] + i] = 0.0
     for i in range(n):
-        turning(
-            constant, weights, slope, h, n, i, places, speed, spin, turn, sigma, L, C, E, W[i],
-            values,
-        )  # fmt: skip
-        drags(constant, i * BODY_SIZE, weights, slope, h, n, i, places, i * s * s, E, W[i], values)
+        turning(constant, rule, h, n, i, places, nodes, L, C, E, W[i], values)
+        drags(constant, i * BODY_SIZE, rule, h, n, i, places, i * s * s, E, W[i], values)
         for j in range(K.shape[1]):
             K[i, j] = 0.0
-    stiffnesses(plan, constant, rule, h, control, x, nodes, K, kappa, values)
+    stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, kappa, values)
     hanging(n, s, h, places, K, E, values)
-    dampers(plan, constant, rule, h, G, E, W, values)
-    constraints(plan, constant, rule, G, E, values)
+    dampers(plan, constant, rule, blocks, h, nodes, E, W, values)
+    constraints(plan, constant, s, joints, nodes, E, values)
 
 
 @kernel
-def ease(plan, constant, rule, time, h, control, wrench, nodes, f, E, W, values):
+def ease(plan, constant, rule, places, time, h, control, wrench, nodes, f, E, W, values):
     """Slopes of users' wrenches in the child's own velocities to its blocks, behind `assemble`."""
-    weights, slope, place, places, joints, pairs = rule
-    n, s = plan[BODIES], weights.size - 1
+    s, weights, slope, place = rule
+    n = plan[BODIES]
     ld = 3 * (s + 1)
     for b in range(s):
-        acting(plan, constant, time + place[b] * h, b, h, 0.0, control, wrench, nodes, f)
+        here = node(plan, nodes, b)
+        acting(plan, constant, time + place[b] * h, here, control[b], wrench, f)
         for k in range(plan[WRENCHES]):
             i = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]
             D = TWIST * n + 1 + k * WRENCH_SIZE + 2 * TWIST

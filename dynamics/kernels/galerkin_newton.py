@@ -1,41 +1,45 @@
-"""One interval of a Galerkin-Lobatto step: Newton's method, the matrix kept while it serves."""
+"""One interval of a Galerkin-Lobatto step: Newton's method, as a rule with one small matrix.
+
+The matrix of order 2 in the middle serves all stages (`galerkin_middle`) as long as 2 s more
+iterations will do: what the matrix of the step itself costs. Where they will not, that one takes
+over, kept while residuals shrink fivefold, and the next tries with the small one come after
+1, 3, 7 ... 63 intervals. Constraints close as far as velocities do in an interval: what is left
+open does work, which shows in the energy of loops.
+"""
 
 from graphsys.kernels import factorize, solve
 
 from .galerkin_matrix import assemble, ease
+from .galerkin_middle import factorize_middle, solve_middle
 from .galerkin_residual import residual
 from .jit import kernel
-from .layout import BODIES, ROWS, TWIST, WRENCHES
+from .layout import BODIES, POSE, ROWS, TWIST, WRENCHES
 from .newton import EPS, HALVINGS, ITERATIONS, KEEP, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
 
-#: What a factorization costs, in iterations; intervals without another try after one that failed.
-WORTH = 2.5
+#: Intervals without another try after one that failed, at most.
 PAUSES = 64.0
 
-# info of a step: length of the interval whose factors are there; iterations that they cost more
-# than fresh ones since; what those needed; intervals to wait before factors are used again, and
-# how long the wait was
-HELD, LOST, NEEDED, WAIT, PAUSE = 6, 7, 8, 10, 11
+# info of a step: intervals to wait before the matrix of the middle is used again, and how long
+# the wait was
+WAIT, PAUSE = 10, 11
 
 
 @kernel
-def settle(h, iterations, tried, held, info):
-    """Whether the next interval uses these factors: while they save more than they cost."""
-    info[HELD] = h
+def settle(tried, middle, info):
+    """Whether the next interval tries the matrix of the middle."""
     info[WAIT] = max(0.0, info[WAIT] - 1.0)
-    first = info[LOST] == 0.0
-    if held:
-        info[LOST] += max(0.0, iterations - info[NEEDED])
-    failed = tried and (not held or (first and info[LOST] >= WORTH))
-    if failed:
-        info[PAUSE] = min(PAUSES, 2.0 * info[PAUSE] + 1.0)
+    if tried:
+        info[PAUSE] = 0.0 if middle else min(PAUSES, 2.0 * info[PAUSE] + 1.0)
         info[WAIT] = info[PAUSE]
-    elif tried:
-        info[PAUSE] = 0.0
-    if not held:
-        info[LOST], info[NEEDED] = 0.0, iterations
-    if info[WAIT] > 0.0 or info[LOST] >= WORTH:
-        info[HELD] = 0.0
+
+
+@kernel
+def largest_change(s, n, unknowns, x):
+    """max |x_i| over velocities of all stages."""
+    most = 0.0
+    for b in range(s):
+        most = max(most, largest(x, b * unknowns, b * unknowns + n))
+    return most
 
 
 @kernel
@@ -43,8 +47,10 @@ def attempt(
     # Tables:
     plan,
     constant,
-    program,
+    programs,
     rule,
+    stages,
+    blocks,
     # In:
     time,
     h,
@@ -57,7 +63,7 @@ def attempt(
     # Work:
     nodes,
     scratch,
-    solver,
+    solvers,
     # Out:
     info,
 ):  # fmt: skip
@@ -65,47 +71,53 @@ def attempt(
 
     ``info[0], info[1]`` are the largest velocity error and |g|.
     """
-    values, magnitude, arena, work, status = solver
+    values, magnitude, arena, work, status, rhs, solution = solvers[0]
     r, dx, kept, mu, f, L, C, K, E, W = scratch
-    s = rule[0].size - 1
-    n = TWIST * s * plan[BODIES]
-    unknowns = n + s * plan[ROWS]
-    closed = max(tolerance, 64.0 * EPS * largest(nodes[0][0], 0, nodes[0].shape[1]))
-    tried = held = info[HELD] == h  # whether factors of an earlier interval serve
-    info[HELD] = 0.0
+    s, n = rule[0], TWIST * plan[BODIES]
+    stage = n + plan[ROWS]
+    unknowns = s * stage
+    reach = largest(nodes[0], 0, POSE * (plan[BODIES] + 1))
+    closed = max(h * tolerance, 64.0 * EPS * reach)
     worst, opened, merit = residual(
         plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
     )
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
-    factorized = held
+    tried = middle = info[WAIT] == 0.0  # whether the matrix of the middle serves
     before = 0.0
     for iteration in range(ITERATIONS):
         info[0], info[1] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
-        level = tolerance * max(1.0, largest(x, 0, n))
+        level = tolerance * max(1.0, largest_change(s, n, stage, x))
         if (worst <= level or settled) and opened <= closed and iteration > 0:
-            settle(h, iteration, tried, held, info)
+            settle(tried, middle, info)
             return iteration
-        if held:  # they serve where two more iterations will do
-            slow = iteration > 0 and merit * worst > level * before
-        else:
-            slow = not factorized or merit > KEEP * before
-        if slow:
-            assemble(plan, constant, rule, h, control, x, nodes, L, C, K, E, W, mu, values)
+        if middle and iteration == 0:
+            info[2] += 1.0
+            middle = (
+                factorize_middle(plan, constant, programs[1], s, h, x, nodes, f, solvers[1]) == 0
+            )
+        elif middle:  # it serves where few more iterations will do
+            middle = worst * (merit / before) ** s <= level
+        if not middle and (merit > KEEP * before or iteration == 0):
+            assemble(plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values)
             if plan[WRENCHES] > 0:
-                ease(plan, constant, rule, time, h, control, wrench, nodes, f, E, W, values)
-            if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+                ease(
+                    plan, constant, rule, blocks[0], time, h, control, wrench, nodes, f, E, W,
+                    values,
+                )  # fmt: skip
+            if factorize(programs[0], values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[2] += 1.0
             fresh = True
-            factorized = True
-            held = False
-        solve(program, arena, r, 1, work, dx)
+        if middle:
+            solve_middle(plan, programs[1], s, stages, r, solvers[1], dx)
+        else:
+            solve(programs[0], arena, rhs, 1, work, solution)
         for i in range(unknowns):
             kept[i] = x[i]
-        settled = largest(dx, 0, n) <= level  # residuals of light bodies drown in round-off
+        settled = largest_change(s, n, stage, dx) <= level  # light bodies drown in round-off
         before = merit
         part = 1.0
         for _ in range(HALVINGS):

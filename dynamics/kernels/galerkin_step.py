@@ -7,19 +7,15 @@ the last interval.
 import math
 
 from .callback import call_three
-from .galerkin_guess import FEWEST, SEEN, from_ends, go_on_in_loops, gone_on, remember
-from .galerkin_newton import HELD, PAUSE, WAIT, attempt
+from .galerkin_body import node
+from .galerkin_guess import FEWEST, SEEN, from_ends, go_on, remember
+from .galerkin_newton import PAUSE, WAIT, attempt
 from .galerkin_residual import end_momentum
-from .jit import kernel
+from .jit import kernel, pointer
 from .layout import (
+    ALL_ROWS,
     BODIES,
-    EQUATION,
-    FIRST_ROW,
-    GROUP_AT,
-    GROUP_FIELDS,
     GROUPS,
-    JOINTS,
-    N_ROWS,
     POSE,
     ROWS,
     TWIST,
@@ -32,79 +28,79 @@ from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy, note
 
 
 @kernel
-def start(plan, constant, state, nodes):
+def start(plan, constant, s, state, nodes):
     """First node <- the state's pose and its rows with slopes; the world's pose in all."""
-    pose, matrix, g, G, speed, spin, turn, sigma = nodes
+    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
     n = plan[BODIES]
     for i in range(POSE * n):
-        pose[0, i] = state[i]
+        pose[i] = state[i]
     for i in range(n):
-        turn[0, 4 * i] = 1.0
-        for j in range(1, 4):
-            turn[0, 4 * i + j] = 0.0
-    for a in range(pose.shape[0]):
-        for i in range(POSE * n, POSE * (n + 1)):
-            pose[a, i] = 0.0
-        pose[a, POSE * n + 3] = 1.0
+        at = 4 * (s + 1) * i
+        turn[at], turn[at + 1], turn[at + 2], turn[at + 3] = 1.0, 0.0, 0.0, 0.0
+    for a in range(s + 1):
+        world, at = POSE * ((n + 1) * a + n), 9 * ((n + 1) * a + n)
+        for i in range(POSE):
+            pose[world + i] = 1.0 if i == 3 else 0.0
         for j in range(9):
-            matrix[a, 9 * n + j] = 1.0 if j % 4 == 0 else 0.0
-    rotation_matrices(n, pose[0], matrix[0])
-    evaluate(plan, constant, 0, plan[GROUPS], pose[0], matrix[0], n > 0, g[0], G[0])
+            matrix[at + j] = 1.0 if j % 4 == 0 else 0.0
+    rotation_matrices(n, pose, matrix)
+    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes[2], nodes[3])
 
 
 @kernel
-def move_on(plan, nodes):
+def move_on(plan, s, nodes):
     """First node <- the last one."""
-    pose, matrix, g, G, speed, spin, turn, sigma = nodes
-    s = pose.shape[0] - 1
-    copy(pose[s], pose[0])
-    copy(matrix[s], matrix[0])
-    copy(g[s], g[0])
-    copy(G[s], G[0])
+    first, last = node(plan, nodes, 0), node(plan, nodes, s)
+    n, rows = plan[BODIES], plan[ALL_ROWS]
+    for i in range(POSE * n):
+        first[0][i] = last[0][i]
+    for i in range(9 * n):
+        first[1][i] = last[1][i]
+    for i in range(rows):
+        first[2][i] = last[2][i]
+    for i in range(12 * rows):
+        first[3][i] = last[3][i]
 
 
 @kernel
-def keep(plan, s, h, speed, x, last):
+def keep(plan, s, h, nodes, x, last):
     """What `from_ends` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
     u, u_prev, mu = last
-    for i in range(u.size):
-        u_prev[i] = speed[0, i]
-        u[i] = speed[s, i]
-    at = TWIST * s * plan[BODIES]
-    for k in range(plan[JOINTS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
-        if plan[group + EQUATION] != first:
-            break
-        for i in range(rows):
-            total = 0.0
-            for b in range(s):
-                total += x[at + s * first + b * rows + i]
-            mu[first + i] = total / h
+    n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
+    first, end = node(plan, nodes, 0), node(plan, nodes, s)
+    for i in range(n):
+        u_prev[i] = first[4][i]
+        u[i] = end[4][i]
+    for i in range(rows):
+        total = 0.0
+        for b in range(s):
+            total += x[b * (n + rows) + n + i]
+        mu[i] = rate * total
 
 
 @kernel
-def make_up(plan, s, r, matrix, p):
+def make_up(plan, s, r, nodes, p):
     """p <- p - r^0 - ... - r^{s-1}: what residuals leave open, so that momenta do not drift."""
-    for i in range(plan[BODIES]):
-        t = TWIST * i
-        for b in range(s):
-            at = TWIST * (s * i + b)
-            turn = multiply_matrix(matrix[b], 9 * i, load3(r, at + 3))
-            turn = turned_back(matrix[s], 9 * i, turn)
+    end = node(plan, nodes, s)[1]
+    for b in range(s):
+        matrix = node(plan, nodes, b)[1]
+        first = b * (TWIST * plan[BODIES] + plan[ROWS])
+        for i in range(plan[BODIES]):
+            t = TWIST * i
+            turn = multiply_matrix(matrix, 9 * i, load3(r, first + t + 3))
+            turn = turned_back(end, 9 * i, turn)
             for j in range(3):
-                p[t + j] -= r[at + j]
+                p[t + j] -= r[first + t + j]
                 p[t + 3 + j] -= turn[j]
 
 
 @kernel
-def largest_turn(n, turn):
+def largest_turn(n, s, turn):
     """max |phi^a| over bodies and nodes."""
     most = 0.0
-    for a in range(1, turn.shape[0]):
-        for i in range(n):
-            x, y, z = turn[a, 4 * i + 1], turn[a, 4 * i + 2], turn[a, 4 * i + 3]
-            most = max(most, x * x + y * y + z * z)
+    for at in range(0, 4 * n * (s + 1), 4):
+        x, y, z = turn[at + 1], turn[at + 2], turn[at + 3]
+        most = max(most, x * x + y * y + z * z)
     return math.sqrt(most)
 
 
@@ -112,7 +108,7 @@ def largest_turn(n, turn):
 def control_at(control, place, part, parts, driven):
     """driven[a] <- controls at node a of a part of a step, constant or the polynomial given."""
     nodes, n = driven.shape
-    for a in range(nodes):
+    for a in range(nodes if n > 0 else 0):
         t = (part + place[a]) / parts
         for j in range(n):
             driven[a, j] = control[j]
@@ -131,38 +127,64 @@ def control_at(control, place, part, parts, driven):
 
 @kernel
 def interval(
-    plan, constant, program, fallback, rule, time, h, settings, control, wrench, p, last, whole,
-    nodes, x, table, scratch, solver, info,
+    plan, constant, programs, rule, stages, blocks, time, h, settings, control, wrench, p, last,
+    whole, nodes, x, table, scratch, solvers, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
-    pose, matrix, g, G, speed, spin, turn, sigma = nodes
-    s, late = rule[0].size - 1, False  # whether the second order of elimination was needed
-    done = 0
-    for order in (program, fallback):
+    s, done = rule[0], SINGULAR
+    for order in (programs[0], programs[0], programs[1]):
+        if order.size == 0:
+            break
         if whole and info[SEEN] >= FEWEST:
-            n = TWIST * s * plan[BODIES]
-            gone_on(0, n, int(info[SEEN]), table, x)
-            gone_on(n, x.size, int(info[SEEN]), table, x)
-            go_on_in_loops(plan, constant, s, table, x)
+            go_on(plan, constant, s, info, table, x)
         else:
             from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
         done = attempt(
-            plan, constant, order, rule, time, h, settings[0], control, wrench, p, x, nodes,
-            scratch, solver, info,
+            plan, constant, (order, programs[2]), rule, stages, blocks, time, h, settings[0],
+            control, wrench, p, x, nodes, scratch, solvers, info,
         )  # fmt: skip
-        if done != SINGULAR or fallback.size == 0:
+        if done >= 0:
             break
-        late = True
+        info[WAIT] = max(1.0, info[WAIT])  # the next try is without the matrix of the middle
     if done < 0:
         return done
-    if late:
-        info[HELD] = 0.0  # factors of the other order
     if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
         return NOT_FINITE
-    make_up(plan, s, scratch[0], matrix, p)
-    keep(plan, s, h, speed, x, last)
-    info[SEEN] = remember(int(info[SEEN]), x, scratch[1], table) if whole else 0
+    make_up(plan, s, scratch[0], nodes, p)
+    keep(plan, s, h, nodes, x, last)
+    if whole:
+        remember(plan, s, x, table, info)
+    else:
+        info[SEEN] = 0.0
     return done
+
+
+@kernel
+def pointers(arrays):
+    """The same arrays as kernels see them."""
+    pose, matrix, g, G, speed, spin, turn, sigma = arrays
+    return (
+        pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(speed, 0),
+        pointer(spin, 0), pointer(turn, 0), pointer(sigma, 0),
+    )  # fmt: skip
+
+
+@kernel
+def pointers_within(scratch):
+    """The same of what `galerkin_newton` works in."""
+    r, dx, kept, mu, f, L, C, K, E, W = scratch
+    return (
+        pointer(r, 0),
+        pointer(dx, 0),
+        pointer(kept, 0),
+        pointer(mu, 0),
+        pointer(f, 0),
+        L,
+        C,
+        K,
+        E,
+        W,
+    )
 
 
 @kernel
@@ -192,16 +214,22 @@ def step(
     workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
     one for each node, one behind the other.
     """
-    rule, nodes, x, saved, table, scratch, driven, fallback = work
-    n, rows = plan[BODIES], plan[ROWS]
+    (weights, slope, place), stages, blocks, arrays, x, saved, table, within, driven, others = work
+    s, n = weights.size - 1, plan[BODIES]
+    rule = (s, pointer(weights, 0), pointer(slope, 0), pointer(place, 0))
+    stages = (pointer(stages[0], 0), pointer(stages[1], 0), pointer(stages[2], 0))
+    programs = (program, others[0], others[1])
+    solvers = ((*solver[0], within[0], within[1]), solver[1])
+    nodes, scratch = pointers(arrays), pointers_within(within)
+    x, table = pointer(x, 0), pointer(table, 0)
     m = TWIST * n
     at = POSE * n
-    p = state[at : at + m]
-    held = at + 3 * m + rows
-    last = state[at + m : at + 2 * m], state[at + 2 * m : at + 3 * m], state[at + 3 * m : held]
+    p, mu = pointer(state, at), pointer(state, at + 3 * m)
+    last = pointer(state, at + m), pointer(state, at + 2 * m), mu
+    plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
-        start(plan, constant, state, nodes)
-        info[SEEN], info[HELD], info[WAIT], info[PAUSE] = 0.0, 0.0, 0.0, 0.0
+        start(plan, constant, s, state, nodes)
+        info[SEEN], info[WAIT], info[PAUSE] = 0.0, 0.0, 0.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
@@ -209,27 +237,28 @@ def step(
         count = 1 << level
         part = h / count
         for k in range(count):
-            control_at(control, rule[2], k, count, driven)
+            control_at(control, place, k, count, driven)
             done = interval(
-                plan, constant, program, fallback, rule, info[TIME] + k * part, part, settings,
-                driven, wrench, p, last, level == 0, nodes, x, table, scratch, solver, info,
+                plan, constant, programs, rule, stages, blocks, info[TIME] + k * part, part,
+                settings, driven, wrench, p, last, level == 0, nodes, x, table, scratch, solvers,
+                info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, nodes[6]) > settings[1] and level < DEPTH:
+                if largest_turn(n, s, nodes[6]) > settings[1] and level < DEPTH:
                     done = -4
             if done < 0:
                 break
             info[INTERVALS] += 1.0
-            move_on(plan, nodes)
+            move_on(plan, s, nodes)
         if done >= 0:
             break
         copy(saved, state)
-        start(plan, constant, state, nodes)
+        start(plan, constant, s, state, nodes)
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):
-            state[i] = nodes[0][0, i]
+            state[i] = nodes[0][i]
     return min(done, 0)
 
 

@@ -60,20 +60,24 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     # dampers leave out how their lever arms change, which is nothing at rest: there x = 0
     model = machine(damped).finalize(0.05)
     stages = galerkin.Stages(model.tables, order, coupled=coupled)
-    rule, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven, _ = stages.work()
-    values = stages.solver()[0]
+    arrays, _, blocks, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven, _ = (
+        stages.work()
+    )
+    values = stages.solver()[0][0]
     plan, constant, _ = stages.tables
+    rule = (stages.s, *arrays)
     h, control, wrench = 0.05, np.full_like(driven, 0.7), np.linspace(-1.0, 1.0, 30)
     rng = np.random.default_rng(5)
     state = model.initial_state()
     state.pose[:, :3] += rng.normal(size=(5, 3))
     state.pose[:, 3:] = rotation.normalized(rng.normal(size=(5, 4)))
     x, p = rng.normal(size=r.size), rng.normal(size=30)
+    moving = np.arange(r.size) % (r.size // stages.s) < 30
     if damped:
-        x[: 30 * stages.s] = 0.0
+        x[moving] = 0.0
 
     def residual(x):
-        galerkin_step.start(plan, constant, state.data, nodes)
+        galerkin_step.start(plan, constant, stages.s, state.data, nodes)
         out = np.zeros(r.size)
         galerkin_residual.residual(
             plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out
@@ -81,7 +85,9 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
         return out
 
     residual(x)
-    galerkin_matrix.assemble(plan, constant, rule, h, control, x, nodes, L, C, K, E, W, mu, values)
+    galerkin_matrix.assemble(
+        plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values
+    )
     exact, compared = dense(stages, values), np.ones((r.size, r.size))
     d = 1e-6
     differences = np.array(
@@ -89,8 +95,8 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     ).T
     # central differences: d^2 of curvature, and round-off over d, of residuals of size 1e2
     if not coupled:  # constraint forces on one body that another's motion changes are left out
-        own = np.ones((at.TWIST * stages.s, at.TWIST * stages.s))
-        compared[: 5 * len(own), : 5 * len(own)] = np.kron(np.eye(5), own)
+        body = np.tile(np.arange(5).repeat(at.TWIST), stages.s)
+        compared[np.ix_(moving, moving)] = body[:, None] == body
     assert (compared * np.abs(exact - differences)).max() < 1e-7
     assert np.abs(exact).max() > 1.0
 
@@ -191,7 +197,8 @@ def test_loops_through_change_points_keep_their_energy(order):
     motion = dy.simulate(model, state, 10.0)
     assert np.ptp(motion.energy()) < {4: 1.2e-6, 6: 1e-9}[order]
     assert motion.constraint_violation().max() < 1e-11
-    assert motion.info["most_iterations"] <= 5
+    # where links align the matrix of the middle may fail first, after few iterations
+    assert motion.info["most_iterations"] <= 7
 
 
 @pytest.mark.parametrize("order", [4, 6])
@@ -226,7 +233,7 @@ def test_a_step_of_two_radians_converges():
     model, state = zoo.heavy_top(timestep=0.16, order=4, largest_turn=WIDE)
     _, info = model.step(state)
     assert info.intervals == 1
-    assert info.iterations < 12
+    assert info.iterations < 15  # the first with the matrix of the middle, which does not do here
 
 
 def test_steps_are_cut_where_a_body_turns_more_than_it_may():
@@ -274,7 +281,7 @@ def test_steps_that_are_cut_take_controls_along_their_polynomial(order):
         m = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
         body = m.add_body(mass=1.0, inertia=[0.1, 0.1, 0.05])
         m.add_joint(dy.Revolute(m.world, body, Z, name="hinge", actuated=True))
-        model = m.finalize(0.4 / steps, order=order, largest_turn=turn)
+        model = m.finalize(0.4 / steps, order=order, largest_turn=turn, tolerance=1e-13)
         state = model.initial_state()
         model.set_joint(state, "hinge", 0.0, 1.0)
         time = (np.arange(steps)[:, None] + model.nodes) * model.timestep
