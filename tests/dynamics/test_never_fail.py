@@ -52,7 +52,8 @@ def test_rhombi_pass_their_flat_positions(n):
     assert motion.constraint_violation().max() <= CLOSED
 
 
-#: 0.8 to 1.2 % by which steps are cut (`largest_turn`); 1.07 % where they are cut by default.
+#: What wavers at a node goes with the square of the change of velocities there: 1.07 % where steps
+#: are cut by default, 0.5 % with ``largest_turn=0.12``.
 WAVERS = pytest.mark.xfail(reason="energy is off by more than 1 % for a step or two")
 
 
