@@ -151,8 +151,9 @@ def test_spin_is_braked_by_the_smaller_face(side):
 
     spin = motion.twists.reshape(len(motion), -1, 6)[:, 1, 5]
     brake = 0.3 * G * 0.1 * np.sqrt(2) / 0.02
-    # the plane's inertia and damper take a thousandth each
-    assert (spin[1] - spin[11]) / (10 * H) == pytest.approx(brake, rel=5e-3)
+    # the plane's inertia and damper take a thousandth each; a sliding node's velocity is that of
+    # half an interval before, and the first step, in which the plane is pressed on, may have two
+    assert (spin[2] - spin[12]) / (10 * H) == pytest.approx(brake, rel=5e-3)
 
 
 def test_stack_of_boxes_each_turned_by_30_degrees_stays():
