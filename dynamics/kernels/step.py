@@ -60,6 +60,9 @@ INFO_SIZE = 37  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
 SETTINGS = 4
 
 TURNED = -4  # status of an interval in which a body turns too far
+#: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
+#: to the limit the solution decides, which does the same backwards in time.
+SURELY = 1.5
 
 
 def node_of(
@@ -180,6 +183,9 @@ def interval(
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
     guess(n, first, h, info, u, past, x)
+    fast = not last and plan[CONTACTS] == 0 and turns(plan[BODIES], h, u) > settings[1]
+    if fast and turns(plan[BODIES], h, x) > SURELY * settings[1]:
+        return TURNED
     for i in range(n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
         kick[n + i] = 0.0
@@ -328,7 +334,8 @@ def step(
             copy(saved, state)
             if done != TURNED and i == 0 and info[LENGTH] == part:
                 begin(plan, constant, h, True, node, mu, u, past, info)
-            info[LENGTH] = 0.0
+            if i > 0:
+                info[LENGTH] = 0.0
             if level > 0:  # a single interval has left the node
                 start(plan, constant, state, node, trial)
         if done >= 0:
