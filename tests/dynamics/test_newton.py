@@ -81,16 +81,13 @@ def test_shaking_goes_on_only_where_newton_is_fast():
 
 
 def test_intervals_of_other_lengths_are_gone_on_in_a_line():
-    info, u, past = (
-        np.zeros(INFO_SIZE),
-        np.array([3.0]),
-        tuple(np.array([k]) for k in (2.0, 0.0, 9)),
-    )
+    info = np.zeros(INFO_SIZE)
+    u, *past = np.array([[3.0], [2.0], [0.0], [9.0]])
     info[guess.LENGTH], info[guess.ALIKE] = 0.01, guess.TERMS + 1.0
     x = np.empty(1)
-    guess.guess(1, True, 0.02, info, u, past, x)
+    guess.guess(1, True, 0.02, info, u, tuple(past), x)
     assert x[0] == 4.0
-    guess.guess(1, False, 0.02, info, u, past, x)
+    guess.guess(1, False, 0.02, info, u, tuple(past), x)
     assert x[0] == 3.0
 
 
