@@ -9,12 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.block import as_numbers
 from graphsys.graph import BlockGraph
 from graphsys.kernels.blocks import SMALL
 from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
 from graphsys.kernels.program import WIDEST
 from graphsys.kernels.refinement import refine
 from graphsys.kernels.substitution import pivot_blocks
+from graphsys.vectors import check_rows
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -94,6 +96,26 @@ class Matrix:
         return int(steps), np.inf if failed else error
 
 
+def residual(matrix: Matrix, b: Any, x: Any) -> Array:
+    """b - A x, complex where b or x is.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    b, x : array_like, shape (N,) or (N, k)
+    """
+    b, x, dtype = np.asarray(b), np.asarray(x), matrix.values.dtype
+    if "c" in (b.dtype.kind, x.dtype.kind) and dtype.kind != "c":
+        return residual(matrix, b.real, x.real) + 1j * residual(matrix, b.imag, x.imag)
+    b, x = as_numbers(b, dtype, "b"), as_numbers(x, dtype, "x")
+    check_rows(matrix.graph, b)
+    if x.shape != b.shape:
+        raise ValueError(f"x has shape {x.shape}, b {b.shape}")
+    count = 1 if b.ndim == 1 else b.shape[1]
+    r = matrix.residual(b.ravel(order="F"), x.ravel(order="F"), count, False)
+    return r.reshape(b.shape, order="F")
+
+
 def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
     """Inverses of all pivot blocks, those of one size w together.
 
@@ -117,6 +139,24 @@ def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
             + steps[None, None, :] * ld[chosen, None, None]
         )
         yield arena[places]
+
+
+def slogdet(program: NDArray[np.int64], arena: Array) -> tuple[Any, float]:
+    """Sign (or phase) and logarithm of the absolute determinant.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    arena : ndarray
+        Factors.
+    """
+    sign: Any = np.ones((), arena.dtype)[()]
+    logarithm = 0.0
+    for inverses in pivot_inverses(program, arena):
+        signs, logs = np.linalg.slogdet(inverses)
+        sign *= np.prod(signs).conj()
+        logarithm -= float(logs.sum())
+    return sign, logarithm
 
 
 def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:

@@ -110,7 +110,7 @@ def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[An
     if array.dtype.kind not in "iufc":
         what = type(given).__name__ if array.dtype.kind == "O" else f"{array.dtype}"
         raise TypeError(f"{name} is not an array of numbers but of type {what}")
-    if dtype is None:
+    if dtype is None or array.dtype == dtype:
         return array
     if array.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"{name} is complex, the system is {dtype}: make it with dtype=complex")
@@ -128,7 +128,7 @@ def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
     ValueError
         Where the shape is another.
     """
-    if type(given) is np.ndarray and given.dtype == dtype and given.flags.c_contiguous:
+    if type(given) is np.ndarray and given.dtype is dtype and given.flags.c_contiguous:
         values: NDArray[Any] = given
     else:
         values = np.ascontiguousarray(as_numbers(given, dtype, "values"))

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import Matrix, inertia, pivot_inverses
-from graphsys.block import as_numbers, as_values
+from graphsys.accuracy import Matrix, inertia, residual, slogdet
+from graphsys.block import as_values
+from graphsys.direct import Direct
 from graphsys.gradient import values_gradient
 from graphsys.graph import BlockGraph
-from graphsys.kernels.program import ROWS
 from graphsys.numeric import Numeric
 from graphsys.redundancy import Regularized
 from graphsys.selected_inverse import SelectedInverse, selected_inverse
 from graphsys.solution import UNREFINED, Solver, linear_operator
 from graphsys.symbolic import Symbolic, analyze
-from graphsys.vectors import check_rows, join, split
 
 if TYPE_CHECKING:
     from graphsys.system import System
@@ -85,14 +84,6 @@ class Factor:
 
     Attributes
     ----------
-    symbolic : Symbolic
-        Symbolic factorization in use: another one than was given when a singular pivot made a new
-        order necessary.
-    pivot_ratio : float
-        Smallest pivot beside the largest magnitude its row ever had in its pivot block, at most 1:
-        the smaller, the more digits were lost by cancellation.
-    refactorized : int
-        Supernodes that the last `refactorize` computed.
     report : SolveReport
         What the last solve took.
     """
@@ -107,25 +98,39 @@ class Factor:
         threads: int = 1,
     ) -> None:
         self.dtype = np.asarray(values).dtype
-        self.pivot_ratio = 0.0
         self.report = UNREFINED
         kind = Regularized if redundant else Numeric
-        self._numeric = kind(symbolic, self.dtype, threads=threads)
-        self._nnz = symbolic.graph.nnz
-        self._refine = refine
+        enough = DOUBTFUL if refine is None else 0.0  # refined below that pivot ratio
+        self._numeric = kind(symbolic, self.dtype, threads=threads, enough=enough)
+        self._nnz, self._refine = symbolic.graph.nnz, refine
         self._solver: Solver | None = None
+        self._direct: Direct | None = None  # where solves do not refine
+        self._once: Direct | None = None  # where a factorization is alike
         self._checked: Matrix | None = None
         self.refactorize(values)
 
     @property
     def symbolic(self) -> Symbolic:
-        """Symbolic factorization in use."""
+        """Symbolic factorization in use: another than was given where a pivot was singular."""
         return self._numeric.symbolic
 
     @property
     def graph(self) -> BlockGraph:
         """The graph of the matrix."""
         return self.symbolic.graph
+
+    @property
+    def pivot_ratio(self) -> float:
+        """Smallest pivot beside the largest magnitude its row ever had in its pivot block.
+
+        It is at most 1: the smaller, the more digits were lost by cancellation.
+        """
+        return self._numeric.pivot_ratio
+
+    @property
+    def refactorized(self) -> int:
+        """Supernodes that the last factorization computed."""
+        return self._numeric.factorized
 
     @property
     def redundant(self) -> dict[Hashable, int]:
@@ -135,8 +140,7 @@ class Factor:
     @property
     def shape(self) -> tuple[int, int]:
         """Shape of the matrix."""
-        rows = int(self.symbolic.program[ROWS])
-        return rows, rows
+        return self.graph.rows, self.graph.rows
 
     @property
     def nbytes(self) -> int:
@@ -168,18 +172,22 @@ class Factor:
         ValueError
             Where `values` has another shape or entries that are not finite.
         """
+        if changed is None and self._once is not None and self._once.factorize(values):
+            self._values, self._checked = values, None
+            return self
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
-        self._solver, self._checked = None, None
+        self._solver = self._direct = self._once = self._checked = None
         numeric = self._numeric
         numeric.factorize(values, nodes)
-        self.pivot_ratio, self.refactorized = numeric.pivot_ratio, numeric.factorized
-        doubtful = self.pivot_ratio < DOUBTFUL or numeric.suspect
+        doubtful = numeric.pivot_ratio < DOUBTFUL or numeric.suspect
         refine = (doubtful if self._refine is None else self._refine) or numeric.must_refine
         self._values = values.copy() if refine else values
         self._solver = numeric.solver(self._matrix() if refine else None)
+        self._direct = None if refine else numeric.direct
+        self._once = self._direct if numeric.plain else None
         return self
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
@@ -211,35 +219,41 @@ class Factor:
         InaccurateSolutionWarning
             Where refinement leaves a residual well above rounding level.
         """
-        solver = self._ready()
-        if not isinstance(b, np.ndarray) and isinstance(b, Mapping):
-            if out is not None:
-                raise ValueError("out goes with an array b, not with one by labels")
-            return split(self.graph, self.solve(join(self.graph, b, self.dtype), trans))
-        if trans not in ("N", "T", "H"):
-            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
-        b = np.asarray(b)
-        if (same := b.dtype == self.dtype) or b.dtype.kind != "c" or self.dtype.kind == "c":
-            if not same:
-                b = as_numbers(b, self.dtype, "b")
-            check_rows(solver.symbolic.graph, b)
-            x, self.report = solver.columns(b, trans)
-        else:
-            x = self.solve(b.real, trans) + 1j * self.solve(b.imag, trans)
-        if out is None:
-            return x
-        if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
-            raise ValueError(
-                f"out has shape {out.shape} and type {out.dtype}, "
-                f"the solution {x.shape} and {x.dtype}"
-            )
-        out[...] = x
-        return out
+        if self._direct is not None and trans == "N" and out is None:
+            if (x := self._direct.solve(b)) is not None:
+                self.report = UNREFINED
+                return x
+        x, self.report = self._ready().solve(b, trans, out)
+        return x
+
+    def refactorize_and_solve(self, values: Any, b: Any) -> Any:
+        """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.
+
+        Parameters
+        ----------
+        values : array_like, shape (graph.nnz,)
+        b : array_like, shape (N,) or (N, k), or {label: vector}
+
+        Returns
+        -------
+        ndarray, shape of b, or {label: vector} for such a b
+            The factors are those of `values` from then on.
+
+        Raises
+        ------
+        SingularPivotError, ValueError
+            As for `refactorize` and `solve`, which may warn as well.
+        """
+        if self._once is not None:
+            if (x := self._once.factorize_and_solve(values, b)) is not None:
+                self._values, self._checked, self.report = values, None, UNREFINED
+                return x
+        return self.refactorize(values).solve(b)
 
     def _ready(self) -> Solver:
-        if self._solver is None:
-            raise ValueError("the last refactorize failed, so there are no factors to solve with")
-        return self._solver
+        if self._solver is not None:
+            return self._solver
+        raise ValueError("the last refactorize failed, so there are no factors to solve with")
 
     def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
         """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.
@@ -286,9 +300,9 @@ class Factor:
         .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
            sparse matrix, Comm. ACM 18, 1975.
         """
-        arena = self._ready().arena
+        self._ready()
         self._numeric.warn_of_lost_digits("the selected inverse")
-        return selected_inverse(self.symbolic, arena)
+        return selected_inverse(self.symbolic, self._numeric.arena)
 
     def _matrix(self) -> Matrix:
         if self._checked is None:
@@ -306,16 +320,7 @@ class Factor:
         -------
         ndarray, shape of b
         """
-        b, x = np.asarray(b), np.asarray(x)
-        if "c" in (b.dtype.kind, x.dtype.kind) and self.dtype.kind != "c":
-            return self.residual(x.real, b.real) + 1j * self.residual(x.imag, b.imag)
-        b, x = as_numbers(b, self.dtype, "b"), as_numbers(x, self.dtype, "x")
-        check_rows(self.graph, b)
-        if x.shape != b.shape:
-            raise ValueError(f"x has shape {x.shape}, b {b.shape}")
-        count = 1 if b.ndim == 1 else b.shape[1]
-        r = self._matrix().residual(b.ravel(order="F"), x.ravel(order="F"), count, False)
-        return r.reshape(b.shape, order="F")
+        return residual(self._matrix(), b, x)
 
     def backward_error(self, x: Any, b: Any) -> float:
         """Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm.
@@ -339,14 +344,8 @@ class Factor:
         sign : float or complex
         logabsdet : float
         """
-        sign: Any = np.ones((), self.dtype)[()]
-        logarithm = 0.0
         self._numeric.warn_of_lost_digits("the determinant")
-        for inverses in pivot_inverses(self.symbolic.program, self._numeric.arena):
-            signs, logs = np.linalg.slogdet(inverses)
-            sign *= np.prod(signs).conj()
-            logarithm -= float(logs.sum())
-        return sign, logarithm
+        return slogdet(self.symbolic.program, self._numeric.arena)
 
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import cutting, diagnosis, kernels
+from graphsys import cutting, diagnosis
 from graphsys.accuracy import Matrix
+from graphsys.direct import Direct
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
-from graphsys.kernels.ldu import factorize_supernodes
-from graphsys.kernels.narrow import factorize_narrow
 from graphsys.kernels.program import SUPERNODES
 from graphsys.reach import Reach
 from graphsys.solution import Solver
@@ -43,6 +42,8 @@ class Numeric:
         Nodes that the symbolic factorization has last, which stay as they are: see `condense`.
     threads : int, optional
         How many factorize together, where that is worth it.
+    enough : float, optional
+        Least pivot ratio for which no solution has to be refined.
 
     Attributes
     ----------
@@ -50,10 +51,10 @@ class Numeric:
         Another one after `factorize` had to change the order.
     program : ndarray of int
         That of the symbolic factorization, as far as the first of the last nodes.
-    arena : ndarray, shape (symbolic.arena_size,)
-        Factors.
-    pivot_ratio : float
-        Smallest pivot beside what its row ever held in its block.
+    arena, magnitude : ndarray
+        Factors and what each row held, as `kernels.factorize` leaves them.
+    direct : Direct
+        What works on these arrays.
     weakest : int
         First row of the pivot block it was in.
     suspect : bool
@@ -73,12 +74,25 @@ class Numeric:
         dtype: np.dtype[Any],
         last: frozenset[int] = frozenset(),
         threads: int = 1,
+        enough: float = 0.0,
     ) -> None:
         self.dtype, self.last, self.threads = dtype, last, as_threads(threads)
+        self._enough = enough
         real = np.zeros(0, dtype).real.dtype
         self.eps = float(np.finfo(real).eps)
-        self._tolerance, self._info = SINGULAR * self.eps, np.zeros(3)
+        self._tolerance = SINGULAR * self.eps
         self._allocate(symbolic)
+
+    @property
+    def pivot_ratio(self) -> float:
+        """Smallest pivot beside what its row ever held in its block."""
+        return self.direct.ratio
+
+    @property
+    def plain(self) -> bool:
+        """Whether the last factorization was all that `direct` does by itself."""
+        whole = self.factorized == self._supernodes and self._shared is None
+        return whole and not self.suspect
 
     def _allocate(self, symbolic: Symbolic) -> None:
         self.symbolic, self.program = symbolic, symbolic.program
@@ -89,15 +103,17 @@ class Numeric:
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
         self._reach: Reach | None = None
         self._shared: Shared | None = None
-        _, magnitudes, _ = kernels.work_sizes(symbolic.program, 1)
         more = 0
         if self.threads > 1 and not self.last and worth_sharing(symbolic, self.dtype):
             self._reach = Reach.of(symbolic)
             self._shared = Shared.of(self._reach, self.threads)
             more = more_room(symbolic, self.threads)
         self.arena = np.empty(symbolic.arena_size + more, self.dtype)
-        self.magnitude = np.empty(magnitudes, np.zeros(0, self.dtype).real.dtype)
-        self.pivot_ratio, self.weakest, self.suspect, self.factorized = 0.0, 0, False, 0
+        self.direct = Direct(
+            self.program, self.arena, symbolic.graph.nnz, self._tolerance, self._enough
+        )
+        self.magnitude = self.direct.magnitude
+        self.weakest, self.suspect, self.factorized = 0, False, 0
         self._supernodes = int(self.program[SUPERNODES])
         self._solver = Solver(symbolic, self.arena, None, 0.0, 0)
 
@@ -130,17 +146,13 @@ class Numeric:
 
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
-        work = self._tolerance, self.magnitude, self.arena
-        if self._shared is not None:
-            failed, *found = self._shared.factorize(values, *work)
+        if self._shared is None:
+            failed, self.direct.ratio, weakest, suspect = self.direct.eliminate(values)
         else:
-            # one of the two that `kernels.factorize` is: both take twice as long to compile
-            compiled = factorize_narrow if self._solver.narrow else factorize_supernodes
-            failed = compiled(self.program, values, *work, self._info)
-            found = self._info.tolist()
-        self.pivot_ratio, weakest, suspect = found
-        self.weakest = int(weakest)
-        self.suspect = suspect > 0
+            failed, self.direct.ratio, weakest, suspect = self._shared.factorize(
+                values, self._tolerance, self.magnitude, self.arena
+            )
+        self.weakest, self.suspect = int(weakest), suspect > 0
         self.factorized = self._supernodes
         if self.suspect:
             # before a singular pivot, one that was noise led to it
@@ -165,7 +177,7 @@ class Numeric:
             self._reach = Reach.of(self.symbolic)
         reached = self._reach.from_nodes(changed)
         self.factorized = reached.size
-        failed, self.pivot_ratio, self.weakest, suspect = self._reach.refactorize(
+        failed, self.direct.ratio, self.weakest, suspect = self._reach.refactorize(
             reached, values, self._tolerance, self.magnitude, self.arena
         )
         self.suspect = suspect > 0

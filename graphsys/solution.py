@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from graphsys import diagnosis, kernels
 from graphsys.accuracy import EPS, Matrix
+from graphsys.block import as_numbers
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import NARROW_AT
 from graphsys.kernels.substitution import solve_narrow
 from graphsys.symbolic import Symbolic
+from graphsys.vectors import check_rows, join, split
 
 Array = NDArray[Any]
 
@@ -73,6 +75,35 @@ class Solver:
 
     def __post_init__(self) -> None:
         self.narrow = bool(self.symbolic.program[NARROW_AT]) and self.arena.dtype.kind != "c"
+
+    def solve(self, b: Any, trans: str, out: Array | None) -> tuple[Any, SolveReport]:
+        """Solution for any b that `Factor.solve` takes, with its report."""
+        graph, dtype = self.symbolic.graph, self.arena.dtype
+        if not isinstance(b, np.ndarray) and isinstance(b, Mapping):
+            if out is not None:
+                raise ValueError("out goes with an array b, not with one by labels")
+            x, report = self.solve(join(graph, b, dtype), trans, None)
+            return split(graph, x), report
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
+        b = np.asarray(b)
+        if b.dtype.kind == "c" and dtype.kind != "c":
+            x, _ = self.solve(b.real, trans, None)
+            imaginary, report = self.solve(b.imag, trans, None)
+            x = x + 1j * imaginary
+        else:
+            b = as_numbers(b, dtype, "b")
+            check_rows(graph, b)
+            x, report = self.columns(b, trans)
+        if out is None:
+            return x, report
+        if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
+            raise ValueError(
+                f"out has shape {out.shape} and type {out.dtype}, "
+                f"the solution {x.shape} and {x.dtype}"
+            )
+        out[...] = x
+        return out, report
 
     def columns(self, b: Array, trans: str) -> tuple[Array, SolveReport]:
         """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""

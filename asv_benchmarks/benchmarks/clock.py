@@ -17,7 +17,7 @@ HOPELESS, ROUNDS_OF_HOPELESS = 4.0, 2
 
 @dataclass(slots=True)
 class Timing:
-    """CPU seconds of `refactorize`, of `solve`, and of both in the same round."""
+    """CPU seconds of `refactorize`, of `solve`, and of both: one call or two in the same round."""
 
     factor: float = float("inf")
     solve: float = float("inf")
@@ -25,9 +25,9 @@ class Timing:
     spent: float = 0.0
     rounds: int = 0
 
-    def add(self, factor, solve):
+    def add(self, factor, solve, both):
         self.factor, self.solve = min(self.factor, factor), min(self.solve, solve)
-        self.both = min(self.both, factor + solve)
+        self.both = min(self.both, both)
 
 
 def seconds_of(call, argument, count):
@@ -35,6 +35,14 @@ def seconds_of(call, argument, count):
     start = time.process_time()
     for _ in repeat(None, count):
         call(argument)
+    return (time.process_time() - start) / count
+
+
+def seconds_of_two(call, first, second, count):
+    """Return CPU seconds of one call with two arguments, the mean of a batch."""
+    start = time.process_time()
+    for _ in repeat(None, count):
+        call(first, second)
     return (time.process_time() - start) / count
 
 
@@ -84,7 +92,11 @@ def measure(solvers, b, seconds=SECONDS):
                     continue
                 factor = seconds_of(solver.refactorize, solver.values, n_factor)
                 solve = seconds_of(solver.solve, b, n_solve)
-                timing.add(factor, solve)
+                both = factor + solve
+                if solver.at_once is not None:
+                    both = seconds_of_two(solver.at_once, solver.values, b, n_factor)
+                    timing.spent += both * n_factor
+                timing.add(factor, solve, both)
                 timing.spent += factor * n_factor + solve * n_solve
                 timing.rounds += 1
     finally:

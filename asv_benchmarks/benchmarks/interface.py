@@ -18,11 +18,14 @@ class Solver:
     values : object
         The matrix as `refactorize` wants it, made by `analyze`: what it costs to bring numbers
         into a solver's own layout is not held against it.
+    at_once : callable or None
+        ``at_once(values, b)`` does what `refactorize` and then `solve` do, in one call.
     most_operations : float
         Operations of our factorization up to which this solver is worth waiting for.
     """
 
     group = name = ""
+    at_once = None
     most_operations = float("inf")
 
     def available(self):

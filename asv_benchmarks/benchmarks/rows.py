@@ -17,7 +17,7 @@ class Row:
     goal : float or None
         Least ratio of the best peer's time to ours.
     most_seconds : float or None
-        Most CPU seconds that our two calls may take.
+        Most CPU seconds that our call may take.
     slow : bool
         Measured only when asked for: seconds for each factorization.
     """

@@ -34,6 +34,22 @@ class Solve:
     track_backward_error.unit = "||Ax - b|| / (||A|| ||x|| + ||b||), infinity norm"
 
 
+class RefactorizeAndSolve:
+    """One call from values and a right-hand side to a solution."""
+
+    params = (["chain", "tree", "ladder", "complete"], [5, 10, 100])
+    param_names = cases.PARAM_NAMES
+
+    def setup(self, family, n):
+        system = cases.system(family, n)
+        self.factor, self.values = system.factorize(system.analyze()), system.values
+        self.b = np.random.default_rng(0).standard_normal(system.shape[0])
+        self.factor.refactorize_and_solve(self.values, self.b)
+
+    def time_refactorize_and_solve(self, family, n):
+        self.factor.refactorize_and_solve(self.values, self.b)
+
+
 class SolveBlocks:
     """One right-hand side with blocks of other sizes."""
 

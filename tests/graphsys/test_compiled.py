@@ -113,6 +113,7 @@ for system in (
         x = factor.solve(b, trans)
         bound = 100 * np.finfo(system.dtype).eps * np.abs(b).max()
         assert np.abs(operator @ x - b).max() < bound * max(1, np.abs(x).max()), (system, trans)
+    assert np.array_equal(factor.refactorize_and_solve(system.values, b), factor.solve(b))
 print("solved")
 """
 

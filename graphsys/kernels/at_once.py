@@ -1,0 +1,145 @@
+"""What Python calls for one matrix and one right-hand side, in as few and short calls as possible.
+
+What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
+comes back: the pivot ratio where all is well, otherwise one of the negative ones below.
+"""
+
+from numba import typeof
+
+from .jit import DISABLE_JIT, kernel
+from .ldu import factorize_supernodes
+from .narrow import factorize_narrow
+from .program import ROWS
+from .substitution import solve, solve_narrow
+
+#: Nothing was done: an array has another size, or gaps.
+MISFIT = -1.0
+#: The solution is not finite.
+OVERFLOW = -2.0
+#: Less 1 + the row of a singular pivot block: see ``info``. Without one, pivots are doubtful.
+DOUBTFUL = -3.0
+
+
+def entry(function, *arguments: object):
+    """Machine code of a kernel for arguments like these, to be called from Python.
+
+    A kernel looks at the type of every argument in every call, which takes it longer than the call.
+    This does not: who calls must know that the types are those, and that arrays are contiguous.
+    """
+    if DISABLE_JIT:
+        return function
+    return function.compile(tuple(typeof(argument) for argument in arguments))
+
+
+@kernel
+def factors(
+    # Tables:
+    program,
+    nnz,
+    # In:
+    values,
+    tolerance,
+    enough,
+    # Work:
+    magnitude,
+    # Out:
+    arena,
+    info,
+):
+    """`ldu.factorize_supernodes`; doubtful where the ratio is below ``enough``, or noise."""
+    if _misfit(values, nnz):
+        return MISFIT
+    failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+    return _verdict(failed, info, enough)
+
+
+@kernel
+def narrow_factors(
+    # Tables:
+    program,
+    nnz,
+    # In:
+    values,
+    tolerance,
+    enough,
+    # Work:
+    magnitude,
+    # Out:
+    arena,
+    info,
+):
+    """`factors` by `narrow.factorize_narrow`."""
+    if _misfit(values, nnz):
+        return MISFIT
+    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info)
+    return _verdict(failed, info, enough)
+
+
+@kernel
+def factors_and_solution(
+    # Tables:
+    program,
+    nnz,
+    # In:
+    values,
+    b,
+    tolerance,
+    enough,
+    # Work:
+    magnitude,
+    x,
+    # Out:
+    arena,
+    info,
+    out,
+):
+    """`factors`, then A out = b unless they are doubtful."""
+    if _misfit(values, nnz) or _misfit(b, program[ROWS]):
+        return MISFIT
+    failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+    ratio = _verdict(failed, info, enough)
+    if ratio >= 0.0 and solve(program, arena, b, 1, x, out) != 0:
+        return OVERFLOW
+    return ratio
+
+
+@kernel
+def narrow_factors_and_solution(
+    # Tables:
+    program,
+    nnz,
+    # In:
+    values,
+    b,
+    tolerance,
+    enough,
+    # Work:
+    magnitude,
+    x,
+    # Out:
+    arena,
+    info,
+    out,
+):
+    """`narrow_factors`, then A out = b unless they are doubtful."""
+    if _misfit(values, nnz) or _misfit(b, program[ROWS]):
+        return MISFIT
+    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info)
+    ratio = _verdict(failed, info, enough)
+    if ratio >= 0.0 and solve_narrow(program, arena, b, x, out) != 0:
+        return OVERFLOW
+    return ratio
+
+
+@kernel
+def _misfit(array, size):
+    """Whether an array has another size, or gaps."""
+    return array.size != size or (size > 1 and array.strides[0] != array.itemsize)
+
+
+@kernel
+def _verdict(failed, info, enough):
+    """The pivot ratio, or `DOUBTFUL` less ``failed``."""
+    if failed != 0 or info[2] > 0.0 or not (info[0] >= enough):
+        return DOUBTFUL - failed
+    return info[0]

@@ -1,0 +1,222 @@
+"""Factors and solution in one call, and calls without a look at types: as the long way, always."""
+
+import copy
+import pickle
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphsys as gs
+from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from tests.graphsys.test_factor import TYPES, backward_error, right_hand_side
+
+#: A chain is narrow, a complete graph is not: each has kernels of its own.
+GRAPHS = {"chain": gs.chain(6), "complete": nx.complete_graph(4)}
+
+
+@pytest.fixture(params=GRAPHS)
+def graph(request):
+    return GRAPHS[request.param]
+
+
+def two_systems(graph, dims=3, **options):
+    return [random_system(graph, dims, seed=seed, **options) for seed in (0, 1)]
+
+
+@pytest.mark.parametrize(
+    ("family", "dtype"), [*(("chain", dtype) for dtype in TYPES), ("complete", float)]
+)
+def test_one_call_is_the_same_as_two(family, dtype):
+    system, other = two_systems(GRAPHS[family], dtype=dtype)
+    factor, b = system.factorize(), right_hand_side(system)
+    expected = other.factorize(factor.symbolic)
+
+    x = factor.refactorize_and_solve(other.values, b)
+    assert np.array_equal(x, expected.solve(b)) and x.dtype == dtype
+    assert np.array_equal(factor.solve(b), x)
+    assert factor.pivot_ratio == expected.pivot_ratio
+    assert factor.refactorized == expected.refactorized
+    assert factor.rcond() == expected.rcond()  # nothing of the matrix before is left
+    assert np.array_equal(factor.residual(x, b), expected.residual(x, b))
+
+
+def test_an_array_may_be_changed_in_place_between_two_calls(graph):
+    system, other = two_systems(graph)
+    factor, b = system.factorize(), right_hand_side(system)
+    norm = factor.rcond()
+    system.values = other.values
+
+    x = factor.refactorize_and_solve(system.values, b)
+    assert backward_error(other.to_dense(), x, b) < 1e-14
+    assert factor.rcond() == other.factorize(factor.symbolic).rcond() != norm
+
+
+def test_whatever_is_given_is_understood_as_by_the_two_calls(graph):
+    system, other = two_systems(graph)
+    factor, two = system.factorize(), system.factorize()
+    b, values = right_hand_side(system, 2), other.values
+    single = right_hand_side(system)
+    apart, big = np.repeat(values, 2)[::2], single.astype(">f8")
+    fixed, shifted = values.copy(), np.zeros(values.nbytes + 1, np.uint8)[1:].view(float)
+    fixed.flags.writeable = False
+    shifted[:] = values
+    masked = np.ma.MaskedArray(single)
+    for v in (values, values.tolist(), apart, fixed, shifted, values.astype(np.float32)):
+        for right in (
+            single, single.tolist(), big, b, b[:, 0], np.asfortranarray(b), masked,
+            single + 1j * b[:, 1], np.arange(single.size), system.split(single), b[:, :0],
+        ):  # fmt: skip
+            two.refactorize(v)
+            expected, x = two.solve(right), factor.refactorize_and_solve(v, right)
+            again = factor.solve(right)
+            assert type(x) is type(again) is type(expected)
+            if isinstance(right, dict):
+                expected, x, again = (system.join(each) for each in (expected, x, again))
+            assert np.array_equal(x, expected) and x.shape == expected.shape
+            assert np.array_equal(again, expected)
+
+
+def test_what_is_wrong_is_said_as_by_the_two_calls(graph):
+    system, other = two_systems(graph)
+    factor, b = system.factorize(), right_hand_side(system)
+    x = factor.solve(b)
+    for values in (other.values[:-1], other.values.reshape(-1, 1), np.zeros((2, 3, 4)), 1.0):
+        with pytest.raises(ValueError, match="values has shape"):
+            factor.refactorize_and_solve(values, b)
+        with pytest.raises(ValueError, match="values has shape"):
+            factor.refactorize(values)
+        assert np.array_equal(factor.solve(b), x)  # as it was
+        assert factor.pivot_ratio == system.factorize(factor.symbolic).pivot_ratio
+    for right in (b[:-1], np.zeros((b.size, 1, 1)), np.float64(1.0)):
+        with pytest.raises(ValueError, match="vector has shape"):
+            factor.refactorize_and_solve(other.values, right)
+        with pytest.raises(ValueError, match="vector has shape"):
+            factor.solve(right)
+    bad = b.copy()
+    bad[4] = np.nan
+    with pytest.raises(ValueError, match="b is not finite at node 1"):
+        factor.refactorize_and_solve(other.values, bad)
+    values = other.values.copy()
+    values[system.graph.diagonal_at[2] + 1] = np.inf
+    with pytest.raises(ValueError, match=r"of block \(2, 2\), is inf"):
+        factor.refactorize_and_solve(values, b)
+    with pytest.raises(ValueError, match="last refactorize failed"):
+        factor.solve(b)
+    assert np.array_equal(factor.refactorize_and_solve(system.values, b), x)
+    with pytest.raises(OverflowError, match="scale"):
+        factor.refactorize_and_solve(1e-300 * system.values, 1e300 * b)
+
+
+def test_a_singular_matrix_is_named_and_the_factor_recovers(graph):
+    system = random_system(graph, 3)
+    factor, b = system.factorize(), right_hand_side(system)
+    with pytest.raises(gs.SingularPivotError, match="is singular"):
+        factor.refactorize_and_solve(np.zeros_like(system.values), b)
+    with pytest.raises(ValueError, match="last refactorize failed"):
+        factor.solve(b)
+
+    x = factor.refactorize_and_solve(system.values, b)
+    assert backward_error(system.to_dense(), x, b) < 1e-14
+
+
+@pytest.mark.parametrize("refine", [None, True, False])
+def test_doubtful_pivots_are_refined_and_good_ones_are_not_again(refine):
+    good, doubtful = (random_system(gs.chain(30), 3, seed=3, dominance=d) for d in (10.0, 0.0))
+    b = right_hand_side(good)
+    factor, two = (good.factorize(refine=refine) for _ in range(2))
+    for system in (doubtful, good, good, doubtful, doubtful, good):
+        x, expected = (
+            factor.refactorize_and_solve(system.values, b),
+            two.refactorize(system.values).solve(b),
+        )
+        assert np.array_equal(x, expected)
+        assert factor.report == two.report and factor.pivot_ratio == two.pivot_ratio
+        refined = refine is True or (refine is None and system is doubtful)
+        assert (factor.report.backward_error is not None) == refined
+        if refined:
+            assert factor.report.backward_error < 1e-15
+
+
+def test_an_order_that_avoids_a_singular_pivot_replaces_the_old_one():
+    system = random_system(gs.chain(4), 6, seed=2)
+    factor, b = system.factorize(), right_hand_side(system)
+    first = factor.symbolic.order[0]
+    system[first, first] = np.zeros((6, 6))
+
+    for _ in range(2):
+        x = factor.refactorize_and_solve(system.values, b)
+        assert backward_error(system.to_dense(), x, b) < 1e-14
+    assert factor.symbolic.order[0] != first
+
+
+def test_zero_diagonal_blocks_and_redundant_rows_go_the_long_way_where_they_must():
+    system = random_saddle_system(body_joint_chain(4))
+    b = right_hand_side(system)
+    for redundant in (False, True):
+        factor, two = (system.factorize(redundant=redundant) for _ in range(2))
+        for scale in (1.0, 2.0):
+            x = factor.refactorize_and_solve(scale * system.values, b)
+            assert np.array_equal(x, two.refactorize(scale * system.values).solve(b))
+            assert factor.report == two.report
+
+
+def test_after_a_change_of_some_nodes_all_is_computed_again():
+    system, other = two_systems(gs.net(4))
+    factor, b = system.factorize(), right_hand_side(system)
+    whole = factor.refactorized
+    system[5, 5] *= 2.0
+    assert factor.refactorize(system.values, changed=[5]).refactorized < whole
+
+    for _ in range(2):
+        x = factor.refactorize_and_solve(other.values, b)
+        assert backward_error(other.to_dense(), x, b) < 1e-14
+        assert factor.refactorized == whole
+
+
+def test_threads_share_the_factorization_of_one_call(monkeypatch):
+    monkeypatch.setattr("graphsys.threads.WORTH_IT", 0.0)
+    system, other = two_systems(gs.net(6), 4)
+    factor, b = system.factorize(threads=2), right_hand_side(system)
+    expected = other.factorize(factor.symbolic).solve(b)
+
+    assert np.array_equal(factor.refactorize_and_solve(other.values, b), expected)
+    assert factor._numeric._shared.ready[-1] == 2
+
+
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+def test_a_copy_works_by_itself(graph, copied):
+    system, other = two_systems(graph)
+    factor, b = system.factorize(), right_hand_side(system)
+    x = factor.refactorize_and_solve(system.values, b)
+    twin = copied(factor)
+
+    assert np.array_equal(twin.solve(b), x)
+    assert twin._direct.solve(b) is not None  # the short way
+    y = twin.refactorize_and_solve(other.values, b)
+    assert np.array_equal(y, other.factorize(factor.symbolic).solve(b))
+    assert np.array_equal(factor.solve(b), x)
+    assert np.array_equal(twin.refactorize(system.values).solve(b), x)
+
+
+def test_the_everyday_calls_go_the_short_way(graph):
+    system = random_system(graph, 3)
+    factor, b = system.factorize(), right_hand_side(system)
+    direct = factor._direct
+
+    assert direct.factorize(system.values) and direct.solve(b) is not None
+    assert direct.factorize_and_solve(system.values, b) is not None
+    for other in (b[:-1], b.astype(np.float32), np.repeat(b, 2)[::2], b[:, None], b.tolist()):
+        assert direct.solve(other) is None
+        assert direct.factorize_and_solve(system.values, other) is None
+    apart = np.repeat(system.values, 2)[::2]
+    for other in (system.values[1:], apart, apart.reshape(-1, 1), apart.tolist()):
+        assert not direct.factorize(other)
+        assert direct.factorize_and_solve(other, b) is None
+
+
+def test_systems_without_rows_or_of_one_row():
+    for system in (random_system(nx.empty_graph(0), 2), random_system(gs.chain(1), 1)):
+        factor, b = system.factorize(), right_hand_side(system)
+        x = factor.refactorize_and_solve(2.0 * system.values, b)
+        assert x.shape == b.shape and np.allclose(2.0 * system.to_dense() @ x, b)
