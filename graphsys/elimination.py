@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +10,7 @@ import numpy.typing as npt
 from graphsys import ordering as orders
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import (
+    by_turns,
     earlier_blocks,
     elimination_tree,
     front_counts,
@@ -35,7 +36,7 @@ NARROW_UPDATES = 6.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Elimination:
-    """An elimination order, a postorder of its tree, with the tree and what it costs.
+    """An elimination order, children first in its tree, with the tree and what it costs.
 
     Attributes
     ----------
@@ -115,6 +116,28 @@ class Elimination:
             count,
             below,
             operations,
+        )
+
+    def by_turns(self) -> Elimination:
+        """Itself, or for the first-touch program the same tree with independent nodes by turns."""
+        n, size = self.step_node.size, self.graph.size[self.step_node]
+        n_super = supernodes(
+            size, self.parent, self.below, self._joined(), *np.empty((2, n + 1), np.int64)
+        )
+        if not self._is_narrow(n_super):
+            return self
+        turns, place = np.empty(n, np.int64), np.full(n + 1, -1)
+        by_turns(self.parent, size, turns)
+        place[turns] = np.arange(n)
+        step_node, position = self.step_node[turns], np.empty(n, np.int64)
+        position[step_node] = np.arange(n)
+        return replace(
+            self,
+            step_node=step_node,
+            position=position,
+            parent=place[self.parent[turns]],
+            count=self.count[turns],
+            below=self.below[turns],
         )
 
     def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:

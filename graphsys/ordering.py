@@ -9,7 +9,7 @@ import numpy.typing as npt
 from graphsys.errors import MissingExtraError, UnknownNodeError
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import breadth_first, defer, depth_first, relabel
-from graphsys.kernels.minimum_degree import minimum_degree
+from graphsys.kernels.minimum_degree import minimum_degree, peel
 from graphsys.pivots import Precedence
 
 Ints = npt.NDArray[np.int64]
@@ -172,7 +172,9 @@ def order_by_name(name: str, edges: Adjacency, last: Ints) -> Ints:
         order = _minimum_degree(edges, last)
     else:
         if name == "dfs":
-            depth_first(edges.neighbor_start, edges.neighbor, order, np.empty(n, np.int64))
+            depth_first(
+                edges.neighbor_start, edges.neighbor, _roots(edges), order, np.empty(n, np.int64)
+            )
         else:
             order = _nested_dissection(edges)
         if edges.release.size:
@@ -184,6 +186,21 @@ def order_by_name(name: str, edges: Adjacency, last: Ints) -> Ints:
         place[order] = np.arange(n)
         order = np.argsort(place[edges.members], kind="stable")
     return behind(last, order) if last.size else order
+
+
+def _roots(edges: Adjacency) -> Ints:
+    """Where a depth-first search begins: in a forest in the middle of each tree."""
+    n, start, neighbor = edges.weight.size, edges.neighbor_start, edges.neighbor
+    order = np.empty(n, np.int64)
+    waits, peeled = edges.waits.copy(), np.zeros(n, np.bool_)
+    if peel(start, neighbor, edges.release_start, edges.release, waits, peeled, order) < n:
+        return np.arange(n)
+    place = np.empty(n, np.int64)
+    place[order] = np.arange(n)
+    node = np.repeat(np.arange(n), np.diff(start))
+    last = np.ones(n, np.bool_)
+    last[node[place[neighbor] > place[node]]] = False
+    return np.flatnonzero(last)
 
 
 def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:

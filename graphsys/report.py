@@ -58,7 +58,7 @@ def explain(symbolic: Symbolic | Factor) -> str:
     operations     80 floating-point operations for one factorization; dense LU takes 144, 1.8 times
                    as many
     memory         ... bytes for factors and workspace in double precision, ... bytes for tables
-    supernodes     1 group of nodes eliminated together, the widest of 3 nodes and 6 rows
+    supernodes     2 groups of nodes eliminated together, the widest of 2 nodes and 4 rows
     """
     dependent: dict[Hashable, int] = {}
     if not isinstance(symbolic, Symbolic):

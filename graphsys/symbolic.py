@@ -40,7 +40,7 @@ class Symbolic:
     symmetric : bool
         Whether the factorization is L D L^T.
     step_node : ndarray of int, shape (n,)
-        Node of each step: the elimination order, a postorder of its tree.
+        Node of each step: the elimination order, children before parents of its tree.
     parent : ndarray of int, shape (n,)
         Elimination tree by steps; -1 at a root.
     front_start : ndarray of int, shape (n + 1,)
@@ -230,6 +230,7 @@ def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
 
 
 def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
+    best = best.by_turns()
     front_start, front, fill, super_start, row_of, program = best.tables()
     return Symbolic(
         best.graph,

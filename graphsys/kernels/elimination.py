@@ -14,20 +14,20 @@ def depth_first(
     # Tables:
     neighbor_start,
     neighbor,
+    roots,
     # Out:
     order,
     parent,
 ):
-    """Spanning forest by depth-first search, roots and neighbours ascending.
+    """Spanning forest by depth-first search, roots as they come in ``roots``, neighbours ascending.
 
     ``order`` is its postorder; both are in node numbers, a root has parent -1. Every edge joins a
     node and one of its ancestors.
     """
-    n = parent.size
     parent[:] = -2  # not found yet
     place = neighbor_start[:-1].copy()
     found = 0
-    for root in range(n):
+    for root in roots:
         if parent[root] != -2:
             continue
         parent[root] = -1
@@ -185,6 +185,52 @@ def postorder(
         order[found] = node
         found += 1
         node = sibling[node] if sibling[node] != -1 else parent[node]
+
+
+@allocating
+def by_turns(
+    # Tables:
+    parent,
+    size,
+    # Out:
+    order,
+):
+    """Steps of a forest, children first, in which two independent ones of a size follow each other.
+
+    What waits for the last step fits between it and the next but one then. The first of each two
+    is the first that is left of a postorder, the second is in a subtree close by.
+    """
+    n = parent.size
+    children = np.zeros(n, np.int64)  # that are left
+    for k in range(n):
+        if parent[k] != -1:
+            children[parent[k]] += 1
+    done = np.zeros(n, np.bool_)
+    top = np.full(size.max() + 1, -1)  # of the lists of steps of one size that may come next
+    following = np.full(n, -1)
+    for k in range(n - 1, -1, -1):
+        if children[k] == 0:
+            following[k], top[size[k]] = top[size[k]], k
+    found = 0
+    for first in range(n):
+        if done[first]:
+            continue
+        done[first] = True
+        second = top[size[first]]
+        while second != -1 and done[second]:
+            second = following[second]
+        top[size[first]] = -1 if second == -1 else following[second]
+        for k in (first, second):
+            if k == -1:
+                continue
+            order[found] = k
+            found += 1
+            done[k] = True
+            above = parent[k]
+            if above != -1:
+                children[above] -= 1
+                if children[above] == 0:
+                    following[above], top[size[above]] = top[size[above]], above
 
 
 @kernel

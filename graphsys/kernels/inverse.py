@@ -2,7 +2,9 @@
 
 from llvmlite import ir
 
+from .columns import Columns, lanes_of
 from .emit import (
+    BYTES,
     I32,
     I64,
     REAL,
@@ -50,26 +52,16 @@ def inverse_function(module, real, exchange=False):
         block = builder.append_basic_block(f"size.{size}")
         switch.add_case(integer(size), block)
         builder.position_at_end(block)
-        lanes = next(width for width in (2, 4, 8) if width >= size)
-        emit = Emitter(builder, real, lanes)
-        rows = constant_mask(lanes, lambda lane, size=size: lane < size)
-        places = [emit.at(d, builder.mul(integer(k), ldd)) for k in range(size)]
-        sources = [emit.at(a, builder.mul(integer(k), lda)) for k in range(size)]
-        column = [emit.load(source, rows) for source in sources]
-        scale = builder.select(rows, emit.load(s, rows), emit.fill(1.0))
-        for entries in column:
-            magnitude = emit.intrinsic("fabs", emit.vector, entries)
-            larger = builder.fcmp_ordered(">", magnitude, scale)
-            scale = builder.select(larger, magnitude, scale)
         if exchange:
-            builder.ret(_with_exchanges(emit, d, ldd, column, scale, size))
+            cols = Columns(builder, real, size, lanes=next(n for n in (2, 4, 8) if n >= size))
+            builder.ret(_with_exchanges(cols, d, ldd, *_loaded(cols, a, lda, s)))
             continue
-        inverse, ratio, tame = _without_exchanges(emit, column, scale, size)
+        cols = Columns(builder, real, size)
+        [(inverse, ratio, large)] = _without_exchanges(cols, [_loaded(cols, a, lda, s)])
         kept = builder.append_basic_block(f"kept.{size}")
-        builder.cbranch(tame, kept, wild)
+        builder.cbranch(builder.icmp_unsigned("==", large, integer(0)), kept, wild)
         builder.position_at_end(kept)
-        for place, values in zip(places, inverse, strict=True):
-            emit.store(values, place, rows)
+        _store(cols, d, ldd, inverse)
         builder.ret(ratio)
     if not exchange:
         builder.position_at_end(wild)
@@ -79,73 +71,165 @@ def inverse_function(module, real, exchange=False):
     return function
 
 
-def _without_exchanges(emit, column, scale, n):
-    """Inverse with the diagonal as pivots, its ratio, and whether no multiplier was too large.
+def two_inverses_function(module, real):
+    """`inverse_function` of two blocks of one size, their instructions by turns.
 
-    Pivot rows are scaled at the end only. The next pivot is computed ahead, apart from its column:
-    the division, by far the slowest instruction, then waits for one fma instead of four steps.
+    Arguments ``(d, ldd, a, lda, s)`` of the one and of the other, then n; their ratios take the
+    places s[0]. In one inverse nearly every instruction waits for the one before.
     """
-    builder, lanes = emit.b, emit.lanes
-    column = list(column)
-    nothing, ones = emit.fill(0.0), emit.fill(1.0)
-    inverses, squares = emit.fill(-1.0), nothing
+    element = REAL[real]
+    pointer = element.as_pointer()
+    names = ["d", "ldd", "a", "lda", "s"]
+    function, builder = private_function(
+        module,
+        f"graphsys_two_inverses_{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, pointer] * 2 + [I64],
+        [name + which for which in ("", "_2") for name in names] + ["n"],
+    )
+    if builder is None:
+        return function
+    blocks, n = (function.args[:5], function.args[5:10]), function.args[10]
+    emit = Emitter(builder, real)
+    apart = builder.append_basic_block("apart")
+    switch = builder.switch(n, apart)
+    for size in range(1, SMALL + 1):
+        if not _two_fit(real, size):
+            continue
+        block = builder.append_basic_block(f"size.{size}")
+        switch.add_case(integer(size), block)
+        builder.position_at_end(block)
+        cols = Columns(builder, real, size)
+        results = _without_exchanges(cols, [_loaded(cols, *block[2:]) for block in blocks])
+        for place, (inverse, ratio, large) in zip(blocks, results, strict=True):
+            small = builder.icmp_unsigned("==", large, integer(0))
+            with builder.if_else(small) as (tame, wild):
+                with tame:
+                    _store(cols, *place[:2], inverse)
+                    builder.store(ratio, place[4], align=emit.align)
+                with wild:
+                    exchanged = builder.call(inverse_function(module, real, True), [*place, n])
+                    builder.store(exchanged, place[4], align=emit.align)
+        builder.ret_void()
+    builder.position_at_end(apart)
+    for place in blocks:
+        ratio = builder.call(inverse_function(module, real), [*place, n])
+        builder.store(ratio, place[4], align=emit.align)
+    builder.ret_void()
+    return function
+
+
+def _two_fit(real, size):
+    """Whether the columns of two blocks fit in half of the host's registers."""
+    if host_has("avx512f"):
+        registers, width = 32, 64
+    elif host_has("avx2"):
+        registers, width = 16, 32
+    else:
+        registers, width = 16, 16
+    lanes = lanes_of(real, size)
+    each = -(-size // lanes) * -(-lanes * BYTES[real] // width)
+    return 2 * size * each <= registers * 3 // 4
+
+
+def _loaded(cols, a, lda, s):
+    """Columns of A, and the largest magnitude of each row now or before."""
+    builder, emit = cols.b, cols.emit
+    sources = [emit.at(a, builder.mul(integer(k), lda)) for k in range(cols.rows)]
+    column = [cols.load(source) for source in sources]
+    scale = cols.select(lambda row: row < cols.rows, cols.load(s), cols.fill(1.0))
+    for entries in column:
+        scale = cols.larger(cols.fabs(entries), scale)
+    return column, scale
+
+
+def _store(cols, d, ldd, column):
+    for k, entries in enumerate(column):
+        cols.store(entries, cols.emit.at(d, cols.b.mul(integer(k), ldd)))
+
+
+def _without_exchanges(cols, blocks):
+    """(Inverse, its ratio, bits of rows that had too large a multiplier) of each (column, scale).
+
+    Pivots are those of the diagonal. Pivot rows are scaled at the end only. The next pivot is
+    computed ahead, apart from its column: the division, by far the slowest instruction, then waits
+    for one fma instead of four steps. Blocks take turns, a pivot each.
+    """
+    builder, emit, n = cols.b, cols.emit, cols.rows
+    nothing, ones = cols.fill(0.0), cols.fill(1.0)
     minus_one = ir.Constant(emit.element, -1.0)
-    pivot = builder.extract_element(column[0], integer(0))
+    columns = [list(column) for column, _ in blocks]
+    inverses = [cols.fill(-1.0) for _ in blocks]
+    squares = [nothing for _ in blocks]
+    pivots = [cols.entry(column[0], 0) for column in columns]
     for j in range(n):
-        is_j = constant_mask(lanes, lambda lane, j=j: lane == j)
-        below = constant_mask(lanes, lambda lane, j=j: lane > j)
-        ahead = None
-        if j + 1 < n:
-            left = builder.extract_element(column[j], integer(j + 1))
-            above = builder.extract_element(column[j + 1], integer(j))
-            ahead = builder.fmul(left, above)
-            corner = builder.extract_element(column[j + 1], integer(j + 1))
-        inverse = builder.fdiv(minus_one, pivot)
-        if j + 1 < n:
-            pivot = emit.intrinsic("fmuladd", emit.element, ahead, inverse, corner, vector=False)
-        inverse = emit.splat(inverse)
-        multipliers = builder.select(is_j, nothing, builder.fmul(column[j], inverse))
-        inverses = builder.select(is_j, inverse, inverses)
-        if j + 1 < n:
-            grown = emit.fma(multipliers, multipliers, squares)
-            squares = builder.select(below, grown, squares)
-        for q in range(n):
-            if q != j:
-                row = emit.splat(builder.extract_element(column[q], integer(j)))
-                column[q] = emit.fma(multipliers, row, column[q])
-        column[j] = builder.select(is_j, ones, multipliers)
-    inverses = builder.fneg(inverses)
-    column = [builder.fmul(entries, inverses) for entries in column]
-    # Ordered: a NaN does not pass for small.
-    tame = builder.fcmp_ordered("<=", squares, emit.fill(GROWTH * GROWTH))
-    bits = ir.IntType(lanes)
-    tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))
-    weakness = builder.fmul(emit.intrinsic("fabs", emit.vector, inverses), scale)
-    return column, _ratio(emit, builder.fdiv(ones, weakness), column, n), tame
+        for b, column in enumerate(columns):
+            inverse = builder.fdiv(minus_one, pivots[b])
+            if j + 1 < n:
+                left, above = cols.entry(column[j], j + 1), cols.entry(column[j + 1], j)
+                corner = cols.entry(column[j + 1], j + 1)
+                pivots[b] = emit.intrinsic(
+                    "fmuladd", emit.element, builder.fmul(left, above), inverse, corner,
+                    vector=False,
+                )  # fmt: skip
+            inverse = cols.splat(inverse)
+            scaled = cols.map(builder.fmul, column[j], inverse)
+            multipliers = cols.select(lambda row, j=j: row == j, nothing, scaled)
+            inverses[b] = cols.select(lambda row, j=j: row == j, inverse, inverses[b])
+            if j + 1 < n:
+                grown = cols.fma(multipliers, multipliers, squares[b])
+                squares[b] = cols.select(lambda row, j=j: row > j, grown, squares[b])
+            for q in range(n):
+                if q != j:
+                    row = cols.splat(cols.entry(column[q], j))
+                    column[q] = cols.fma(multipliers, row, column[q])
+            column[j] = cols.select(lambda row, j=j: row == j, ones, multipliers)
+    return [
+        _finished(cols, column, scale, cols.map(builder.fneg, inverse), grown)
+        for column, (_, scale), inverse, grown in zip(
+            columns, blocks, inverses, squares, strict=True
+        )
+    ]
 
 
-def _ratio(emit, ratios, column, n):
+def _finished(cols, column, scale, inverses, squares):
+    """Inverse, ratio and bits of `_without_exchanges` before rows are scaled."""
+    builder, emit = cols.b, cols.emit
+    column = [cols.map(builder.fmul, entries, inverses) for entries in column]
+    large = integer(0)
+    for piece in squares:  # unordered: a NaN does not pass for small
+        wild = builder.fcmp_unordered(">", piece, emit.fill(GROWTH * GROWTH))
+        wild = builder.bitcast(wild, ir.IntType(emit.lanes))
+        large = builder.or_(large, builder.zext(wild, I64))
+    weakness = cols.map(builder.fmul, cols.fabs(inverses), scale)
+    return column, _ratio(cols, cols.map(builder.fdiv, cols.fill(1.0), weakness), column), large
+
+
+def _ratio(cols, ratios, column):
     """Smallest of the pivots' ratios, at most 1; NaN where the inverse is not finite."""
-    builder, lanes = emit.b, emit.lanes
+    builder, emit = cols.b, cols.emit
     total = column[0]
-    for q in range(1, n):
-        total = builder.fadd(total, column[q])
-    rows = constant_mask(lanes, lambda lane: lane < n)
-    ratio = builder.fadd(ratios, builder.fsub(total, total))
-    ratio = builder.select(rows, ratio, emit.fill(1.0))
-    bits = ir.IntType(lanes)
-    unordered = builder.bitcast(builder.fcmp_unordered("uno", ratio, ratio), bits)
-    smallest = _extreme_lane(builder, ratio, "<")
+    for entries in column[1:]:
+        total = cols.map(builder.fadd, total, entries)
+    ratios = cols.map(builder.fadd, ratios, cols.map(builder.fsub, total, total))
+    ratios = cols.select(lambda row: row < cols.rows, ratios, cols.fill(1.0))
+    smallest, unordered = ratios[0], integer(0)
+    for piece in ratios:
+        smallest = builder.select(builder.fcmp_ordered("<", piece, smallest), piece, smallest)
+        lost = builder.bitcast(builder.fcmp_unordered("uno", piece, piece), ir.IntType(emit.lanes))
+        unordered = builder.or_(unordered, builder.zext(lost, I64))
+    smallest = _extreme_lane(builder, smallest, "<")
     one, nan = (ir.Constant(emit.element, value) for value in (1.0, float("nan")))
     smallest = builder.select(builder.fcmp_ordered("<", smallest, one), smallest, one)
-    finite = builder.icmp_unsigned("==", unordered, ir.Constant(bits, 0))
+    finite = builder.icmp_unsigned("==", unordered, integer(0))
     return builder.select(finite, smallest, nan)
 
 
-def _with_exchanges(emit, d, ldd, column, scale, n):
-    """Store the inverse by partial pivoting; returns its ratio."""
-    builder, lanes = emit.b, emit.lanes
-    column = list(column)
+def _with_exchanges(cols, d, ldd, column, scale):
+    """Store the inverse by partial pivoting; returns its ratio. Columns in one piece."""
+    builder, emit, n = cols.b, cols.emit, cols.rows
+    lanes = emit.lanes
+    column, [scale] = [piece for [piece] in column], scale
     rows = constant_mask(lanes, lambda lane: lane < n)
     lane_number = ir.Constant(ir.VectorType(ir.IntType(8 * emit.align), lanes), list(range(lanes)))
     ones = emit.fill(1.0)
@@ -183,7 +267,8 @@ def _with_exchanges(emit, d, ldd, column, scale, n):
         emit.store(column[q], emit.at(d, builder.mul(home.get(integer(q)), ldd)), rows)
 
     sizes = emit.intrinsic("fabs", emit.vector, emit.load(pivots.pointer))
-    return _ratio(emit, builder.fdiv(sizes, emit.load(scale.pointer)), column, n)
+    ratios = builder.fdiv(sizes, emit.load(scale.pointer))
+    return _ratio(cols, [ratios], [[entries] for entries in column])
 
 
 class _Scalars:

@@ -28,7 +28,7 @@ def minimum_degree(
     n = weight.size
     size = weight.copy()  # of a merged node; 0 when dead; negative while in the current front
     peeled = np.zeros(n, np.bool_)
-    found = _peel(neighbor_start, neighbor, release_start, release, waits, peeled, order)
+    found = peel(neighbor_start, neighbor, release_start, release, waits, peeled, order)
     total = 0
     for i in range(n):
         if peeled[i]:
@@ -252,7 +252,7 @@ def minimum_degree(
 
 
 @allocating
-def _peel(neighbor_start, neighbor, release_start, release, waits, peeled, order):
+def peel(neighbor_start, neighbor, release_start, release, waits, peeled, order):
     """Nodes with at most one neighbour left, again and again: they fill nothing; returns how many.
 
     A tree goes entirely, and a hub loses its leaves without a look at its list for each of them.
@@ -262,25 +262,28 @@ def _peel(neighbor_start, neighbor, release_start, release, waits, peeled, order
     found = 0
     for i in range(n):
         degree[i] = neighbor_start[i + 1] - neighbor_start[i]
-    for first in range(n):
-        i = first
-        while i != -1 and not peeled[i] and degree[i] <= 1 and waits[i] <= 0:
-            peeled[i] = True
-            order[found] = i
-            found += 1
-            following = -1
-            for p in range(release_start[i], release_start[i + 1]):
-                waits[release[p]] -= 1
-                if release[p] < first:  # passed already: go on there
-                    following = release[p]
-            for p in range(neighbor_start[i], neighbor_start[i + 1]):
-                j = neighbor[p]
-                if not peeled[j]:
-                    degree[j] -= 1
-                    if j < first:
-                        following = j
-            i = following
+        found = _peel_one(i, degree, waits, peeled, order, found)
+    done = 0
+    while done < found:
+        i = order[done]
+        done += 1
+        for p in range(release_start[i], release_start[i + 1]):
+            waits[release[p]] -= 1
+            found = _peel_one(release[p], degree, waits, peeled, order, found)
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            degree[neighbor[p]] -= 1
+            found = _peel_one(neighbor[p], degree, waits, peeled, order, found)
     return found
+
+
+@kernel
+def _peel_one(i, degree, waits, peeled, order, found):
+    """Append node i to the order where it may go; returns how many there are."""
+    if peeled[i] or degree[i] > 1 or waits[i] > 0:
+        return found
+    peeled[i] = True
+    order[found] = i
+    return found + 1
 
 
 @kernel

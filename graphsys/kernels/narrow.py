@@ -8,19 +8,22 @@ arithmetic otherwise.
 The program of one node, read forwards:
 
 =========  =====================================================================================
-node       (p, q, first, lower, upper, neighbours, diagonal, watched)
+node       (p, q, first, lower, upper, neighbours, diagonal, watched, mate)
 neighbour  (rows, place among the q rows, first row, source of L, source of U, watched)
 update     (source, its leading dimension, destination, its leading dimension) for each pair of
            neighbours (i, j), j outermost, i >= j only when symmetric: A_ij <- source - L_i W_j
 =========  =====================================================================================
 
 A source is a place in values, or -1 - a place in the arena: the panel itself, or zeros for fill-in.
+A node's mate is the place of the next node in the program where both have one size and do not meet:
+they are inverted together, which takes less time than one after the other. The next node then has
+-1 there; nodes alone have 0.
 """
 
 from .ahead import AHEAD, fetch_block, is_far
 from .blocks import invert_small, largest_of
 from .jit import inlined, kernel
-from .nodes import eliminate_node
+from .nodes import eliminate_node, invert_two
 from .noise import raise_noise, suspicion
 from .program import (
     NARROW_AT,
@@ -67,8 +70,29 @@ def factorize_narrow(
         lower, upper, neighbours = program[at + 3], program[at + 4], program[at + 5]
         source, watched = program[at + 6], program[at + 7] != 0
         m = w + q
+        mate = program[at + 8]
         at += NODE_FIELDS
-        if source >= 0:
+        if mate > 0:  # the next node's inverse along with this one's
+            q1 = program[mate + 1]
+            lower1, first1 = program[mate + 3], program[mate + 2]
+            source1 = program[mate + 6]
+            invert_two(
+                arena,
+                values,
+                magnitude,
+                w,
+                lower,
+                m,
+                source,
+                first,
+                lower1,
+                w + q1,
+                source1,
+                first1,
+            )
+        if mate != 0:
+            ratio = magnitude[first]
+        elif source >= 0:
             ratio = invert_small(arena, lower, m, values, source, w, magnitude, first, w)
         else:
             ratio = invert_small(arena, lower, m, arena, lower, m, magnitude, first, w)

@@ -54,6 +54,7 @@ def append_narrow(
     touched_upper = np.zeros(front.size, np.bool_)
     starts = program[program[STARTS_AT] : program[STARTS_AT] + n]
     at, zeros = program.size, program[WORK_AT]
+    before = at
     for k in range(n):
         first, last = front_start[k], front_start[k + 1]
         longer[at] = size[k]
@@ -64,6 +65,11 @@ def append_narrow(
         longer[at + 5] = last - first
         longer[at + 6] = -1 if touched[k] else diagonal_at[k]
         longer[at + 7] = 1 if watched[k] else 0
+        longer[at + 8] = 0
+        apart = first == front_start[k - 1] or front[front_start[k - 1]] != k if k > 0 else False
+        if apart and size[k - 1] == size[k] and longer[before + 8] == 0:
+            longer[before + 8], longer[at + 8] = at, -1
+        before = at
         at += NODE_FIELDS
         for e in range(first, last):
             left = program[starts[k] + 3] + size[k] + offset[e]

@@ -6,7 +6,7 @@ Real numbers only; complex ones are compiled along but must not get here.
 from numba import types
 from numba.extending import intrinsic
 
-from . import reference, small_nodes
+from . import inverse, reference, small_nodes
 from .blocks import _REAL_NAME, _Lower
 from .jit import DISABLE_JIT
 
@@ -39,6 +39,33 @@ def _eliminate_node(
                 low.integer(10),
             ],
         )
+        return low.none()
+
+    return signature, generate
+
+
+@intrinsic
+def _invert_two(typing, arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1):
+    """D^-1 of two nodes of one size; their ratios are left in s[first] and s[first1].
+
+    The block D is in values at ``source``, or in its panel where that is negative.
+    """
+    signature = types.none(
+        arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1
+    )
+    real = _REAL_NAME[arena.dtype]
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = inverse.two_inverses_function(builder.module, real)
+        places, w = [], low.integer(3)
+        for at in (4, 8):
+            panel, ld, source = low.pointer(0, at), low.integer(at + 1), low.integer(at + 2)
+            outside = builder.icmp_signed(">=", source, source.type(0))
+            a = builder.select(outside, low.pointer(1, at + 2), panel)
+            lda = builder.select(outside, w, ld)
+            places += [panel, ld, a, lda, low.pointer(2, at + 3)]
+        builder.call(function, [*places, w])
         return low.none()
 
     return signature, generate
@@ -102,8 +129,10 @@ if DISABLE_JIT:
     eliminate_node = reference.eliminate_node
     forward_node = reference.forward_node
     backward_node = reference.backward_node
+    invert_two = reference.invert_two
 else:
     subtract_row = _subtract_row
     eliminate_node = _eliminate_node
     forward_node = _forward_node
     backward_node = _backward_node
+    invert_two = _invert_two

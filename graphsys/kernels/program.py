@@ -35,7 +35,7 @@ both. Behind the magnitudes of all rows lies their noise.
 
 from .jit import kernel
 
-VERSION = 3
+VERSION = 4
 
 (
     PROGRAM_VERSION,
@@ -59,7 +59,7 @@ PANEL_FIELDS = 10
 TARGET_FIELDS = 8
 LOAD_FIELDS = 5
 #: Of the narrow part.
-NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 6, 4
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 9, 6, 4
 
 #: Columns of the workspace: copied at once where a block is too large to be scaled in place.
 WORK_COLUMNS = 8

@@ -142,3 +142,12 @@ def subtract_row(r, t, values, x, size, row_start, neighbor, block_at, diagonal,
         r[row : row + rows] -= block @ x[row_start[j] : row_start[j] + size[j]]
         total += np.abs(block).sum(axis=1)
     t[:rows] = np.fmax(t[:rows], total)
+
+
+def invert_two(
+    arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1
+):  # fmt: skip
+    """D^-1 of two nodes of one size; their ratios are left in s[first] and s[first1]."""
+    for d, ld, at, row in ((lower, m, source, first), (lower1, m1, source1, first1)):
+        a, a_at, lda = (values, at, w) if at >= 0 else (arena, d, ld)
+        s[row] = invert_small(arena, d, ld, a, a_at, lda, s, row, w)

@@ -7,7 +7,8 @@ numba intrinsics on top are in `nodes`.
 
 from llvmlite import ir
 
-from .emit import I64, LANES, REAL, SMALL, Emitter, integer, private_function
+from .columns import Columns, MaskedColumns
+from .emit import I64, REAL, SMALL, Emitter, integer, private_function
 from .program import NEIGHBOUR_FIELDS, UPDATE_FIELDS
 
 
@@ -28,9 +29,6 @@ def eliminate_function(module, real):
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    room = builder.alloca(emit.vector, integer(LANES))
-    room.align = LANES * emit.align
-    scaled = builder.bitcast(room, pointer)
     w = function.args[6]
     done = builder.append_basic_block("done")
     switch = builder.switch(w, done)
@@ -38,7 +36,7 @@ def eliminate_function(module, real):
         block = builder.append_basic_block(f"size.{size}")
         switch.add_case(integer(size), block)
         builder.position_at_end(block)
-        _eliminate(emit, function.args, scaled, size)
+        _eliminate(emit, function.args, size)
         builder.branch(done)
     builder.position_at_end(done)
     builder.ret_void()
@@ -57,15 +55,13 @@ def _source(emit, values, arena, place):
     return emit.at(base, builder.select(inside, place, builder.not_(place)))
 
 
-def _eliminate(emit, arguments, scaled, size):
+def _eliminate(emit, arguments, size):
     """All neighbours of a node of ``size`` rows."""
     builder = emit.b
     arena, values, table, magnitude, lower, upper, w, m, count, symmetric = arguments
     neighbours = builder.mul(count, integer(NEIGHBOUR_FIELDS))
-    own = emit.first_lanes(w)
-    inverse = [
-        emit.load(emit.at(arena, lower, builder.mul(m, integer(k))), own) for k in range(size)
-    ]
+    own = Columns(builder, emit.real, size)
+    inverse = [own.load(emit.at(arena, lower, builder.mul(m, integer(k)))) for k in range(size)]
     below = builder.add(lower, w)
     symmetric = builder.icmp_signed("!=", symmetric, integer(0))
     columns_loop = emit.loop(
@@ -83,18 +79,15 @@ def _eliminate(emit, arguments, scaled, size):
         stored = builder.icmp_signed(">=", left_from, integer(0))
         row_step = builder.select(symmetric, builder.select(stored, columns, m), integer(1))
         column_step = builder.select(symmetric, integer(1), w)
-        scale_loop = emit.loop(f"scale.{size}", integer(0), columns, integer(1), [u, right, scaled])
-        with scale_loop as (_, (from_, to, kept)):
+        scale_loop = emit.loop(f"scale.{size}", integer(0), columns, integer(1), [u, right])
+        with scale_loop as (_, (from_, to)):
             entries = [
-                emit.splat(emit.load_scalar(emit.at(from_, builder.mul(row_step, integer(k)))))
+                own.splat(emit.load_scalar(emit.at(from_, builder.mul(row_step, integer(k)))))
                 for k in range(size)
             ]
-            column = _combine(emit, inverse, entries)
-            emit.store(column, to, own)
-            emit.store(column, kept)
-            scale_loop.carry(
-                [emit.at(from_, column_step), emit.at(to, w), emit.at(kept, integer(LANES))]
-            )
+            column = own.combine(inverse, entries)
+            own.store(column, to)
+            scale_loop.carry([emit.at(from_, column_step), emit.at(to, w)])
         first = builder.select(symmetric, j, integer(0))
         rows_loop = emit.loop(
             f"rows.{size}", first, neighbours, integer(NEIGHBOUR_FIELDS), [update]
@@ -105,14 +98,12 @@ def _eliminate(emit, arguments, scaled, size):
             left = _source(emit, values, arena, left_from)
             outside = builder.icmp_signed(">=", left_from, integer(0))
             step = builder.select(outside, rows, m)
-            mask = emit.first_lanes(rows)
-            block = [
-                emit.load(emit.at(left, builder.mul(step, integer(k))), mask) for k in range(size)
-            ]
+            theirs = MaskedColumns(emit, rows)
+            block = [theirs.load(emit.at(left, builder.mul(step, integer(k)))) for k in range(size)]
             with builder.if_then(builder.and_(outside, builder.icmp_signed("==", j, integer(0)))):
                 to = emit.at(arena, below, place)
                 for k in range(size):
-                    emit.store(block[k], emit.at(to, builder.mul(m, integer(k))), mask)
+                    theirs.store(block[k], emit.at(to, builder.mul(m, integer(k))))
             source = _source(emit, values, arena, _field(builder, table, at, 0))
             source_step = _field(builder, table, at, 1)
             to, to_step = (
@@ -120,43 +111,26 @@ def _eliminate(emit, arguments, scaled, size):
                 _field(builder, table, at, 3),
             )
             held = emit.at(magnitude, _field(builder, table, i, 2))
-            largest = emit.load(held, mask)
-            update_loop = emit.loop(
-                f"update.{size}", integer(0), columns, integer(1), [source, to, scaled, largest]
-            )
-            with update_loop as (_, (source, to, kept, most)):
-                old = emit.load(source, mask)
+            start = [source, to, right, *theirs.load(held)]
+            update_loop = emit.loop(f"update.{size}", integer(0), columns, integer(1), start)
+            with update_loop as (_, (source, to, scaled, *largest)):
+                old = theirs.load(source)
                 entries = [
-                    emit.splat(emit.load_scalar(emit.at(kept, integer(k)))) for k in range(size)
+                    theirs.splat(emit.load_scalar(emit.at(scaled, integer(k)))) for k in range(size)
                 ]
-                new = builder.fsub(old, _combine(emit, block, entries))
-                emit.store(new, to, mask)
-                magnitude_of = emit.intrinsic("fabs", emit.vector, old)
-                larger = builder.fcmp_ordered(">", magnitude_of, most)
+                theirs.store(theirs.map(builder.fsub, old, theirs.combine(block, entries)), to)
                 update_loop.carry(
                     [
                         emit.at(source, source_step),
                         emit.at(to, to_step),
-                        emit.at(kept, integer(LANES)),
-                        builder.select(larger, magnitude_of, most),
+                        emit.at(scaled, w),
+                        *theirs.larger(theirs.fabs(old), largest),
                     ]
                 )
             with builder.if_then(builder.icmp_signed("==", i, j)):
-                emit.store(update_loop.results[3], held, mask)
+                theirs.store(update_loop.results[3:], held)
             rows_loop.carry([builder.add(at, integer(UPDATE_FIELDS))])
         columns_loop.carry([rows_loop.results[0]])
-
-
-def _combine(emit, columns, entries):
-    """sum_k columns_k entries_k, in two chains."""
-    builder = emit.b
-    sums = []
-    for first in range(min(2, len(columns))):
-        total = builder.fmul(columns[first], entries[first])
-        for k in range(first + 2, len(columns), 2):
-            total = emit.fma(columns[k], entries[k], total)
-        sums.append(total)
-    return sums[0] if len(sums) == 1 else builder.fadd(*sums)
 
 
 def forward_function(module, real):
@@ -175,36 +149,50 @@ def forward_function(module, real):
     )
     if builder is None:
         return function
-    emit = Emitter(builder, real)
-    x, arena, table, first, lower, w, m, runs = function.args
-    own = emit.at(x, first)
-    panel = emit.at(arena, lower)
-    fields = builder.mul(runs, integer(3))
-    mask = emit.first_lanes(w)
+    w = function.args[5]
     done = builder.append_basic_block("done")
     switch = builder.switch(w, done)
     for size in range(1, SMALL + 1):
         block = builder.append_basic_block(f"size.{size}")
         switch.add_case(integer(size), block)
         builder.position_at_end(block)
-        steps = [builder.mul(m, integer(k)) for k in range(size)]
-        entries = [emit.splat(emit.load_scalar(emit.at(own, integer(k)))) for k in range(size)]
-        z = _combine(emit, [emit.load(emit.at(panel, step), mask) for step in steps], entries)
-        emit.store(z, own, mask)
-        spread = [emit.splat(builder.extract_element(z, integer(k))) for k in range(size)]
-        with emit.loop(f"runs.{size}", integer(0), fields, integer(3), []) as (at, _):
-            left = emit.at(panel, w, _field(builder, table, at, 0))
-            length, to = _field(builder, table, at, 1), emit.at(x, _field(builder, table, at, 2))
-            with emit.loop(f"rows.{size}", integer(0), length, integer(LANES), []) as (i, _):
-                some = emit.first_lanes(builder.sub(length, i))
-                columns = [emit.load(emit.at(left, i, step), some) for step in steps]
-                place = emit.at(to, i)
-                new = builder.fsub(emit.load(place, some), _combine(emit, columns, spread))
-                emit.store(new, place, some)
+        _forward(Columns(builder, real, size), function.args)
         builder.branch(done)
     builder.position_at_end(done)
     builder.ret_void()
     return function
+
+
+def _forward(own, arguments):
+    """All runs of a node whose rows are those of the columns ``own``."""
+    builder, emit = own.b, own.emit
+    x, arena, table, first, lower, w, m, runs = arguments
+    panel, place = emit.at(arena, lower), emit.at(x, first)
+    steps = [builder.mul(m, integer(k)) for k in range(own.rows)]
+    entries = [emit.load_scalar(emit.at(place, integer(k))) for k in range(own.rows)]
+    inverse = [own.load(emit.at(panel, step)) for step in steps]
+    z = own.combine(inverse, [own.splat(entry) for entry in entries])
+    own.store(z, place)
+    entries = [own.entry(z, k) for k in range(own.rows)]
+    fields = builder.mul(runs, integer(3))
+    with emit.loop(f"runs.{own.rows}", integer(0), fields, integer(3), []) as (at, _):
+        left = emit.at(panel, w, _field(builder, table, at, 0))
+        length, to = _field(builder, table, at, 1), emit.at(x, _field(builder, table, at, 2))
+
+        def subtract(i, rows):
+            some = Columns(builder, emit.real, rows)
+            columns = [some.load(emit.at(left, i, step)) for step in steps]
+            product = some.combine(columns, [some.splat(entry) for entry in entries])
+            place = emit.at(to, i)
+            some.store(some.map(builder.fsub, some.load(place), product), place)
+
+        fours = builder.and_(length, integer(-4))
+        with emit.loop(f"rows.{own.rows}", integer(0), fours, integer(4), []) as (i, _):
+            subtract(i, 4)
+        for rows in (2, 1):
+            left_over = builder.icmp_signed("!=", builder.and_(length, integer(rows)), integer(0))
+            with builder.if_then(left_over):
+                subtract(builder.and_(length, integer(-2 * rows)), rows)
 
 
 def backward_function(module, real):
@@ -222,42 +210,59 @@ def backward_function(module, real):
     )
     if builder is None:
         return function
-    emit = Emitter(builder, real)
-    x, arena, table, first, upper, w, runs = function.args
-    own = emit.at(x, first)
-    mask = emit.first_lanes(w)
-    sums = [emit.load(own, mask), emit.fill(0.0)]
-    runs_loop = emit.loop("runs", integer(0), builder.mul(runs, integer(3)), integer(3), sums)
-    with runs_loop as (at, sums):
-        length, row = _field(builder, table, at, 1), emit.at(x, _field(builder, table, at, 2))
-        column = emit.at(arena, upper, builder.mul(_field(builder, table, at, 0), w))
-        pairs = builder.and_(length, integer(-2))
-        loop = emit.loop("pairs", integer(0), pairs, integer(2), [*sums, column])
-        with loop as (c, (even, odd, column)):
-            step = [column, emit.at(column, w)]
-            entries = [emit.splat(emit.load_scalar(emit.at(row, c, integer(k)))) for k in (0, 1)]
-            even, odd = (
-                emit.fma(builder.fneg(emit.load(at, mask)), entry, total)
-                for at, entry, total in zip(step, entries, (even, odd), strict=True)
-            )
-            loop.carry([even, odd, emit.at(step[1], w)])
-        even, odd, column = loop.results
-        before = builder.block
-        last = builder.append_basic_block("last")
-        after = builder.append_basic_block("after.last")
-        builder.cbranch(builder.icmp_signed("<", pairs, length), last, after)
-        builder.position_at_end(last)
-        entry = emit.splat(emit.load_scalar(emit.at(row, pairs)))
-        more = emit.fma(builder.fneg(emit.load(column, mask)), entry, even)
-        builder.branch(after)
-        builder.position_at_end(after)
-        total = builder.phi(emit.vector)
-        total.add_incoming(even, before)
-        total.add_incoming(more, last)
-        runs_loop.carry([total, odd])
-    emit.store(builder.fadd(*runs_loop.results), own, mask)
+    w = function.args[5]
+    done = builder.append_basic_block("done")
+    switch = builder.switch(w, done)
+    for size in range(1, SMALL + 1):
+        block = builder.append_basic_block(f"size.{size}")
+        switch.add_case(integer(size), block)
+        builder.position_at_end(block)
+        _backward(Columns(builder, real, size), function.args)
+        builder.branch(done)
+    builder.position_at_end(done)
     builder.ret_void()
     return function
+
+
+def _backward(own, arguments):
+    """All runs of a node whose rows are those of the columns ``own``."""
+    builder, emit = own.b, own.emit
+    x, arena, table, first, upper, w, runs = arguments
+    place = emit.at(x, first)
+    pieces = len(own.starts)
+    sums = [*own.load(place), *own.fill(0.0)]  # of even columns and of odd ones
+    fields = builder.mul(runs, integer(3))
+    runs_loop = emit.loop(f"runs.{own.rows}", integer(0), fields, integer(3), sums)
+    with runs_loop as (at, sums):
+        length, row = _field(builder, table, at, 1), emit.at(x, _field(builder, table, at, 2))
+        panel = emit.at(arena, upper, builder.mul(_field(builder, table, at, 0), w))
+
+        def subtract(column, c, total):
+            entry = own.splat(emit.load_scalar(emit.at(row, c)))
+            return own.fma(own.map(builder.fneg, own.load(column)), entry, total)
+
+        pairs = builder.and_(length, integer(-2))
+        start = [panel, *sums]
+        loop = emit.loop(f"pairs.{own.rows}", integer(0), pairs, integer(2), start)
+        with loop as (c, (column, *sums)):
+            even = subtract(column, c, sums[:pieces])
+            column = emit.at(column, w)
+            odd = subtract(column, builder.add(c, integer(1)), sums[pieces:])
+            loop.carry([emit.at(column, w), *even, *odd])
+        column, *sums = loop.results
+        even = sums[:pieces]
+        before = builder.block
+        with builder.if_then(builder.icmp_signed("<", pairs, length)):
+            more = subtract(column, pairs, even)
+            last = builder.block
+        for k in range(pieces):
+            total = builder.phi(even[k].type)
+            total.add_incoming(even[k], before)
+            total.add_incoming(more[k], last)
+            sums[k] = total
+        runs_loop.carry(sums)
+    sums = runs_loop.results
+    own.store(own.map(builder.fadd, sums[:pieces], sums[pieces:]), place)
 
 
 def row_function(module, real):

@@ -143,13 +143,13 @@ def gather(b, order, count, x, first=0):
 def scatter(x, order, count, out, first=0):
     """Out <- x in the user's order, as `gather`; 1 where an entry is not finite, else 0."""
     rows = order.size
-    check = out.dtype.type(0)
+    lost = False
     for j in range(count):
         for i in range(first, rows):
             entry = x[j * rows + i]
-            check += entry - entry
+            lost |= entry - entry != 0
             out[j * rows + order[i]] = entry
-    return 0 if check == 0 else 1
+    return 1 if lost else 0
 
 
 @inlined

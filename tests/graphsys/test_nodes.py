@@ -15,6 +15,14 @@ def compiled_eliminate(arena, lower, upper, values, program, magnitude, w, m, co
 
 
 @njit
+def compiled_two(arena, values, s, w, places):
+    lower, m, source, first, lower1, m1, source1, first1 = places
+    nodes.invert_two(
+        arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1
+    )  # fmt: skip
+
+
+@njit
 def compiled_forward(x, arena, program, first, lower, w, m, runs):
     nodes.forward_node(x, arena, program, 1, first, lower, w, m, runs)
 
@@ -90,6 +98,56 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
         same = expected == arena  # blocks that changed differ by rounding only
         assert np.array_equal(result[same], arena[same])
         assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, w))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("w", range(1, 9))
+@pytest.mark.parametrize("exchanged", [(), (0,), (1,), (0, 1)])
+@pytest.mark.parametrize("origin", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
+def test_two_blocks_are_inverted_like_their_twins(w, dtype, exchanged, origin):
+    rng = np.random.default_rng(w)
+    lowers, ld, firsts = (3, 200), (w, w + 2), (1, 12)
+    sources = (5, 100)
+    places, blocks = [], []
+    arena, values = numbers(rng, 300, dtype), numbers(rng, 200, dtype)
+    for k in range(2):
+        block = numbers(rng, w * w, dtype).reshape(w, w) + 10 * np.eye(w, dtype=dtype)
+        if k in exchanged and w > 1:  # no pivots on the diagonal
+            block = np.roll(block, 1, axis=0)
+        outside = origin[k] > 0
+        array, at, lda = (values, sources[k], w) if outside else (arena, lowers[k], ld[k])
+        for j in range(w):
+            array[at + j * lda : at + j * lda + w] = block[:, j]
+        places += [lowers[k], ld[k], sources[k] if outside else -1, firsts[k]]
+        blocks.append(block)
+    s = np.full(30, 20.0, dtype)
+    result, ratios, twin, expected = arena.copy(), s.copy(), arena.copy(), s.copy()
+
+    compiled_two(result, values, ratios, w, tuple(places))
+    reference.invert_two(twin, values, expected, w, *places)
+
+    # entries of size 1/10 and pivots of size 10 at least 1 apart from 0: w^2 roundings
+    rounding = 4 * w**2 * float(np.finfo(dtype).eps)
+    assert np.allclose(result, twin, rtol=0, atol=rounding)
+    assert np.array_equal(result[twin == arena], arena[twin == arena])
+    for k in range(2):
+        first = firsts[k]
+        assert abs(ratios[first] - expected[first]) <= 16 * rounding
+        inverse = result[lowers[k] + ld[k] * np.arange(w) + np.arange(w)[:, None]]
+        assert np.allclose(inverse @ blocks[k], np.eye(w), rtol=0, atol=16 * rounding)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("w", range(1, 9))
+def test_a_block_that_cannot_be_inverted_says_so_beside_one_that_can(w, dtype):
+    for bad in (np.zeros((w, w)), np.full((w, w), np.nan)):
+        values = np.concatenate([bad.ravel(), (3 * np.eye(w)).ravel()]).astype(dtype)
+        arena, s = np.zeros(2 * w * w + 8, dtype), np.zeros(24, dtype)
+        compiled_two(arena, values, s, w, (0, w, 0, 0, w * w, w, w * w, 8))
+        assert not s[0] > 0
+        assert s[8] == 1
+        good = arena[w * w : 2 * w * w].reshape(w, w)
+        assert np.allclose(good, np.eye(w) / 3, rtol=0, atol=float(np.finfo(dtype).eps))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

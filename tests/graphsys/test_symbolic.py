@@ -222,7 +222,7 @@ def analysis_lines(graph):
     order, parent, position, count, below = np.empty((5, n), np.int64)
     work = np.empty((3, n), np.int64)
     lines = [
-        lines_run(elimination.depth_first, start, neighbor, order, parent),
+        lines_run(elimination.depth_first, start, neighbor, np.arange(n), order, parent),
         lines_run(
             minimum_degree,
             start,
@@ -234,10 +234,11 @@ def analysis_lines(graph):
             order,
         ),
     ]
-    elimination.depth_first(start, neighbor, order, parent)
+    elimination.depth_first(start, neighbor, np.arange(n), order, parent)
     position[order] = np.arange(n)
     lines.append(lines_run(elimination.elimination_tree, start, neighbor, order, position, parent))
     lines.append(lines_run(elimination.postorder, parent, np.empty(n, np.int64)))
+    lines.append(lines_run(elimination.by_turns, parent, size, np.empty(n, np.int64)))
     tables = (start, neighbor, order, position, parent)
     lines.append(lines_run(elimination.front_counts, *tables, size, work[0], count, below))
     front_start = np.concatenate(([0], np.cumsum(count)))
@@ -257,6 +258,47 @@ def test_analysis_takes_linear_work_on_trees(family):
     assert (large <= 2.1 * small + 20).all(), (small, large)
 
 
+def turns(parent, size):
+    order = np.empty(len(parent), np.int64)
+    elimination.by_turns(np.array(parent), np.array(size), order)
+    return order.tolist()
+
+
+def test_branches_take_turns():
+    # two branches 0-1-2 and 3-4-5 of a root 6, then the same with nodes of other sizes
+    parent = [1, 2, 6, 4, 5, 6, -1]
+
+    assert turns(parent, [6] * 7) == [0, 3, 1, 4, 2, 5, 6]
+    assert turns(parent, [6, 5, 6, 6, 5, 6, 6]) == [0, 3, 1, 4, 2, 5, 6]
+    assert turns(parent, [6, 5, 6, 1, 2, 3, 6]) == [0, 1, 2, 3, 4, 5, 6]
+    assert turns([1, 2, -1], [6] * 3) == [0, 1, 2]
+    assert turns([-1, -1], [6, 6]) == [0, 1]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_turns_keep_children_first_and_bring_independent_nodes_together(seed):
+    rng = np.random.default_rng(seed)
+    symbolic = gs.System(gs.random_tree(200, seed=seed), rng.integers(5, 7, 200).tolist()).analyze()
+    parent, size = symbolic.parent, symbolic.graph.size[symbolic.step_node]
+
+    assert (parent[:-1] > np.arange(199)).all()
+    assert parent[-1] == -1
+    assert sorted(symbolic.step_node) == list(range(200))
+    apart = parent[:-1] != np.arange(1, 200)
+    alike = size[:-1] == size[1:]
+    assert np.count_nonzero(apart & alike) >= 80  # of 100 at most, disjoint ones
+
+
+def test_a_tree_has_its_root_in_the_middle():
+    symbolic = gs.System(gs.chain(101), 6).analyze()
+
+    assert symbolic.order[-1] == 50
+    depth = np.zeros(101, int)
+    for k in range(99, -1, -1):
+        depth[k] = depth[symbolic.parent[k]] + 1
+    assert depth.max() == 50
+
+
 def test_a_chain_of_a_million_nodes_is_analyzed():
     n = 1_000_000
     from graphsys.graph import from_pairs
@@ -266,7 +308,12 @@ def test_a_chain_of_a_million_nodes_is_analyzed():
     symbolic = gs.System(graph).analyze("dfs")
 
     assert symbolic.n_fill == 0
-    assert symbolic.parent.tolist() == [*range(1, n), -1]
+    # two branches that meet in the middle
+    assert (symbolic.parent[:-1] > np.arange(n - 1)).all()
+    assert symbolic.parent[-1] == -1
+    children = np.bincount(symbolic.parent[:-1], minlength=n)
+    assert children[-1] == 2
+    assert children.sum() == np.count_nonzero(children) + 1
 
 
 def test_zero_diagonals_wait_whatever_the_order_is():
