@@ -8,6 +8,7 @@ lane and harms no other, and the lane's ratio tells.
 
 import numpy as np
 
+from .ahead import LINE, is_far
 from .batch_blocks import (
     assign_lanes,
     invert_lanes,
@@ -116,6 +117,19 @@ def _load(program, table, place, values, first, stride, arena, base):
 
 
 @kernel
+def _pass_over(values, first, last):
+    """Sum of some numbers, one of each cache line at least."""
+    line = LINE // values.itemsize
+    a = b = c = d = values[first]
+    for k in range(first, last - 3 * line, 4 * line):
+        a += values[k]
+        b += values[k + line]
+        c += values[k + 2 * line]
+        d += values[k + 3 * line]
+    return a + b + c + d
+
+
+@kernel
 def factorize_groups(
     # Tables:
     program,
@@ -149,9 +163,14 @@ def factorize_groups(
     nnz, rows = values.size // count, program[ROWS]
     noise, largest_at = LANES * rows, 2 * LANES * rows
     symmetric = program[SYMMETRIC] != 0
+    far = is_far(values.size, values) and nnz > 0
     for g in range(first_group, last_group):
         system = min(LANES * g, count - LANES)
         base = 0 if columns > 0 else LANES * g * program[ARENA_TOTAL]
+        if far:
+            # The processor foresees one stream, not blocks of eight systems here and there. The sum
+            # is of no use, but would not be computed if it went nowhere.
+            arena[base] = _pass_over(values, system * nnz, (system + LANES) * nnz)
         if columns > 0:
             gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
         for i in range(magnitude.size):

@@ -211,6 +211,23 @@ def test_threads_share_the_systems_and_change_nothing():
     assert np.array_equal(one.solve_once(values, b), two.solve_once(values, b))
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_values_beyond_the_caches_are_solved_alike(dtype):
+    # from 2^24 bytes on they are passed over once before; 8 does not divide the systems
+    system = random_system(gs.chain(100), 6, dtype=dtype)
+    count = 2**24 // system.values.nbytes + 4
+    rng = np.random.default_rng(0)
+    scales = rng.uniform(0.5, 2.0, size=(count, 1)).astype(dtype)
+    batch = gs.Batch(system.analyze(), scales * system.values)
+    b = right_hand_sides(batch, dtype=dtype)
+
+    assert count % 8 != 0 and batch._values.nbytes > 2**24
+    for x in (batch.solve(b), batch.solve_once(scales * system.values, b)):
+        for i in (0, 7, 8, count // 2, count - 5, count - 1):
+            error = backward_error(scales[i] * system.to_dense(), x[i], b[i])
+            assert error < 20 * np.finfo(dtype).eps
+
+
 def test_values_may_change_after_the_factorization():
     system, values = values_of(gs.chain(5), 3, 8, dominance=0.0)
     batch = gs.Batch(system.analyze(), values, refine=True)
