@@ -7,8 +7,10 @@ solution near by, and shaking that goes on would lead there: then only slope and
 and neither grows.
 """
 
-from .jit import kernel
+from .jit import inlined, kernel
+from .layout import TWIST
 from .newton import CONTRACTION
+from .six import minus, multiplied, nothing, take, total_of
 
 # info of a step
 LENGTH = 28  # of the last interval, 0 where it was a part of a step
@@ -48,18 +50,28 @@ def guess(n, whole, h, info, u, past, x):
             x[i] = u[i]
 
 
+@inlined
+def six_differences(i, u, past):
+    """`differences` of six velocities from the i-th on."""
+    u_prev, u_before, u_third = past
+    now, prev, before = take(u, i), take(u_prev, i), take(u_before, i)
+    one, two = minus(now, prev), minus(prev, before)
+    bend = minus(one, two)
+    return now, one, bend, minus(bend, minus(two, minus(before, take(u_third, i))))
+
+
 @kernel
 def fit_bend(n, info, x, u, past):
     """Parts of the first two differences that come nearest to x, at most whole ones."""
-    bb = bc = cc = bx = cx = 0.0
-    for i in range(n):
-        a, b, c, d = differences(i, u, past)
-        left = x[i] - a
-        bb += b * b
-        bc += b * c
-        cc += c * c
-        bx += b * left
-        cx += c * left
+    sum_bb = sum_bc = sum_cc = sum_bx = sum_cx = nothing()
+    for i in range(0, n, TWIST):
+        a, b, c, _ = six_differences(i, u, past)
+        left = minus(take(x, i), a)
+        sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
+        sum_cc, sum_bx = multiplied(sum_cc, c, c), multiplied(sum_bx, b, left)
+        sum_cx = multiplied(sum_cx, c, left)
+    bb, bc, cc = total_of(sum_bb), total_of(sum_bc), total_of(sum_cc)
+    bx, cx = total_of(sum_bx), total_of(sum_cx)
     slope, bend, determinant = 1.0, 0.0, bb * cc - bc * bc
     if determinant > RIDGE * bb * cc:
         slope = max(0.0, min(1.0, (cc * bx - bc * cx) / determinant))
@@ -71,25 +83,23 @@ def fit_bend(n, info, x, u, past):
 @kernel
 def fit(n, info, x, u, past):
     """Parts of the velocity and its differences that come nearest to x."""
-    aa = ab = ac = ad = bb = bc = bd = cc = cd = dd = 0.0
-    ax = bx = cx = dx = 0.0
-    for i in range(n):
-        a, b, c, d = differences(i, u, past)
-        left = x[i] - (a + b + c)
-        aa += a * a
-        ab += a * b
-        ac += a * c
-        ad += a * d
-        bb += b * b
-        bc += b * c
-        bd += b * d
-        cc += c * c
-        cd += c * d
-        dd += d * d
-        ax += a * left
-        bx += b * left
-        cx += c * left
-        dx += d * left
+    sum_aa = sum_ab = sum_ac = sum_ad = sum_ax = nothing()
+    sum_bb = sum_bc = sum_bd = sum_bx = nothing()
+    sum_cc = sum_cd = sum_cx = sum_dd = sum_dx = nothing()
+    for i in range(0, n, TWIST):
+        a, b, c, d = six_differences(i, u, past)
+        left = minus(minus(minus(take(x, i), a), b), c)
+        sum_aa, sum_ab = multiplied(sum_aa, a, a), multiplied(sum_ab, a, b)
+        sum_ac, sum_ad = multiplied(sum_ac, a, c), multiplied(sum_ad, a, d)
+        sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
+        sum_bd, sum_cc = multiplied(sum_bd, b, d), multiplied(sum_cc, c, c)
+        sum_cd, sum_dd = multiplied(sum_cd, c, d), multiplied(sum_dd, d, d)
+        sum_ax, sum_bx = multiplied(sum_ax, a, left), multiplied(sum_bx, b, left)
+        sum_cx, sum_dx = multiplied(sum_cx, c, left), multiplied(sum_dx, d, left)
+    aa, ab, ac, ad = total_of(sum_aa), total_of(sum_ab), total_of(sum_ac), total_of(sum_ad)
+    bb, bc, bd = total_of(sum_bb), total_of(sum_bc), total_of(sum_bd)
+    cc, cd, dd = total_of(sum_cc), total_of(sum_cd), total_of(sum_dd)
+    ax, bx, cx, dx = total_of(sum_ax), total_of(sum_bx), total_of(sum_cx), total_of(sum_dx)
     # L D L^T of the normal equations
     tiny, more = 1e-300, 1.0 + RIDGE
     aa = aa * more + tiny

@@ -77,6 +77,28 @@ if CHECKED:
             r[at + i] = sums[i]
 
     @kernel
+    def take(x, at):
+        """x[at:at + 6]."""
+        return x[at], x[at + 1], x[at + 2], x[at + 3], x[at + 4], x[at + 5]
+
+    @kernel
+    def minus(a, b):
+        """a - b."""
+        return a[0] - b[0], a[1] - b[1], a[2] - b[2], a[3] - b[3], a[4] - b[4], a[5] - b[5]
+
+    @kernel
+    def multiplied(sums, a, b):
+        """Sums + a b, one by one."""
+        return (
+            sums[0] + a[0] * b[0],
+            sums[1] + a[1] * b[1],
+            sums[2] + a[2] * b[2],
+            sums[3] + a[3] * b[3],
+            sums[4] + a[4] * b[4],
+            sums[5] + a[5] * b[5],
+        )
+
+    @kernel
     def products(sums, x, at, y, bt):
         """Sums + x[at:at + 6] y[bt:bt + 6], one by one."""
         return (
@@ -156,6 +178,33 @@ else:
             return context.get_dummy_value()
 
         return types.none(r, at, six), generate
+
+    @intrinsic
+    def take(typing, x, at):
+        """x[at:at + 6]."""
+
+        def generate(context, builder, signature, arguments):
+            return builder.load(_at(context, builder, signature, arguments, 0), align=8)
+
+        return six(x, at), generate
+
+    @intrinsic
+    def minus(typing, a, b):
+        """a - b."""
+
+        def generate(context, builder, signature, arguments):
+            return builder.fsub(arguments[0], arguments[1])
+
+        return six(six, six), generate
+
+    @intrinsic
+    def multiplied(typing, sums, a, b):
+        """Sums + a b, one by one."""
+
+        def generate(context, builder, signature, arguments):
+            return builder.fadd(arguments[0], builder.fmul(arguments[1], arguments[2]))
+
+        return six(six, six, six), generate
 
     @intrinsic
     def products(typing, sums, x, at, y, bt):

@@ -44,6 +44,7 @@ from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
 from .rows import evaluate, held_velocity, turned_back
 from .shaking import LEVEL, begin
+from .swerve import SLOWLY, SWERVE, swerve
 from .wrench import push_users
 
 #: A step is cut into up to 2^DEPTH intervals.
@@ -177,7 +178,7 @@ def interval(
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    p, u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it is
+    u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it is
     a whole step, and whether it may turn too far.
     """
     x, r, dx, held, kick, past, dc, contacts = scratch
@@ -221,6 +222,9 @@ def interval(
         return NOT_FINITE
     if plan[CONTACTS] == 0:
         make_up(plan[BODIES], node, trial, r, p)
+        if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[1]:
+            if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
+                return TURNED
     shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):

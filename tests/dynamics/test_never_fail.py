@@ -52,18 +52,14 @@ def test_rhombi_pass_their_flat_positions(n):
     assert motion.constraint_violation().max() <= CLOSED
 
 
-#: What wavers at a node goes with the square of the change of velocities there: 1.07 % where steps
-#: are cut by default, 0.5 % with ``largest_turn=0.12``.
-WAVERS = pytest.mark.xfail(reason="energy is off by more than 1 % for a step or two")
-
-
-@pytest.mark.parametrize(
-    "n", [1, 2, pytest.param(5, marks=WAVERS), 10, pytest.param(20, marks=pytest.mark.slow)]
-)
-def test_energy_of_rhombi_stays_within_a_hundredth_at_every_step(n):
-    model, state = rhombic_chain(n)
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 10, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("wider", [0.0, 0.004, 0.005, 0.012, 0.016])
+def test_energy_of_rhombi_stays_within_a_hundredth_at_every_step(n, wider):
+    # without the cuts of `kernels.swerve` seven of these are off by 1.1 to 2.3 %
+    half_angle = np.pi / 8 * (1.0 + wider)
+    model, state = rhombic_chain(n, half_angle)
     energy = dy.simulate(model, state, 10.0).energy()
-    scale = 4.0 * 9.81 * np.cos(np.pi / 8) * n**2  # from horizontal to hanging
+    scale = 4.0 * 9.81 * np.cos(half_angle) * n**2  # from horizontal to hanging
     assert np.abs(energy - energy[0]).max() < 0.01 * scale
 
 
