@@ -1,5 +1,7 @@
 """Residuals of an interval with contacts: where bodies go, what acts on them, when it is solved."""
 
+import math
+
 from .contact import approach, gaps
 from .interior_start import WARM, centre, first_barrier, lower
 from .jit import kernel
@@ -29,20 +31,16 @@ def look_there(plan, constant, h, node, x, trial, found, contacts):
 
 @kernel
 def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
-    """R <- residuals behind `look_there`; the largest of momenta, of |g|, and their squares."""
+    """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is."""
     n = TWIST * plan[BODIES]
     if plan[WRENCHES] > 0:
         renew(plan, h, node, x, kick)
-    residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
+    _, opened, merit = residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
     push_out(plan, c, contacts, r)
-    speed, opened, merit = 0.0, 0.0, 0.0
-    for i in range(n + plan[ROWS]):
-        if i < n:
-            speed = max(speed, abs(r[i]))
-        else:
-            opened = max(opened, abs(r[i]) * h)
-        merit += r[i] * r[i]
-    return speed, opened, merit
+    wrong = 0  # `largest` may pass over what is no number
+    for i in range(n):
+        wrong += r[i] != r[i]
+    return largest(r, 0, n), opened, math.nan if wrong > 0 else merit
 
 
 @kernel
@@ -66,11 +64,13 @@ def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, foun
 @kernel
 def solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
     """Whether x and c solve the interval at the last barrier."""
+    info[0], info[1] = speed, opened
+    if speed > settings[3]:
+        # stiff contacts and large impulses: no better than rounding
+        rounding = ROUNDING * largest(x, 0, TWIST * plan[BODIES] + plan[ROWS])
+        if not 0.1 * before < speed <= rounding:
+            return False
     worst, _ = errors(plan, constant, h, settings[2], x, c, contacts)
-    info[0], info[1] = max(speed, worst), opened
+    info[0] = max(speed, worst)
     closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, POSE * (plan[BODIES] + 1)))
-    if not (worst <= settings[3] and opened <= closed):
-        return False
-    # stiff contacts and large impulses: no better than rounding
-    rounding = ROUNDING * largest(x, 0, TWIST * plan[BODIES] + plan[ROWS])
-    return speed <= settings[3] or (0.1 * before < speed <= rounding)
+    return worst <= settings[3] and opened <= closed

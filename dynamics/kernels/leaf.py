@@ -305,7 +305,8 @@ def add_leaves(plan, contacts, values):
             add_leaf(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
         for i in range(plan[at + BLOCKS]):
             one, place = w + W_AT + 12 + 24 * i, w + K_AT + 1 + 6 * i
-            for e in range(12):  # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
+            # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
+            for e in range(0 if a < n else 6, 12 if b < n else 6):
                 N, T1, T2 = contacts[next_at + e], contacts[one + e], contacts[one + 12 + e]
                 contacts[row + e] = stiff * N if i == 0 else 0.0
                 contacts[row + 12 + e] = -(

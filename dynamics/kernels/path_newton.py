@@ -17,7 +17,7 @@ from .leaf import add_leaves, clear_pairs, condense, steps_of
 from .matrix import assemble
 from .motion import turns
 from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
-from .settle import decide_all, settle, undecided
+from .settle import AGAIN, decide_all, settle, undecided
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
@@ -64,7 +64,7 @@ def path_attempt(
     )  # fmt: skip
     if barrier < 0.0:
         return USER_FAILED
-    before = 1e300
+    before, rows = 1e300, 0
     for iteration in range(PATIENCE + 1):
         speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
         if not merit < 1e300:
@@ -73,9 +73,10 @@ def path_attempt(
             return iteration
         if iteration == PATIENCE:
             break
-        before, rows = speed, 0
-        if iteration > 0 and iteration % ROUND == 0:
-            rows = undecided(plan, constant, h, settings[3], x, c, r, contacts)
+        before, again, rows = speed, rows > 0, 0
+        if again or (iteration > 0 and iteration % ROUND == 0):
+            part = AGAIN if again else 1.0
+            rows = undecided(plan, constant, h, settings[3], part, x, c, r, contacts)
         lower(plan, FALL, contacts)
         clear_pairs(plan, values)  # before: dampers may join the same bodies
         assemble(plan, constant, h, x, node[3], trial[3], values)

@@ -10,6 +10,7 @@ method goes round in circles, but slowly, so it only tells which contacts close 
 from graphsys.kernels import first_supernode, solve, solve_from
 
 from .contact import rate, rubs
+from .contact_alone import contact_alone
 from .contact_path import cone_path
 from .jit import kernel, pointer
 from .layout import (
@@ -45,14 +46,19 @@ from .polygon import on_path, polygon_path
 #: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
 OPEN = 1e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
-SWEEPS = 100
-SETTLED = 1e-6
+SWEEPS = 30
+SETTLED = 1e-5
+#: Part of `OPEN` that is told where a settled iterate is yet open: neighbours join.
+AGAIN = 1e-2
 
 
 @kernel
-def undecided(plan, constant, h, tolerance, x, c, r, contacts):
-    """Mark contacts that have not settled; their rows, 0 where there are none or too many."""
-    n, rows = plan[BODIES], 0
+def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
+    """Mark contacts whose error is above a ``part`` of `OPEN`; their rows, 0 for none or too many.
+
+    None are told where no error is above `OPEN`.
+    """
+    n, rows, most = plan[BODIES], 0, 0.0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         contacts[w + UNDECIDED_AT] = 0.0
@@ -64,10 +70,11 @@ def undecided(plan, constant, h, tolerance, x, c, r, contacts):
             if body < n:
                 for j in range(TWIST):
                     error = max(error, abs(r[TWIST * body + j]))
-        if error > OPEN * tolerance:
+        most = max(most, error)
+        if error > part * OPEN * tolerance:
             contacts[w + UNDECIDED_AT] = 1.0
             rows += 1 + 2 * plan[at + BLOCKS]
-    if rows > SETTLED_ROWS:
+    if rows > SETTLED_ROWS or most <= OPEN * tolerance:
         decide_all(plan, contacts)
         return 0
     return rows
@@ -131,10 +138,44 @@ def responses(plan, program, solver, rows, contacts, D):
 
 
 @kernel
+def softness(constant, p, h, speed):
+    """C / h^2 of a contact, 0 where it is held by a speed."""
+    return 0.0 if speed != 0.0 else constant[p + SOFTNESS] / (h * h)
+
+
+@kernel
 def add_impulse(rows, column, change, D, v):
     """v <- v + D change, of one column."""
     for j in range(rows):
         v[j] += D[column * rows + j] * change
+
+
+@kernel
+def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
+    """Gamma and sliding friction of one contact by `contact_alone`; the largest change, gamma."""
+    p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
+    q, here, friction = slot + 2, i * rows + i, constant[p + FRICTION]
+    soft = softness(constant, p, h, contacts[k * CONTACT_WORK + SPEED_AT])
+    if D[here] + soft <= 0.0:  # others answer as if they could pull
+        return 0.0, c[slot]
+    g, b0, b1 = c[slot], c[q], c[q + 1]
+    w = (
+        v[i] - (D[here] * g + D[here + rows] * b0 + D[here + 2 * rows] * b1),
+        v[i + 1] - (D[here + 1] * g + D[here + rows + 1] * b0 + D[here + 2 * rows + 1] * b1),
+        v[i + 2] - (D[here + 2] * g + D[here + rows + 2] * b0 + D[here + 2 * rows + 2] * b1),
+    )
+    gamma, x, y, t = contact_alone(
+        friction, kappa, soft, D, here, rows, w, g, c[q + 2] / (friction * g)
+    )
+    if not gamma > 0.0:
+        return 0.0, g
+    c[slot], c[slot + 1] = gamma, kappa / gamma
+    c[q], c[q + 1] = x, y
+    c[q + 2], c[q + 3], c[q + 4] = t * friction * gamma, -t * x, -t * y
+    add_impulse(rows, i, gamma - g, D, v)
+    add_impulse(rows, i + 1, x - b0, D, v)
+    add_impulse(rows, i + 2, y - b1, D, v)
+    return max(abs(gamma - g), max(abs(x - b0), abs(y - b1))), gamma
 
 
 @kernel
@@ -148,8 +189,12 @@ def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        if not rubs(plan, k):
-            soft = 0.0 if contacts[w + SPEED_AT] != 0.0 else constant[p + SOFTNESS] / (h * h)
+        round_cone = plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not rubs(plan, k)
+        if round_cone:
+            change, gamma = together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
+            changed, most = max(changed, change), max(most, gamma)
+        elif not rubs(plan, k):
+            soft = softness(constant, p, h, contacts[w + SPEED_AT])
             mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
             speed = v[i] + soft * before
             c[slot] = on_path(mass * kappa, before - mass * speed)
@@ -157,7 +202,7 @@ def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
             add_impulse(rows, i, c[slot] - before, D, v)
             changed = max(changed, abs(c[slot] - before))
             most = max(most, c[slot])
-        for block in range(plan[at + BLOCKS]):
+        for block in range(1 if round_cone else 0, plan[at + BLOCKS]):
             q, one = slot + 2 + BLOCK * block, i + 1 + 2 * block
             two = one + 1
             mass = 1.0 / max(D[one * rows + one], D[two * rows + two])
@@ -201,7 +246,7 @@ def settle(plan, constant, program, h, kappa, rows, x, r, dx, dc, contacts, solv
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        soft = 0.0 if contacts[w + SPEED_AT] != 0.0 else constant[p + SOFTNESS] / (h * h)
+        soft = softness(constant, p, h, contacts[w + SPEED_AT])
         v[i] += normal_error(plan, constant, h, k, x, c, contacts) + c[slot + 1] - soft * c[slot]
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
             v[i + j] += rate(plan, at, contacts, w + W_AT + 12 * j, x)

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from .added_mass import add_momenta
 from .callback import call_three
 from .contact import impulses
+from .cuts import DEPTH, pieces
 from .forces import conservative, damp, drive, push
 from .guess import ALIKE, LENGTH, guess, shift
 from .interior_point import interior
@@ -46,9 +47,6 @@ from .rows import evaluate, held_velocity, turned_back
 from .shaking import LEVEL, begin
 from .swerve import SLOWLY, SWERVE, swerve
 from .wrench import push_users
-
-#: A step is cut into up to 2^DEPTH intervals.
-DEPTH = 10
 
 # info of a step
 WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
@@ -209,7 +207,7 @@ def interval(
             held, dc, contacts, solver, info, first,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
-        info[SLOPED] = 0.0
+        info[SLOPED] = 1.0
     if done < 0:
         return done
     if not last and turns(plan[BODIES], h, x) > settings[1]:
@@ -313,8 +311,10 @@ def step(
     done = 0
     for first in range(0, settings.size, SETTINGS):
         chosen = pointer(settings, first)
-        for level in range(int(info[LEVEL]), DEPTH + 1):
-            count = 1 << level
+        for half in range(2 * int(info[LEVEL]), 2 * DEPTH + 1):
+            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED)
+            if count == 0:
+                continue
             part = h / count
             for i in range(count):
                 if plan[WRENCHES] > 0:
@@ -322,7 +322,7 @@ def step(
                 for order in (program, fallback):
                     done = interval(
                         plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        level == 0, level == DEPTH, node, trial, scratch, arrays, info,
+                        count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, info,
                     )  # fmt: skip
                     if done >= 0 or done == TURNED or fallback.size == 0:
                         break
@@ -340,7 +340,7 @@ def step(
                 begin(plan, constant, h, True, node, mu, u, past, info)
             if i > 0:
                 info[LENGTH] = 0.0
-            if level > 0:  # a single interval has left the node
+            if count > 1:  # a single interval has left the node
                 start(plan, constant, state, node, trial)
         if done >= 0:
             info[SOFTER] = chosen[2] / settings[2]

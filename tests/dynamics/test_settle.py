@@ -8,6 +8,8 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels import layout as at
+from dynamics.kernels.contact_alone import contact_alone
+from dynamics.kernels.cuts import pieces
 from dynamics.kernels.settle import responses, sweep
 from tests.dynamics.test_step import dense
 
@@ -110,3 +112,60 @@ def test_undecided_contact_alone_settles_on_its_law():
     # sticking would take 4 / 1.75 = 2.29 N s, less than 0.5 times 6
     assert c[2] == pytest.approx(-4.0 / 1.75, abs=1e-6)
     assert abs(v[1]) < 1e-6 and most == c[0]
+
+
+def test_contact_alone_fulfils_its_laws_whatever_the_tangents_do_to_the_normal():
+    kappa, friction, rng = 1e-8, 0.5, np.random.default_rng(3)
+    for _ in range(300):
+        root = rng.normal(size=(3, 3)) * 10.0 ** rng.uniform(-1.5, 0.5, 3)
+        D = root @ root.T + 1e-4 * np.eye(3)  # held in some directions, as by joints
+        w = rng.normal(size=3) * 10.0 ** rng.uniform(-3, 1)
+
+        gamma, x, y, t = contact_alone(
+            friction, kappa, 0.0, D.T.ravel(), 0, 3, tuple(w), 10.0 ** rng.uniform(-6, 1), 1.0
+        )
+
+        impulse, head = np.array([gamma, x, y]), friction * gamma
+        v = w + D @ impulse
+        # iterations end where the next change is 1e-12 of the impulse
+        rounding = 1e-11 * (np.abs(w) + np.abs(D) @ np.abs(impulse)).max()
+        assert gamma > 0.0
+        assert v[0] == pytest.approx(kappa / gamma, rel=1e-9, abs=rounding)
+        np.testing.assert_allclose(v[1:], [-t * x, -t * y], rtol=1e-9, atol=rounding)
+        drowned = 1e-11 * t * head**2  # of the difference, by the same
+        assert t * (head**2 - x * x - y * y) == pytest.approx(kappa, rel=1e-6, abs=drowned)
+        assert math.hypot(x, y) < head
+
+
+def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name="ball", position=(0, 0, 0.25))
+    mechanism.add_contact(ball, friction=0.5)
+    model = mechanism.finalize(H)
+    contacts = np.zeros(at.CONTACT_WORK)
+    contacts[at.ACTIVE_AT], contacts[at.UNDECIDED_AT] = 1.0, 1.0
+    D = np.array([[0.4, 0.2, 0.0], [0.2, 1.0, -0.3], [0.0, -0.3, 2.0]])
+    D[1] *= 1e-2  # a thousandth of what the other direction gives
+    D[:, 1] *= 1e-2
+    c, v = np.array([1.0, 1, 0, 0, 1, 0, 0]), np.array([-1.0, 1e-5, 0.3]) + D[:, 0]
+
+    sweep(model.tables.plan, model.tables.constant, H, 1e-8, 3, contacts, D.T.ravel(), v, c)
+    changed, most = sweep(
+        model.tables.plan, model.tables.constant, H, 1e-8, 3, contacts, D.T.ravel(), v, c
+    )
+
+    assert changed < 1e-6 * most
+
+
+def test_steps_with_contacts_are_cut_into_three_where_two_turn_too_far():
+    assert [pieces(half, True) for half in range(8)] == [1, 0, 2, 3, 4, 6, 8, 12]
+    assert [pieces(half, False) for half in range(8)] == [1, 0, 2, 0, 4, 0, 8, 0]
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.25, mass=1.0), name="ball", position=(0, 0, 5))
+    mechanism.add_contact(ball)
+    model = mechanism.finalize(H, largest_turn=0.1)
+    for turn, intervals in ((0.09, 1), (0.15, 2), (0.25, 3), (0.35, 4), (0.55, 6)):
+        state = model.initial_state()
+        model.set_body(state, "ball", angular_velocity=(turn / H, 0, 0))
+
+        assert model.step(state)[1].intervals == intervals
