@@ -5,6 +5,7 @@ al. (2023), Section 4, whatever order is eliminated in. The children of a node b
 elimination order; for the depth-first order both views coincide.
 """
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -122,14 +123,12 @@ def children_of(symbolic: "Symbolic") -> tuple[Children, Children]:
     acyclic: Children = {}
     cyclic: Children = {}
     for k in range(n):
-        alone: list[int] = []
-        looped: list[int] = []
-        branch: list[int] = []
-        for child in earlier[k]:  # a branch ends with the child of k in the tree
-            branch.append(child)
-            if parent[child] == k:
-                (alone if len(branch) == 1 else looped).extend(branch)
-                branch = []
+        branch: dict[int, int] = {}  # the child of k in the tree that each is below
+        for child in reversed(earlier[k]):  # its parent shares a block with k too
+            branch[child] = child if parent[child] == k else branch[parent[child]]
+        members = Counter(branch.values())
+        alone = [child for child in earlier[k] if members[branch[child]] == 1]
+        looped = [child for child in earlier[k] if members[branch[child]] > 1]
         acyclic[order[k]] = tuple(order[j] for j in alone)
         cyclic[order[k]] = tuple(order[j] for j in looped)
     return acyclic, cyclic

@@ -30,8 +30,9 @@ Ints = npt.NDArray[np.int64]
 
 #: Nested dissection is worth trying from this many operations and nodes up.
 DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
-#: Most updates a node, on average, for which the first-touch program of small nodes is faster.
-NARROW_UPDATES = 6.0
+#: The first-touch program of small nodes is faster up to a third as many updates as blocks have
+#: entries: supernodes of small blocks save more. It always is where a node updates one other.
+NARROW_UPDATES = 1 / 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -120,12 +121,9 @@ class Elimination:
 
     def by_turns(self) -> Elimination:
         """Itself, or for the first-touch program the same tree with independent nodes by turns."""
-        n, size = self.step_node.size, self.graph.size[self.step_node]
-        n_super = supernodes(
-            size, self.parent, self.below, self._joined(), *np.empty((2, n + 1), np.int64)
-        )
-        if not self._is_narrow(n_super):
+        if not self._is_narrow():
             return self
+        n, size = self.step_node.size, self.graph.size[self.step_node]
         turns, place = np.empty(n, np.int64), np.full(n + 1, -1)
         by_turns(self.parent, size, turns)
         place[turns] = np.arange(n)
@@ -157,7 +155,7 @@ class Elimination:
         if 0 < self.n_last < n:
             parent[n - self.n_last - 1] = -1  # no supernode across
         n_super = supernodes(size, parent, self.below, joined, super_of, super_start)
-        narrow = self._is_narrow(n_super)
+        narrow = self._is_narrow()
         if narrow:
             n_super, super_of, super_start = n, np.arange(n), np.arange(n + 1)
         super_start = super_start[: n_super + 1].copy()
@@ -190,14 +188,15 @@ class Elimination:
         large = self.operations > DISSECTION_OPERATIONS and nodes > DISSECTION_NODES
         return large and int(self.count.sum()) > 2 * edges
 
-    def _is_narrow(self, n_super: int) -> bool:
-        """Whether nodes are small, hardly merge, and update few others: see `kernels.narrow`."""
+    def _is_narrow(self) -> bool:
+        """Whether nodes are small and update few others: see `kernels.narrow`."""
         n, size = self.step_node.size, self.graph.size
         if n == 0 or self.n_last or self.who.joined:
             return False
         if size.min() == 0 or size.max() > PIVOT_ROWS:
             return False
-        return n_super >= 0.9 * n and float(np.square(self.count).sum()) <= NARROW_UPDATES * n
+        updates, entries = (float(np.square(counts).sum()) for counts in (self.count, size))
+        return updates <= max(n, NARROW_UPDATES * entries)
 
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""

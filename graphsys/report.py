@@ -57,8 +57,8 @@ def explain(symbolic: Symbolic | Factor) -> str:
     fill-in        none: the factors have no block that the matrix does not have
     operations     80 floating-point operations for one factorization; dense LU takes 144, 1.8 times
                    as many
-    memory         ... bytes for factors and workspace in double precision, ... bytes for tables
-    supernodes     2 groups of nodes eliminated together, the widest of 2 nodes and 4 rows
+    memory         ... bytes for factors and workspace in double precision, ... kB for tables
+    supernodes     3 groups of nodes eliminated together, the widest of 1 node and 2 rows
     """
     dependent: dict[Hashable, int] = {}
     if not isinstance(symbolic, Symbolic):

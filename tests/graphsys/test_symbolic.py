@@ -72,6 +72,23 @@ def test_loop_of_the_papers_figure_5_fills_only_towards_its_opener():
     assert set(symbolic.cyclic_children[1]) == {"a", 2, "b", 3, 6}
 
 
+@pytest.mark.parametrize("graph", [gs.ladder(7), gs.net(4), gs.random_tree(30, seed=2)])
+def test_children_are_cyclic_where_their_branch_has_others(graph):
+    symbolic = gs.System(graph, 6).analyze()
+    order, fronts = symbolic.order, fronts_by_label(symbolic)
+    step = {label: k for k, label in enumerate(order)}
+    tree = nx.DiGraph((order[p], order[k]) for k, p in enumerate(symbolic.parent) if p >= 0)
+    tree.add_nodes_from(order)
+
+    for v in order:
+        children = {label for label in order if v in fronts[label]}
+        branches = [{top, *nx.descendants(tree, top)} & children for top in tree[v]]
+        alone = set().union(*(branch for branch in branches if len(branch) == 1))
+        assert set(symbolic.acyclic_children[v]) == alone
+        assert set(symbolic.cyclic_children[v]) == children - alone
+        assert list(symbolic.cyclic_children[v]) == sorted(children - alone, key=step.get)
+
+
 @pytest.mark.parametrize("ordering", ORDERINGS)
 @given(data=st.data())
 def test_fronts_and_fill_in_equal_brute_force(ordering, data):
