@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.errors import ConvergenceError
-from dynamics.kernels import step as kernel
+from dynamics.kernels.cuts import DEPTH
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -47,7 +47,7 @@ def failure(
         call.reraise()
     name, what = model.workspace.worst()
     return ConvergenceError(
-        f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**kernel.DEPTH} intervals; "
+        f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals; "
         f"the largest residual is {info[0]:.2e} in {what} {name!r} (constraints open by "
         f"{info[1]:.2e}). Use a smaller timestep, or look at that part's masses, forces and state",
         step,

@@ -33,6 +33,9 @@ DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
 #: entries: supernodes of small blocks save more. It always is where a node updates one other.
 NARROW_UPDATES = 1 / 3
+#: Where pivots may be noise rows are better exchanged in the pivot blocks of supernodes, unless
+#: these are hardly fewer than nodes.
+FEW_MERGE = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,8 +198,16 @@ class Elimination:
             return False
         if size.min() == 0 or size.max() > PIVOT_ROWS:
             return False
+        if self.who.watched.any() and self._n_super() < FEW_MERGE * n:
+            return False
         updates, entries = (float(np.square(counts).sum()) for counts in (self.count, size))
         return updates <= max(n, NARROW_UPDATES * entries)
+
+    def _n_super(self) -> int:
+        """How many supernodes there would be."""
+        n, size = self.step_node.size, self.graph.size[self.step_node]
+        of, start = np.empty((2, n + 1), np.int64)
+        return int(supernodes(size, self.parent, self.below, self._joined(), of, start))
 
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""

@@ -7,6 +7,7 @@ the last interval.
 import math
 
 from .callback import call_three
+from .cuts import DEPTH
 from .galerkin_body import node
 from .galerkin_guess import FEWEST, SEEN, from_ends, go_on, remember
 from .galerkin_newton import PAUSE, WAIT, attempt
@@ -24,7 +25,7 @@ from .motion import rotation_matrices
 from .newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
 from .quaternion import load3, multiply_matrix
 from .rows import evaluate, turned_back
-from .step import DEPTH, INTERVALS, ITERATIONS, STATUS, TIME, copy, note
+from .step import INTERVALS, ITERATIONS, STATUS, TIME, copy, note
 
 
 @kernel
