@@ -120,7 +120,7 @@ def two_inverses_function(module, real):
 
 
 def _two_fit(real, size):
-    """Whether the columns of two blocks fit in half of the host's registers."""
+    """Whether the columns of two blocks leave a quarter of the host's registers for the rest."""
     if host_has("avx512f"):
         registers, width = 32, 64
     elif host_has("avx2"):
