@@ -35,19 +35,31 @@ class Matrix:
     ----------
     graph : BlockGraph
     values : ndarray, shape (graph.nnz,)
+    norms : list of float, length 2
+        Maximum norms of A and of its transpose (the 1-norm of A); negative where not yet known.
     """
 
     graph: BlockGraph
     values: Array
-    _norms: dict[bool, float] = field(default_factory=dict)
+    norms: list[float] = field(default_factory=lambda: [-1.0, -1.0])
+
+    def replace(self, values: Array) -> None:
+        """Hold a copy of other values.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,)
+        """
+        self.values[...] = values
+        self.norms[:] = -1.0, -1.0
 
     def norm(self, transposed: bool) -> float:
         """Maximum norm of A, or of its transpose (the 1-norm of A); computed once."""
-        if transposed not in self._norms:
+        if self.norms[transposed] < 0.0:
             sums = np.empty(self.graph.rows, self.values.real.dtype)
             absolute_sums(*tables(self.graph), self.values, transposed, sums)
-            self._norms[transposed] = float(sums.max(initial=0))
-        return self._norms[transposed]
+            self.norms[transposed] = float(sums.max(initial=0))
+        return self.norms[transposed]
 
     def residual(self, b: Array, x: Array, count: int, transposed: bool) -> Array:
         """b - A x (or A^T x) for ``count`` columns, flat."""
@@ -76,7 +88,7 @@ class Matrix:
         work, info = np.empty(4 * x.size + widest + SMALL, x.dtype), np.empty(3)
         told = widest <= SMALL and x.size == self.graph.rows and not transposed
         told = told and x.dtype.kind != "c"  # the kernel comes by the norm itself
-        norm = self._norms.get(transposed, -1.0) if told else self.norm(transposed)
+        norm = self.norms[transposed] if told else self.norm(transposed)
         failed = refine(
             *tables(self.graph),
             program,
@@ -92,7 +104,7 @@ class Matrix:
             x,
             info,
         )
-        steps, error, self._norms[transposed] = info.tolist()
+        steps, error, self.norms[transposed] = info.tolist()
         return int(steps), np.inf if failed else error
 
 
@@ -174,6 +186,16 @@ def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
         positive += int((eigenvalues > 0).sum())
         negative += int((eigenvalues < 0).sum())
     return positive, negative
+
+
+def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:
+    """`tables` in one array, behind the numbers of nodes and of neighbors.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    """
+    return np.concatenate([[graph.size.size, graph.neighbor.size], *tables(graph)])
 
 
 def tables(graph: BlockGraph) -> tuple[NDArray[np.int64], ...]:

@@ -10,8 +10,11 @@ from numpy import empty, ndarray
 from numpy.typing import NDArray
 
 from graphsys import kernels
+from graphsys.accuracy import EPS, REFINEMENTS, Matrix, joined_tables
+from graphsys.graph import BlockGraph
 from graphsys.kernels.at_once import (
     DOUBTFUL,
+    MISFIT,
     entry,
     factors,
     factors_and_solution,
@@ -19,6 +22,7 @@ from graphsys.kernels.at_once import (
     narrow_factors_and_solution,
 )
 from graphsys.kernels.program import NARROW_AT, ROWS
+from graphsys.kernels.refinement import refined_work, solve_refined
 from graphsys.kernels.substitution import solve, solve_narrow
 
 Array = NDArray[Any]
@@ -37,8 +41,7 @@ class Direct:
     program : ndarray of int
     arena : ndarray, shape (arena_total,)
         Factors, with their workspace.
-    nnz : int
-        Length of values.
+    graph : BlockGraph
     tolerance : float
         Pivot ratio below which a pivot is singular.
     enough : float
@@ -58,18 +61,21 @@ class Direct:
     """
 
     def __init__(
-        self, program: Ints, arena: Array, nnz: int, tolerance: float, enough: float
+        self, program: Ints, arena: Array, graph: BlockGraph, tolerance: float, enough: float
     ) -> None:
         _, magnitudes, work = kernels.work_sizes(program, 1)
-        self.program, self.arena, self.nnz = program, arena, nnz
+        self.program, self.arena, self.graph, self.nnz = program, arena, graph, graph.nnz
         self.tolerance, self.enough, self.ratio = tolerance, enough, 0.0
         self.dtype, self.rows = arena.dtype, int(program[ROWS])
         self.narrow = bool(program[NARROW_AT]) and self.dtype.kind != "c"
         self.magnitude, self.info = empty(magnitudes, arena.real.dtype), np.zeros(3)
         self._work = empty(work, self.dtype)
         self._spare: list[Array] = []
+        self._spare_refining: list[tuple[Array, Array]] = []
+        self._tables: Ints | None = None
         self._factorize: Callable[..., float] | None = None
         self._solve: Callable[..., int] | None = None
+        self._refine: Callable[..., tuple[int, float, float]] | None = None
         self._at_once: Callable[..., float] | None = None
 
     def eliminate(self, values: Array) -> tuple[int, float, float, float]:
@@ -82,10 +88,10 @@ class Direct:
         """
         status = self._factors(values)
         ratio, weakest, suspect = self.info.tolist()
-        return (0 if status >= 0.0 else int(DOUBTFUL - status)), ratio, weakest, suspect
+        return (0 if status > MISFIT else int(DOUBTFUL - status)), ratio, weakest, suspect
 
     def factorize(self, values: Any) -> bool:
-        """Factorize; whether values are as usual, and the pivots above all doubt.
+        """Factorize; whether values are as usual, and no pivot is singular or may be noise.
 
         Parameters
         ----------
@@ -94,9 +100,9 @@ class Direct:
         if type(values) is not ndarray or values.dtype is not self.dtype or values.ndim != 1:
             return False
         ratio = self._factors(values)
-        if ratio < 0.0:
+        if ratio <= MISFIT:
             return False
-        self.ratio = ratio
+        self.ratio = abs(ratio)
         return True
 
     def _factors(self, values: Array) -> float:
@@ -133,8 +139,39 @@ class Direct:
         self._spare.append(work)
         return None if failed else x
 
+    def solve_refined(self, b: Any, matrix: Matrix) -> tuple[Array, tuple[int, float]] | None:
+        """Solution as by `solve`, refinements and backward error; None where it is not good.
+
+        Parameters
+        ----------
+        b : array_like
+        matrix : Matrix
+            What was factorized.
+        """
+        if type(b) is not ndarray or b.dtype is not self.dtype or b.ndim != 1:
+            return None
+        if b.size != self.rows or not b.flags.c_contiguous or self.dtype.kind == "c":
+            return None
+        x, eps = empty(self.rows, self.dtype), EPS[self.dtype]
+        try:
+            spare = self._spare_refining.pop()
+        except IndexError:
+            spare = empty(refined_work(self.program), self.dtype), np.empty(3)
+        if self._refine is None:
+            self._tables = joined_tables(self.graph)
+            self._refine = entry(
+                solve_refined, self._tables, self.program, self.arena, x, x, 0.0, eps, REFINEMENTS,
+                *spare, x,
+            )  # fmt: skip
+        steps, error, matrix.norms[0] = self._refine(
+            self._tables, self.program, self.arena, matrix.values, b, matrix.norms[0], eps,
+            REFINEMENTS, *spare, x,
+        )  # fmt: skip
+        self._spare_refining.append(spare)
+        return None if steps < 0 else (x, (steps, error))
+
     def factorize_and_solve(self, values: Any, b: Any) -> Array | None:
-        """`factorize`, then `solve`; None where either is not as usual.
+        """`factorize`, then `solve`; None where either is not as usual, or x is to be refined.
 
         Parameters
         ----------
@@ -163,7 +200,7 @@ class Direct:
         return x
 
     def __getstate__(self) -> dict[str, Any]:
-        codes = dict.fromkeys(("_factorize", "_solve", "_at_once"))
+        codes = dict.fromkeys(("_factorize", "_solve", "_refine", "_at_once"))
         return self.__dict__ | codes  # found again when needed
 
     def __setstate__(self, state: dict[str, Any]) -> None:

@@ -16,7 +16,7 @@ from graphsys.graph import BlockGraph
 from graphsys.numeric import Numeric
 from graphsys.redundancy import Regularized
 from graphsys.selected_inverse import SelectedInverse, selected_inverse
-from graphsys.solution import UNREFINED, Solver, linear_operator
+from graphsys.solution import UNREFINED, Solver, SolveReport, linear_operator
 from graphsys.symbolic import Symbolic, analyze
 
 if TYPE_CHECKING:
@@ -82,10 +82,6 @@ class Factor:
     refine, redundant, threads : optional
         As for `factorize`.
 
-    Attributes
-    ----------
-    report : SolveReport
-        What the last solve took.
     """
 
     def __init__(
@@ -98,14 +94,15 @@ class Factor:
         threads: int = 1,
     ) -> None:
         self.dtype = np.asarray(values).dtype
-        self.report = UNREFINED
+        self._told: SolveReport | tuple[int, float] = UNREFINED
         kind = Regularized if redundant else Numeric
-        enough = DOUBTFUL if refine is None else 0.0  # refined below that pivot ratio
+        enough = DOUBTFUL if refine is None else np.inf if refine else 0.0
         self._numeric = kind(symbolic, self.dtype, threads=threads, enough=enough)
-        self._nnz, self._refine = symbolic.graph.nnz, refine
+        self._nnz, self._enough = symbolic.graph.nnz, enough  # refined below that pivot ratio
         self._solver: Solver | None = None
-        self._direct: Direct | None = None  # where solves do not refine
-        self._once: Direct | None = None  # where a factorization is alike
+        self._direct: Direct | None = None  # the short way for solves
+        self._once: Direct | None = None  # and for factorizations
+        self._refining: Matrix | None = None  # where solves refine
         self._checked: Matrix | None = None
         self.refactorize(values)
 
@@ -121,10 +118,7 @@ class Factor:
 
     @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot beside the largest magnitude its row ever had in its pivot block.
-
-        It is at most 1: the smaller, the more digits were lost by cancellation.
-        """
+        """Smallest pivot beside what its row ever held in its block: small if digits were lost."""
         return self._numeric.pivot_ratio
 
     @property
@@ -141,6 +135,11 @@ class Factor:
     def shape(self) -> tuple[int, int]:
         """Shape of the matrix."""
         return self.graph.rows, self.graph.rows
+
+    @property
+    def report(self) -> SolveReport:
+        """What the last solve took."""
+        return SolveReport(*self._told) if isinstance(self._told, tuple) else self._told
 
     @property
     def nbytes(self) -> int:
@@ -173,7 +172,7 @@ class Factor:
             Where `values` has another shape or entries that are not finite.
         """
         if changed is None and self._once is not None and self._once.factorize(values):
-            self._values, self._checked = values, None
+            self._remember(values, self._once.ratio < self._enough)
             return self
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
@@ -182,13 +181,19 @@ class Factor:
         self._solver = self._direct = self._once = self._checked = None
         numeric = self._numeric
         numeric.factorize(values, nodes)
-        doubtful = numeric.pivot_ratio < DOUBTFUL or numeric.suspect
-        refine = (doubtful if self._refine is None else self._refine) or numeric.must_refine
-        self._values = values.copy() if refine else values
-        self._solver = numeric.solver(self._matrix() if refine else None)
-        self._direct = None if refine else numeric.direct
+        doubtful = numeric.pivot_ratio < self._enough or (numeric.suspect and self._enough > 0.0)
+        self._remember(values, doubtful or numeric.must_refine)
+        self._direct = None if numeric.must_refine else numeric.direct
         self._once = self._direct if numeric.plain else None
         return self
+
+    def _remember(self, values: Array, refine: bool) -> None:
+        """Hold a matrix: as it is, or copied where solves refine with it."""
+        if refine or self._refining is not None or self._solver is None:
+            self._solver = self._numeric.solver(values if refine else None)
+            self._refining = self._solver.matrix
+        self._checked = self._refining
+        self._values = values if self._checked is None else self._checked.values
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
         """Solution of A x = b.
@@ -220,11 +225,15 @@ class Factor:
             Where refinement leaves a residual well above rounding level.
         """
         if self._direct is not None and trans == "N" and out is None:
-            if (x := self._direct.solve(b)) is not None:
-                self.report = UNREFINED
+            if self._refining is not None:
+                if (told := self._direct.solve_refined(b, self._refining)) is not None:
+                    solution, self._told = told
+                    return solution
+            elif (x := self._direct.solve(b)) is not None:
+                self._told = UNREFINED
                 return x
-        x, self.report = self._ready().solve(b, trans, out)
-        return x
+        solution, self._told = self._ready().solve(b, trans, out)
+        return solution
 
     def refactorize_and_solve(self, values: Any, b: Any) -> Any:
         """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.
@@ -244,9 +253,9 @@ class Factor:
         SingularPivotError, ValueError
             As for `refactorize` and `solve`, which may warn as well.
         """
-        if self._once is not None:
+        if self._once is not None and self._refining is None:
             if (x := self._once.factorize_and_solve(values, b)) is not None:
-                self._values, self._checked, self.report = values, None, UNREFINED
+                self._values, self._checked, self._told = values, None, UNREFINED
                 return x
         return self.refactorize(values).solve(b)
 
@@ -337,13 +346,7 @@ class Factor:
         return self._matrix().backward_error(r, b, x, b.size // max(self.shape[0], 1), False)
 
     def slogdet(self) -> tuple[Any, float]:
-        """Sign (or phase) and logarithm of the absolute determinant.
-
-        Returns
-        -------
-        sign : float or complex
-        logabsdet : float
-        """
+        """Sign (or phase) of the determinant, and logarithm of its magnitude."""
         self._numeric.warn_of_lost_digits("the determinant")
         return slogdet(self.symbolic.program, self._numeric.arena)
 
@@ -366,10 +369,6 @@ class Factor:
 
     def rcond(self) -> float:
         """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.
-
-        Returns
-        -------
-        float
 
         References
         ----------

@@ -110,7 +110,7 @@ class Numeric:
             more = more_room(symbolic, self.threads)
         self.arena = np.empty(symbolic.arena_size + more, self.dtype)
         self.direct = Direct(
-            self.program, self.arena, symbolic.graph.nnz, self._tolerance, self._enough
+            self.program, self.arena, symbolic.graph, self._tolerance, self._enough
         )
         self.magnitude = self.direct.magnitude
         self.weakest, self.suspect, self.factorized = 0, False, 0
@@ -159,16 +159,17 @@ class Numeric:
             failed = int(suspect) if failed else self._try_out(values, int(suspect))
         return failed
 
-    def solver(self, matrix: Matrix | None) -> Solver:
+    def solver(self, values: Array | None) -> Solver:
         """Solves with the factors.
 
         Parameters
         ----------
-        matrix : Matrix or None
-            What to refine with, where solves refine.
+        values : ndarray, shape (graph.nnz,), or None
+            What to refine with, where solves refine: it is copied.
         """
         solver = self._solver
-        solver.matrix, solver.pivot_ratio, solver.weakest = matrix, self.pivot_ratio, self.weakest
+        solver.pivot_ratio, solver.weakest = self.pivot_ratio, self.weakest
+        solver.refine_with(values)
         return solver
 
     def _update(self, values: Array, changed: Ints) -> bool:

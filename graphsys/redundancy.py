@@ -75,12 +75,14 @@ class Regularized(Numeric):
             found = self._redundant_rows()
         self.redundant = {graph.labels[i]: count for i, count in sorted(found.items())}
 
-    def solver(self, matrix: Matrix | None) -> Solver:
+    def solver(self, values: Array | None) -> Solver:
         """Solves with the factors, as `RegularizedSolver`."""
-        return RegularizedSolver(
-            self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest,
+        solver = RegularizedSolver(
+            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest,
             self.redundant, self._change, self._scale,
         )  # fmt: skip
+        solver.refine_with(values)
+        return solver
 
     def _analyzed(
         self, values: Array, after_all: set[int], together: list[tuple[int, ...]]

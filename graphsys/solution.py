@@ -16,6 +16,7 @@ from graphsys.block import as_numbers
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import NARROW_AT
+from graphsys.kernels.refinement import GOOD
 from graphsys.kernels.substitution import solve_narrow
 from graphsys.symbolic import Symbolic
 from graphsys.vectors import check_rows, join, split
@@ -72,9 +73,25 @@ class Solver:
     pivot_ratio: float
     weakest: int
     narrow: bool = field(init=False)
+    _kept: Matrix | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         self.narrow = bool(self.symbolic.program[NARROW_AT]) and self.arena.dtype.kind != "c"
+
+    def refine_with(self, values: Array | None) -> None:
+        """Refine with a copy of a matrix, or not at all.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,), or None
+        """
+        if values is None:
+            self.matrix = None
+            return
+        if self._kept is None:
+            self._kept = Matrix(self.symbolic.graph, np.empty_like(values))
+        self._kept.replace(values)
+        self.matrix = self._kept
 
     def solve(self, b: Any, trans: str, out: Array | None) -> tuple[Any, SolveReport]:
         """Solution for any b that `Factor.solve` takes, with its report."""
@@ -143,7 +160,7 @@ class Solver:
         steps, error = matrix.refine(program, self.arena, flat, x, count, transposed)
         if not error <= eps**0.5:
             raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)
-        if error > 1e4 * eps:
+        if error > GOOD * eps:
             warnings.warn(
                 f"backward error {error:.1e} after {steps} refinements: the factors lost digits "
                 f"(pivot ratio {self.pivot_ratio:.1e})",

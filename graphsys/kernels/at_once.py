@@ -1,7 +1,8 @@
 """What Python calls for one matrix and one right-hand side, in as few and short calls as possible.
 
 What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
-comes back: the pivot ratio where all is well, otherwise one of the negative ones below.
+comes back: the pivot ratio where all is well, less than 0 where it is so small that solutions are
+to be refined, and otherwise one of the numbers below.
 """
 
 from numba import typeof
@@ -16,7 +17,7 @@ from .substitution import solve, solve_narrow
 MISFIT = -1.0
 #: The solution is not finite.
 OVERFLOW = -2.0
-#: Less 1 + the row of a singular pivot block: see ``info``. Without one, pivots are doubtful.
+#: Less 1 + the row of a singular pivot block: see ``info``. Without one, a pivot may be noise.
 DOUBTFUL = -3.0
 
 
@@ -46,7 +47,7 @@ def factors(
     arena,
     info,
 ):
-    """`ldu.factorize_supernodes`; doubtful where the ratio is below ``enough``, or noise."""
+    """`ldu.factorize_supernodes`; the ratio is negative where below ``enough``."""
     if _misfit(values, nnz):
         return MISFIT
     failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
@@ -93,7 +94,7 @@ def factors_and_solution(
     info,
     out,
 ):
-    """`factors`, then A out = b unless they are doubtful."""
+    """`factors`, then A out = b unless that had to be refined."""
     if _misfit(values, nnz) or _misfit(b, program[ROWS]):
         return MISFIT
     failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
@@ -121,7 +122,7 @@ def narrow_factors_and_solution(
     info,
     out,
 ):
-    """`narrow_factors`, then A out = b unless they are doubtful."""
+    """`narrow_factors`, then A out = b unless that had to be refined."""
     if _misfit(values, nnz) or _misfit(b, program[ROWS]):
         return MISFIT
     failed = factorize_narrow(program, values, tolerance, magnitude, arena, info)
@@ -139,7 +140,7 @@ def _misfit(array, size):
 
 @kernel
 def _verdict(failed, info, enough):
-    """The pivot ratio, or `DOUBTFUL` less ``failed``."""
-    if failed != 0 or info[2] > 0.0 or not (info[0] >= enough):
+    """The pivot ratio, negative where below ``enough``; or `DOUBTFUL` less ``failed``."""
+    if failed != 0 or info[2] > 0.0:
         return DOUBTFUL - failed
-    return info[0]
+    return info[0] if info[0] >= enough else -info[0]

@@ -49,6 +49,12 @@ class _Lower:
         made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
         return made.data if offset is None else self.builder.gep(made.data, [self.integer(offset)])
 
+    def length(self, array):
+        """How many numbers an array has."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        return made.nitems
+
     def integer(self, argument, double=False):
         value = self.context.cast(
             self.builder, self.arguments[argument], self.types[argument], types.int64

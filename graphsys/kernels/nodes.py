@@ -103,35 +103,50 @@ def _backward_node(typing, x, arena, program, at, first, upper, w, runs):
     return signature, generate
 
 
-@intrinsic
-def _subtract_row(
-    typing, r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last
-):
-    """r_i <- r_i - sum_j A_ij x_j, t_k <- max(t_k, sum_j |A_ij|_k) for the rows of node i."""
-    signature = types.none(
-        r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last
-    )
+def _residual_parts(r, arrays, tables, sums):
+    """Signature and code generator of the residual of a whole matrix: `small_nodes`."""
     real = _REAL_NAME[r.dtype]
+    count = len(arrays)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = small_nodes.row_function(builder.module, real)
-        arrays = [low.start(place) for place in range(4)]
-        tables = [low.table(place) for place in range(4, 8)]
-        builder.call(function, [*arrays, *tables, *(low.integer(place) for place in range(8, 12))])
+        function = small_nodes.residual_function(builder.module, real, sums)
+        pointers = [low.start(place) for place in range(count)]
+        pointers += [low.table(place) for place in range(count, count + len(tables))]
+        builder.call(function, [*pointers, low.length(count)])
         return low.none()
 
-    return signature, generate
+    return types.none(*arrays, *tables), generate
+
+
+@intrinsic
+def _small_residual(
+    typing, r, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+):
+    """r <- b - A x."""
+    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+    return _residual_parts(r, (r, b, values, x), tables, False)
+
+
+@intrinsic
+def _small_residual_and_sums(
+    typing, r, t, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+):
+    """r <- b - A x, t_k <- max(t_k, sum_j |A_ij|_k)."""
+    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+    return _residual_parts(r, (r, t, b, values, x), tables, True)
 
 
 if DISABLE_JIT:
-    subtract_row = reference.subtract_row
+    small_residual = reference.small_residual
+    small_residual_and_sums = reference.small_residual_and_sums
     eliminate_node = reference.eliminate_node
     forward_node = reference.forward_node
     backward_node = reference.backward_node
     invert_two = reference.invert_two
 else:
-    subtract_row = _subtract_row
+    small_residual = _small_residual
+    small_residual_and_sums = _small_residual_and_sums
     eliminate_node = _eliminate_node
     forward_node = _forward_node
     backward_node = _backward_node

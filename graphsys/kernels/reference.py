@@ -133,15 +133,24 @@ def backward_node(x, arena, program, at, first, upper, w, runs):
         x[first : first + w] -= right @ x[row : row + length]
 
 
-def subtract_row(r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last):
-    """r_i <- r_i - sum_j A_ij x_j, t_k <- max(t_k, sum_j |A_ij|_k) for the rows of node i."""
-    rows, row = size[i], row_start[i]
-    total = np.zeros(rows)
-    for j, at in [(i, diagonal), *((neighbor[p], block_at[p]) for p in range(first, last))]:
-        block = _matrix(values, at, rows, rows, size[j])
-        r[row : row + rows] -= block @ x[row_start[j] : row_start[j] + size[j]]
-        total += np.abs(block).sum(axis=1)
-    t[:rows] = np.fmax(t[:rows], total)
+def small_residual(r, b, values, x, *tables):
+    """r <- b - A x."""
+    small_residual_and_sums(r, np.zeros(8), b, values, x, *tables)
+
+
+def small_residual_and_sums(
+    r, t, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+):  # fmt: skip
+    """r <- b - A x, t_k <- max(t_k, sum_j |A_ij|_k)."""
+    r[...] = b
+    for i, (rows, row) in enumerate(zip(size, row_start, strict=False)):
+        total = np.zeros(rows)
+        near = range(neighbor_start[i], neighbor_start[i + 1])
+        for j, at in [(i, diagonal_at[i]), *((neighbor[p], block_at[p]) for p in near)]:
+            block = _matrix(values, at, rows, rows, size[j])
+            r[row : row + rows] -= block @ x[row_start[j] : row_start[j] + size[j]]
+            total += np.abs(block).sum(axis=1)
+        t[:rows] = np.fmax(t[:rows], total)
 
 
 def invert_two(

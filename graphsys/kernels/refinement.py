@@ -2,10 +2,70 @@
 
 from .blocks import SMALL, largest_of
 from .jit import kernel
-from .matrix import subtract_matrix_product
-from .nodes import subtract_row
+from .matrix import absolute_sums, subtract_matrix_product
+from .nodes import small_residual, small_residual_and_sums
 from .program import ROWS, WIDEST
 from .substitution import solve, solve_transposed
+
+#: Beyond this many times ``enough``, a backward error is not good.
+GOOD = 1e4
+
+
+@kernel
+def refined_work(program):
+    """Numbers of workspace that `solve_refined` needs."""
+    return 4 * program[ROWS] + program[WIDEST] + SMALL
+
+
+@kernel
+def solve_refined(
+    # Tables (of BlockGraph, joined; then the program):
+    joined,
+    program,
+    # In:
+    arena,
+    values,
+    b,
+    norm,
+    enough,
+    most,
+    # Work:
+    work,
+    info,
+    # Out:
+    x,
+):
+    """A x = b for one real vector, refined: what `refine` tells; -1 steps where that is not good.
+
+    ``norm`` may be -1: it is computed then.
+    """
+    nodes, neighbors = joined[0], joined[1]
+    at = 2
+    size = joined[at : at + nodes]
+    at += nodes
+    row_start = joined[at : at + nodes + 1]
+    at += nodes + 1
+    neighbor_start = joined[at : at + nodes + 1]
+    at += nodes + 1
+    neighbor = joined[at : at + neighbors]
+    at += neighbors
+    diagonal_at = joined[at : at + nodes]
+    at += nodes
+    block_at = joined[at : at + neighbors]
+    if b.size != program[ROWS] or solve(program, arena, b, 1, work, x) != 0:
+        return -1, 0.0, norm
+    if norm < 0.0 and program[WIDEST] > SMALL:
+        absolute_sums(
+            size, row_start, neighbor_start, neighbor, diagonal_at, block_at, values, False,
+            work[: b.size],
+        )  # fmt: skip
+        norm = _size(work, 0, b.size)
+    failed = refine(
+        size, row_start, neighbor_start, neighbor, diagonal_at, block_at, program, arena, values,
+        norm, enough, most, False, b, 1, work, x, info,
+    )  # fmt: skip
+    good = failed == 0 and info[1] <= GOOD * enough
+    return int(info[0]) if good else -1, float(info[1]), float(info[2])
 
 
 @kernel
@@ -46,11 +106,13 @@ def refine(
     solving = work[3 * length + SMALL :]
     tables = (size, row_start, neighbor_start, neighbor, diagonal_at, block_at)
     quick = program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8
-    for k in range(SMALL):
-        sums[k] = 0.0
-    _residual(tables, values, transposed, b, count, quick, x, sums, residual)
-    if norm < 0.0:
+    if quick and norm < 0.0:
+        for k in range(SMALL):
+            sums[k] = 0.0
+        small_residual_and_sums(residual, sums, b, values, x, *tables)
         norm = largest_of(sums, 0, SMALL, SMALL, 1)
+    else:
+        _residual(tables, values, transposed, b, count, quick, x, residual)
     info[2] = norm
     error = _backward_error(norm, count, residual, b, x)
     steps = 0
@@ -63,7 +125,7 @@ def refine(
             return 1
         for i in range(length):
             trial[i] += x[i]
-        _residual(tables, values, transposed, b, count, quick, trial, sums, following)
+        _residual(tables, values, transposed, b, count, quick, trial, following)
         new_error = _backward_error(norm, count, following, b, trial)
         if not (new_error < error):
             break
@@ -79,19 +141,14 @@ def refine(
 
 
 @kernel
-def _residual(tables, values, transposed, b, count, quick, x, sums, r):
-    """r <- b - A x, or b - A^T x, for all columns; row sums of |A| on the way where ``quick``."""
+def _residual(tables, values, transposed, b, count, quick, x, r):
+    """r <- b - A x, or b - A^T x, for all columns."""
     size, row_start, neighbor_start, neighbor, diagonal_at, block_at = tables
+    if quick:
+        small_residual(r, b, values, x, *tables)
+        return
     for i in range(r.size):
         r[i] = b[i]
-    if quick:
-        for i in range(size.size):
-            if size[i] > 0:
-                subtract_row(
-                    r, sums, values, x, size, row_start, neighbor, block_at,
-                    diagonal_at[i], i, neighbor_start[i], neighbor_start[i + 1],
-                )  # fmt: skip
-        return
     rows = r.size // max(count, 1)
     for j in range(count):
         subtract_matrix_product(

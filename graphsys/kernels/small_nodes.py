@@ -265,83 +265,64 @@ def _backward(own, arguments):
     own.store(own.map(builder.fadd, sums[:pieces], sums[pieces:]), place)
 
 
-def row_function(module, real):
-    """``r_i <- r_i - sum_j A_ij x_j, t <- max(t, sum_j |A_ij|)`` for the rows of one small node.
+def residual_function(module, real, sums):
+    """``r <- b - A x`` for all rows, and where ``sums`` is set ``t <- max(t, sum_j |A_ij|)``.
 
-    Arguments ``(r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last)``:
-    tables and places of a `BlockGraph`, whose nodes have at most `SMALL` rows. Lane k of t, 8
-    numbers, is for row k of all nodes.
+    Arguments ``(r, t, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at,
+    block_at, nodes)``, t only for the sums: tables of a `BlockGraph`, whose nodes have at most
+    `SMALL` rows. Lane k of t, 8 numbers, is for row k of all nodes.
     """
     pointer, table = REAL[real].as_pointer(), I64.as_pointer()
+    arrays = ["r", *(["t"] if sums else []), "b", "values", "x"]
+    tables = ["size", "row_start", "neighbor_start", "neighbor", "diagonal_at", "block_at"]
     function, builder = private_function(
         module,
-        f"graphsys_row_{real}",
+        f"graphsys_residual_{'and_sums_' if sums else ''}{real}",
         ir.VoidType(),
-        [pointer, pointer, pointer, pointer, table, table, table, table, I64, I64, I64, I64],
-        ["r", "t", "values", "x", "size", "row_start", "neighbor", "block_at", "diagonal", "i"]
-        + ["first", "last"],
+        [*[pointer] * len(arrays), *[table] * len(tables), I64],
+        [*arrays, *tables, "nodes"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last = function.args
-    entry = builder.block
-    own = _field(builder, size, i, 0)
-    mask = emit.first_lanes(own)
-    place = emit.at(r, _field(builder, row_start, i, 0))
-    head = builder.append_basic_block("blocks")
-    following = builder.append_basic_block("following")
-    done = builder.append_basic_block("done")
-    held = emit.load(place, mask)
-    builder.branch(head)
-    builder.position_at_end(head)
-    j, at, p = builder.phi(I64), builder.phi(I64), builder.phi(I64)
-    carried = [builder.phi(emit.vector) for _ in range(4)]
-    column = emit.at(x, _field(builder, row_start, j, 0))
-
-    def add(from_, c, rest, total):
-        entries = emit.load(from_, mask)
-        splat = emit.splat(emit.load_scalar(emit.at(column, c)))
-        rest = emit.fma(builder.fneg(entries), splat, rest)
-        return rest, builder.fadd(total, emit.intrinsic("fabs", emit.vector, entries))
-
-    columns = _field(builder, size, j, 0)
-    pairs = builder.and_(columns, integer(-2))
-    start = [*carried, emit.at(values, at)]
-    loop = emit.loop("pairs", integer(0), pairs, integer(2), start)
-    with loop as (c, (even, odd, even_total, odd_total, from_)):
-        even, even_total = add(from_, c, even, even_total)
-        from_ = emit.at(from_, own)
-        odd, odd_total = add(from_, builder.add(c, integer(1)), odd, odd_total)
-        loop.carry([even, odd, even_total, odd_total, emit.at(from_, own)])
-    even, odd, even_total, odd_total, from_ = loop.results
-    before = builder.block
-    single = builder.append_basic_block("single")
-    after = builder.append_basic_block("after.single")
-    builder.cbranch(builder.icmp_signed("<", pairs, columns), single, after)
-    builder.position_at_end(single)
-    more = add(from_, pairs, even, even_total)
-    builder.branch(after)
-    builder.position_at_end(after)
-    sums = [builder.phi(emit.vector), odd, builder.phi(emit.vector), odd_total]
-    for phi, kept, grown in ((sums[0], even, more[0]), (sums[2], even_total, more[1])):
-        phi.add_incoming(kept, before)
-        phi.add_incoming(grown, single)
-    builder.cbranch(builder.icmp_signed("<", p, last), following, done)
-    builder.position_at_end(following)
-    for phi, start, later in [
-        (j, i, _field(builder, neighbor, p, 0)),
-        (at, diagonal, _field(builder, block_at, p, 0)),
-        (p, first, builder.add(p, integer(1))),
-        *((phi, held if k == 0 else emit.fill(0.0), sums[k]) for k, phi in enumerate(carried)),
-    ]:
-        phi.add_incoming(start, entry)
-        phi.add_incoming(later, following)
-    builder.branch(head)
-    builder.position_at_end(done)
-    emit.store(builder.fadd(sums[0], sums[1]), place, mask)
-    most, total = emit.load(t), builder.fadd(sums[2], sums[3])
-    larger = builder.fcmp_ordered(">", total, most)
-    emit.store(builder.select(larger, total, most), t)
+    r, *t, b, values, x = function.args[: len(arrays)]
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[
+        len(arrays) :
+    ]
+    none = [emit.fill(0.0)] * 2 if sums else []
+    most = [emit.load(place) for place in t]
+    nodes_loop = emit.loop("nodes", integer(0), nodes, integer(1), most)
+    with nodes_loop as (i, most):
+        rows, row = _field(builder, size, i, 0), _field(builder, row_start, i, 0)
+        first, last = (_field(builder, neighbor_start, i, k) for k in (0, 1))
+        mask = emit.first_lanes(rows)
+        start = [emit.load(emit.at(b, row), mask), emit.fill(0.0), *none]
+        before = builder.sub(first, integer(1))
+        blocks_loop = emit.loop("blocks", before, last, integer(1), start)
+        with blocks_loop as (p, carried):
+            own = builder.icmp_signed("==", p, before)  # first the block on the diagonal
+            place = builder.select(own, emit.at(diagonal_at, i), emit.at(block_at, p))
+            other = builder.select(own, emit.at(size, i), emit.at(neighbor, p))
+            j = builder.select(own, i, builder.load(other))
+            columns, column = _field(builder, size, j, 0), _field(builder, row_start, j, 0)
+            start = [emit.at(values, builder.load(place)), *carried]
+            columns_loop = emit.loop("columns", integer(0), columns, integer(1), start)
+            with columns_loop as (c, (from_, rest, next_rest, *totals)):  # two chains, by turns
+                entries = emit.load(from_, mask)
+                splat = emit.splat(emit.load_scalar(emit.at(x, column, c)))
+                rest = emit.fma(builder.fneg(entries), splat, rest)
+                if sums:
+                    absolute = emit.intrinsic("fabs", emit.vector, entries)
+                    totals = [totals[1], builder.fadd(totals[0], absolute)]
+                columns_loop.carry([emit.at(from_, rows), next_rest, rest, *totals])
+            blocks_loop.carry(columns_loop.results[1:])
+        rest, next_rest, *totals = blocks_loop.results
+        emit.store(builder.fadd(rest, next_rest), emit.at(r, row), mask)
+        if sums:
+            total = builder.fadd(*totals)
+            larger = builder.fcmp_ordered(">", total, most[0])
+            nodes_loop.carry([builder.select(larger, total, most[0])])
+    if sums:
+        emit.store(nodes_loop.results[0], t[0])
     builder.ret_void()
     return function

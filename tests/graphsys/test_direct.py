@@ -9,6 +9,7 @@ import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from graphsys.kernels.program import WIDEST
 from tests.graphsys.test_factor import TYPES, backward_error, right_hand_side
 
 #: A chain is narrow, a complete graph is not: each has kernels of its own.
@@ -139,6 +140,50 @@ def test_doubtful_pivots_are_refined_and_good_ones_are_not_again(refine):
         assert (factor.report.backward_error is not None) == refined
         if refined:
             assert factor.report.backward_error < 1e-15
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kind", ["small", "wide"])
+def test_refined_solutions_are_those_of_the_long_way(kind, dtype):
+    graph, size = (gs.chain(60), 4) if kind == "small" else (nx.complete_graph(5), 12)
+    system = random_system(graph, size, dominance=0.0, dtype=dtype)
+    factor, b = system.factorize(), right_hand_side(system)
+    assert factor._refining is not None and (factor.symbolic.program[WIDEST] > 8) == (
+        kind == "wide"
+    )
+
+    for norm in (-1.0, factor._refining.norm(False)):  # not yet known, or known
+        factor._refining.norms[0] = norm
+        x, told = factor._direct.solve_refined(b, factor._refining)
+        y, report = factor._solver.solve(b, "N", None)
+        assert np.array_equal(x, y)
+        assert told == (report.refinements, report.backward_error) and report.refinements > 0
+    assert np.array_equal(factor.solve(b), x) and factor.report == report
+    assert backward_error(system.to_dense(), x, b) < 10 * np.finfo(dtype).eps
+
+
+def test_refinement_keeps_a_matrix_of_its_own():
+    system = random_saddle_system(body_joint_chain(12))
+    factor, b = system.factorize(), right_hand_side(system)
+    other = 1.5 * system.values
+    for values in (system.values, other):
+        x = factor.refactorize(values).solve(b)
+        values *= 7.0
+        assert np.array_equal(factor.solve(b), x)
+
+
+def test_what_refinement_cannot_mend_goes_the_long_way():
+    system = random_saddle_system(body_joint_chain(12))
+    factor, b = system.factorize(), right_hand_side(system)
+    assert factor._direct.solve_refined(b[:-1], factor._refining) is None
+    b[3] = np.nan
+    with pytest.raises(ValueError, match="b is not finite"):
+        factor.solve(b)
+    b[3] = 1.0
+    factor._numeric.arena[:] *= 1.0 + 1e-3  # factors of no matrix at all
+    factor._numeric.arena[:] += 1e2
+    with pytest.raises(gs.SingularPivotError):
+        factor.solve(b)
 
 
 def test_an_order_that_avoids_a_singular_pivot_replaces_the_old_one():

@@ -1,9 +1,12 @@
 """Compiled elimination of and substitution with small nodes against their NumPy twins."""
 
+import networkx as nx
 import numpy as np
 import pytest
 from numba import njit
 
+import graphsys as gs
+from graphsys import accuracy
 from graphsys.kernels import nodes, reference
 
 TYPES = [np.float64, np.float32]
@@ -33,11 +36,13 @@ def compiled_backward(x, arena, program, first, upper, w, runs):
 
 
 @njit
-def compiled_row(r, t, values, x, tables, diagonal, i, first, last):
-    size, row_start, neighbor, block_at = tables
-    nodes.subtract_row(
-        r, t, values, x, size, row_start, neighbor, block_at, diagonal, i, first, last
-    )
+def compiled_residual(r, b, values, x, tables):
+    nodes.small_residual(r, b, values, x, *tables)
+
+
+@njit
+def compiled_residual_and_sums(r, t, b, values, x, tables):
+    nodes.small_residual_and_sums(r, t, b, values, x, *tables)
 
 
 def numbers(rng, count, dtype):
@@ -176,22 +181,29 @@ def test_substitution_with_a_node_is_that_of_its_twin(w, dtype):
 
 
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("w", range(1, 9))
-def test_a_row_of_blocks_is_subtracted_and_summed_like_its_twin(w, dtype):
+@pytest.mark.parametrize("edges", [[], [(0, 3), (0, 1), (1, 2), (3, 4), (2, 5), (4, 6), (0, 6)]])
+@pytest.mark.parametrize("w", range(9))
+def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     rng = np.random.default_rng(w)
-    size = np.array([w, 1, 8, 5, 2])
-    row_start = np.cumsum([0, *size])[:-1]
-    neighbor, block_at = np.array([3, 1, 2, 4]), np.cumsum([w * w, w * 5, w * 1, w * 8])
-    values = numbers(rng, w * (w + 20), dtype)
-    x, r, t = (numbers(rng, n, dtype) for n in (20 + w, 20 + w, 8))
-    for first, last in ((0, 4), (1, 3), (2, 2)):
-        result, expected, held, expected_held = r.copy(), r.copy(), abs(t), abs(t)
-        tables = size, row_start, neighbor, block_at
+    graph = nx.Graph(edges)
+    graph.add_nodes_from(range(7))
+    system = gs.System(graph, dict(enumerate([w, 1, 8, 5, 2, 7, 6])))
+    values, total = numbers(rng, system.values.size, dtype), system.shape[0]
+    tables = tuple(accuracy.tables(system.graph))
+    x, b, t = numbers(rng, total, dtype), numbers(rng, total, dtype), abs(numbers(rng, 8, dtype))
+    result, again, expected = (np.full(total + 1, 7.0, dtype) for _ in range(3))
+    held, expected_held = t.copy(), t.copy()
 
-        compiled_row(result, held, values, x, tables, 0, 0, first, last)
-        reference.subtract_row(expected, expected_held, values, x, *tables, 0, 0, first, last)
+    compiled_residual(result[:-1], b, values, x, tables)
+    compiled_residual_and_sums(again[:-1], held, b, values, x, tables)
+    reference.small_residual_and_sums(expected[:-1], expected_held, b, values, x, *tables)
 
-        assert np.array_equal(result[w:], r[w:]) and np.array_equal(held[w:], abs(t)[w:])
-        # sums of at most 24 products, of entries of size 1 to 3
-        assert np.allclose(result, expected, rtol=0, atol=9 * 24**2 * np.finfo(dtype).eps)
-        assert np.allclose(held, expected_held, rtol=24 * np.finfo(dtype).eps)
+    system.values = values
+    # sums of at most 8 + 4 x 8 products, of entries of size 1 to 3
+    enough = 9 * 40**2 * np.finfo(dtype).eps
+    assert np.allclose(expected[:-1], b - system.to_dense() @ x, rtol=0, atol=enough)
+    assert np.allclose(result, expected, rtol=0, atol=enough)
+    assert np.array_equal(result, again) and result[-1] == 7.0
+    assert np.allclose(held, expected_held, rtol=40 * np.finfo(dtype).eps)
+    largest = max(abs(system.to_dense()).sum(axis=1).max(initial=0), t.max())
+    assert np.isclose(held.max(), largest, rtol=40 * np.finfo(dtype).eps)
