@@ -9,8 +9,6 @@ from .emit import (
     I64,
     REAL,
     Emitter,
-    constant_mask,
-    declare,
     host_has,
     integer,
     private_function,
@@ -24,20 +22,19 @@ SMALL = 8
 GROWTH = 10.0
 
 
-def inverse_function(module, real, exchange=False):
+def inverse_function(module, real):
     """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
 
-    Gauss-Jordan elimination, first with the pivots on the diagonal; where a multiplier exceeds
-    `GROWTH` it starts again with partial pivoting by rows, whose search for pivots takes as long as
-    all the rest. ``s`` holds the largest magnitude each row of A had before; the result is the
-    smallest |pivot| / s over the pivots' rows, at most 1, and NaN where the inverse is not finite
-    or a row was always zero.
+    Gauss-Jordan elimination with the pivots on the diagonal; where a multiplier exceeds `GROWTH`,
+    the row with the largest one takes the pivot's place. ``s`` holds the largest magnitude each row
+    of A had before; the result is the smallest |pivot| / s over the pivots' rows, at most 1, and
+    NaN where the inverse is not finite or a row was always zero.
     """
     element = REAL[real]
     pointer = element.as_pointer()
     function, builder = private_function(
         module,
-        f"graphsys_{'exchanging_' if exchange else ''}inverse_{real}",
+        f"graphsys_inverse_{real}",
         element,
         [pointer, I64, pointer, I64, pointer, I64],
         ["d", "ldd", "a", "lda", "s", "n"],
@@ -45,27 +42,24 @@ def inverse_function(module, real, exchange=False):
     if builder is None:
         return function
     d, ldd, a, lda, s, n = function.args
+    rows = _Rows(builder, real)
     never = builder.append_basic_block("never")
-    wild = None if exchange else builder.append_basic_block("wild")
     switch = builder.switch(n, never)
     for size in range(1, SMALL + 1):
         block = builder.append_basic_block(f"size.{size}")
         switch.add_case(integer(size), block)
         builder.position_at_end(block)
-        if exchange:
-            cols = Columns(builder, real, size, lanes=next(n for n in (2, 4, 8) if n >= size))
-            builder.ret(_with_exchanges(cols, d, ldd, *_loaded(cols, a, lda, s)))
-            continue
         cols = Columns(builder, real, size)
-        [(inverse, ratio, large)] = _without_exchanges(cols, [_loaded(cols, a, lda, s)])
-        kept = builder.append_basic_block(f"kept.{size}")
-        builder.cbranch(builder.icmp_unsigned("==", large, integer(0)), kept, wild)
-        builder.position_at_end(kept)
-        _store(cols, d, ldd, inverse)
+        inverse, ratio, exchanged = _with_exchanges(cols, rows, *_loaded(cols, a, lda, s))
+        with builder.if_else(builder.icmp_unsigned("==", exchanged, integer(0))) as (
+            in_place,
+            not_,
+        ):
+            with in_place:
+                _store(cols, d, ldd, inverse)
+            with not_:  # columns of the inverse go to the places of the rows they came from
+                _store(cols, d, ldd, inverse, rows)
         builder.ret(ratio)
-    if not exchange:
-        builder.position_at_end(wild)
-        builder.ret(builder.call(inverse_function(module, real, True), function.args))
     builder.position_at_end(never)
     builder.unreachable()
     return function
@@ -75,7 +69,8 @@ def two_inverses_function(module, real):
     """`inverse_function` of two blocks of one size, their instructions by turns.
 
     Arguments ``(d, ldd, a, lda, s)`` of the one and of the other, then n; their ratios take the
-    places s[0]. In one inverse nearly every instruction waits for the one before.
+    places s[0]. In one inverse nearly every instruction waits for the one before. A block that
+    turns out to need an exchange of rows is inverted again, by itself.
     """
     element = REAL[real]
     pointer = element.as_pointer()
@@ -108,7 +103,7 @@ def two_inverses_function(module, real):
                     _store(cols, *place[:2], inverse)
                     builder.store(ratio, place[4], align=emit.align)
                 with wild:
-                    exchanged = builder.call(inverse_function(module, real, True), [*place, n])
+                    exchanged = builder.call(inverse_function(module, real), [*place, n])
                     builder.store(exchanged, place[4], align=emit.align)
         builder.ret_void()
     builder.position_at_end(apart)
@@ -143,66 +138,122 @@ def _loaded(cols, a, lda, s):
     return column, scale
 
 
-def _store(cols, d, ldd, column):
+def _store(cols, d, ldd, column, rows=None):
     for k, entries in enumerate(column):
-        cols.store(entries, cols.emit.at(d, cols.b.mul(integer(k), ldd)))
+        place = integer(k) if rows is None else rows.home(k)
+        cols.store(entries, cols.emit.at(d, cols.b.mul(place, ldd)))
 
 
 def _without_exchanges(cols, blocks):
     """(Inverse, its ratio, bits of rows that had too large a multiplier) of each (column, scale).
 
-    Pivots are those of the diagonal. Pivot rows are scaled at the end only. The next pivot is
-    computed ahead, apart from its column: the division, by far the slowest instruction, then waits
-    for one fma instead of four steps. Blocks take turns, a pivot each.
+    Pivots are those of the diagonal. Blocks take turns, a pivot each.
     """
-    builder, emit, n = cols.b, cols.emit, cols.rows
-    nothing, ones = cols.fill(0.0), cols.fill(1.0)
-    minus_one = ir.Constant(emit.element, -1.0)
     columns = [list(column) for column, _ in blocks]
     inverses = [cols.fill(-1.0) for _ in blocks]
-    squares = [nothing for _ in blocks]
+    squares = [cols.fill(0.0) for _ in blocks]
     pivots = [cols.entry(column[0], 0) for column in columns]
-    for j in range(n):
+    for j in range(cols.rows):
         for b, column in enumerate(columns):
-            inverse = builder.fdiv(minus_one, pivots[b])
-            if j + 1 < n:
-                left, above = cols.entry(column[j], j + 1), cols.entry(column[j + 1], j)
-                corner = cols.entry(column[j + 1], j + 1)
-                pivots[b] = emit.intrinsic(
-                    "fmuladd", emit.element, builder.fmul(left, above), inverse, corner,
-                    vector=False,
-                )  # fmt: skip
-            inverse = cols.splat(inverse)
-            scaled = cols.map(builder.fmul, column[j], inverse)
-            multipliers = cols.select(lambda row, j=j: row == j, nothing, scaled)
-            inverses[b] = cols.select(lambda row, j=j: row == j, inverse, inverses[b])
-            if j + 1 < n:
+            inverse, scaled = _scaled(cols, column, j, pivots[b])
+            pivots[b] = _next_pivot(cols, column, j, inverse)
+            multipliers = _eliminate(cols, column, j, scaled)
+            inverses[b] = _put(cols, j, cols.splat(inverse), inverses[b])
+            if j + 1 < cols.rows:
                 grown = cols.fma(multipliers, multipliers, squares[b])
                 squares[b] = cols.select(lambda row, j=j: row > j, grown, squares[b])
-            for q in range(n):
-                if q != j:
-                    row = cols.splat(cols.entry(column[q], j))
-                    column[q] = cols.fma(multipliers, row, column[q])
-            column[j] = cols.select(lambda row, j=j: row == j, ones, multipliers)
     return [
-        _finished(cols, column, scale, cols.map(builder.fneg, inverse), grown)
+        (*_finished(cols, column, scale, inverse), _rows_beyond(cols, grown, GROWTH * GROWTH))
         for column, (_, scale), inverse, grown in zip(
             columns, blocks, inverses, squares, strict=True
         )
     ]
 
 
-def _finished(cols, column, scale, inverses, squares):
-    """Inverse, ratio and bits of `_without_exchanges` before rows are scaled."""
+def _with_exchanges(cols, rows, column, scale):
+    """Inverse, its ratio, and 1 where rows were exchanged: ``rows`` tells its columns' places."""
+    builder, pieces = cols.b, len(scale)
+    inverses, pivot, exchanged = cols.fill(-1.0), cols.entry(column[0], 0), integer(0)
+    for j in range(cols.rows):
+        inverse, scaled = _scaled(cols, column, j, pivot)
+        if j + 1 < cols.rows:
+            sizes = cols.select(lambda row, j=j: row > j, cols.fabs(scaled), cols.fill(0.0))
+            large = builder.icmp_unsigned("!=", _rows_beyond(cols, sizes, GROWTH), integer(0))
+            vectors = [scaled, scale, *column]
+            kept = [exchanged, inverse, *(piece for vector in vectors for piece in vector)]
+            before = builder.block
+            with builder.if_then(large, likely=False):
+                column, scale = rows.exchange(cols, column, scale, j, exchanged)
+                inverse, scaled = _scaled(cols, column, j, cols.entry(column[j], j))
+                vectors = [scaled, scale, *column]
+                other = [integer(1), inverse, *(piece for vector in vectors for piece in vector)]
+                after = builder.block
+            either = [builder.phi(value.type) for value in kept]
+            for phi, *values in zip(either, kept, other, strict=True):
+                phi.add_incoming(values[0], before)
+                phi.add_incoming(values[1], after)
+            exchanged, inverse, *either = either
+            vectors = [either[k : k + pieces] for k in range(0, len(either), pieces)]
+            scaled, scale, *column = vectors
+        pivot = _next_pivot(cols, column, j, inverse)
+        _eliminate(cols, column, j, scaled)
+        inverses = _put(cols, j, cols.splat(inverse), inverses)
+    return *_finished(cols, column, scale, inverses), exchanged
+
+
+def _scaled(cols, column, j, pivot):
+    """-1 / pivot, and column j times that."""
+    inverse = cols.b.fdiv(ir.Constant(cols.emit.element, -1.0), pivot)
+    return inverse, cols.map(cols.b.fmul, column[j], cols.splat(inverse))
+
+
+def _next_pivot(cols, column, j, inverse):
+    """The pivot of column j + 1, ahead of its column and apart from it.
+
+    The division, by far the slowest instruction, then waits for one fma instead of four steps.
+    """
+    if j + 1 == cols.rows:
+        return None
+    left, above = cols.entry(column[j], j + 1), cols.entry(column[j + 1], j)
+    product, corner = cols.b.fmul(left, above), cols.entry(column[j + 1], j + 1)
+    emit = cols.emit
+    return emit.intrinsic("fmuladd", emit.element, product, inverse, corner, vector=False)
+
+
+def _eliminate(cols, column, j, scaled):
+    """Column j out of the others; the pivot row is scaled at the end only. Returns multipliers."""
+    multipliers = _put(cols, j, cols.fill(0.0), scaled)
+    for q in range(cols.rows):
+        if q != j:
+            row = cols.splat(cols.entry(column[q], j))
+            column[q] = cols.fma(multipliers, row, column[q])
+    column[j] = _put(cols, j, cols.fill(1.0), multipliers)
+    return multipliers
+
+
+def _put(cols, j, x, y):
+    """y with row j of x."""
+    return cols.select(lambda row: row == j, x, y)
+
+
+def _rows_beyond(cols, column, limit):
+    """Bits of the rows that are larger than a limit, or NaN."""
     builder, emit = cols.b, cols.emit
-    column = [cols.map(builder.fmul, entries, inverses) for entries in column]
     large = integer(0)
-    for piece in squares:  # unordered: a NaN does not pass for small
-        wild = builder.fcmp_unordered(">", piece, emit.fill(GROWTH * GROWTH))
-        wild = builder.bitcast(wild, ir.IntType(emit.lanes))
-        large = builder.or_(large, builder.zext(wild, I64))
+    for piece in column:
+        beyond = builder.fcmp_unordered(">", piece, emit.fill(limit))
+        beyond = builder.bitcast(beyond, ir.IntType(emit.lanes))
+        large = builder.or_(large, builder.zext(beyond, I64))
+    return large
+
+
+def _finished(cols, column, scale, inverses):
+    """Inverse and ratio, the pivots being -1 / ``inverses``."""
+    builder = cols.b
+    inverses = cols.map(builder.fneg, inverses)
+    column = [cols.map(builder.fmul, entries, inverses) for entries in column]
     weakness = cols.map(builder.fmul, cols.fabs(inverses), scale)
-    return column, _ratio(cols, cols.map(builder.fdiv, cols.fill(1.0), weakness), column), large
+    return column, _ratio(cols, cols.map(builder.fdiv, cols.fill(1.0), weakness), column)
 
 
 def _ratio(cols, ratios, column):
@@ -225,116 +276,75 @@ def _ratio(cols, ratios, column):
     return builder.select(finite, smallest, nan)
 
 
-def _with_exchanges(cols, d, ldd, column, scale):
-    """Store the inverse by partial pivoting; returns its ratio. Columns in one piece."""
-    builder, emit, n = cols.b, cols.emit, cols.rows
-    lanes = emit.lanes
-    column, [scale] = [piece for [piece] in column], scale
-    rows = constant_mask(lanes, lambda lane: lane < n)
-    lane_number = ir.Constant(ir.VectorType(ir.IntType(8 * emit.align), lanes), list(range(lanes)))
-    ones = emit.fill(1.0)
-    home = _Scalars(builder, I64, [integer(lane) for lane in range(lanes)])
-    scale = _Scalars(builder, emit.element, scale)
-    pivots = _Scalars(builder, emit.element, ones)
+class _Rows:
+    """Room on the stack for a block whose rows are exchanged, and where its rows came from."""
 
-    for j in range(n):
-        row, rows_splat = _pivot_row(emit, column[j], j, n)
-        pick = _picker(emit, row, rows_splat)
-        is_row = builder.icmp_signed("==", lane_number, rows_splat)
-        is_j = constant_mask(lanes, lambda lane, j=j: lane == j)
+    def __init__(self, builder, real):
+        self.b, self.emit = builder, Emitter(builder, real)
+        self.places = builder.alloca(I64, integer(SMALL))
+        self.block = builder.alloca(REAL[real], integer((SMALL + 1) * SMALL))
 
-        def swapped(vector, into_j, is_row=is_row, is_j=is_j, j=j):
-            """Lane `row` gets what lane j held, lane j gets `into_j`."""
-            moved = emit.splat(builder.extract_element(vector, integer(j)))
-            return builder.select(is_j, into_j, builder.select(is_row, moved, vector))
+    def home(self, k):
+        """Place of column k of the inverse."""
+        return self.b.load(self.b.gep(self.places, [integer(k)]))
 
-        pivot = pick(column[j])
-        pivots.put(integer(j), builder.extract_element(pivot, integer(0)))
-        home.swap(integer(j), row)
-        scale.swap(integer(j), row)
-
-        # Lane j of the pivot column is -1 and of the others 0: one fma then also leaves the scaled
-        # pivot row in lane j.
-        inverse = builder.fdiv(ones, pivot)
-        pivot_column = builder.fneg(swapped(column[j], emit.fill(-1.0)))
-        for q in range(n):
-            if q != j:
-                factor = builder.fmul(pick(column[q]), inverse)
-                column[q] = emit.fma(pivot_column, factor, swapped(column[q], emit.fill(0.0)))
-        column[j] = builder.fmul(pivot_column, inverse)
-
-    for q in range(n):  # columns of the inverse go to the places of the rows they came from
-        emit.store(column[q], emit.at(d, builder.mul(home.get(integer(q)), ldd)), rows)
-
-    sizes = emit.intrinsic("fabs", emit.vector, emit.load(pivots.pointer))
-    ratios = builder.fdiv(sizes, emit.load(scale.pointer))
-    return _ratio(cols, [ratios], [[entries] for entries in column])
+    def exchange(self, cols, column, scale, j, again):
+        """Columns and scale with row j for the one from j on that is largest in column j."""
+        vectors = [*column, scale]
+        wide = Columns(self.b, self.emit.real, len(scale) * cols.emit.lanes, cols.emit.lanes)
+        places = [self.emit.at(self.block, integer(SMALL * k)) for k in range(len(vectors))]
+        for vector, place in zip(vectors, places, strict=True):
+            wide.store(vector, place)
+        arguments = self.block, self.places, integer(j), integer(cols.rows), again
+        self.b.call(_exchange_function(self.b.module, self.emit.real), arguments)
+        *column, scale = (wide.load(place) for place in places)
+        return column, scale
 
 
-class _Scalars:
-    """A few numbers on the stack, swapped at run-time places off the critical path."""
+def _exchange_function(module, real):
+    """Row j of a block in exchange for the one from j on that is largest in column j.
 
-    def __init__(self, builder, element, values):
-        self.b = builder
-        if isinstance(values, list):
-            self.pointer = self._room(element, len(values))
-            for lane, value in enumerate(values):
-                self.put(integer(lane), value)
-        else:
-            self.pointer = self._room(element, values.type.count)
-            builder.store(values, builder.bitcast(self.pointer, values.type.as_pointer()), align=8)
-
-    def _room(self, element, count):
-        with self.b.goto_entry_block():
-            return self.b.alloca(element, integer(count))
-
-    def get(self, at):
-        return self.b.load(self.b.gep(self.pointer, [at]))
-
-    def put(self, at, value):
-        self.b.store(value, self.b.gep(self.pointer, [at]))
-
-    def swap(self, first, second):
-        kept, taken = self.get(first), self.get(second)
-        self.put(second, kept)
-        self.put(first, taken)
-
-
-def _picker(emit, row, row_splat):
-    """Function that spreads the lane `row` of a vector over a whole vector."""
-    builder, lanes = emit.b, emit.lanes
-    # One permutation where the host has it; LLVM alone would go through memory.
-    permutation = {
-        ("f64", 8): ("avx512f", "llvm.x86.avx512.permvar.df.512"),
-        ("f64", 4): ("avx512vl", "llvm.x86.avx512.permvar.df.256"),
-        ("f32", 8): ("avx2", "llvm.x86.avx2.permps"),
-    }.get((emit.real, lanes))
-    if permutation is None or not host_has(permutation[0]):
-        return lambda vector: emit.splat(builder.extract_element(vector, row))
-    function = declare(builder.module, permutation[1], emit.vector, [emit.vector, row_splat.type])
-    return lambda vector: builder.call(function, [vector, row_splat])
-
-
-def _pivot_row(emit, column, j, n):
-    """Lane of the largest magnitude among the rows from j on, as an i64 and in every lane.
-
-    The lane's number takes the place of the lowest bits of its magnitude: the largest of these
-    numbers tells where it came from, with no search. Equal but for these bits, either will do.
+    Arguments ``(block, places, j, n, again)``: the block has n rows, n + 1 columns and room for
+    `SMALL` rows; ``places`` are those of its rows, which are 0, 1, ... unless ``again`` is set.
     """
-    builder, lanes = emit.b, emit.lanes
-    bits = ir.VectorType(ir.IntType(8 * emit.align), lanes)
-    low = lanes - 1
-    sign = 1 << (8 * emit.align - 1)
-    kept = ir.Constant(bits, [~(sign | low) & (2 * sign - 1)] * lanes)
-    number = ir.Constant(bits, list(range(lanes)))
-    size = builder.or_(builder.and_(builder.bitcast(column, bits), kept), number)
-    size = builder.bitcast(size, emit.vector)
-    below = constant_mask(lanes, lambda lane: j <= lane < n)
-    largest = _extreme_lane(builder, builder.select(below, size, emit.fill(-1.0)), ">")
-    splat = builder.bitcast(emit.splat(largest), bits)
-    splat = builder.and_(splat, ir.Constant(bits, [low] * lanes))
-    row = builder.extract_element(splat, integer(0))
-    return (row if row.type == I64 else builder.zext(row, I64)), splat
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_exchange_{real}",
+        ir.VoidType(),
+        [pointer, I64.as_pointer(), I64, I64, I64],
+        ["block", "places", "j", "n", "again"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    block, places, j, n, again = function.args
+    with builder.if_then(builder.icmp_unsigned("==", again, integer(0))):
+        for k in range(SMALL):
+            builder.store(integer(k), builder.gep(places, [integer(k)]))
+    column = emit.at(block, builder.mul(j, integer(SMALL)))
+    none = ir.Constant(emit.element, -1.0)
+    search = emit.loop("search", j, n, integer(1), [j, none])
+    with search as (i, (row, largest)):
+        size = emit.intrinsic(
+            "fabs", emit.element, emit.load_scalar(emit.at(column, i)), vector=False
+        )
+        larger = builder.fcmp_ordered(">", size, largest)
+        search.carry([builder.select(larger, i, row), builder.select(larger, size, largest)])
+    row = search.results[0]
+
+    def swap(start):
+        first, second = builder.gep(start, [j]), builder.gep(start, [row])
+        kept, taken = builder.load(first), builder.load(second)
+        builder.store(taken, first)
+        builder.store(kept, second)
+
+    swap(places)
+    end = builder.mul(builder.add(n, integer(1)), integer(SMALL))
+    with emit.loop("columns", integer(0), end, integer(SMALL), []) as (at, _):
+        swap(emit.at(block, at))
+    builder.ret_void()
+    return function
 
 
 def _extreme_lane(builder, vector, than):

@@ -116,7 +116,7 @@ def test_two_blocks_are_inverted_like_their_twins(w, dtype, exchanged, origin):
     places, blocks = [], []
     arena, values = numbers(rng, 300, dtype), numbers(rng, 200, dtype)
     for k in range(2):
-        block = numbers(rng, w * w, dtype).reshape(w, w) + 10 * np.eye(w, dtype=dtype)
+        block = numbers(rng, w * w, dtype).reshape(w, w) + 100 * np.eye(w, dtype=dtype)
         if k in exchanged and w > 1:  # no pivots on the diagonal
             block = np.roll(block, 1, axis=0)
         outside = origin[k] > 0
@@ -125,13 +125,13 @@ def test_two_blocks_are_inverted_like_their_twins(w, dtype, exchanged, origin):
             array[at + j * lda : at + j * lda + w] = block[:, j]
         places += [lowers[k], ld[k], sources[k] if outside else -1, firsts[k]]
         blocks.append(block)
-    s = np.full(30, 20.0, dtype)
+    s = np.full(30, 200.0, dtype)
     result, ratios, twin, expected = arena.copy(), s.copy(), arena.copy(), s.copy()
 
     compiled_two(result, values, ratios, w, tuple(places))
     reference.invert_two(twin, values, expected, w, *places)
 
-    # entries of size 1/10 and pivots of size 10 at least 1 apart from 0: w^2 roundings
+    # entries of size 1/100 and pivots of size 100 at least 90 apart from 0: w^2 roundings
     rounding = 4 * w**2 * float(np.finfo(dtype).eps)
     assert np.allclose(result, twin, rtol=0, atol=rounding)
     assert np.array_equal(result[twin == arena], arena[twin == arena])
