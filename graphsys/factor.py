@@ -172,7 +172,10 @@ class Factor:
             Where `values` has another shape or entries that are not finite.
         """
         if changed is None and self._once is not None and self._once.factorize(values):
-            self._remember(values, self._once.ratio < self._enough)
+            if self._refining is None and self._once.ratio >= self._enough:
+                self._values, self._checked = values, None  # as `_remember` would
+            else:
+                self._remember(values, self._once.ratio < self._enough)
             return self
         values = as_values(values, self.dtype, self._nnz)
         nodes = None

@@ -10,8 +10,8 @@ from numba import typeof
 from .jit import DISABLE_JIT, kernel
 from .ldu import factorize_supernodes
 from .narrow import factorize_narrow
-from .program import ROWS
-from .substitution import solve, solve_narrow
+from .program import ORDER_AT, ROWS
+from .substitution import backward_narrow, gather, scatter, solve
 
 #: Nothing was done: an array has another size, or gaps.
 MISFIT = -1.0
@@ -72,7 +72,7 @@ def narrow_factors(
     """`factors` by `narrow.factorize_narrow`."""
     if _misfit(values, nnz):
         return MISFIT
-    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info)
+    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
     return _verdict(failed, info, enough)
 
 
@@ -125,11 +125,14 @@ def narrow_factors_and_solution(
     """`narrow_factors`, then A out = b unless that had to be refined."""
     if _misfit(values, nnz) or _misfit(b, program[ROWS]):
         return MISFIT
-    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info)
+    order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
+    gather(b, order, 1, x)
+    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
     ratio = _verdict(failed, info, enough)
-    if ratio >= 0.0 and solve_narrow(program, arena, b, x, out) != 0:
-        return OVERFLOW
-    return ratio
+    if ratio < 0.0:
+        return ratio
+    backward_narrow(program, arena, x)
+    return ratio if scatter(x, order, 1, out) == 0 else OVERFLOW
 
 
 @kernel

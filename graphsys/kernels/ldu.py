@@ -84,7 +84,7 @@ def factorize(
     most likely rounding noise, 0 where there is none.
     """
     if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
-        return factorize_narrow(program, values, tolerance, magnitude, arena, info)
+        return factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 

@@ -49,8 +49,14 @@ def factorize_narrow(
     # Out:
     arena,
     info,
+    # In and out:
+    x,
 ):
-    """L, D^-1, W of A = L D W; as `ldu.factorize`, for real numbers."""
+    """L, D^-1, W of A = L D W; as `ldu.factorize`, for real numbers.
+
+    Unless x, a vector in elimination order, is None it becomes D^-1 L^-1 x, L having D on its
+    diagonal.
+    """
     magnitude[:] = 0.0
     symmetric = program[SYMMETRIC] != 0
     zeros, noise = program[WORK_AT], program[ROWS]
@@ -110,8 +116,9 @@ def factorize_narrow(
                 worst = doubt
                 info[2] = first + 1
         eliminate_node(
-            arena, lower, upper, values, program, at, magnitude, w, m, neighbours, symmetric
-        )
+            arena, lower, upper, values, program, at, magnitude, w, m, neighbours, symmetric,
+            x, first,
+        )  # fmt: skip
         last = at + NEIGHBOUR_FIELDS * neighbours
         largest = 0.0  # among the entries of D^-1
         for row in range(at, last, NEIGHBOUR_FIELDS):

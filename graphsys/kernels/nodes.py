@@ -13,32 +13,25 @@ from .jit import DISABLE_JIT
 
 @intrinsic
 def _eliminate_node(
-    typing, arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric
+    typing, arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric, x, row
 ):
-    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`."""
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+
+    Unless x is None, also what `forward_node` does to it; ``row`` is the node's first one.
+    """
     signature = types.none(
-        arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric
+        arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric, x, row
     )
     real = _REAL_NAME[arena.dtype]
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = small_nodes.eliminate_function(builder.module, real)
-        builder.call(
-            function,
-            [
-                low.start(0),
-                low.start(3),
-                low.table(4, 5),
-                low.start(6),
-                low.integer(1),
-                low.integer(2),
-                low.integer(7),
-                low.integer(8),
-                low.integer(9),
-                low.integer(10),
-            ],
-        )
+        solving = not isinstance(x, types.NoneType)
+        function = small_nodes.eliminate_function(builder.module, real, solving)
+        arrays = [low.start(0), low.start(3), low.table(4, 5), low.start(6)]
+        places = [low.integer(place) for place in (1, 2, 7, 8, 9, 10)]
+        more = [low.start(11), low.integer(12)] if solving else []
+        builder.call(function, [*arrays, *places, *more])
         return low.none()
 
     return signature, generate

@@ -89,15 +89,22 @@ def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
 
 
 def eliminate_node(
-    arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric
+    arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric, x, row
 ):  # fmt: skip
-    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`."""
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+
+    Unless x is None, also what `forward_node` does to it; ``row`` is the node's first one.
+    """
     inverse = _matrix(arena, lower, m, w, w)
     neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)
     at += NEIGHBOUR_FIELDS * count
     for rows, place, _, source, _, _ in neighbours:
         if source >= 0:
             copy_block(arena, lower + w + place, m, values, source, rows, rows, w)
+    if x is not None:
+        x[row : row + w] = z = inverse @ x[row : row + w]
+        for rows, place, first, _, _, _ in neighbours:
+            x[first : first + rows] -= _matrix(arena, lower + w + place, m, rows, w) @ z
     for j, (columns, place, _, _, source, _) in enumerate(neighbours):
         scaled = _matrix(arena, upper + place * w, w, w, columns)
         if symmetric:

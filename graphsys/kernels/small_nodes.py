@@ -12,19 +12,22 @@ from .emit import I64, REAL, SMALL, Emitter, integer, private_function
 from .program import NEIGHBOUR_FIELDS, UPDATE_FIELDS
 
 
-def eliminate_function(module, real):
+def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 
     Arguments ``(arena, values, table, magnitude, lower, upper, w, m, count, symmetric)``: the table
-    is that of the node's neighbours, `narrow` says how it is laid out.
+    is that of the node's neighbours, `narrow` says how it is laid out. Where ``solving`` is set two
+    more, ``(x, row)``, the latter the node's first row: what `forward_function` does, on the way.
     """
     pointer = REAL[real].as_pointer()
+    more = [pointer, I64] if solving else []
     function, builder = private_function(
         module,
-        f"graphsys_eliminate_{real}",
+        f"graphsys_eliminate_{'and_solve_' if solving else ''}{real}",
         ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), pointer, I64, I64, I64, I64, I64, I64],
-        ["arena", "values", "table", "magnitude", "lower", "upper", "w", "m", "count", "symmetric"],
+        [pointer, pointer, I64.as_pointer(), pointer, *[I64] * 6, *more],
+        ["arena", "values", "table", "magnitude", "lower", "upper", "w", "m", "count", "symmetric"]
+        + ["x", "row"][: len(more)],
     )
     if builder is None:
         return function
@@ -58,10 +61,15 @@ def _source(emit, values, arena, place):
 def _eliminate(emit, arguments, size):
     """All neighbours of a node of ``size`` rows."""
     builder = emit.b
-    arena, values, table, magnitude, lower, upper, w, m, count, symmetric = arguments
+    arena, values, table, magnitude, lower, upper, w, m, count, symmetric, *solving = arguments
     neighbours = builder.mul(count, integer(NEIGHBOUR_FIELDS))
     own = Columns(builder, emit.real, size)
     inverse = [own.load(emit.at(arena, lower, builder.mul(m, integer(k)))) for k in range(size)]
+    if solving:
+        x, row = solving
+        z = emit.at(x, row)
+        entries = [own.splat(emit.load_scalar(emit.at(z, integer(k)))) for k in range(size)]
+        own.store(own.combine(inverse, entries), z)
     below = builder.add(lower, w)
     symmetric = builder.icmp_signed("!=", symmetric, integer(0))
     columns_loop = emit.loop(
@@ -100,10 +108,19 @@ def _eliminate(emit, arguments, size):
             step = builder.select(outside, rows, m)
             theirs = MaskedColumns(emit, rows)
             block = [theirs.load(emit.at(left, builder.mul(step, integer(k)))) for k in range(size)]
-            with builder.if_then(builder.and_(outside, builder.icmp_signed("==", j, integer(0)))):
+            once = builder.icmp_signed("==", j, integer(0))
+            with builder.if_then(builder.and_(once, outside)):
                 to = emit.at(arena, below, place)
                 for k in range(size):
                     theirs.store(block[k], emit.at(to, builder.mul(m, integer(k))))
+            if solving:
+                with builder.if_then(once):
+                    to = emit.at(x, _field(builder, table, i, 2))
+                    entries = [
+                        theirs.splat(emit.load_scalar(emit.at(z, integer(k)))) for k in range(size)
+                    ]
+                    product = theirs.combine(block, entries)
+                    theirs.store(theirs.map(builder.fsub, theirs.load(to), product), to)
             source = _source(emit, values, arena, _field(builder, table, at, 0))
             source_step = _field(builder, table, at, 1)
             to, to_step = (

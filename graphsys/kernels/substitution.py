@@ -63,13 +63,20 @@ def solve_narrow(
         p, m, runs = program[at], program[at] + program[at + 1], program[at + 6]
         first, lower = program[at + 2], program[at + 3]
         forward_node(x, arena, program, at + PANEL_FIELDS + 1, first, lower, p, m, runs)
-    for s in range(count - 1, -1, -1):
+    backward_narrow(program, arena, x)
+    return scatter(x, order, 1, out)
+
+
+@inlined
+def backward_narrow(program, arena, x):
+    """`backward` for one vector of real numbers where every supernode is one small node."""
+    far = is_far(arena.size, arena)
+    for s in range(program[SUPERNODES] - 1, -1, -1):
         if far:
             fetch_upper(program, s - AHEAD, arena)
         at = program[program[STARTS_AT] + s]
         p, first, upper, runs = program[at], program[at + 2], program[at + 4], program[at + 6]
         backward_node(x, arena, program, at + PANEL_FIELDS + 1, first, upper, p, runs)
-    return scatter(x, order, 1, out)
 
 
 @kernel

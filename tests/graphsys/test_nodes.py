@@ -13,8 +13,11 @@ TYPES = [np.float64, np.float32]
 
 
 @njit
-def compiled_eliminate(arena, lower, upper, values, program, magnitude, w, m, count, symmetric):
-    nodes.eliminate_node(arena, lower, upper, values, program, 1, magnitude, w, m, count, symmetric)
+def compiled_eliminate(arena, lower, upper, values, program, magnitude, w, m, count, last):
+    symmetric, x, row = last
+    nodes.eliminate_node(
+        arena, lower, upper, values, program, 1, magnitude, w, m, count, symmetric, x, row
+    )
 
 
 @njit
@@ -92,17 +95,29 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
     for sizes in ([], [w], [1, 8], [6, 5, 3], [2, 7, 1, 4]):
         program, values, arena, lower, upper, m = node(rng, w, sizes, symmetric, dtype)
         magnitude = np.abs(numbers(rng, sum(sizes) + 4, dtype))
-        rest = (values, program), (w, m, len(sizes), symmetric)
-        result, expected = arena.copy(), arena.copy()
-        held, expected_held = magnitude.copy(), magnitude.copy()
+        vector = numbers(rng, sum(sizes) + 4 + w, dtype)
+        row = sum(sizes) + 4
+        for solving in (False, True):
+            rest = (values, program), (w, m, len(sizes))
+            result, expected = arena.copy(), arena.copy()
+            held, expected_held = magnitude.copy(), magnitude.copy()
+            x, z = (vector.copy(), vector.copy()) if solving else (None, None)
 
-        compiled_eliminate(result, lower, upper, *rest[0], held, *rest[1])
-        reference.eliminate_node(expected, lower, upper, *rest[0], 1, expected_held, *rest[1])
+            last = (symmetric, x, row)
+            compiled_eliminate(result, lower, upper, *rest[0], held, *rest[1], last)
+            last = (symmetric, z, row)
+            reference.eliminate_node(
+                expected, lower, upper, *rest[0], 1, expected_held, *rest[1], *last
+            )
 
-        assert np.array_equal(held, expected_held)
-        same = expected == arena  # blocks that changed differ by rounding only
-        assert np.array_equal(result[same], arena[same])
-        assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, w))
+            assert np.array_equal(held, expected_held)
+            same = expected == arena  # blocks that changed differ by rounding only
+            assert np.array_equal(result[same], arena[same])
+            assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, w))
+            if solving:
+                assert np.array_equal(x[z == vector], vector[z == vector])
+                assert np.allclose(x, z, rtol=0, atol=tolerance(dtype, w))
+                assert not np.any(z[row:] == vector[row:])
 
 
 @pytest.mark.parametrize("dtype", TYPES)
