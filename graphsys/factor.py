@@ -322,15 +322,11 @@ class Factor:
         return self._checked
 
     def residual(self, x: Any, b: Any) -> Array:
-        """b - A x.
+        """b - A x, of the shape of b.
 
         Parameters
         ----------
         x, b : array_like, shape (N,) or (N, k)
-
-        Returns
-        -------
-        ndarray, shape of b
         """
         return residual(self._matrix(), b, x)
 
