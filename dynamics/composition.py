@@ -82,9 +82,9 @@ class Composition:
         size = at.state_size(*(int(plan[i]) for i in (at.BODIES, at.ROWS, at.SLOTS)))
         return self.fractions, np.zeros(size), np.zeros(int(plan[at.WORK_SIZE]))
 
-    def solver(self) -> tuple[Float, ...]:
-        """Arrays of the solver for one thread."""
-        return solver_arrays(self.base.symbolic, self.base.fallback)
+    def solver(self) -> tuple[Any, ...]:
+        """Arrays of the solver for one thread; contacts are refused."""
+        return (*solver_arrays(self.base.symbolic, self.base.fallback), None)
 
     def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
         """Name of the body or joint with the largest residual of the last step."""

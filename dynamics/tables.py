@@ -108,6 +108,24 @@ def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tupl
     )
 
 
+def settling_columns(plan: Ints, work: Float) -> Float | None:
+    """Where `dynamics.kernels.settle` keeps right-hand sides and solutions: behind all other work.
+
+    Parameters
+    ----------
+    plan : ndarray of int
+    work : ndarray of float
+
+    Returns
+    -------
+    ndarray of float, or None
+        None where there are no contacts: `dynamics.kernels.step` is then compiled without them.
+    """
+    if plan[at.CONTACTS] == 0:
+        return None
+    return work[work.size - 2 * at.COLUMNS * int(at.TWIST * plan[at.BODIES] + plan[at.ROWS]) :]
+
+
 def residual_of(plan: Ints, work: Float) -> Float:
     """Where `dynamics.kernels.step` leaves the residual in its workspace.
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
 from dynamics.kernels import measure as kernel
-from dynamics.tables import residual_of, solver_arrays, worst_part
+from dynamics.tables import residual_of, settling_columns, solver_arrays, worst_part
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -52,9 +52,10 @@ class Workspace:
         self.solver = solver_arrays(tables.symbolic, tables.fallback, columns)
         self.stages = model.stages
         self.work: Any
-        self.step_solver: tuple[Float, ...]
+        self.step_solver: tuple[Any, ...]
         if self.stages is None:
-            self.work, self.step_solver = np.zeros(int(self.plan[at.WORK_SIZE])), self.solver
+            self.work = np.zeros(int(self.plan[at.WORK_SIZE]))
+            self.step_solver = (*self.solver, settling_columns(self.plan, self.work))
             self.step_tables = (self.plan, self.constant, self.program)
         else:
             self.work, self.step_solver = self.stages.work(), self.stages.solver()

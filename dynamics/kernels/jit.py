@@ -10,15 +10,13 @@ nothing off: ``pointer(x, at)`` is ``x[at:]`` for both.
 """
 
 from llvmlite import ir
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import intrinsic
 
-from graphsys.kernels.jit import DISABLE_JIT, OPTIONS
+from graphsys.kernels.jit import DISABLE_JIT, inlined, kernel
 
 __all__ = ["CHECKED", "DISABLE_JIT", "inlined", "kernel", "natural", "place_of", "pointer"]
 
-kernel = njit(**OPTIONS, _nrt=False)
-inlined = njit(**OPTIONS, _nrt=False, inline="always")
 
 #: Whether kernels are plain Python, or look at every index (``NUMBA_BOUNDSCHECK=1``).
 CHECKED = DISABLE_JIT or bool(config.BOUNDSCHECK)

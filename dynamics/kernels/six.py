@@ -15,7 +15,7 @@ from .jit import CHECKED, kernel, place_of
 VECTOR = ir.VectorType(ir.DoubleType(), 6)
 
 
-class Six(types.Type):  # type: ignore[misc]
+class Six(types.Type):
     """Type of six numbers in a register."""
 
     def __init__(self):
@@ -26,7 +26,7 @@ six = Six()
 
 
 @register_model(Six)
-class SixModel(models.PrimitiveModel):  # type: ignore[misc]
+class SixModel(models.PrimitiveModel):
     """Kept as an LLVM vector."""
 
     def __init__(self, manager, kind):

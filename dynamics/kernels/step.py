@@ -7,19 +7,14 @@ from numpy.typing import NDArray
 
 from .added_mass import add_momenta
 from .callback import call_three
-from .contact import impulses
 from .cuts import DEPTH, pieces
 from .forces import conservative, damp, drive, push
 from .guess import ALIKE, LENGTH, guess, shift
-from .interior_point import interior
 from .jit import inlined, kernel, pointer
 from .layout import (
-    ACTIVE_AT,
     ALL_ROWS,
     BODIES,
     BODY_SIZE,
-    COLUMNS,
-    CONTACT_WORK,
     CONTACTS,
     FALLBACK_AT,
     FALLBACK_SIZE,
@@ -40,11 +35,12 @@ from .layout import (
     WRENCHES,
 )
 from .motion import rotation_matrices, turns
-from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED, attempt
+from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
 from .rows import evaluate, held_velocity, turned_back
 from .shaking import LEVEL, begin
+from .solved import solved
 from .swerve import SLOWLY, SWERVE, swerve
 from .wrench import push_users
 
@@ -172,7 +168,7 @@ def make_up(n, node, trial, r, p):
 @inlined
 def interval(
     plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, first, last, node,
-    trial, scratch, solver, info,
+    trial, scratch, solver, columns, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
@@ -191,23 +187,12 @@ def interval(
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
-    if plan[CONTACTS] == 0:
-        done = attempt(
-            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, held, solver,
-            info,
-        )  # fmt: skip
-    else:
-        if not last and turns(plan[BODIES], h, u) > settings[1]:  # it hardly will turn less
-            return TURNED
-        for k in range(plan[CONTACTS]):
-            contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
-        impulses(plan, h, contacts, c)
-        done = interior(
-            plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
-            held, dc, contacts, solver, info, first,
-        )  # fmt: skip
-        impulses(plan, 1.0 / h, contacts, c)
-        info[SLOPED] = 1.0
+    if plan[CONTACTS] > 0 and not last and turns(plan[BODIES], h, u) > settings[1]:
+        return TURNED  # it hardly will turn less
+    done = solved(
+        plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
+        held, dc, contacts, solver, columns, info,
+    )  # fmt: skip
     if done < 0:
         return done
     if not last and turns(plan[BODIES], h, x) > settings[1]:
@@ -251,7 +236,7 @@ def note(k, every, h, info, state, totals, record):
         copy(state, record[(k + 1) // every - 1])
 
 
-@kernel
+@inlined
 def step(
     # Tables:
     plan,
@@ -276,7 +261,8 @@ def step(
 
     ``settings`` are the tolerance, the largest |phi| of an interval, and the barrier and tolerance
     of contacts, then the same with larger barriers, for steps that are not solved with the first:
-    ``info[SOFTER]`` tells. ``ready`` says that the workspace holds the node of the state.
+    ``info[SOFTER]`` tells. ``ready`` says that the workspace holds the node of the state. The last
+    of the solver's arrays is None where there are no contacts: nothing of them is compiled then.
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
@@ -288,8 +274,9 @@ def step(
         node, trial = trial, node
     x, held = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
-    columns = work[work.size - (2 * COLUMNS * N if plan[CONTACTS] > 0 else 0) :]
-    r, dx, arrays = pointer(rhs, 0), pointer(solution, 0), (*solver, rhs, solution, columns)
+    blocks, magnitude, arena, many, status, columns = solver
+    arrays = (blocks, magnitude, arena, many, status, rhs, solution, columns)
+    r, dx = pointer(rhs, 0), pointer(solution, 0)
     at += (3 + HELD) * N
     kick = pointer(work, at)
     u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
@@ -322,7 +309,7 @@ def step(
                 for order in (program, fallback):
                     done = interval(
                         plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, info,
+                        count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, columns, info,
                     )  # fmt: skip
                     if done >= 0 or done == TURNED or fallback.size == 0:
                         break

@@ -15,7 +15,7 @@ it, a double pendulum gained half its energy and more in an hour.)
 from graphsys.kernels import solve
 
 from .forces import inner
-from .jit import kernel
+from .jit import inlined, kernel
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -72,7 +72,7 @@ def turned_rows(plan, constant, G, G_next, u, r):
     return found
 
 
-@kernel
+@inlined
 def swerve(plan, constant, program, node, trial, u, solver):
     """dv^T M dv / u^T M u of an interval with velocities u; the factors are those of its matrix."""
     _, _, arena, work, _, rhs, solution, _ = solver

@@ -202,11 +202,13 @@ def by_turns(
     """
     n = parent.size
     children = np.zeros(n, np.int64)  # that are left
+    largest = 0
     for k in range(n):
+        largest = max(largest, size[k])
         if parent[k] != -1:
             children[parent[k]] += 1
     done = np.zeros(n, np.bool_)
-    top = np.full(size.max() + 1, -1)  # of the lists of steps of one size that may come next
+    top = np.full(largest + 1, -1)  # of the lists of steps of one size that may come next
     following = np.full(n, -1)
     for k in range(n - 1, -1, -1):
         if children[k] == 0:

@@ -28,7 +28,7 @@ def stepped(model, state):
     end, start = (two, one) if info[step.SIDE] == 1.0 else (one, two)
     u = data[(at.POSE + at.TWIST) * n :][: at.TWIST * n]
     unknowns = at.TWIST * n + model.n_rows
-    solver = (*space.step_solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
+    solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
     return data, swerve.swerve(*space.step_tables, start, end, u, solver)
 
 

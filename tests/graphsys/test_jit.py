@@ -1,0 +1,58 @@
+"""What `kernels.jit` adds to numba: one compilation for all constants, and no garbage meanwhile."""
+
+import gc
+
+import numpy as np
+import pytest
+
+from graphsys.kernels.jit import DISABLE_JIT, kernel
+
+compiled = pytest.mark.skipif(DISABLE_JIT, reason="kernels are plain Python")
+
+
+@kernel
+def scaled(x, factor, upwards=True):
+    """x factor, or x / factor."""
+    return x * factor if upwards else x / factor
+
+
+@kernel
+def several(x):
+    """3 x + 5 x + x / 2 + x / 4."""
+    return scaled(x, 3.0) + scaled(x, 5.0, True) + scaled(x, 2, False) + scaled(x, 4, upwards=False)
+
+
+def test_kernels_call_kernels_with_constants_defaults_and_names():
+    assert several(4.0) == 12.0 + 20.0 + 2.0 + 1.0
+    assert scaled(4.0, 3.0) == 12.0  # and Python calls the inner one as well
+    assert scaled(4, 2, upwards=False) == 2.0
+
+
+@compiled
+def test_a_constant_compiles_no_kernel_anew():
+    several(1.0)
+    inside = scaled.get_overload.__self__
+    # the factor is a float or an integer, ``upwards`` left out or a bool: not one for 2 and for 4
+    kinds = {tuple(str(kind) for kind in kinds) for kinds in inside.overloads}
+    assert len(kinds) == 3
+    assert not any("Literal" in kind for signature in kinds for kind in signature)
+
+
+@compiled
+@pytest.mark.parametrize("on", [True, False])
+def test_the_garbage_collector_is_behind_compiling_as_it_was_before(on):
+    def product(a, b):
+        """a b."""
+        return a * b
+
+    fresh = kernel(product)
+    was_on = gc.isenabled()
+    (gc.enable if on else gc.disable)()
+    try:
+        assert fresh(2.0, np.float32(3.0)) == 6.0
+        assert gc.isenabled() is on
+        with pytest.raises(Exception, match="Failed in nopython mode"):
+            fresh("a", None)
+        assert gc.isenabled() is on
+    finally:
+        (gc.enable if was_on else gc.disable)()
