@@ -1,6 +1,7 @@
 """Compiler options of every kernel, and what makes compiling them faster, in one place."""
 
 import gc
+import weakref
 
 from numba import config, njit, types
 from numba.core import event
@@ -17,6 +18,39 @@ OPTIONS = {
     "boundscheck": False,
     "no_cfunc_wrapper": True,
 }
+
+
+class _Sweep(event.Listener):
+    """While a kernel is compiled, what that leaves is swept up behind it, old objects are not.
+
+    The garbage collector by itself looks at all there is every now and then: an eighth of the time.
+    What else numba compiles is left alone.
+    """
+
+    kernels = weakref.WeakSet()
+
+    def __init__(self):
+        self.depth = 0
+        self.was_on = False
+
+    def on_start(self, event):
+        if event.data["dispatcher"] not in self.kernels:
+            return
+        if self.depth == 0:
+            self.was_on = gc.isenabled()
+            gc.disable()
+        self.depth += 1
+
+    def on_end(self, event):
+        if event.data["dispatcher"] not in self.kernels:
+            return
+        gc.collect(0)
+        self.depth -= 1
+        if self.depth == 0 and self.was_on:
+            gc.enable()
+
+
+event.register("numba:compile", _Sweep())
 
 
 def _compiled(**options):
@@ -40,6 +74,7 @@ def _compiled(**options):
 
         outside.get_call_template = get_call_template
         outside.get_overload = inside.get_overload
+        _Sweep.kernels.update((outside, inside))
         return outside
 
     return decorate
@@ -64,29 +99,3 @@ inlined = njit(**OPTIONS, _nrt=False, inline="always")
 
 #: A kernel that makes arrays.
 allocating = _compiled()
-
-
-class _Sweep(event.Listener):
-    """While numba compiles, what it leaves is swept up behind each function, old objects are not.
-
-    The garbage collector by itself looks at all there is every now and then: an eighth of the time.
-    """
-
-    def __init__(self):
-        self.depth = 0
-        self.was_on = False
-
-    def on_start(self, event):
-        if self.depth == 0:
-            self.was_on = gc.isenabled()
-            gc.disable()
-        self.depth += 1
-
-    def on_end(self, event):
-        gc.collect(0)
-        self.depth -= 1
-        if self.depth == 0 and self.was_on:
-            gc.enable()
-
-
-event.register("numba:compile", _Sweep())
