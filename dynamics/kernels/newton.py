@@ -8,7 +8,7 @@ Where loops alone stay open, their regularization is taken out by and by: near a
 all that some rows have for a pivot.
 """
 
-from graphsys.kernels import factorize, solve
+from graphsys.kernels import factorize_and_solve, solve
 
 from .broyden import accelerate
 from .jit import kernel, pointer
@@ -138,11 +138,15 @@ def attempt(
                 part_kept = max(LEAST, RELAX * part_kept)
             if part_kept < 1.0:
                 relax(plan, constant, part_kept, values)
-            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+            if (
+                factorize_and_solve(
+                    program, blocks, rhs, 1e-15, magnitude, work, arena, status, solution
+                )
+                > 0
+            ):
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             age = stored = 0
-            solve(program, arena, rhs, 1, work, solution)
         stored = accelerate(n, unknowns, stored, held, dx)
         change = largest(dx, 0, n)
         if iteration == 1:

@@ -18,9 +18,12 @@ array          shape                               what
 elimination order) of a singular pivot block; ``solve(program, arena, b, count, x, out)`` and
 `solve_transposed` use the factors, and so does ``solve_from(program, first, arena, ...)`` where
 ``b`` is zero before supernode ``first`` (`first_supernode` tells) and nothing before it is asked
-for; `work_sizes` gives the lengths from the program alone.
+for; `work_sizes` gives the lengths from the program alone. Factors and solution for one right-hand
+side, quicker where nodes are small: ``factorize_and_solve(program, values, b, tolerance, magnitude,
+x, arena, info, out)``, which is -1 where the solution is not finite.
 """
 
+from .at_once import factorize_and_solve
 from .blocks import add_product, assign_product, subtract_product
 from .ldu import factorize
 from .matrix import absolute_sums, subtract_matrix_product
@@ -32,6 +35,7 @@ __all__ = [
     "add_product",
     "assign_product",
     "factorize",
+    "factorize_and_solve",
     "first_supernode",
     "solve",
     "solve_from",

@@ -1,5 +1,6 @@
-"""What Python calls for one matrix and one right-hand side, in as few and short calls as possible.
+"""One matrix and one right-hand side in as few and short calls as possible.
 
+`factorize_and_solve` is for compiled code, the others are for Python.
 What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
 comes back: the pivot ratio where all is well, less than 0 where it is so small that solutions are
 to be refined, and otherwise one of the numbers below.
@@ -7,10 +8,10 @@ to be refined, and otherwise one of the numbers below.
 
 from numba import typeof
 
-from .jit import DISABLE_JIT, kernel
+from .jit import DISABLE_JIT, inlined, kernel
 from .ldu import factorize_supernodes
 from .narrow import factorize_narrow
-from .program import ORDER_AT, ROWS
+from .program import NARROW_AT, ORDER_AT, ROWS
 from .substitution import backward_narrow, gather, scatter, solve
 
 #: Nothing was done: an array has another size, or gaps.
@@ -30,6 +31,46 @@ def entry(function, *arguments: object):
     if DISABLE_JIT:
         return function
     return function.compile(tuple(typeof(argument) for argument in arguments))
+
+
+@kernel
+def factorize_and_solve(
+    # Tables:
+    program,
+    # In:
+    values,
+    b,
+    tolerance,
+    # Work:
+    magnitude,
+    x,
+    # Out:
+    arena,
+    info,
+    out,
+):
+    """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
+    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+        failed = _narrow_at_once(program, values, b, tolerance, magnitude, x, arena, info)
+        if failed != 0:
+            return failed
+        return -_narrow_backward(program, arena, x, out)
+    failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+    return failed if failed != 0 else -solve(program, arena, b, 1, x, out)
+
+
+@inlined
+def _narrow_at_once(program, values, b, tolerance, magnitude, x, arena, info):
+    """Factors of small nodes, and x <- D^-1 L^-1 b in elimination order on the way."""
+    gather(b, program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]], 1, x)
+    return factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
+
+
+@inlined
+def _narrow_backward(program, arena, x, out):
+    """The rest of the solution; 1 where it is not finite, else 0."""
+    backward_narrow(program, arena, x)
+    return scatter(x, program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]], 1, out)
 
 
 @kernel
@@ -125,14 +166,11 @@ def narrow_factors_and_solution(
     """`narrow_factors`, then A out = b unless that had to be refined."""
     if _misfit(values, nnz) or _misfit(b, program[ROWS]):
         return MISFIT
-    order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
-    gather(b, order, 1, x)
-    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
+    failed = _narrow_at_once(program, values, b, tolerance, magnitude, x, arena, info)
     ratio = _verdict(failed, info, enough)
-    if ratio < 0.0:
-        return ratio
-    backward_narrow(program, arena, x)
-    return ratio if scatter(x, order, 1, out) == 0 else OVERFLOW
+    if ratio >= 0.0 and _narrow_backward(program, arena, x, out) != 0:
+        return OVERFLOW
+    return ratio
 
 
 @kernel

@@ -6,8 +6,10 @@ import pickle
 import networkx as nx
 import numpy as np
 import pytest
+from numba import njit
 
 import graphsys as gs
+from graphsys import kernels
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
 from graphsys.kernels.program import WIDEST
 from tests.graphsys.test_factor import TYPES, backward_error, right_hand_side
@@ -160,6 +162,32 @@ def test_refined_solutions_are_those_of_the_long_way(kind, dtype):
         assert told == (report.refinements, report.backward_error) and report.refinements > 0
     assert np.array_equal(factor.solve(b), x) and factor.report == report
     assert backward_error(system.to_dense(), x, b) < 10 * np.finfo(dtype).eps
+
+
+@njit
+def compiled_both(*arguments):
+    return kernels.factorize_and_solve(*arguments)
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_compiled_code_factorizes_and_solves_at_once(graph, count, dtype):
+    system, other = two_systems(graph.subgraph(list(graph)[:count]), dtype=dtype)
+    symbolic, b = system.analyze(), right_hand_side(system)
+    factor = system.factorize(symbolic)
+    sizes = kernels.work_sizes(symbolic.program, 1)
+    arena, magnitude = np.empty(sizes[0], dtype), np.empty(sizes[1], b.real.dtype)
+    x, info, out = np.empty(sizes[2], dtype), np.zeros(3), np.empty_like(b)
+
+    def both(values, b):
+        arguments = symbolic.program, values, b, 1e-14, magnitude, x, arena, info, out
+        return compiled_both(*arguments)
+
+    assert both(other.values, b) == 0 and both(system.values, b) == 0
+    assert np.array_equal(out, factor.solve(b)) and info[0] == factor.pivot_ratio
+    if count:
+        assert both(np.zeros_like(system.values), b) > 0
+        assert both(system.values, np.full_like(b, np.nan)) == -1
 
 
 def test_refinement_keeps_a_matrix_of_its_own():
