@@ -1,7 +1,7 @@
 """The equations of one interval, by the method that its mechanism needs.
 
 Where ``columns`` is None there are no contacts, and numba compiles nothing of the branch for them,
-which takes longer than all else of a step.
+a third of all there is to compile.
 """
 
 from .contact import impulses

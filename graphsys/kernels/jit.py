@@ -27,7 +27,7 @@ class _Sweep(event.Listener):
     What else numba compiles is left alone.
     """
 
-    kernels = weakref.WeakSet()
+    kernels: weakref.WeakSet[object] = weakref.WeakSet()
 
     def __init__(self):
         self.depth = 0

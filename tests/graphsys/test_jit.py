@@ -4,6 +4,7 @@ import gc
 
 import numpy as np
 import pytest
+from numba import types
 
 from graphsys.kernels.jit import DISABLE_JIT, kernel
 
@@ -30,12 +31,13 @@ def test_kernels_call_kernels_with_constants_defaults_and_names():
 
 @compiled
 def test_a_constant_compiles_no_kernel_anew():
-    several(1.0)
-    inside = scaled.get_overload.__self__
-    # the factor is a float or an integer, ``upwards`` left out or a bool: not one for 2 and for 4
-    kinds = {tuple(str(kind) for kind in kinds) for kinds in inside.overloads}
-    assert len(kinds) == 3
-    assert not any("Literal" in kind for signature in kinds for kind in signature)
+    for factor in (2, 4, 8):
+        for upwards in (True, False):
+            scaled.get_call_template((types.float64, types.literal(factor)), {})
+            scaled.get_call_template((types.float64, types.int64, types.literal(upwards)), {})
+    inside = scaled.get_overload.__self__  # ``upwards`` is left out, or a bool
+    assert len([kinds for kinds in inside.overloads if kinds[1] == types.int64]) == 2
+    assert not any(isinstance(kind, types.Literal) for kinds in inside.overloads for kind in kinds)
 
 
 @compiled
