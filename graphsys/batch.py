@@ -164,6 +164,9 @@ class Batch:
     def solve_once(self, values: Any, b: Any, trans: str = "N") -> Array:
         """Solutions with other matrices, whose factors are not kept: one pass through memory.
 
+        They may differ from those of `refactorize` and `solve` by rounding errors: where nodes are
+        small, pivot blocks are eliminated without their inverses.
+
         Parameters
         ----------
         values : array_like, shape (count, graph.nnz)
@@ -188,6 +191,8 @@ class Batch:
         right = self._right_hand_sides(b, trans)
         x = engine.solve_once(numbers, right, self.threads)
         self.pivot_ratio = engine.ratio[: self.count].copy()
+        if engine.sure(self._refine_below):
+            return x
         unsure = ~engine.trusted()[: self.count] | (self.pivot_ratio < self._refine_below)
         again = np.flatnonzero(unsure)
         if again.size:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,8 @@ from graphsys.errors import SingularPivotError
 from graphsys.kernels import batch_groups as compiled
 from graphsys.kernels import work_sizes
 from graphsys.kernels.batch import factorize_groups, schedule
-from graphsys.kernels.program import WIDEST
+from graphsys.kernels.batch_nodes import node_room, solve_nodes
+from graphsys.kernels.program import NARROW_AT, STARTS_AT, SUPERNODES, WATCHED, WIDEST
 from graphsys.numeric import SINGULAR
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic
@@ -86,6 +87,23 @@ class Engine(ABC):
         """Solutions and backward errors; refined where the pivot ratio is below a bound."""
 
 
+class Workspace(NamedTuple):
+    """What a thread of `Lanes` works with.
+
+    Attributes
+    ----------
+    columns : int
+        Right-hand sides.
+    magnitude, x, arena : ndarray
+        For one group of systems.
+    """
+
+    columns: int
+    magnitude: Array
+    x: Array
+    arena: Array
+
+
 class Lanes(Engine):
     """Eight systems at a time in the lanes of vectors."""
 
@@ -94,21 +112,48 @@ class Lanes(Engine):
         self.enough = REFINED * float(np.finfo(dtype).eps)
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
+        self.narrow = bool(symbolic.program[NARROW_AT])
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
         self.ratio, self.suspicion = np.ones((2, self.padded), dtype)
+        self.watched = bool(watches(symbolic.program))
         self.arena = np.zeros(0, dtype)
+        self.idle: list[Workspace] = []
+
+    def sure(self, below: float) -> bool:
+        """Whether no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
+        smallest = self.ratio.min()  # NaN where one is
+        fine = smallest > self.tolerance and smallest >= below
+        return bool(fine) and (not self.watched or bool(self.trusted().all()))
 
     def trusted(self) -> NDArray[np.bool_]:
         """Systems whose pivots are good."""
         doubt = self.suspicion > 1.0 / self.tolerance
         return np.asarray((self.ratio > self.tolerance) & ~doubt)
 
+    def _workspace(self, columns: int) -> Workspace:
+        """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
+        try:
+            own = self.idle.pop()
+            if own.columns == columns:
+                return own
+        except IndexError:
+            pass
+        size = self.symbolic.arena_size
+        if self.narrow:
+            size += node_room(self.symbolic.program)
+        return Workspace(
+            columns,
+            aligned(LANES * (2 * self.rows + 3), self.dtype),
+            aligned(LANES * self.rows * columns, self.dtype),
+            aligned(LANES * size if columns > 0 else 0, self.dtype),
+        )
+
     def _pad(self, array: Array) -> Array:
         missing = self.padded - self.count
-        return (
-            np.concatenate([array, *[array[-1:]] * missing]).ravel() if missing else array.ravel()
-        )
+        if missing:
+            array = np.concatenate([array, *[array[-1:]] * missing])
+        return array.reshape(-1)
 
     def factorize(self, values: Array, threads: int) -> None:
         """Factors of all systems."""
@@ -119,6 +164,9 @@ class Lanes(Engine):
     def solve_once(self, values: Array, b: Array, threads: int) -> Array:
         """Solutions, unrefined; the factors are not kept."""
         columns = b.shape[2] if b.ndim == 3 else 1
+        if columns == 0:  # their pivots are looked at all the same
+            self._factorize(values, threads, self._pad(np.zeros(b.shape[:2], b.dtype)), 1)
+            return np.empty_like(b)
         out = self._factorize(values, threads, self._pad(b), columns)
         return out[: b.size].reshape(b.shape)
 
@@ -127,16 +175,19 @@ class Lanes(Engine):
         out = nothing if b is None else np.empty_like(b)
 
         def work(first: int, last: int) -> None:
-            arena = self.arena
-            if b is not None:
-                arena = aligned(LANES * self.symbolic.arena_size, self.dtype)
-            factorize_groups(
-                self.symbolic.program, self.table, flat, self.padded, first, last,
-                nothing if b is None else b, columns,
-                aligned(LANES * (2 * self.rows + 3), self.dtype),
-                aligned(LANES * self.rows * columns, self.dtype),
-                arena, self.ratio, self.suspicion, out,
-            )  # fmt: skip
+            own = self._workspace(columns)
+            if b is not None and self.narrow:
+                solve_nodes(
+                    self.symbolic.program, flat, self.padded, first, last, b, columns,
+                    own.magnitude, own.x, own.arena, self.ratio, self.suspicion, out,
+                )  # fmt: skip
+            else:
+                factorize_groups(
+                    self.symbolic.program, self.table, flat, self.padded, first, last,
+                    nothing if b is None else b, columns, own.magnitude, own.x,
+                    self.arena if b is None else own.arena, self.ratio, self.suspicion, out,
+                )  # fmt: skip
+            self.idle.append(own)
 
         share(threads, self.groups, work)
         return out
@@ -282,6 +333,17 @@ class Each(Engine):
         except FAILURES:
             return np.nan, np.inf
         return x, report.backward_error or 0.0
+
+
+def watches(program: NDArray[np.int64]) -> bool:
+    """Whether pivots of any supernode may be rounding noise, and are watched.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    """
+    starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
+    return bool((program[starts + WATCHED] != 0).any())
 
 
 def aligned(size: int, dtype: np.dtype[Any]) -> Array:

@@ -117,7 +117,7 @@ def _load(program, table, place, values, first, stride, arena, base):
 
 
 @kernel
-def _pass_over(values, first, last):
+def pass_over(values, first, last):
     """Sum of some numbers, one of each cache line at least."""
     line = LINE // values.itemsize
     a = b = c = d = values[first]
@@ -170,7 +170,7 @@ def factorize_groups(
         if far:
             # The processor foresees one stream, not blocks of eight systems here and there. The sum
             # is of no use, but would not be computed if it went nowhere.
-            arena[base] = _pass_over(values, system * nnz, (system + LANES) * nnz)
+            arena[base] = pass_over(values, system * nnz, (system + LANES) * nnz)
         if columns > 0:
             gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
         for i in range(magnitude.size):
@@ -196,13 +196,13 @@ def factorize_groups(
                 d = lower + LANES * (i * m + i)
                 right, below = p - i - w, m - i - w
                 if symmetric:
-                    _mirror(arena, d, m, w)
+                    mirror(arena, d, m, w)
                 held = LANES * (row + i)
                 invert_lanes(arena, d, m, magnitude, held, ratio, system, w)
                 if watched != 0:
-                    _raise_largest(magnitude, largest_at, arena, d, m, w)
+                    raise_largest(magnitude, largest_at, arena, d, m, w)
                 if watched & 1:
-                    _raise_suspicion(magnitude, noise + held, arena, d, m, w, suspicion, system)
+                    raise_suspicion(magnitude, noise + held, arena, d, m, w, suspicion, system)
                 if symmetric:
                     if right > 0:  # W = D^-1 L^T: the rows to the right are never stored before
                         assign_lanes(
@@ -229,7 +229,7 @@ def factorize_groups(
                         raise_lanes(magnitude, LANES * (row + j), arena, there, m, size, size)
                         if watched & 1:
                             left = lower + LANES * (i * m + j)
-                            _raise_noise(
+                            raise_noise(
                                 magnitude, noise + LANES * (row + j), largest_at, arena, left, m,
                                 size, w,
                             )  # fmt: skip
@@ -257,7 +257,7 @@ def factorize_groups(
 
 
 @kernel
-def _mirror(arena, d, m, w):
+def mirror(arena, d, m, w):
     """Upper triangle of a pivot block <- its lower triangle."""
     for j in range(1, w):
         for i in range(j):
@@ -266,14 +266,14 @@ def _mirror(arena, d, m, w):
 
 
 @kernel
-def _raise_largest(magnitude, largest_at, arena, d, m, w):
+def raise_largest(magnitude, largest_at, arena, d, m, w):
     """largest <- max(largest, max |D^-1|)."""
     for j in range(w):
         raise_lanes(magnitude, largest_at, arena, d + LANES * j * m, 1, 1, w)
 
 
 @kernel
-def _raise_noise(magnitude, noise, largest_at, arena, left, m, rows, columns):
+def raise_noise(magnitude, noise, largest_at, arena, left, m, rows, columns):
     """noise_i <- max(noise_i, max_k |L_ik| max |L| max |D^-1|), as `noise.raise_noise`."""
     all_at, row_at = largest_at + LANES, largest_at + 2 * LANES
     for lane in range(LANES):
@@ -292,7 +292,7 @@ def _raise_noise(magnitude, noise, largest_at, arena, left, m, rows, columns):
 
 
 @kernel
-def _raise_suspicion(magnitude, noise, arena, d, m, w, suspicion, info_at):
+def raise_suspicion(magnitude, noise, arena, d, m, w, suspicion, info_at):
     """suspicion <- max(suspicion, max_ij noise_j |D^-1_ij|)."""
     for j in range(w):
         for i in range(w):
@@ -316,7 +316,7 @@ def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
         diagonal = t_lower + LANES * (c_to * t_m + c_to)
         raise_lanes(magnitude, LANES * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
         if watched:
-            _raise_noise(magnitude, noise + LANES * c_to, largest_at, arena, left, m, c_size, p)
+            raise_noise(magnitude, noise + LANES * c_to, largest_at, arena, left, m, c_size, p)
         for r in range(c if symmetric else 0, runs):
             r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
             subtract_lanes(

@@ -98,6 +98,15 @@ class Emitter:
             total = self.b.add(total, offset)
         return self.b.gep(pointer, [total])
 
+    def here(self, value):
+        """Pointer or i64 that LLVM takes for a new one: what hangs on it is computed behind it."""
+        kind = ir.FunctionType(value.type, [value.type])
+        return self.b.asm(kind, "", "=r,0", [value], True)
+
+    def forget(self):
+        """What is loaded behind here comes from memory: LLVM would keep all of it on the stack."""
+        self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
+
     def load_scalar(self, pointer):
         return self.b.load(pointer, align=self.align)
 

@@ -58,7 +58,15 @@ def product_function(module, real, mode, transposed=False):
                     switch.add_case(integer(TILE_ROWS * rows + width), block)
                     builder.position_at_end(block)
                     places = (c_tile, ldc, a_tile, *steps, b_column, row_step, column_step)
-                    _product_tile(emit, places, k, rows, width, mode)
+                    if mode == "subtract":
+                        sums = [
+                            emit.load(emit.at(c_tile, builder.mul(integer(q), ldc), integer(8 * r)))
+                            for q in range(width)
+                            for r in range(rows)
+                        ]
+                    else:
+                        sums = [emit.fill(0.0)] * (rows * width)
+                    multiply(emit, places, k, rows, width, sums, mode == "subtract")
                     builder.branch(done)
             builder.position_at_end(never)
             builder.unreachable()
@@ -72,34 +80,27 @@ def _at_most(builder, count, most):
     return builder.select(fewer, count, integer(most))
 
 
-def _product_tile(emit, places, k, rows, width, mode):
-    """One tile in registers, over all k."""
+def multiply(emit, places, k, rows, width, sums, subtract):
+    """C <- sums + A B, or - A B, for one tile in registers, over all k; sums column by column."""
     builder = emit.b
     c, ldc, a, a_row, a_column, b, row_step, column_step = places
-    c_places = [
-        [emit.at(c, builder.mul(integer(q), ldc), integer(LANES * r)) for r in range(rows)]
-        for q in range(width)
-    ]
-    a_rows = [emit.at(a, builder.mul(integer(r), a_row)) for r in range(rows)]
-    b_columns = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(width)]
-    subtract = mode == "subtract"
-    sums = [
-        emit.load(place) if subtract else emit.fill(0.0) for column in c_places for place in column
-    ]
-    loop = emit.loop("k", integer(0), k, integer(1), [*sums, integer(0), integer(0)])
+    a, b = emit.here(a), emit.here(b)  # LLVM would keep places for every tile on the stack else
+    loop = emit.loop("k", integer(0), k, integer(1), [*sums, a, b])
     with loop as (_, values):
         *new, a_at, b_at = values
-        right = [emit.load(emit.at(column, b_at)) for column in b_columns]
+        right = [
+            emit.load(emit.at(b_at, builder.mul(integer(q), column_step))) for q in range(width)
+        ]
         for r in range(rows):
-            left = emit.load(emit.at(a_rows[r], a_at))
-            if subtract:
-                left = builder.fneg(left)
+            left = emit.load(emit.at(a_at, builder.mul(integer(r), a_row)))
+            left = builder.fneg(left) if subtract else left
             for q in range(width):
                 new[q * rows + r] = emit.fma(left, right[q], new[q * rows + r])
-        loop.carry([*new, builder.add(a_at, a_column), builder.add(b_at, row_step)])
+        loop.carry([*new, emit.at(a_at, a_column), emit.at(b_at, row_step)])
     for q in range(width):
+        column = emit.at(c, builder.mul(integer(q), ldc))
         for r in range(rows):
-            emit.store(loop.results[q * rows + r], c_places[q][r])
+            emit.store(loop.results[q * rows + r], emit.at(column, integer(LANES * r)))
 
 
 def magnitude_function(module, real):
@@ -166,21 +167,32 @@ def load_function(module, real):
 
     loop = emit.loop("fours", integer(0), whole, integer(4), [integer(0), integer(0)])
     with loop as (e, (place, row)):
-        for vector in _four_numbers(emit, [emit.at(system, e) for system in systems]):
+        for vector in four_numbers(emit, [emit.at(system, e) for system in systems]):
             place, row = put(vector, place, row)
         loop.carry([place, row])
     rest = emit.loop("rest", whole, total, integer(1), loop.results)
     with rest as (e, (place, row)):
-        vector = ir.Constant(emit.vector, ir.Undefined)
-        for lane, system in enumerate(systems):
-            number = emit.load_scalar(emit.at(system, e))
-            vector = builder.insert_element(vector, number, ir.Constant(I32, lane))
-        rest.carry(put(vector, place, row))
+        rest.carry(put(one_number(emit, [emit.at(system, e) for system in systems]), place, row))
     builder.ret_void()
     return function
 
 
-def _four_numbers(emit, pointers):
+def systems_at(emit, first, step):
+    """Pointers `step` numbers apart, computed where they are needed."""
+    first, step = emit.here(first), emit.here(step)
+    return [emit.at(first, emit.b.mul(integer(lane), step)) for lane in range(LANES)]
+
+
+def one_number(emit, pointers):
+    """Vector of the numbers at eight pointers."""
+    vector = ir.Constant(emit.vector, ir.Undefined)
+    for lane, pointer in enumerate(pointers):
+        number = emit.load_scalar(pointer)
+        vector = emit.b.insert_element(vector, number, ir.Constant(I32, lane))
+    return vector
+
+
+def four_numbers(emit, pointers):
     """Vectors of the numbers 0 to 3 at eight pointers."""
     builder = emit.b
 
@@ -190,12 +202,62 @@ def _four_numbers(emit, pointers):
 
     quarter = ir.VectorType(emit.element, 4).as_pointer()
     fours = [builder.load(builder.bitcast(p, quarter), align=emit.align) for p in pointers]
-    # System s beside system s + 4: all that follows stays within a half of the registers.
-    halves = [shuffle(fours[s], fours[s + 4], list(range(8))) for s in range(4)]
+    # Systems 0 and 2 side by side, 1 and 3, 4 and 6, 5 and 7: then pairs of systems stay pairs.
+    halves = [shuffle(fours[s], fours[s + 2], list(range(8))) for s in (0, 1, 4, 5)]
     even, odd = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
-    low, high = [0, 1, 8, 9, 4, 5, 12, 13], [2, 3, 10, 11, 6, 7, 14, 15]
+    low, high = [0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]
     pairs = [[shuffle(halves[s], halves[s + 1], order) for s in (0, 2)] for order in (even, odd)]
     return [shuffle(*pairs[e % 2], low if e < 2 else high) for e in range(4)]
+
+
+def unload_function(module, real):
+    """Eight systems <- vectors: ``(a, stride, x, n)``; the n numbers of a system lie together."""
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_lanes_unload_{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64],
+        ["a", "stride", "x", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    a, stride, x, n = function.args
+    systems = [emit.at(a, builder.mul(integer(lane), stride)) for lane in range(LANES)]
+    whole = builder.and_(n, integer(-4))
+    with emit.loop("fours", integer(0), whole, integer(4), []) as (e, _):
+        first = emit.at(x, builder.shl(e, integer(3)))
+        vectors = [emit.load(emit.at(first, integer(LANES * k))) for k in range(4)]
+        for system, four in zip(systems, _of_each_lane(emit, vectors), strict=True):
+            place = builder.bitcast(emit.at(system, e), four.type.as_pointer())
+            builder.store(four, place, align=emit.align)
+    with emit.loop("rest", whole, n, integer(1), []) as (e, _):
+        vector = emit.load(emit.at(x, builder.shl(e, integer(3))))
+        for lane, system in enumerate(systems):
+            number = builder.extract_element(vector, ir.Constant(I32, lane))
+            builder.store(number, emit.at(system, e), align=emit.align)
+    builder.ret_void()
+    return function
+
+
+def _of_each_lane(emit, vectors):
+    """The four numbers of each lane of four vectors; `four_numbers` the other way."""
+
+    def shuffle(x, y, places):
+        order = ir.Constant(ir.VectorType(I32, len(places)), places)
+        return emit.b.shuffle_vector(x, y, order)
+
+    even, odd = [0, 8, 2, 10, 4, 12, 6, 14], [1, 9, 3, 11, 5, 13, 7, 15]
+    low, high = (
+        [shuffle(vectors[v], vectors[v + 1], order) for order in (even, odd)] for v in (0, 2)
+    )
+    fours = []
+    for lane in range(LANES):
+        first = lane - lane % 2
+        places = [first, first + 1, LANES + first, LANES + first + 1]
+        fours.append(shuffle(low[lane % 2], high[lane % 2], places))
+    return fours
 
 
 def gather_function(module, real):
@@ -208,10 +270,7 @@ def gather_function(module, real):
     systems = [emit.at(b, builder.mul(integer(lane), stride)) for lane in range(LANES)]
     with emit.loop("rows", integer(0), rows, integer(1), []) as (i, _):
         row = builder.mul(builder.load(emit.at(order, i)), step)
-        vector = ir.Constant(emit.vector, ir.Undefined)
-        for lane, system in enumerate(systems):
-            number = emit.load_scalar(emit.at(system, row))
-            vector = builder.insert_element(vector, number, ir.Constant(I32, lane))
+        vector = one_number(emit, [emit.at(system, row) for system in systems])
         emit.store(vector, emit.at(x, builder.shl(i, integer(3))))
     builder.ret_void()
     return function

@@ -46,21 +46,21 @@ def inverse_function(module, real):
         builder.cbranch(tame, kept, exchanged)
         builder.position_at_end(kept)
         inverse.apply_steps()
-        _lower(emit, ratio, losses)
+        emit.store(lowered_ratio(emit, ratio, losses), ratio)
         builder.ret_void()
         builder.position_at_end(exchanged)
         losses, _ = inverse.find_steps(exchange=True)
         inverse.apply_steps()
         inverse.exchange_columns()
-        _lower(emit, ratio, losses)
+        emit.store(lowered_ratio(emit, ratio, losses), ratio)
         builder.ret_void()
     builder.position_at_end(never)
     builder.unreachable()
     return function
 
 
-def _lower(emit, ratio, losses):
-    """Ratio <- min(ratio, 1 / max of the losses), NaN where one is not finite."""
+def lowered_ratio(emit, ratio, losses):
+    """min(ratio, 1 / max of the losses), NaN where one is not finite."""
     builder = emit.b
     worst = total = losses[0]
     for loss in losses[1:]:
@@ -73,7 +73,7 @@ def _lower(emit, ratio, losses):
     old = emit.load(ratio)
     smaller = builder.fcmp_unordered("<", new, old)  # a NaN is taken, and stays
     lost = builder.fcmp_unordered("uno", old, old)
-    emit.store(builder.select(builder.and_(smaller, builder.not_(lost)), new, old), ratio)
+    return builder.select(builder.and_(smaller, builder.not_(lost)), new, old)
 
 
 class _Inverse:

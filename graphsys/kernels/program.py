@@ -56,6 +56,7 @@ VERSION = 4
 ) = range(15)
 
 PANEL_FIELDS = 10
+WATCHED = 8  # of a panel
 TARGET_FIELDS = 8
 LOAD_FIELDS = 5
 #: Of the narrow part.

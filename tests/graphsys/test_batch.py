@@ -64,6 +64,10 @@ def test_rows_are_exchanged_in_each_lane_by_itself():
     for k, x in enumerate(batch.solve([b] * 8)):
         assert x == pytest.approx(permutations[k % 4].T @ b / (k + 1))
     assert (batch.pivot_ratio == 1.0).all() and set(batch.status) == {"batch"}
+    once = batch.solve_once([block.ravel(order="F") for block in blocks], [b] * 8)
+    expected = [permutations[k % 4].T @ b / (k + 1) for k in range(8)]
+    assert np.allclose(once, expected, rtol=1e-15, atol=0.0)
+    assert (batch.pivot_ratio == 1.0).all() and set(batch.status) == {"batch"}
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -112,7 +116,8 @@ def test_any_graph_with_any_sizes_equals_dense(data):
 
     if x.size:
         assert worst_error(system, values, x, b) < 1e-14
-    assert np.array_equal(gs.Batch(batch.symbolic).solve_once(values, b), x)
+        once = gs.Batch(batch.symbolic).solve_once(values, b)
+        assert worst_error(system, values, once, b) < 1e-14
 
 
 def test_blocks_that_are_not_dominant_are_refined_as_a_factor_refines_them():
@@ -163,7 +168,12 @@ def test_bad_systems_are_values_and_lose_no_other():
     system, values = values_of(nx.path_graph(["a", "b", "c"]), 3, 20)
     batch = gs.Batch(system.analyze(), values)
     b = right_hand_sides(batch)
-    good = batch.solve(b)
+    ways = [
+        lambda: batch.refactorize(values).solve(b),
+        lambda: batch.solve_once(values, b),
+        lambda: gs.Batch(batch.symbolic, threads=2).solve_once(values, b),
+    ]
+    good = [solve() for solve in ways]
     system.values = values[4]
     for u, v in (("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("b", "b")):
         system[u, v] = np.zeros((3, 3))
@@ -172,9 +182,12 @@ def test_bad_systems_are_values_and_lose_no_other():
     b[9, 1] = np.inf
     others = np.setdiff1d(np.arange(20), [4, 9, 17])
 
-    for x in (batch.refactorize(values).solve(b), batch.solve_once(values, b)):
-        assert np.array_equal(x[others], good[others])
+    for solve, before in zip(ways, good, strict=True):
+        x = solve()
+        assert np.array_equal(x[others], before[others])
         assert np.isnan(x[[4, 17]]).all() and not np.isfinite(x[9]).all()
+    for solve in ways[:2]:
+        solve()
         assert sorted(batch.failures) == [4, 17]
         assert isinstance(batch.failures[4], gs.SingularPivotError)
         assert batch.failures[4].node == "b"
@@ -198,8 +211,44 @@ def test_a_redundant_constraint_fails_here_as_it_does_alone():
     assert list(batch.failures) == [3]
     assert batch.failures[3].node in ("one", "two")
     b = right_hand_sides(batch)
-    x = batch.solve(b)
-    assert np.isnan(x[3]).all() and np.isfinite(np.delete(x, 3, axis=0)).all()
+    once = gs.Batch(batch.symbolic)
+    for x in (batch.solve(b), once.solve_once([system.values for system in systems], b)):
+        assert np.isnan(x[3]).all() and np.isfinite(np.delete(x, 3, axis=0)).all()
+    assert list(once.failures) == [3]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_solving_at_once_is_solving_with_kept_factors(symmetric):
+    # 8 of the 20 systems need row exchanges in the middle of the chain, in one lane of a group
+    # each; nodes of several sizes, and blocks that fill in
+    for graph in (gs.chain(9), gs.ladder(5), gs.net(3)):
+        n = graph.number_of_nodes()
+        sizes = {node: 1 + place % 8 for place, node in enumerate(graph)}
+        for dims in (sizes, 6, 2):
+            system, values = values_of(graph, dims, 20, dominance=20.0, symmetric=symmetric)
+            for i in range(0, 20, 7):
+                system.values = values[i]
+                node = list(graph)[n // 2]
+                block = np.array(system[node, node])
+                system[node, node] = np.flipud(block) if not symmetric else block[::-1, ::-1] * 3
+                values[i] = system.values
+            for columns in (None, 1, 3):
+                batch = gs.Batch(system.analyze("dfs"), values, refine=False)
+                b = right_hand_sides(batch, columns)
+                x, once = batch.solve(b), gs.Batch(batch.symbolic, refine=False)
+                again = once.solve_once(values, b)
+                assert np.allclose(again, x, rtol=1e-10, atol=1e-12 * np.abs(x).max())
+                assert np.allclose(once.pivot_ratio, batch.pivot_ratio, rtol=1e-10)
+                assert once.status.tolist() == batch.status.tolist()
+
+
+def test_no_right_hand_sides_still_tell_the_pivots():
+    for graph in (gs.chain(3), gs.crystal(3)):
+        system, values = values_of(graph, 3, 12)
+        once = gs.Batch(system.analyze())
+        assert once.solve_once(values, np.zeros((12, system.graph.rows, 0))).shape[2] == 0
+        expected = gs.Batch(once.symbolic, values).pivot_ratio
+        assert np.allclose(once.pivot_ratio, expected, rtol=1e-10)
 
 
 def test_threads_share_the_systems_and_change_nothing():
