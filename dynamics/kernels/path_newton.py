@@ -23,7 +23,7 @@ from .settle import AGAIN, decide_all, settle, undecided
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
 #: Every so many of them, contacts that are yet undecided are settled.
-ROUND = 3
+ROUND = 2
 #: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
 FAR = 0.7
 #: Barrier over the one before.

@@ -44,7 +44,7 @@ from .leaf import normal_error, take
 from .polygon import on_path, polygon_path
 
 #: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
-OPEN = 1e5
+OPEN = 3e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
 SWEEPS = 30
 SETTLED = 1e-5
