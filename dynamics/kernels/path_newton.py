@@ -9,6 +9,7 @@ in the end `interior_point` begins anew.
 from graphsys.kernels import factorize, solve
 
 from .contact_path import follow
+from .contact_resume import resume
 from .interior_residual import begin, look_there, solved, weigh
 from .interior_start import lower
 from .jit import kernel, pointer
@@ -22,11 +23,13 @@ from .settle import AGAIN, decide_all, settle, undecided
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
 #: Every so many of them, contacts that are yet undecided are settled.
-ROUND = 3
+ROUND = 2
 #: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
 FAR = 0.7
 #: Barrier over the one before.
 FALL = 0.01
+#: Momentum error over the tolerance below which an iteration keeps the factors of the last one.
+NEAR = 1e2
 
 
 @kernel
@@ -64,7 +67,7 @@ def path_attempt(
     )  # fmt: skip
     if barrier < 0.0:
         return USER_FAILED
-    before, rows = 1e300, 0
+    before, rows, fresh = 1e300, 0, False
     for iteration in range(PATIENCE + 1):
         speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
         if not merit < 1e300:
@@ -73,18 +76,23 @@ def path_attempt(
             return iteration
         if iteration == PATIENCE:
             break
-        before, again, rows = speed, rows > 0, 0
-        if again or (iteration > 0 and iteration % ROUND == 0):
-            part = AGAIN if again else 1.0
-            rows = undecided(plan, constant, h, settings[3], part, x, c, r, contacts)
         lower(plan, FALL, contacts)
-        clear_pairs(plan, values)  # before: dampers may join the same bodies
-        assemble(plan, constant, h, x, node[3], trial[3], values)
-        condense(plan, constant, h, least, True, x, c, contacts, r)
-        add_leaves(plan, contacts, values)
-        if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
-            return SINGULAR
-        info[2] += 1.0
+        before, again, rows = speed, rows > 0, 0
+        if fresh and speed <= NEAR * settings[3]:
+            resume(plan, constant, h, x, c, contacts, r)
+            before, fresh = 1e300, False  # old factors may gain little, short of rounding
+        else:
+            if again or (iteration > 0 and iteration % ROUND == 0):
+                part = AGAIN if again else 1.0
+                rows = undecided(plan, constant, h, settings[3], part, x, c, r, contacts)
+            clear_pairs(plan, values)  # before: dampers may join the same bodies
+            assemble(plan, constant, h, x, node[3], trial[3], values)
+            condense(plan, constant, h, least, True, x, c, contacts, r)
+            add_leaves(plan, contacts, values)
+            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+                return SINGULAR
+            info[2] += 1.0
+            fresh = rows == 0
         if rows > 0:
             settle(
                 plan, constant, program, h, least, rows, x, r, dx, dc, contacts, solver, c

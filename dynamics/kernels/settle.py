@@ -7,7 +7,7 @@ forces of the others lead it to (Jean 1999; Jourdan, Alart, Jean 1998). It conve
 method goes round in circles, but slowly, so it only tells which contacts close and which slide.
 """
 
-from graphsys.kernels import first_supernode, solve, solve_from
+from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
 from .contact import rate, rubs
 from .contact_alone import contact_alone
@@ -44,7 +44,7 @@ from .leaf import normal_error, take
 from .polygon import on_path, polygon_path
 
 #: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
-OPEN = 1e5
+OPEN = 3e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
 SWEEPS = 30
 SETTLED = 1e-5
@@ -88,9 +88,9 @@ def decide_all(plan, contacts):
 
 
 @kernel
-def velocities_of(plan, contacts, dx, out, first):
-    """out[first:] <- W_next dx of the undecided contacts."""
-    i = first
+def velocities_of(plan, contacts, dx, out):
+    """Out <- W_next dx of the undecided contacts."""
+    i = 0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
@@ -103,38 +103,89 @@ def velocities_of(plan, contacts, dx, out, first):
 
 
 @kernel
+def put_column(plan, at, W, to, place, column, x):
+    """Column of x <- W^T, one row."""
+    n, a, b = plan[BODIES], plan[at + A], plan[at + B]
+    for j in range(TWIST):
+        if a < n:
+            x[COLUMNS * int(place[TWIST * a + j]) + column] = W[to + j]
+        if b < n:
+            x[COLUMNS * int(place[TWIST * b + j]) + column] = W[to + 6 + j]
+
+
+@kernel
+def rates(W, at, x, p, out, fresh):
+    """Out <- W x of half a row and eight columns that lie side by side, added where not fresh."""
+    a, b, c, d, e, f = W[at], W[at + 1], W[at + 2], W[at + 3], W[at + 4], W[at + 5]
+    for j in range(COLUMNS):
+        moving = a * x[p + j] + b * x[p + COLUMNS + j] + c * x[p + 2 * COLUMNS + j]
+        turning = d * x[p + 3 * COLUMNS + j] + e * x[p + 4 * COLUMNS + j]
+        total = moving + turning + f * x[p + 5 * COLUMNS + j]
+        out[j] = total if fresh else out[j] + total
+
+
+@kernel
+def columns_of(plan, contacts, x, place, rows, count, eight, D):
+    """The first columns of D <- W_next x of the undecided contacts."""
+    n, i = plan[BODIES], 0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + UNDECIDED_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        a, b = plan[at + A], plan[at + B]
+        for j in range(1 + 2 * plan[at + BLOCKS]):
+            row = w + (NEXT_AT if j == 0 else W_AT + 12 * j)
+            if a < n:
+                rates(contacts, row, x, COLUMNS * int(place[TWIST * a]), eight, True)
+            if b < n:
+                rates(contacts, row + 6, x, COLUMNS * int(place[TWIST * b]), eight, a == n)
+            for column in range(count):
+                D[column * rows + i] = eight[column]
+            i += 1
+
+
+@kernel
 def responses(plan, program, solver, rows, contacts, D):
     """D <- W_next A^-1 W^T by columns, with the factors of A."""
     _, _, arena, work, _, rhs, _, columns = solver
-    n, size = plan[BODIES], rhs.size
-    sides, solutions = columns[: COLUMNS * size], columns[COLUMNS * size :]
-    for i in range(size):
-        sides[i] = 0.0
+    size = rhs.size
+    x, place = columns[: COLUMNS * size], columns[COLUMNS * size : (COLUMNS + 1) * size]
+    supernode = columns[(COLUMNS + 1) * size : (COLUMNS + 2) * size]
+    eight = columns[(COLUMNS + 2) * size :]
+    row_places(program, place, supernode)
+    last = size  # where the first of their bodies is eliminated
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + UNDECIDED_AT] != 0.0:
-            at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-            for body in (plan[at + A], plan[at + B]):
-                if body < n:
-                    sides[TWIST * body] = 1.0
-    first = first_supernode(program, sides)  # where the first of their bodies is eliminated
-    column = count = 0
+            last = first_of(plan, k, supernode, last)
+    column, first = 0, size
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         for j in range(1 + 2 * plan[at + BLOCKS]):
-            side = pointer(sides, count * size)
-            for i in range(size):
-                side[i] = 0.0
-            take(plan, n, at, contacts, w + W_AT + 12 * j, -1.0, side)
-            count += 1
-            if count == COLUMNS or column + count == rows:
-                solve_from(program, first, arena, sides, count, work, solutions)
-                for i in range(count):
-                    velocities_of(plan, contacts, pointer(solutions, i * size), D, column * rows)
-                    column += 1
-                count = 0
+            count = column % COLUMNS
+            if count == 0:
+                clear_side_by_side(program, last, x)
+                first = size
+            put_column(plan, at, contacts, w + W_AT + 12 * j, place, count, x)
+            first = first_of(plan, k, supernode, first)
+            column += 1
+            if count == COLUMNS - 1 or column == rows:
+                solve_side_by_side(program, first, last, arena, work, x)
+                done = pointer(D, (column - 1 - count) * rows)
+                columns_of(plan, contacts, x, place, rows, count + 1, eight, done)
+
+
+@kernel
+def first_of(plan, k, supernode, first):
+    """First supernode of both bodies of a contact, or ``first`` where that is earlier."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    for body in (plan[at + A], plan[at + B]):
+        if body < plan[BODIES]:
+            first = min(first, int(supernode[TWIST * body]))
+    return first
 
 
 @kernel
@@ -235,7 +286,7 @@ def settle(plan, constant, program, h, kappa, rows, x, r, dx, dc, contacts, solv
     v = pointer(D, rows * rows)
     responses(plan, program, solver, rows, contacts, D)
     solve(program, arena, rhs, 1, work, solution)
-    velocities_of(plan, contacts, dx, v, 0)
+    velocities_of(plan, contacts, dx, v)
     for i in range(rows):
         v[i] = -v[i]
     i = 0

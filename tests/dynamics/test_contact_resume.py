@@ -1,0 +1,61 @@
+"""Iterations of contacts that keep the factors of the one before."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.kernels import layout as at
+from dynamics.kernels.contact_resume import resume
+from dynamics.kernels.leaf import condense, sliding
+
+H, KAPPA = 0.01, 1e-8
+
+
+@pytest.mark.parametrize("gamma", [1e-6, 1e-2, 1.0])
+@pytest.mark.parametrize("speed", [1e-9, 1e-3, 2.0])
+def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.25, mass=1.0), position=(0, 0, 0.3))
+    mechanism.add_contact(ball, friction=0.5, torsional=0.01)
+    model = mechanism.finalize(H)
+    plan, constant = model.tables.plan, model.tables.constant
+    rng = np.random.default_rng(1)
+    own = np.zeros(at.CONTACT_WORK)
+    own[: at.GAP_AT] = rng.normal(size=at.GAP_AT)
+    own[at.ACTIVE_AT], own[at.MASS_AT : at.MASS_AT + 4] = 1.0, 1.0
+    s = KAPPA / gamma
+    own[at.GAP_AT] = H * (s + 1e-7)  # the speed at the gap is off by 1e-7
+    u, c = rng.normal(size=6), np.zeros(plan[at.SLOTS])
+    c[0], c[1] = gamma, s
+    p = plan[at.CONTACT_CONSTANT_AT]
+    for i in range(plan[plan[at.CONTACT_AT] + at.BLOCKS]):
+        head = constant[p + at.FRICTION + i] * gamma
+        one, two = speed * np.array([0.6, 0.8 if i == 0 else 0.0])
+        heat, _ = sliding(KAPPA / head, one, two)
+        c[2 + 5 * i : 7 + 5 * i] = -head * one / heat, -head * two / heat, heat, one, two
+    before = np.zeros(6)
+    condense(plan, constant, H, KAPPA, True, u, c, own, before)
+    free = own[at.FREE_AT : at.FREE_AT + 5].copy()
+    assert np.abs(free).max() > 0.0
+    own[at.FREE_AT : at.FREE_AT + 5] = np.nan
+
+    after = np.zeros(6)
+    resume(plan, constant, H, u, c, own, after)
+
+    # what is left of gamma s - kappa and of the cone is rounding, over s or eta0
+    rounding = 1e-12 * np.abs(own[at.K_AT : at.FREE_AT]).max()
+    np.testing.assert_allclose(own[at.FREE_AT : at.FREE_AT + 5], free, rtol=1e-6, atol=rounding)
+    np.testing.assert_allclose(after, before, rtol=1e-6, atol=10.0 * rounding)
+
+
+def test_last_iterations_take_no_factors():
+    mechanism = dy.Mechanism()
+    box = mechanism.add_body(dy.Box(0.5, 0.4, 0.3, mass=1.0), position=(0, 0, 0.6))
+    mechanism.add_contact(box, friction=0.5)
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, box.name, velocity=(1, 0, 0), angular_velocity=(1, 2, 3))
+
+    motion = dy.simulate(model, state, 2.0)
+
+    assert motion.info["factorizations"] < motion.info["iterations"]
