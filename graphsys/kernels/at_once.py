@@ -2,7 +2,7 @@
 
 `factorize_and_solve` is for compiled code, the others are for Python.
 What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
-comes back: the pivot ratio where all is well, less than 0 where it is so small that solutions are
+comes back: the pivot ratio where all is well, its negative where it is so small that solutions are
 to be refined, and otherwise one of the numbers below.
 """
 
@@ -15,11 +15,11 @@ from .program import NARROW_AT, ORDER_AT, ROWS
 from .substitution import backward_narrow, gather, scatter, solve
 
 #: Nothing was done: an array has another size, or gaps.
-MISFIT = -1.0
+MISFIT = -2.0
 #: The solution is not finite.
-OVERFLOW = -2.0
+OVERFLOW = -3.0
 #: Less 1 + the row of a singular pivot block: see ``info``. Without one, a pivot may be noise.
-DOUBTFUL = -3.0
+DOUBTFUL = -4.0
 
 
 def entry(function, *arguments: object):

@@ -190,6 +190,20 @@ def test_compiled_code_factorizes_and_solves_at_once(graph, count, dtype):
         assert both(system.values, np.full_like(b, np.nan)) == -1
 
 
+@pytest.mark.parametrize("refine", [None, True, False])
+def test_pivots_that_lost_nothing_are_good_even_where_all_is_refined(graph, refine):
+    system = gs.System(graph, 3)
+    for u in graph.nodes:
+        system[u, u] = 2.0 * np.eye(3)
+    factor, b = system.factorize(refine=refine), np.arange(1.0, 3.0 * len(graph) + 1.0)
+    for x in (factor.refactorize(system.values).solve(b), factor.solve(b)):
+        assert factor.pivot_ratio == 1.0 and np.array_equal(x, b / 2.0)
+    assert factor._once is not None and np.array_equal(
+        factor.refactorize_and_solve(system.values, b), x
+    )
+    assert (factor.report.backward_error == 0.0) == (refine is True)
+
+
 def test_refinement_keeps_a_matrix_of_its_own():
     system = random_saddle_system(body_joint_chain(12))
     factor, b = system.factorize(), right_hand_side(system)
