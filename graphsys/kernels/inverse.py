@@ -18,14 +18,17 @@ from .emit import (
 SMALL = 8
 
 
-#: Largest multiplier for which the diagonal is kept as pivot; the rows are exchanged beyond it.
+#: Largest multiplier of blocks that are inverted with the diagonal as pivots, two at once.
 GROWTH = 10.0
+#: Largest multiplier for which a block by itself keeps a row in its place: 10 was too large for a
+#: mechanism whose loops are nearly redundant, and blocks take longer the smaller it is.
+EXCHANGED = 3.0
 
 
 def inverse_function(module, real):
     """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
 
-    Gauss-Jordan elimination with the pivots on the diagonal; where a multiplier exceeds `GROWTH`,
+    Gauss-Jordan elimination, pivots on the diagonal; where a multiplier would exceed `EXCHANGED`,
     the row with the largest one takes the pivot's place. ``s`` holds the largest magnitude each row
     of A had before; the result is the smallest |pivot| / s over the pivots' rows, at most 1, and
     NaN where the inverse is not finite or a row was always zero.
@@ -178,7 +181,7 @@ def _with_exchanges(cols, rows, column, scale):
         inverse, scaled = _scaled(cols, column, j, pivot)
         if j + 1 < cols.rows:
             sizes = cols.select(lambda row, j=j: row > j, cols.fabs(scaled), cols.fill(0.0))
-            large = builder.icmp_unsigned("!=", _rows_beyond(cols, sizes, GROWTH), integer(0))
+            large = builder.icmp_unsigned("!=", _rows_beyond(cols, sizes, EXCHANGED), integer(0))
             vectors = [scaled, scale, *column]
             kept = [exchanged, inverse, *(piece for vector in vectors for piece in vector)]
             before = builder.block

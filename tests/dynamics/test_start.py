@@ -36,5 +36,5 @@ def test_a_mechanism_without_contacts_compiles_nothing_of_them(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     subprocess.run([sys.executable, "-c", FIRST], check=True, env=environment)
     kernels = {path.name.split(".")[0] for path in tmp_path.rglob("*.nbi")}
-    assert {"step", "newton", "ldu", "substitution"} <= kernels
+    assert {"step", "newton", "at_once", "substitution"} <= kernels
     assert not kernels & {"contact", "interior_point", "path_newton", "settle", "leaf", "polygon"}
