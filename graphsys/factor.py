@@ -249,7 +249,6 @@ class Factor:
         Returns
         -------
         ndarray, shape of b, or {label: vector} for such a b
-            The factors are those of `values` from then on.
 
         Raises
         ------
@@ -322,11 +321,15 @@ class Factor:
         return self._checked
 
     def residual(self, x: Any, b: Any) -> Array:
-        """b - A x, of the shape of b.
+        """b - A x.
 
         Parameters
         ----------
         x, b : array_like, shape (N,) or (N, k)
+
+        Returns
+        -------
+        ndarray, shape of b
         """
         return residual(self._matrix(), b, x)
 

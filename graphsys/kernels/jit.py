@@ -1,7 +1,6 @@
 """Compiler options of every kernel, and what makes compiling them faster, in one place."""
 
 import gc
-import weakref
 
 from numba import config, njit, types
 from numba.core import event
@@ -27,7 +26,7 @@ class _Sweep(event.Listener):
     What else numba compiles is left alone.
     """
 
-    kernels: weakref.WeakSet[object] = weakref.WeakSet()
+    kernels: set[object] = set()
 
     def __init__(self):
         self.depth = 0
