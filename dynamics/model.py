@@ -48,8 +48,8 @@ class Model(Shared):
         Of Newton's method: error of velocities over the largest, and of constraints in m or rad;
         by default 1e-10, 1e-11 at order 4 and 5e-12 at order 6.
     largest_turn : float, optional
-        Angle in rad that a body may turn in one interval; a step is cut where one turns more. By
-        default 0.17 at order 2, 0.6 at order 4, 1.2 at order 6.
+        Angle in rad by which bodies may turn in one interval of a step: 0.17 at order 2, 0.6 at 4,
+        1.2 at 6. With contacts their mean, weighted by kinetic energy, and 0.6 for any one.
     order : {2, 4, 6}, optional
         Of accuracy over the time step: see `dynamics.galerkin`.
     barrier : float, optional

@@ -1,13 +1,15 @@
-"""Poses: where a step of constant velocity leads, and rotation matrices."""
+"""Poses: where a step of constant velocity leads, how far it turns, and rotation matrices."""
 
 import math
 
 from .jit import kernel
-from .layout import POSE, TWIST
-from .quaternion import load3, load4, renormalized
+from .layout import BODIES, BODY_SIZE, CONTACTS, INERTIA, MASS, POSE, TWIST
+from .quaternion import dot, load3, load4, multiply_matrix, renormalized
 
 #: Largest |phi| of a step, phi the sine of half the angle that a body turns.
 MOST_TURN = 0.95
+#: |phi| of 0.6 rad, up to which one of several bodies may turn where contacts take part.
+ALONE = 0.2955202066613396
 
 
 @kernel
@@ -67,3 +69,25 @@ def turns(n, h, u):
         w = load3(u, TWIST * k + 3)
         most = max(most, w[0] * w[0] + w[1] * w[1] + w[2] * w[2])
     return 0.5 * h * math.sqrt(most)
+
+
+@kernel
+def turns_too_far(plan, constant, h, u, limit):
+    """Whether bodies turn too far in an interval: one above ``limit``, with contacts their mean.
+
+    The mean of |phi|^2 is weighted by kinetic energy, as what turning does to the energy is: a long
+    chain on the ground has a sphere that turns fast in most of its steps.
+    """
+    n = plan[BODIES]
+    most = turns(n, h, u)
+    if plan[CONTACTS] == 0 or most <= limit or most > max(limit, ALONE):
+        return most > limit
+    energy = turned = 0.0
+    for k in range(n):
+        c = k * BODY_SIZE
+        v, w = load3(u, TWIST * k), load3(u, TWIST * k + 3)
+        part = constant[c + MASS] * dot(v, v)
+        part += dot(w, multiply_matrix(constant, c + INERTIA, w))
+        energy += part
+        turned += part * dot(w, w)
+    return 0.25 * h * h * turned > limit * limit * energy

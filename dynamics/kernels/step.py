@@ -34,7 +34,7 @@ from .layout import (
     WRENCH_SIZE,
     WRENCHES,
 )
-from .motion import rotation_matrices, turns
+from .motion import rotation_matrices, turns, turns_too_far
 from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
@@ -178,8 +178,8 @@ def interval(
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
     guess(n, first, h, info, u, past, x)
-    fast = not last and plan[CONTACTS] == 0 and turns(plan[BODIES], h, u) > settings[1]
-    if fast and turns(plan[BODIES], h, x) > SURELY * settings[1]:
+    fast = not last and turns_too_far(plan, constant, h, u, settings[1])
+    if fast and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > SURELY * settings[1]:
         return TURNED
     for i in range(n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
@@ -187,7 +187,7 @@ def interval(
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
-    if plan[CONTACTS] > 0 and not last and turns(plan[BODIES], h, u) > settings[1]:
+    if fast and plan[CONTACTS] > 0:
         return TURNED  # it hardly will turn less
     done = solved(
         plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
@@ -195,7 +195,7 @@ def interval(
     )  # fmt: skip
     if done < 0:
         return done
-    if not last and turns(plan[BODIES], h, x) > settings[1]:
+    if not last and turns_too_far(plan, constant, h, x, settings[1]):
         return TURNED
     if info[SLOPED] == 1.0:
         look_on(plan, constant, trial)

@@ -169,3 +169,29 @@ def test_steps_with_contacts_are_cut_into_three_where_two_turn_too_far():
         model.set_body(state, "ball", angular_velocity=(turn / H, 0, 0))
 
         assert model.step(state)[1].intervals == intervals
+
+
+@pytest.mark.parametrize(
+    ("contact", "speed", "spin", "intervals"),
+    [
+        # a step turns a ball by the arc sine of 0.4, |phi| = 0.2043, and J u^2 = 41.7 J: the mean
+        # |phi| is 0.2043 sqrt(41.7 / (41.7 + v^2)), the limit of 0.17 rad 0.0849 where v = 14.1
+        (True, 12.0, 40.0, 2),
+        (True, 15.0, 40.0, 1),
+        (True, 1e3, 56.0, 1),
+        (True, 1e3, 57.0, 2),  # no body by more than 0.6 rad, the arc sine of 0.565
+        (False, 1e3, 40.0, 4),  # each counts where there are no contacts
+    ],
+)
+def test_bodies_with_contacts_turn_by_their_energies(contact, speed, spin, intervals):
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    for name in ("flies", "turns"):
+        ball = mechanism.add_body(dy.Sphere(0.25, mass=1.0), name=name, position=(0, 0, 5))
+        if contact:
+            mechanism.add_contact(ball)
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, "flies", velocity=(speed, 0, 0))
+    model.set_body(state, "turns", angular_velocity=(spin, 0, 0))
+
+    assert model.step(state)[1].intervals == intervals
