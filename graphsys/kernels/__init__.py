@@ -16,12 +16,11 @@ array          shape                               what
 
 ``failed = factorize(program, values, tolerance, magnitude, arena, info)`` is 0, or 1 + the row (in
 elimination order) of a singular pivot block; ``solve(program, arena, b, count, x, out)`` and
-`solve_transposed` use the factors, and so does ``solve_from(program, first, arena, ...)`` where
-``b`` is zero before supernode ``first`` (`first_supernode` tells) and nothing before it is asked
-for. `solve_side_by_side` is faster where there are eight, which lie row by row in elimination order
-(`row_places`, `clear_side_by_side`). `work_sizes` gives the lengths from the program alone. Factors
-and solution for one right-hand side, quicker where nodes are small: ``factorize_and_solve(program,
-values, b, tolerance, magnitude, x, arena, info, out)``, -1 where the solution is not finite.
+`solve_transposed` use the factors. `solve_side_by_side` is faster where there are eight columns,
+which lie row by row in elimination order (`row_places`, `clear_side_by_side`). Factors and solution
+for one right-hand side, quicker where nodes are small: ``factorize_and_solve(program, values, b,
+tolerance, magnitude, x, arena, info, out)``, -1 where the solution is not finite. `work_sizes`
+gives the lengths from the program alone.
 """
 
 from .at_once import factorize_and_solve
@@ -30,7 +29,7 @@ from .ldu import factorize
 from .matrix import absolute_sums, subtract_matrix_product
 from .program import work_sizes
 from .side_by_side import clear_side_by_side, row_places, solve_side_by_side
-from .substitution import first_supernode, solve, solve_from, solve_transposed
+from .substitution import solve, solve_transposed
 
 __all__ = [
     "absolute_sums",
@@ -39,10 +38,8 @@ __all__ = [
     "clear_side_by_side",
     "factorize",
     "factorize_and_solve",
-    "first_supernode",
     "row_places",
     "solve",
-    "solve_from",
     "solve_side_by_side",
     "solve_transposed",
     "subtract_matrix_product",

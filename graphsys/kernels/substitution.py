@@ -80,41 +80,6 @@ def backward_narrow(program, arena, x):
 
 
 @kernel
-def solve_from(
-    # Tables:
-    program,
-    # In:
-    first,
-    arena,
-    b,
-    count,
-    # Work:
-    x,
-    # Out:
-    out,
-):
-    """`solve` where b is zero before supernode ``first``; before it, out stays as it is."""
-    rows, at = program[ROWS], program[program[STARTS_AT] + first]
-    order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
-    gather(b, order, count, x, program[at + 2])
-    forward(program, arena, count, x, first)
-    backward(program, arena, count, x, first)
-    return scatter(x, order, count, out, program[at + 2])
-
-
-@kernel
-def first_supernode(program, b):
-    """First supernode in which b is not zero."""
-    order = program[ORDER_AT]
-    for s in range(program[SUPERNODES]):
-        at = program[program[STARTS_AT] + s]
-        for i in range(program[at + 2], program[at + 2] + program[at]):
-            if b[program[order + i]] != 0.0:
-                return s
-    return program[SUPERNODES]
-
-
-@kernel
 def solve_transposed(
     # Tables:
     program,
@@ -138,21 +103,21 @@ def solve_transposed(
 
 
 @inlined
-def gather(b, order, count, x, first=0):
-    """X <- b in elimination order, from row ``first`` on."""
+def gather(b, order, count, x):
+    """X <- b in elimination order."""
     rows = order.size
     for j in range(count):
-        for i in range(first, rows):
+        for i in range(rows):
             x[j * rows + i] = b[j * rows + order[i]]
 
 
 @inlined
-def scatter(x, order, count, out, first=0):
+def scatter(x, order, count, out):
     """Out <- x in the user's order, as `gather`; 1 where an entry is not finite, else 0."""
     rows = order.size
     lost = False
     for j in range(count):
-        for i in range(first, rows):
+        for i in range(rows):
             entry = x[j * rows + i]
             lost |= entry - entry != 0
             out[j * rows + order[i]] = entry
@@ -160,12 +125,12 @@ def scatter(x, order, count, out, first=0):
 
 
 @inlined
-def forward(program, arena, count, x, first_super=0):
-    """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k, from a supernode on."""
+def forward(program, arena, count, x):
+    """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     far = is_far(arena.size, arena)
-    for s in range(first_super, program[SUPERNODES]):
+    for s in range(program[SUPERNODES]):
         if far:
             fetch_lower(program, s + AHEAD, arena)
         at = program[program[STARTS_AT] + s]
@@ -211,12 +176,12 @@ def _apply_inverse(arena, d, m, w, x, row, rows, count):
 
 
 @inlined
-def backward(program, arena, count, x, first_super=0):
-    """x_k = z_k - sum_j W_kj x_j, down to a supernode."""
+def backward(program, arena, count, x):
+    """x_k = z_k - sum_j W_kj x_j."""
     rows = program[ROWS]
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     far = is_far(arena.size, arena)
-    for s in range(program[SUPERNODES] - 1, first_super - 1, -1):
+    for s in range(program[SUPERNODES] - 1, -1, -1):
         if far:
             fetch_upper(program, s - AHEAD, arena)
         at = program[program[STARTS_AT] + s]

@@ -8,11 +8,13 @@ import pytest
 
 import dynamics
 import graphsys
+from graphsys import kernels
 
 from .source import ROOT, text
 
 NAMES = sorted(graphsys.__all__)
 DYNAMICS = sorted(dynamics.__all__)
+KERNELS = sorted(kernels.__all__)
 PAGES = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/**/*.md"))]
 
 
@@ -84,9 +86,15 @@ def test_every_public_name_of_dynamics_is_in_the_api_page(name):
     assert re.search(rf"`dy\.{name}\b", text("docs/api.md"))
 
 
+@pytest.mark.parametrize("name", KERNELS)
+def test_every_public_kernel_is_in_the_api_page(name):
+    assert getattr(kernels, name) is not None
+    assert re.search(rf"`kernels\.{name}\b", text("docs/api.md"))
+
+
 @pytest.mark.parametrize("page", PAGES)
 def test_every_public_name_in_a_page_exists(page):
-    for short, package in (("gs", graphsys), ("dy", dynamics)):
+    for short, package in (("gs", graphsys), ("dy", dynamics), ("kernels", kernels)):
         for name in set(re.findall(rf"\b{short}\.([A-Za-z_]\w*)", text(page))):
             assert hasattr(package, name), name
 
