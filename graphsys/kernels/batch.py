@@ -39,9 +39,9 @@ from .program import (
 def schedule(program):
     """Which panels to load when: those that a supernode is the first to touch, before it starts.
 
-    For each supernode: how many others, then for each of them (place in the program, whether its
-    panels must be cleared first, loads, place in the load table). The blocks that are then worked
-    with are still in the first cache.
+    For each supernode: how many supernodes it is the first to touch, then for each of these (place
+    in the program, whether its panels must be cleared first, loads, place in the load table). The
+    blocks that are then worked with are still in the first cache.
     """
     count, symmetric = program[SUPERNODES], program[SYMMETRIC] != 0
     table = np.empty(5 * count + 1, np.int64)
