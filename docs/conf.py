@@ -21,7 +21,8 @@ version = release = graphsys.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 default_role = "py:obj"
-autodoc_default_options = {"members": True}
+#: What a class has of a base of ours is shown with it, not what it has of Python's.
+autodoc_default_options = {"members": True, "inherited-members": "ImportError, Exception"}
 autodoc_typehints = "none"  # docstrings say more: shapes, units
 napoleon_google_docstring = napoleon_use_param = napoleon_use_rtype = False
 napoleon_use_ivar = True

@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import Matrix, inertia, residual, slogdet
+from graphsys.accuracy import Matrix
 from graphsys.block import as_values
 from graphsys.direct import Direct
-from graphsys.gradient import values_gradient
-from graphsys.graph import BlockGraph
+from graphsys.measures import Measures
 from graphsys.numeric import Numeric
 from graphsys.redundancy import Regularized
-from graphsys.selected_inverse import SelectedInverse, selected_inverse
-from graphsys.solution import UNREFINED, Solver, SolveReport, linear_operator
+from graphsys.solution import UNREFINED, Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
 
 if TYPE_CHECKING:
@@ -28,14 +26,7 @@ Array = NDArray[Any]
 DOUBTFUL = 0.05
 
 
-def factorize(
-    system: System,
-    symbolic: Symbolic | None = None,
-    *,
-    refine: bool | None = None,
-    redundant: bool = False,
-    threads: int = 1,
-) -> Factor:
+def factorize(system: System, symbolic: Symbolic | None = None, **options: Any) -> Factor:
     """Numeric factorization of a system.
 
     Parameters
@@ -43,6 +34,30 @@ def factorize(
     system : System
     symbolic : Symbolic, optional
         From `System.analyze`; made here with the automatic ordering by default.
+    **options
+        As for `Factor`.
+
+    Raises
+    ------
+    SingularPivotError, ValueError
+        As for `Factor`; also where `symbolic` is of another graph.
+    """
+    if symbolic is None:
+        symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
+    elif not symbolic.graph.lies_like(system.graph) or symbolic.symmetric != system.symmetric:
+        raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
+    return Factor(symbolic, system.values, **options)
+
+
+class Factor(Measures):
+    """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    values : ndarray, shape (symbolic.graph.nnz,)
+        Blocks in the layout of the graph, copied when solves have to refine; `residual`,
+        `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
     refine : bool, optional
         Whether solves compute their residual and refine until it is at rounding level. By default
         they do when a pivot was small beside what its block held before.
@@ -52,36 +67,12 @@ def factorize(
     threads : int, optional
         How many factorize together, to the same result; small and narrow systems stay with one.
 
-    Returns
-    -------
-    Factor
-
     Raises
     ------
     SingularPivotError
         Where a pivot block is singular in every order that was tried.
     ValueError
-        Where a block has entries that are not finite, or `symbolic` is of another graph.
-    """
-    if symbolic is None:
-        symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
-    elif not symbolic.graph.lies_like(system.graph) or symbolic.symmetric != system.symmetric:
-        raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
-    return Factor(symbolic, system.values, refine=refine, redundant=redundant, threads=threads)
-
-
-class Factor:
-    """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
-
-    Parameters
-    ----------
-    symbolic : Symbolic
-    values : ndarray, shape (symbolic.graph.nnz,)
-        Blocks in the layout of the graph, copied when solves have to refine; `residual`,
-        `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
-    refine, redundant, threads : optional
-        As for `factorize`.
-
+        Where a block has entries that are not finite.
     """
 
     def __init__(
@@ -103,22 +94,14 @@ class Factor:
         self._direct: Direct | None = None  # the short way for solves
         self._once: Direct | None = None  # and for factorizations
         self._refining: Matrix | None = None  # where solves refine
-        self._checked: Matrix | None = None
         self.refactorize(values)
 
     @property
-    def symbolic(self) -> Symbolic:
-        """Symbolic factorization in use: another than was given where a pivot was singular."""
-        return self._numeric.symbolic
-
-    @property
-    def graph(self) -> BlockGraph:
-        """The graph of the matrix."""
-        return self.symbolic.graph
-
-    @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot beside what its row ever held in its block: small if digits were lost."""
+        """Smallest pivot beside the largest magnitude its row ever had in its pivot block.
+
+        It is at most 1: the smaller, the more digits were lost by cancellation.
+        """
         return self._numeric.pivot_ratio
 
     @property
@@ -130,11 +113,6 @@ class Factor:
     def redundant(self) -> dict[Hashable, int]:
         """Constraint rows that depend on others, by node; empty without ``redundant=True``."""
         return self._numeric.redundant
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Shape of the matrix."""
-        return self.graph.rows, self.graph.rows
 
     @property
     def report(self) -> SolveReport:
@@ -167,13 +145,13 @@ class Factor:
         Raises
         ------
         SingularPivotError
-            As for `factorize`; the factor cannot solve before the next `refactorize` then.
+            As for `Factor`; it cannot solve before the next `refactorize` then.
         ValueError
             Where `values` has another shape or entries that are not finite.
         """
         if changed is None and self._once is not None and self._once.factorize(values):
             if self._refining is None and self._once.ratio >= self._enough:
-                self._values, self._checked = values, None  # as `_remember` would
+                self._held = values  # as `_remember` would
             else:
                 self._remember(values, self._once.ratio < self._enough)
             return self
@@ -181,7 +159,7 @@ class Factor:
         nodes = None
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
-        self._solver = self._direct = self._once = self._checked = None
+        self._solver = self._direct = self._once = None
         numeric = self._numeric
         numeric.factorize(values, nodes)
         doubtful = numeric.pivot_ratio < self._enough or (numeric.suspect and self._enough > 0.0)
@@ -195,8 +173,7 @@ class Factor:
         if refine or self._refining is not None or self._solver is None:
             self._solver = self._numeric.solver(values if refine else None)
             self._refining = self._solver.matrix
-        self._checked = self._refining
-        self._values = values if self._checked is None else self._checked.values
+        self._held = values if self._refining is None else self._refining
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
         """Solution of A x = b.
@@ -249,15 +226,21 @@ class Factor:
         Returns
         -------
         ndarray, shape of b, or {label: vector} for such a b
+            The factors are those of `values` from then on.
 
         Raises
         ------
         SingularPivotError, ValueError
-            As for `refactorize` and `solve`, which may warn as well.
+            As for `refactorize` and `solve`.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            As for `solve`.
         """
         if self._once is not None and self._refining is None:
             if (x := self._once.factorize_and_solve(values, b)) is not None:
-                self._values, self._checked, self._told = values, None, UNREFINED
+                self._held, self._told = values, UNREFINED
                 return x
         return self.refactorize(values).solve(b)
 
@@ -265,133 +248,6 @@ class Factor:
         if self._solver is not None:
             return self._solver
         raise ValueError("the last refactorize failed, so there are no factors to solve with")
-
-    def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
-        """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.
-
-        ``df = Re(sum(conj(values_gradient) * dvalues)) + Re(sum(conj(b_gradient) * db))`` for any
-        change of A on its pattern; the conjugates matter to complex systems only.
-
-        Parameters
-        ----------
-        x : array_like, shape (N,) or (N, k), or {label: vector}
-            Solution.
-        g : array_like, shape of x, or {label: vector}
-            Gradient of f in x, ``df = Re(sum(conj(g) * dx))``: df/dRe x + i df/dIm x.
-
-        Returns
-        -------
-        values_gradient : ndarray, shape (graph.nnz,)
-            Blocks ``-lam_i x_j^H`` laid out as `System.values`, summed over the columns. Of a
-            symmetric system it is symmetric, as every change then is: a change of the pair that
-            ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block (u, v).
-        b_gradient : ndarray, shape of g, or {label: vector}
-            The adjoint lam, ``A^H lam = g``: one solve, all that this costs beside the blocks.
-
-        Raises
-        ------
-        ValueError
-            As for `solve`, and where x and g have different shapes.
-        """
-        lam = self.solve(g, "H")
-        return values_gradient(self.graph, self.dtype, self.symbolic.symmetric, x, lam), lam
-
-    def selected_inverse(self) -> SelectedInverse:
-        """Blocks of A^-1 on the nodes and edges of the graph, for about two factorizations' cost.
-
-        ``inverse[u, u]`` is the marginal covariance of node u where A is a precision matrix. The
-        blocks come from the factors alone, without refinement.
-
-        Returns
-        -------
-        SelectedInverse
-
-        References
-        ----------
-        .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
-           sparse matrix, Comm. ACM 18, 1975.
-        """
-        self._ready()
-        self._numeric.warn_of_lost_digits("the selected inverse")
-        return selected_inverse(self.symbolic, self._numeric.arena)
-
-    def _matrix(self) -> Matrix:
-        if self._checked is None:
-            self._checked = Matrix(self.graph, self._values)
-        return self._checked
-
-    def residual(self, x: Any, b: Any) -> Array:
-        """b - A x.
-
-        Parameters
-        ----------
-        x, b : array_like, shape (N,) or (N, k)
-
-        Returns
-        -------
-        ndarray, shape of b
-        """
-        return residual(self._matrix(), b, x)
-
-    def backward_error(self, x: Any, b: Any) -> float:
-        """Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm.
-
-        Parameters
-        ----------
-        x, b : array_like, shape (N,) or (N, k)
-
-        Returns
-        -------
-        float
-        """
-        r, b, x = (v.ravel(order="F") for v in (self.residual(x, b), np.asarray(b), np.asarray(x)))
-        return self._matrix().backward_error(r, b, x, b.size // max(self.shape[0], 1), False)
-
-    def slogdet(self) -> tuple[Any, float]:
-        """Sign (or phase) of the determinant, and logarithm of its magnitude."""
-        self._numeric.warn_of_lost_digits("the determinant")
-        return slogdet(self.symbolic.program, self._numeric.arena)
-
-    def inertia(self) -> tuple[int, int]:
-        """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).
-
-        Returns
-        -------
-        positive, negative : int
-
-        Raises
-        ------
-        ValueError
-            Where the factorization is not of a real symmetric system.
-        """
-        if not self.symbolic.symmetric or self.dtype.kind == "c":
-            raise ValueError("inertia needs a real system made with symmetric=True")
-        self._numeric.warn_of_lost_digits("the inertia")
-        return inertia(self.symbolic.program, self._numeric.arena)
-
-    def rcond(self) -> float:
-        """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.
-
-        References
-        ----------
-        .. [1] N. J. Higham and F. Tisseur, A block algorithm for matrix 1-norm estimation, SIAM J.
-           Matrix Anal. Appl. 21, 2000.
-        """
-        if self.shape[0] == 0:
-            return 1.0
-        from scipy.sparse.linalg import onenormest
-
-        inverse = onenormest(self.as_linear_operator(), t=1)
-        return 1.0 / (self._matrix().norm(True) * float(inverse))
-
-    def as_linear_operator(self) -> Any:
-        """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.
-
-        Returns
-        -------
-        scipy.sparse.linalg.LinearOperator, shape (N, N)
-        """
-        return linear_operator(self.solve, self.shape, self.dtype)
 
     def __repr__(self) -> str:
         return (

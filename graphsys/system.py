@@ -326,7 +326,7 @@ class System:
         symbolic : Symbolic, optional
             By default that of the last `analyze`, or a new one.
         **options
-            As for `graphsys.factorize`.
+            ``refine``, ``redundant`` and ``threads`` as for `Factor`.
 
         Returns
         -------

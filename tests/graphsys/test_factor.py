@@ -283,6 +283,9 @@ def test_a_failed_refactorize_cannot_solve_until_the_next():
         factor.refactorize(np.zeros_like(system.values))
     with pytest.raises(ValueError, match="last refactorize failed"):
         factor.solve(b)
+    for told in (factor.slogdet, factor.rcond, factor.selected_inverse):
+        with pytest.raises(ValueError, match="last refactorize failed"):
+            told()
     x = factor.refactorize(system.values).solve(b)
     assert backward_error(system.to_dense(), x, b) < 1e-14
 
