@@ -14,7 +14,7 @@ from graphsys.graph import BlockGraph
 from graphsys.kernels.blocks import SMALL
 from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
 from graphsys.kernels.program import WIDEST
-from graphsys.kernels.refinement import refine
+from graphsys.kernels.refinement import refine, refined_work
 from graphsys.kernels.substitution import pivot_blocks
 from graphsys.vectors import check_rows
 
@@ -84,9 +84,8 @@ class Matrix:
 
         Returns the steps taken and the backward error; infinity where a step overflows.
         """
-        widest = int(program[WIDEST])
-        work, info = np.empty(4 * x.size + widest + SMALL, x.dtype), np.empty(3)
-        told = widest <= SMALL and x.size == self.graph.rows and not transposed
+        work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
+        told = program[WIDEST] <= SMALL and x.size == self.graph.rows and not transposed
         told = told and x.dtype.kind != "c"  # the kernel comes by the norm itself
         norm = self.norms[transposed] if told else self.norm(transposed)
         failed = refine(

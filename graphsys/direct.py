@@ -21,7 +21,7 @@ from graphsys.kernels.at_once import (
     narrow_factors,
     narrow_factors_and_solution,
 )
-from graphsys.kernels.program import NARROW_AT, ROWS
+from graphsys.kernels.program import ROWS, is_narrow
 from graphsys.kernels.refinement import refined_work, solve_refined
 from graphsys.kernels.substitution import solve, solve_narrow
 
@@ -67,7 +67,7 @@ class Direct:
         self.program, self.arena, self.graph, self.nnz = program, arena, graph, graph.nnz
         self.tolerance, self.enough, self.ratio = tolerance, enough, 0.0
         self.dtype, self.rows = arena.dtype, int(program[ROWS])
-        self.narrow = bool(program[NARROW_AT]) and self.dtype.kind != "c"
+        self.narrow = is_narrow(program, self.dtype)
         self.magnitude, self.info = empty(magnitudes, arena.real.dtype), np.zeros(3)
         self._work = empty(work, self.dtype)
         self._spare: list[Array] = []
@@ -156,7 +156,7 @@ class Direct:
         try:
             spare = self._spare_refining.pop()
         except IndexError:
-            spare = empty(refined_work(self.program), self.dtype), np.empty(3)
+            spare = empty(refined_work(self.program, 1), self.dtype), np.empty(3)
         if self._refine is None:
             self._tables = joined_tables(self.graph)
             self._refine = entry(

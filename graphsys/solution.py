@@ -15,7 +15,7 @@ from graphsys.accuracy import EPS, Matrix
 from graphsys.block import as_numbers
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
-from graphsys.kernels.program import NARROW_AT
+from graphsys.kernels.program import is_narrow
 from graphsys.kernels.refinement import GOOD
 from graphsys.kernels.substitution import solve_narrow
 from graphsys.symbolic import Symbolic
@@ -76,7 +76,7 @@ class Solver:
     _kept: Matrix | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.narrow = bool(self.symbolic.program[NARROW_AT]) and self.arena.dtype.kind != "c"
+        self.narrow = is_narrow(self.symbolic.program, self.arena.dtype)
 
     def refine_with(self, values: Array | None) -> None:
         """Refine with a copy of a matrix, or not at all.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.program import ARENA_SIZE, ARENA_TOTAL, NARROW_AT
+from graphsys.kernels.program import ARENA_SIZE, ARENA_TOTAL, is_narrow
 from graphsys.kernels.shared import (
     WAITING,
     subtree_roots,
@@ -166,8 +166,7 @@ def worth_sharing(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:
     symbolic : Symbolic
     dtype : dtype
     """
-    narrow = symbolic.program[NARROW_AT] != 0 and dtype.kind != "c"
-    return symbolic.operations > WORTH_IT and not narrow
+    return symbolic.operations > WORTH_IT and not is_narrow(symbolic.program, dtype)
 
 
 def more_room(symbolic: Symbolic, threads: int) -> int:

@@ -73,6 +73,11 @@ def work_sizes(program, count):
     return program[ARENA_TOTAL], 2 * rows, rows * count + program[WIDEST]
 
 
+def is_narrow(program, dtype) -> bool:
+    """Whether numbers of a type are factorized by the program of `narrow`: real ones."""
+    return bool(program[NARROW_AT]) and dtype.kind != "c"
+
+
 @kernel
 def panels_hold(program, s, place):
     """Whether a place in the arena lies in one of the panels of supernode s."""

@@ -11,10 +11,9 @@ from .substitution import solve, solve_transposed
 GOOD = 1e4
 
 
-@kernel
-def refined_work(program):
-    """Numbers of workspace that `solve_refined` needs."""
-    return 4 * program[ROWS] + program[WIDEST] + SMALL
+def refined_work(program, count) -> int:
+    """Numbers of workspace that `refine` needs for ``count`` right-hand sides."""
+    return 4 * int(program[ROWS]) * count + int(program[WIDEST]) + SMALL
 
 
 @kernel
