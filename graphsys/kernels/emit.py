@@ -206,3 +206,32 @@ def private_function(module, name, result, arguments, names):
         argument.name = label
     builder = ir.IRBuilder(function.append_basic_block("entry"))
     return function, builder
+
+
+def cases(builder, value, numbers, skip=False):
+    """Code for each number that an i64 may be: ``for number in cases(...)``, then what follows all.
+
+    It must be one of them unless others may ``skip`` to what follows.
+    """
+    behind = builder.append_basic_block("behind")
+    never = behind if skip else builder.append_basic_block("never")
+    switch = builder.switch(value, never)
+    for number in numbers:
+        block = builder.append_basic_block(f"case.{number}")
+        switch.add_case(integer(number), block)
+        builder.position_at_end(block)
+        yield number
+        if not builder.block.is_terminated:
+            builder.branch(behind)
+    if not skip:
+        builder.position_at_end(never)
+        builder.unreachable()
+    builder.position_at_end(behind)
+
+
+def tile_cases(builder, rows, columns, most_rows, most_columns):
+    """`cases` of the sizes of a tile, from 1 on."""
+    step = most_columns + 1
+    sizes = [step * m + n for m in range(1, most_rows + 1) for n in range(1, step)]
+    for case in cases(builder, builder.add(builder.mul(rows, integer(step)), columns), sizes):
+        yield divmod(case, step)

@@ -8,15 +8,13 @@ from .emit import (
     I32,
     I64,
     REAL,
+    SMALL,
     Emitter,
+    cases,
     host_has,
     integer,
     private_function,
 )
-
-#: Largest block inverted in registers.
-SMALL = 8
-
 
 #: Largest multiplier of blocks that are inverted with the diagonal as pivots, two at once.
 GROWTH = 10.0
@@ -46,12 +44,7 @@ def inverse_function(module, real):
         return function
     d, ldd, a, lda, s, n = function.args
     rows = _Rows(builder, real)
-    never = builder.append_basic_block("never")
-    switch = builder.switch(n, never)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, n, range(1, SMALL + 1)):
         cols = Columns(builder, real, size)
         inverse, ratio, exchanged = _with_exchanges(cols, rows, *_loaded(cols, a, lda, s))
         with builder.if_else(builder.icmp_unsigned("==", exchanged, integer(0))) as (
@@ -63,7 +56,6 @@ def inverse_function(module, real):
             with not_:  # columns of the inverse go to the places of the rows they came from
                 _store(cols, d, ldd, inverse, rows)
         builder.ret(ratio)
-    builder.position_at_end(never)
     builder.unreachable()
     return function
 
@@ -89,14 +81,7 @@ def two_inverses_function(module, real):
         return function
     blocks, n = (function.args[:5], function.args[5:10]), function.args[10]
     emit = Emitter(builder, real)
-    apart = builder.append_basic_block("apart")
-    switch = builder.switch(n, apart)
-    for size in range(1, SMALL + 1):
-        if not _two_fit(real, size):
-            continue
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, n, [k for k in range(1, SMALL + 1) if _two_fit(real, k)], skip=True):
         cols = Columns(builder, real, size)
         results = _without_exchanges(cols, [_loaded(cols, *block[2:]) for block in blocks])
         for place, (inverse, ratio, large) in zip(blocks, results, strict=True):
@@ -109,8 +94,7 @@ def two_inverses_function(module, real):
                     exchanged = builder.call(inverse_function(module, real), [*place, n])
                     builder.store(exchanged, place[4], align=emit.align)
         builder.ret_void()
-    builder.position_at_end(apart)
-    for place in blocks:
+    for place in blocks:  # one after the other
         ratio = builder.call(inverse_function(module, real), [*place, n])
         builder.store(ratio, place[4], align=emit.align)
     builder.ret_void()

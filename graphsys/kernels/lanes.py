@@ -7,7 +7,7 @@ in `batch_blocks`, with their NumPy twins.
 
 from llvmlite import ir
 
-from .emit import I32, I64, LANES, REAL, Emitter, host_has, integer, private_function
+from .emit import I32, I64, LANES, REAL, Emitter, host_has, integer, private_function, tile_cases
 
 #: Most rows of a tile: one tile holds all rows of a pivot block.
 TILE_ROWS = 8
@@ -42,42 +42,38 @@ def product_function(module, real, mode, transposed=False):
     steps = (lda, integer(LANES)) if transposed else (integer(LANES), lda)
     columns = tile_columns()
     with emit.loop("columns", integer(0), n, integer(columns), []) as (j, _):
-        nc = _at_most(builder, builder.sub(n, j), columns)
+        nc = at_most(builder, builder.sub(n, j), columns)
         c_column = emit.at(c, builder.mul(j, ldc))
         b_column = emit.at(b, builder.mul(j, column_step))
         with emit.loop("rows", integer(0), m, integer(TILE_ROWS), []) as (i, _):
-            mr = _at_most(builder, builder.sub(m, i), TILE_ROWS)
+            mr = at_most(builder, builder.sub(m, i), TILE_ROWS)
             c_tile = emit.at(c_column, builder.mul(i, integer(LANES)))
             a_tile = emit.at(a, builder.mul(i, steps[0]))
-            done = builder.append_basic_block("tile.done")
-            never = builder.append_basic_block("tile.never")
-            switch = builder.switch(builder.add(builder.mul(mr, integer(TILE_ROWS)), nc), never)
-            for rows in range(1, TILE_ROWS + 1):
-                for width in range(1, columns + 1):
-                    block = builder.append_basic_block(f"tile.{rows}.{width}")
-                    switch.add_case(integer(TILE_ROWS * rows + width), block)
-                    builder.position_at_end(block)
-                    places = (c_tile, ldc, a_tile, *steps, b_column, row_step, column_step)
-                    if mode == "subtract":
-                        sums = [
-                            emit.load(emit.at(c_tile, builder.mul(integer(q), ldc), integer(8 * r)))
-                            for q in range(width)
-                            for r in range(rows)
-                        ]
-                    else:
-                        sums = [emit.fill(0.0)] * (rows * width)
-                    multiply(emit, places, k, rows, width, sums, mode == "subtract")
-                    builder.branch(done)
-            builder.position_at_end(never)
-            builder.unreachable()
-            builder.position_at_end(done)
+            places = (c_tile, ldc, a_tile, *steps, b_column, row_step, column_step)
+            for rows, width in tile_cases(builder, mr, nc, TILE_ROWS, columns):
+                if mode == "subtract":
+                    sums = load_tile(emit, c_tile, integer(LANES), ldc, rows, width)
+                else:
+                    sums = [emit.fill(0.0)] * (rows * width)
+                multiply(emit, places, k, rows, width, sums, mode == "subtract")
     builder.ret_void()
     return function
 
 
-def _at_most(builder, count, most):
+def at_most(builder, count, most):
+    """The smaller of an i64 and a number."""
     fewer = builder.icmp_signed("<", count, integer(most))
     return builder.select(fewer, count, integer(most))
+
+
+def load_tile(emit, first, row_step, column_step, rows, width):
+    """Vectors of a tile, column by column."""
+    b = emit.b
+    return [
+        emit.load(emit.at(first, b.mul(integer(q), column_step), b.mul(integer(r), row_step)))
+        for q in range(width)
+        for r in range(rows)
+    ]
 
 
 def multiply(emit, places, k, rows, width, sums, subtract):

@@ -2,7 +2,7 @@
 
 from llvmlite import ir
 
-from .emit import I64, LANES, REAL, SMALL, Emitter, integer, private_function
+from .emit import I64, LANES, REAL, SMALL, Emitter, cases, integer, private_function
 from .inverse import GROWTH
 from .lanes import larger
 
@@ -33,29 +33,19 @@ def inverse_function(module, real):
     steps = builder.alloca(emit.vector, SMALL * SMALL)
     steps.align = LANES * emit.align
     ldd = builder.shl(ldd, integer(3))
-    never = builder.append_basic_block("never")
-    switch = builder.switch(n, never)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, n, range(1, SMALL + 1)):
         inverse = _Inverse(emit, size, d, ldd, s, steps)
-        kept = builder.append_basic_block(f"kept.{size}")
-        exchanged = builder.append_basic_block(f"exchanged.{size}")
         losses, tame = inverse.find_steps(exchange=False)
-        builder.cbranch(tame, kept, exchanged)
-        builder.position_at_end(kept)
-        inverse.apply_steps()
-        emit.store(lowered_ratio(emit, ratio, losses), ratio)
-        builder.ret_void()
-        builder.position_at_end(exchanged)
-        losses, _ = inverse.find_steps(exchange=True)
-        inverse.apply_steps()
-        inverse.exchange_columns()
-        emit.store(lowered_ratio(emit, ratio, losses), ratio)
-        builder.ret_void()
-    builder.position_at_end(never)
-    builder.unreachable()
+        with builder.if_else(tame) as (kept, exchanged):
+            with kept:
+                inverse.apply_steps()
+                emit.store(lowered_ratio(emit, ratio, losses), ratio)
+            with exchanged:
+                losses, _ = inverse.find_steps(exchange=True)
+                inverse.apply_steps()
+                inverse.exchange_columns()
+                emit.store(lowered_ratio(emit, ratio, losses), ratio)
+    builder.ret_void()
     return function
 
 

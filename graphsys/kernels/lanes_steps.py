@@ -6,9 +6,9 @@ column j. Where nobody needs D^-1 itself, W = E_n ... E_1 U costs as much as W =
 
 from llvmlite import ir
 
-from .emit import I64, LANES, REAL, SMALL, Emitter, integer, private_function
+from .emit import I64, LANES, REAL, SMALL, Emitter, cases, integer, private_function
 from .inverse import GROWTH
-from .lanes import four_numbers, larger, systems_at
+from .lanes import four_numbers, larger, load_tile, systems_at
 from .lanes_inverse import lowered_ratio
 from .lanes_update import numbers
 
@@ -38,12 +38,7 @@ def steps_function(module, real):
     emit = Emitter(builder, real)
     d, ldd, s, ratio, n, steps, left, source, step, ahead = function.args
     ldd = builder.shl(ldd, integer(3))
-    never = builder.append_basic_block("never")
-    switch = builder.switch(n, never)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, n, range(1, SMALL + 1)):
         arguments = (emit, size, d, ldd, s, ratio, steps)
         if size > 1:
             with builder.if_then(builder.icmp_signed("!=", ahead, integer(0))):
@@ -51,7 +46,6 @@ def steps_function(module, real):
                     *arguments, lambda q, n=size: _transpose(emit, q, n, left, source, step)
                 )
         _find_steps(*arguments, lambda q: None)
-    builder.position_at_end(never)
     builder.unreachable()
     return function
 
@@ -138,12 +132,7 @@ def scale_function(module, real, stored):
     ldw = builder.shl(ldw, integer(3))
     if stored:
         row_step, column_step = (builder.shl(k, integer(3)) for k in (row_step, column_step))
-    done = builder.append_basic_block("done")
-    switch = builder.switch(n, done)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, n, range(1, SMALL + 1), skip=True):
         start = integer(0)
         for width in (WIDTH, 1):
             stop = builder.sub(columns, integer(width - 1))
@@ -151,17 +140,7 @@ def scale_function(module, real, stored):
             with loop as (j, _):
                 if stored:
                     first = emit.at(source, builder.mul(j, column_step))
-                    entries = [
-                        emit.load(
-                            emit.at(
-                                first,
-                                builder.mul(integer(q), column_step),
-                                builder.mul(integer(i), row_step),
-                            )
-                        )
-                        for q in range(width)
-                        for i in range(size)
-                    ]
+                    entries = load_tile(emit, first, row_step, column_step, size, width)
                 else:
                     first = emit.at(source, builder.mul(j, integer(size)))
                     entries = numbers(emit, systems_at(emit, first, column_step), size * width)
@@ -171,8 +150,6 @@ def scale_function(module, real, stored):
                     for i in range(size):
                         emit.store(entries[q * size + i], emit.at(to, integer(LANES * i)))
             start = loop.index
-        builder.branch(done)
-    builder.position_at_end(done)
     builder.ret_void()
     return function
 

@@ -2,12 +2,13 @@
 
 from llvmlite import ir
 
-from .emit import I64, LANES, REAL, Emitter, integer, private_function
+from .emit import I64, LANES, REAL, Emitter, integer, private_function, tile_cases
 from .lanes import (
     TILE_ROWS,
-    _at_most,
+    at_most,
     four_numbers,
     larger,
+    load_tile,
     multiply,
     one_number,
     systems_at,
@@ -41,33 +42,18 @@ def update_function(module, real, stored):
         step = builder.shl(step, integer(3))
     columns = tile_columns()
     with emit.loop("columns", integer(0), n, integer(columns), []) as (j, _):
-        nc = _at_most(builder, builder.sub(n, j), columns)
+        nc = at_most(builder, builder.sub(n, j), columns)
         c_tile, b_tile = emit.at(c, builder.mul(j, ldc)), emit.at(b, builder.mul(j, ldb))
         s_tile = emit.at(source, builder.mul(j, step if stored else m))
-        done = builder.append_basic_block("tile.done")
-        never = builder.append_basic_block("tile.never")
-        switch = builder.switch(builder.add(builder.mul(m, integer(TILE_ROWS)), nc), never)
-        for rows in range(1, TILE_ROWS + 1):
-            for width in range(1, columns + 1):
-                block = builder.append_basic_block(f"tile.{rows}.{width}")
-                switch.add_case(integer(TILE_ROWS * rows + width), block)
-                builder.position_at_end(block)
-                if stored:
-                    sums = [
-                        emit.load(emit.at(s_tile, builder.mul(integer(q), step), integer(8 * r)))
-                        for q in range(width)
-                        for r in range(rows)
-                    ]
-                else:
-                    sums = numbers(emit, systems_at(emit, s_tile, step), rows * width)
-                with builder.if_then(raises):
-                    _raise(emit, s, sums, rows)
-                places = (c_tile, ldc, a, integer(LANES), lda, b_tile, integer(LANES), ldb)
-                multiply(emit, places, k, rows, width, sums, subtract=True)
-                builder.branch(done)
-        builder.position_at_end(never)
-        builder.unreachable()
-        builder.position_at_end(done)
+        places = (c_tile, ldc, a, integer(LANES), lda, b_tile, integer(LANES), ldb)
+        for rows, width in tile_cases(builder, m, nc, TILE_ROWS, columns):
+            if stored:
+                sums = load_tile(emit, s_tile, integer(LANES), step, rows, width)
+            else:
+                sums = numbers(emit, systems_at(emit, s_tile, step), rows * width)
+            with builder.if_then(raises):
+                _raise(emit, s, sums, rows)
+            multiply(emit, places, k, rows, width, sums, subtract=True)
     builder.ret_void()
     return function
 

@@ -10,12 +10,10 @@ from numba import types
 from numba.extending import intrinsic
 
 from .blocks import _REAL_NAME, _Lower
-from .emit import I64, LANES, REAL, Emitter, integer, private_function
+from .emit import I64, LANES, REAL, Emitter, cases, integer, private_function
 from .jit import DISABLE_JIT, kernel
+from .lanes import TILE_ROWS, at_most
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
-
-#: Most rows of a tile: one tile holds all rows of a block that is not large.
-TILE_ROWS = 8
 
 
 def rows_function(module, real, mode):
@@ -37,20 +35,10 @@ def rows_function(module, real, mode):
     emit = Emitter(builder, real)
     c, a, lda, b, m, k = function.args
     with emit.loop("rows", integer(0), m, integer(TILE_ROWS), []) as (i, _):
-        left = builder.sub(m, i)
-        fewer = builder.icmp_signed("<", left, integer(TILE_ROWS))
+        mr = at_most(builder, builder.sub(m, i), TILE_ROWS)
         tile = (emit.at(c, builder.shl(i, integer(3))), emit.at(a, i), lda, b)
-        done, never = (builder.append_basic_block(name) for name in ("tile.done", "tile.never"))
-        switch = builder.switch(builder.select(fewer, left, integer(TILE_ROWS)), never)
-        for rows in range(1, TILE_ROWS + 1):
-            block = builder.append_basic_block(f"tile.{rows}")
-            switch.add_case(integer(rows), block)
-            builder.position_at_end(block)
+        for rows in cases(builder, mr, range(1, TILE_ROWS + 1)):
             _tile(emit, tile, k, rows, mode)
-            builder.branch(done)
-        builder.position_at_end(never)
-        builder.unreachable()
-        builder.position_at_end(done)
     builder.ret_void()
     return function
 

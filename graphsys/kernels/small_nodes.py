@@ -8,7 +8,7 @@ numba intrinsics on top are in `nodes`.
 from llvmlite import ir
 
 from .columns import Columns, MaskedColumns
-from .emit import I64, REAL, SMALL, Emitter, integer, private_function
+from .emit import I64, REAL, SMALL, Emitter, cases, integer, private_function
 from .program import NEIGHBOUR_FIELDS, UPDATE_FIELDS
 
 
@@ -33,15 +33,8 @@ def eliminate_function(module, real, solving):
         return function
     emit = Emitter(builder, real)
     w = function.args[6]
-    done = builder.append_basic_block("done")
-    switch = builder.switch(w, done)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, w, range(1, SMALL + 1), skip=True):
         _eliminate(emit, function.args, size)
-        builder.branch(done)
-    builder.position_at_end(done)
     builder.ret_void()
     return function
 
@@ -167,15 +160,8 @@ def forward_function(module, real):
     if builder is None:
         return function
     w = function.args[5]
-    done = builder.append_basic_block("done")
-    switch = builder.switch(w, done)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, w, range(1, SMALL + 1), skip=True):
         _forward(Columns(builder, real, size), function.args)
-        builder.branch(done)
-    builder.position_at_end(done)
     builder.ret_void()
     return function
 
@@ -228,15 +214,8 @@ def backward_function(module, real):
     if builder is None:
         return function
     w = function.args[5]
-    done = builder.append_basic_block("done")
-    switch = builder.switch(w, done)
-    for size in range(1, SMALL + 1):
-        block = builder.append_basic_block(f"size.{size}")
-        switch.add_case(integer(size), block)
-        builder.position_at_end(block)
+    for size in cases(builder, w, range(1, SMALL + 1), skip=True):
         _backward(Columns(builder, real, size), function.args)
-        builder.branch(done)
-    builder.position_at_end(done)
     builder.ret_void()
     return function
 

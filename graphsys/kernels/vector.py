@@ -19,6 +19,7 @@ from .emit import (
     integer,
     private_function,
     tile,
+    tile_cases,
 )
 
 
@@ -98,23 +99,10 @@ def _large_product_function(module, real, is_complex, mode):
             vectors = builder.ashr(builder.add(left, integer(LANES - 1)), integer(3))
             many = builder.icmp_signed(">", vectors, integer(max_vectors))
             vectors = builder.select(many, integer(max_vectors), vectors)
-            done = builder.append_basic_block("tile.done")
-            never = builder.append_basic_block("tile.never")
-            case = builder.add(builder.mul(vectors, integer(16)), columns)
             arguments = [emit.at(c_column, i), ldc, emit.at(a, i), lda, b_column]
             arguments += [row_step, column_step, left, k]
-            switch = builder.switch(case, never)
-            for mv in range(1, max_vectors + 1):
-                for nc in range(1, max_columns + 1):
-                    block = builder.append_basic_block(f"tile.{mv}.{nc}")
-                    switch.add_case(integer(16 * mv + nc), block)
-                    builder.position_at_end(block)
-                    part = _tile_function(module, real, is_complex, mode, mv, nc)
-                    builder.call(part, arguments)
-                    builder.branch(done)
-            builder.position_at_end(never)
-            builder.unreachable()
-            builder.position_at_end(done)
+            for mv, nc in tile_cases(builder, vectors, columns, max_vectors, max_columns):
+                builder.call(_tile_function(module, real, is_complex, mode, mv, nc), arguments)
         columns_loop.carry([], step=columns)
     builder.ret_void()
     return function
