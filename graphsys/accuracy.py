@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from graphsys.block import as_numbers
 from graphsys.graph import BlockGraph
-from graphsys.kernels.blocks import SMALL
+from graphsys.kernels.emit import SMALL
 from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
 from graphsys.kernels.program import WIDEST
 from graphsys.kernels.refinement import refine, refined_work

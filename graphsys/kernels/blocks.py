@@ -14,7 +14,6 @@ from .emit import REAL
 from .jit import DISABLE_JIT
 from .large import invert_large
 
-SMALL = inverse.SMALL
 _REAL_NAME = {types.float64: "f64", types.float32: "f32", types.complex128: "f64"}
 
 

@@ -6,7 +6,6 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 """
 
 from .blocks import (
-    SMALL,
     assign_product,
     copy_block,
     invert_small,
@@ -14,6 +13,7 @@ from .blocks import (
     raise_magnitude,
     subtract_product,
 )
+from .emit import SMALL
 from .jit import inlined, kernel
 from .large import invert_large
 from .medium import MEDIUM, invert_medium

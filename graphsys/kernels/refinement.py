@@ -1,6 +1,7 @@
 """Iterative refinement of a solution, all of it in compiled code."""
 
-from .blocks import SMALL, largest_of
+from .blocks import largest_of
+from .emit import SMALL
 from .jit import kernel
 from .matrix import absolute_sums, subtract_matrix_product
 from .nodes import small_residual, small_residual_and_sums

@@ -7,7 +7,8 @@ while they are worked on.
 import numpy as np
 
 from .ahead import AHEAD, fetch_lower, fetch_upper, is_far
-from .blocks import SMALL, assign_product, subtract_product, subtract_transposed
+from .blocks import assign_product, subtract_product, subtract_transposed
+from .emit import SMALL
 from .jit import allocating, inlined, kernel
 from .nodes import backward_node, forward_node
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
