@@ -14,13 +14,18 @@ from graphsys.accuracy import EPS, REFINEMENTS, Matrix, joined_tables
 from graphsys.graph import BlockGraph
 from graphsys.kernels.at_once import (
     DOUBTFUL,
+    ENOUGH,
+    INFO,
     MISFIT,
+    NNZ,
+    TOLERANCE,
     entry,
     factors,
     factors_and_solution,
     narrow_factors,
     narrow_factors_and_solution,
 )
+from graphsys.kernels.frame import new_frame
 from graphsys.kernels.program import ROWS, is_narrow
 from graphsys.kernels.refinement import refined_work, solve_refined
 from graphsys.kernels.substitution import solve, solve_narrow
@@ -50,33 +55,59 @@ class Direct:
     Attributes
     ----------
     dtype : numpy.dtype
-    narrow : bool
-        Whether every supernode is one small node with real blocks.
     magnitude : ndarray
         Magnitudes of all rows, as `kernels.factorize` leaves them.
-    info : ndarray, shape (3,)
-        What it tells.
-    ratio : float
-        Smallest pivot beside what its row ever held, of the last factorization.
+    info : ndarray, shape (6,)
+        What it tells, and what is told `kernels.at_once.factors` in the same place.
+    factorize : callable
+        ``factorize(values)``: what `kernels.at_once.factors` tells, the pivot ratio where all is
+        well, or `MISFIT` where values are not as usual; they are if one says so with another True.
+    solve : callable
+        ``solve(b)``: solution of A x = b where b is a vector as usual and x is finite, or None.
+    factorize_and_solve : callable
+        ``factorize_and_solve(values, b)``: both; None where either is not as usual, or x is to be
+        refined.
     """
+
+    factorize: Callable[..., float]
+    solve: Callable[[Any], Array | None]
+    factorize_and_solve: Callable[[Any, Any], Array | None]
 
     def __init__(
         self, program: Ints, arena: Array, graph: BlockGraph, tolerance: float, enough: float
     ) -> None:
         _, magnitudes, work = kernels.work_sizes(program, 1)
-        self.program, self.arena, self.graph, self.nnz = program, arena, graph, graph.nnz
-        self.tolerance, self.enough, self.ratio = tolerance, enough, 0.0
-        self.dtype, self.rows = arena.dtype, int(program[ROWS])
-        self.narrow = is_narrow(program, self.dtype)
-        self.magnitude, self.info = empty(magnitudes, arena.real.dtype), np.zeros(3)
+        self.program, self.arena, self.graph = program, arena, graph
+        self.dtype, self.rows = _the_one(arena.dtype), int(program[ROWS])
+        self.magnitude, self.info = empty(magnitudes, arena.real.dtype), np.zeros(INFO)
+        self.info[TOLERANCE], self.info[ENOUGH], self.info[NNZ] = tolerance, enough, graph.nnz
         self._work = empty(work, self.dtype)
-        self._spare: list[Array] = []
         self._spare_refining: list[tuple[Array, Array]] = []
         self._tables: Ints | None = None
-        self._factorize: Callable[..., float] | None = None
-        self._solve: Callable[..., int] | None = None
         self._refine: Callable[..., tuple[int, float, float]] | None = None
-        self._at_once: Callable[..., float] | None = None
+        self._bind()
+
+    def _bind(self) -> None:
+        """Make what is called with the arrays."""
+        narrow = is_narrow(self.program, self.dtype)
+        if not narrow:
+            kernels = factors, solve, factors_and_solution
+        else:
+            kernels = narrow_factors, solve_narrow, narrow_factors_and_solution
+        own = self.program, self.arena, self.magnitude, self._work, self.info
+        self.factorize = _factorizing(own, kernels[0])
+        self.solve = _solving(self.program, self.arena, self._work.size, kernels[1], narrow)
+        self.factorize_and_solve = _both(own, self.rows, kernels[2])
+
+    @property
+    def ratio(self) -> float:
+        """Smallest pivot beside what its row ever held, of the last factorization."""
+        return float(self.info[0])
+
+    @ratio.setter
+    def ratio(self, ratio: float) -> None:
+        """That of a factorization by others."""
+        self.info[0] = ratio
 
     def eliminate(self, values: Array) -> tuple[int, float, float, float]:
         """Factorize: the status of `kernels.factorize`, and its ``info``.
@@ -86,58 +117,9 @@ class Direct:
         values : ndarray, shape (nnz,)
             Contiguous, of `dtype`.
         """
-        status = self._factors(values)
-        ratio, weakest, suspect = self.info.tolist()
+        status = self.factorize(values, True)
+        ratio, weakest, suspect = self.info[:TOLERANCE].tolist()
         return (0 if status > MISFIT else int(DOUBTFUL - status)), ratio, weakest, suspect
-
-    def factorize(self, values: Any) -> bool:
-        """Factorize; whether values are as usual, and no pivot is singular or may be noise.
-
-        Parameters
-        ----------
-        values : array_like
-        """
-        if type(values) is not ndarray or values.dtype is not self.dtype or values.ndim != 1:
-            return False
-        ratio = self._factors(values)
-        if ratio <= MISFIT:
-            return False
-        self.ratio = abs(ratio)
-        return True
-
-    def _factors(self, values: Array) -> float:
-        own = self.tolerance, self.enough, self.magnitude, self.arena, self.info
-        if self._factorize is None:
-            kernel = narrow_factors if self.narrow else factors
-            self._factorize = entry(kernel, self.program, self.nnz, self.arena, *own)
-        return self._factorize(self.program, self.nnz, values, *own)
-
-    def solve(self, b: Any) -> Array | None:
-        """Solution of A x = b where b is a vector as usual and x is finite; otherwise None.
-
-        Parameters
-        ----------
-        b : array_like
-        """
-        if type(b) is not ndarray or b.dtype is not self.dtype or b.ndim != 1:
-            return None
-        if b.size != self.rows or not b.flags.c_contiguous:
-            return None
-        x = empty(self.rows, self.dtype)
-        try:
-            work = self._spare.pop()  # several threads may solve at once
-        except IndexError:
-            work = empty(self._work.size, self.dtype)
-        if self._solve is None:
-            own = (work, x) if self.narrow else (1, work, x)
-            kernel = solve_narrow if self.narrow else solve
-            self._solve = entry(kernel, self.program, self.arena, x, *own)
-        if self.narrow:
-            failed = self._solve(self.program, self.arena, b, work, x)
-        else:
-            failed = self._solve(self.program, self.arena, b, 1, work, x)
-        self._spare.append(work)
-        return None if failed else x
 
     def solve_refined(self, b: Any, matrix: Matrix) -> tuple[Array, tuple[int, float]] | None:
         """Solution as by `solve`, refinements and backward error; None where it is not good.
@@ -170,39 +152,84 @@ class Direct:
         self._spare_refining.append(spare)
         return None if steps < 0 else (x, (steps, error))
 
-    def factorize_and_solve(self, values: Any, b: Any) -> Array | None:
-        """`factorize`, then `solve`; None where either is not as usual, or x is to be refined.
-
-        Parameters
-        ----------
-        values, b : array_like
-        """
-        if not (
-            type(values) is type(b) is ndarray
-            and values.dtype is b.dtype is self.dtype
-            and values.ndim == 1 == b.ndim
-        ):
-            return None
-        x = empty(self.rows, self.dtype)
-        if self._at_once is None:
-            kernel = narrow_factors_and_solution if self.narrow else factors_and_solution
-            self._at_once = entry(
-                kernel, self.program, self.nnz, self.arena, x, self.tolerance, self.enough,
-                self.magnitude, self._work, self.arena, self.info, x,
-            )  # fmt: skip
-        ratio = self._at_once(
-            self.program, self.nnz, values, b, self.tolerance, self.enough,
-            self.magnitude, self._work, self.arena, self.info, x,
-        )  # fmt: skip
-        if ratio < 0.0:
-            return None
-        self.ratio = ratio
-        return x
-
     def __getstate__(self) -> dict[str, Any]:
-        codes = dict.fromkeys(("_factorize", "_solve", "_refine", "_at_once"))
-        return self.__dict__ | codes  # found again when needed
+        made = ("factorize", "solve", "factorize_and_solve", "_refine")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self.dtype = np.dtype(self.dtype.char)  # the one and only of its kind, as arrays have it
+        self.dtype = _the_one(self.dtype)
+        self._bind()
+
+
+def _the_one(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The one and only of its kind, as arrays have it: what comes from a file is another."""
+    return np.dtype(dtype.char)
+
+
+# What these functions work with are variables of theirs, which are found sooner than attributes;
+# they hold the arrays of the frame, as long as they run.
+
+
+def _factorizing(own: tuple[Array, ...], kernel: Any) -> Callable[..., float]:
+    frame, dtype = new_frame(*own), _the_one(own[1].dtype)
+    code: Callable[..., float] | None = None
+
+    def factorize(values: Any, usual: bool = False) -> float:
+        nonlocal code
+        if not usual:
+            if type(values) is not ndarray or values.dtype is not dtype or values.ndim != 1:
+                return MISFIT
+        if code is None:
+            code = entry(kernel, frame, own[1])
+        return code(frame, values)
+
+    return factorize
+
+
+def _solving(
+    program: Ints, arena: Array, size: int, kernel: Any, narrow: bool
+) -> Callable[[Any], Array | None]:
+    dtype, rows = _the_one(arena.dtype), int(program[ROWS])
+    spare: list[Array] = []
+    code: Callable[..., int] | None = None
+
+    def solution(b: Any) -> Array | None:
+        nonlocal code
+        if type(b) is not ndarray or b.dtype is not dtype or b.ndim != 1:
+            return None
+        if b.size != rows or not b.flags.c_contiguous:
+            return None
+        x = empty(rows, dtype)
+        try:
+            work = spare.pop()  # several threads may solve at once
+        except IndexError:
+            work = empty(size, dtype)
+        if code is None:
+            code = entry(kernel, program, arena, x, *((work, x) if narrow else (1, work, x)))
+        if narrow:
+            failed = code(program, arena, b, work, x)
+        else:
+            failed = code(program, arena, b, 1, work, x)
+        spare.append(work)
+        return None if failed else x
+
+    return solution
+
+
+def _both(own: tuple[Array, ...], rows: int, kernel: Any) -> Callable[[Any, Any], Array | None]:
+    frame, dtype = new_frame(*own), _the_one(own[1].dtype)
+    code: Callable[..., float] | None = None
+
+    def factorize_and_solve(values: Any, b: Any) -> Array | None:
+        nonlocal code
+        if type(values) is not ndarray or values.dtype is not dtype or values.ndim != 1:
+            return None
+        if type(b) is not ndarray or b.dtype is not dtype or b.ndim != 1:
+            return None
+        x = empty(rows, dtype)
+        if code is None:
+            code = entry(kernel, frame, own[1], x, x)
+        return None if code(frame, values, b, x) < 0.0 else x
+
+    return factorize_and_solve

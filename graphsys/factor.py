@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphsys.accuracy import Matrix
 from graphsys.block import as_values
 from graphsys.direct import Direct
+from graphsys.kernels.at_once import MISFIT
 from graphsys.measures import Measures
 from graphsys.numeric import Numeric
 from graphsys.redundancy import Regularized
@@ -149,12 +150,15 @@ class Factor(Measures):
         ValueError
             Where `values` has another shape or entries that are not finite.
         """
-        if changed is None and self._once is not None and self._once.factorize(values):
-            if self._refining is None and self._once.ratio >= self._enough:
+        if changed is None and self._once is not None:
+            factorize = self._once.factorize  # found sooner than a method is
+            ratio = factorize(values)
+            if ratio > 0.0 and self._refining is None:
                 self._held = values  # as `_remember` would
-            else:
-                self._remember(values, self._once.ratio < self._enough)
-            return self
+                return self
+            if ratio > MISFIT:
+                self._remember(values, ratio < 0.0)
+                return self
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
@@ -209,9 +213,11 @@ class Factor(Measures):
                 if (told := self._direct.solve_refined(b, self._refining)) is not None:
                     solution, self._told = told
                     return solution
-            elif (x := self._direct.solve(b)) is not None:
-                self._told = UNREFINED
-                return x
+            else:
+                solve = self._direct.solve
+                if (x := solve(b)) is not None:
+                    self._told = UNREFINED
+                    return x
         solution, self._told = self._ready().solve(b, trans, out)
         return solution
 
@@ -239,7 +245,8 @@ class Factor(Measures):
             As for `solve`.
         """
         if self._once is not None and self._refining is None:
-            if (x := self._once.factorize_and_solve(values, b)) is not None:
+            both = self._once.factorize_and_solve
+            if (x := both(values, b)) is not None:
                 self._held, self._told = values, UNREFINED
                 return x
         return self.refactorize(values).solve(b)

@@ -18,8 +18,8 @@ ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
 #: Tests that plain Python runs in minutes, those of every kernel's loops among them.
 PLAIN = [
-    *(f"tests/graphsys/test_{name}.py" for name in ("factor", "kernels", "pivots", "symmetric",
-                                                    "system")),
+    *(f"tests/graphsys/test_{name}.py" for name in ("factor", "frame", "kernels", "pivots",
+                                                    "symmetric", "system")),
     *(f"tests/dynamics/test_{name}.py" for name in ("coordinates", "joints", "rotation",
                                                     "urdf_closures")),
 ]  # fmt: skip

@@ -1,6 +1,6 @@
 """One matrix and one right-hand side in as few and short calls as possible.
 
-`factorize_and_solve` is for compiled code, the others are for Python.
+`factorize_and_solve` is for compiled code, the others are for Python, and are given a `frame`.
 What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
 comes back: the pivot ratio where all is well, its negative where it is so small that solutions are
 to be refined, and otherwise one of the numbers below.
@@ -8,6 +8,7 @@ to be refined, and otherwise one of the numbers below.
 
 from numba import typeof
 
+from .frame import doubles, indices, numbers, reals
 from .jit import DISABLE_JIT, inlined, kernel
 from .ldu import factorize_supernodes
 from .narrow import factorize_narrow
@@ -20,6 +21,9 @@ MISFIT = -2.0
 OVERFLOW = -3.0
 #: Less 1 + the row of a singular pivot block: see ``info``. Without one, a pivot may be noise.
 DOUBTFUL = -4.0
+
+#: Places in ``info``, behind what factorizations tell.
+TOLERANCE, ENOUGH, NNZ, INFO = 3, 4, 5, 6
 
 
 def entry(function, *arguments: object):
@@ -51,125 +55,88 @@ def factorize_and_solve(
 ):
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
     if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
-        failed = _narrow_at_once(program, values, b, tolerance, magnitude, x, arena, info)
+        order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
+        gather(b, order, 1, x)
+        failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
         if failed != 0:
             return failed
-        return -_narrow_backward(program, arena, x, out)
+        backward_narrow(program, arena, x)
+        return -scatter(x, order, 1, out)
     failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
     return failed if failed != 0 else -solve(program, arena, b, 1, x, out)
 
 
 @inlined
-def _narrow_at_once(program, values, b, tolerance, magnitude, x, arena, info):
-    """Factors of small nodes, and x <- D^-1 L^-1 b in elimination order on the way."""
-    gather(b, program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]], 1, x)
-    return factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
+def _unpacked(frame, like):
+    """Program, arena, magnitudes, workspace and ``info`` of a frame.
 
-
-@inlined
-def _narrow_backward(program, arena, x, out):
-    """The rest of the solution; 1 where it is not finite, else 0."""
-    backward_narrow(program, arena, x)
-    return scatter(x, program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]], 1, out)
+    ``info`` is that of `factorize`, and behind it what is named above.
+    """
+    return (
+        indices(frame, 0, like), numbers(frame, 1, like), reals(frame, 2, like),
+        numbers(frame, 3, like), doubles(frame, 4, like),
+    )  # fmt: skip
 
 
 @kernel
-def factors(
-    # Tables:
-    program,
-    nnz,
-    # In:
-    values,
-    tolerance,
-    enough,
-    # Work:
-    magnitude,
-    # Out:
-    arena,
-    info,
-):
-    """`ldu.factorize_supernodes`; the ratio is negative where below ``enough``."""
-    if _misfit(values, nnz):
+def factors(frame, values):
+    """Factors by `ldu`; the ratio is negative where below what is enough."""
+    program, arena, magnitude, _, info = _unpacked(frame, values)
+    if _misfit(values, info[NNZ]):
         return MISFIT
-    failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
-    return _verdict(failed, info, enough)
+    failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
+    return _verdict(failed, info)
 
 
 @kernel
-def narrow_factors(
-    # Tables:
-    program,
-    nnz,
-    # In:
-    values,
-    tolerance,
-    enough,
-    # Work:
-    magnitude,
-    # Out:
-    arena,
-    info,
-):
-    """`factors` by `narrow.factorize_narrow`."""
-    if _misfit(values, nnz):
-        return MISFIT
-    failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
-    return _verdict(failed, info, enough)
-
-
-@kernel
-def factors_and_solution(
-    # Tables:
-    program,
-    nnz,
-    # In:
-    values,
-    b,
-    tolerance,
-    enough,
-    # Work:
-    magnitude,
-    x,
-    # Out:
-    arena,
-    info,
-    out,
-):
+def factors_and_solution(frame, values, b, out):
     """`factors`, then A out = b unless that had to be refined."""
-    if _misfit(values, nnz) or _misfit(b, program[ROWS]):
+    program, arena, magnitude, x, info = _unpacked(frame, values)
+    if _misfit(values, info[NNZ]) or _misfit(b, program[ROWS]):
         return MISFIT
-    failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
-    ratio = _verdict(failed, info, enough)
+    failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
+    ratio = _verdict(failed, info)
     if ratio >= 0.0 and solve(program, arena, b, 1, x, out) != 0:
         return OVERFLOW
     return ratio
 
 
 @kernel
-def narrow_factors_and_solution(
-    # Tables:
-    program,
-    nnz,
-    # In:
-    values,
-    b,
-    tolerance,
-    enough,
-    # Work:
-    magnitude,
-    x,
-    # Out:
-    arena,
-    info,
-    out,
-):
-    """`narrow_factors`, then A out = b unless that had to be refined."""
-    if _misfit(values, nnz) or _misfit(b, program[ROWS]):
+def narrow_factors(frame, values):
+    """`factors` by `narrow`."""
+    return _factors(frame, values, factorize_narrow)
+
+
+@kernel
+def narrow_factors_and_solution(frame, values, b, out):
+    """`factors_and_solution` by `narrow`."""
+    return _factors_and_solution(frame, values, b, out, factorize_narrow, backward_narrow)
+
+
+@inlined
+def _factors(frame, values, factorize):
+    """`factors` by a function like `factorize_narrow`."""
+    program, arena, magnitude, _, info = _unpacked(frame, values)
+    if _misfit(values, info[NNZ]):
         return MISFIT
-    failed = _narrow_at_once(program, values, b, tolerance, magnitude, x, arena, info)
-    ratio = _verdict(failed, info, enough)
-    if ratio >= 0.0 and _narrow_backward(program, arena, x, out) != 0:
-        return OVERFLOW
+    failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, None)
+    return _verdict(failed, info)
+
+
+@inlined
+def _factors_and_solution(frame, values, b, out, factorize, backward):
+    """`factors_and_solution`, where forward substitution goes along with the factorization."""
+    program, arena, magnitude, x, info = _unpacked(frame, values)
+    if _misfit(values, info[NNZ]) or _misfit(b, program[ROWS]):
+        return MISFIT
+    order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
+    gather(b, order, 1, x)
+    failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, x)
+    ratio = _verdict(failed, info)
+    if ratio >= 0.0:
+        backward(program, arena, x)
+        if scatter(x, order, 1, out) != 0:
+            return OVERFLOW
     return ratio
 
 
@@ -180,8 +147,8 @@ def _misfit(array, size):
 
 
 @kernel
-def _verdict(failed, info, enough):
-    """The pivot ratio, negative where below ``enough``; or `DOUBTFUL` less ``failed``."""
+def _verdict(failed, info):
+    """The pivot ratio, negative where below what is enough; or `DOUBTFUL` less ``failed``."""
     if failed != 0 or info[2] > 0.0:
         return DOUBTFUL - failed
-    return info[0] if info[0] >= enough else -info[0]
+    return info[0] if info[0] >= info[ENOUGH] else -info[0]

@@ -1,7 +1,9 @@
 """Factors and solution in one call, and calls without a look at types: as the long way, always."""
 
 import copy
+import gc
 import pickle
+import weakref
 
 import networkx as nx
 import numpy as np
@@ -11,6 +13,7 @@ from numba import njit
 import graphsys as gs
 from graphsys import kernels
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from graphsys.kernels.at_once import MISFIT
 from graphsys.kernels.program import WIDEST
 from tests.graphsys.test_factor import TYPES, backward_error, right_hand_side
 
@@ -289,19 +292,37 @@ def test_a_copy_works_by_itself(graph, copied):
     assert np.array_equal(twin.refactorize(system.values).solve(b), x)
 
 
+@pytest.mark.parametrize("dims", [1, 3])
+def test_what_is_called_keeps_the_arrays_that_it_works_on(graph, dims):
+    system, other = two_systems(graph, dims)
+    factor, b = system.factorize(), right_hand_side(system)
+    factorize, solve = factor._direct.factorize, factor._direct.solve
+    both, magnitude = factor._once.factorize_and_solve, weakref.ref(factor._direct.magnitude)
+    expected = other.factorize(factor.symbolic).solve(b)
+    del factor
+    gc.collect()
+
+    assert magnitude() is not None
+    assert factorize(system.values) > 0.0 and np.array_equal(both(other.values, b), expected)
+    assert np.array_equal(solve(b), expected)
+    del factorize, both
+    gc.collect()
+    assert magnitude() is None
+
+
 def test_the_everyday_calls_go_the_short_way(graph):
     system = random_system(graph, 3)
     factor, b = system.factorize(), right_hand_side(system)
     direct = factor._direct
 
-    assert direct.factorize(system.values) and direct.solve(b) is not None
+    assert direct.factorize(system.values) > 0.0 and direct.solve(b) is not None
     assert direct.factorize_and_solve(system.values, b) is not None
     for other in (b[:-1], b.astype(np.float32), np.repeat(b, 2)[::2], b[:, None], b.tolist()):
         assert direct.solve(other) is None
         assert direct.factorize_and_solve(system.values, other) is None
     apart = np.repeat(system.values, 2)[::2]
     for other in (system.values[1:], apart, apart.reshape(-1, 1), apart.tolist()):
-        assert not direct.factorize(other)
+        assert direct.factorize(other) == MISFIT
         assert direct.factorize_and_solve(other, b) is None
 
 
