@@ -24,10 +24,13 @@ from graphsys.kernels.at_once import (
     factors_and_solution,
     narrow_factors,
     narrow_factors_and_solution,
+    scalar_factors,
+    scalar_factors_and_solution,
 )
 from graphsys.kernels.frame import new_frame
-from graphsys.kernels.program import ROWS, is_narrow
+from graphsys.kernels.program import ROWS, WIDEST, is_narrow, watches
 from graphsys.kernels.refinement import refined_work, solve_refined
+from graphsys.kernels.scalars import solve_scalars
 from graphsys.kernels.substitution import solve, solve_narrow
 
 Array = NDArray[Any]
@@ -92,6 +95,8 @@ class Direct:
         narrow = is_narrow(self.program, self.dtype)
         if not narrow:
             kernels = factors, solve, factors_and_solution
+        elif self.program[WIDEST] == 1 and not watches(self.program):
+            kernels = scalar_factors, solve_scalars, scalar_factors_and_solution
         else:
             kernels = narrow_factors, solve_narrow, narrow_factors_and_solution
         own = self.program, self.arena, self.magnitude, self._work, self.info

@@ -14,7 +14,7 @@ from graphsys.kernels import batch_groups as compiled
 from graphsys.kernels import work_sizes
 from graphsys.kernels.batch import factorize_groups, schedule
 from graphsys.kernels.batch_nodes import node_room, solve_nodes
-from graphsys.kernels.program import NARROW_AT, STARTS_AT, SUPERNODES, WATCHED, WIDEST
+from graphsys.kernels.program import NARROW_AT, WIDEST, watches
 from graphsys.numeric import SINGULAR
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic
@@ -116,7 +116,7 @@ class Lanes(Engine):
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
         self.ratio, self.suspicion = np.ones((2, self.padded), dtype)
-        self.watched = bool(watches(symbolic.program))
+        self.watched = watches(symbolic.program)
         self.arena = np.zeros(0, dtype)
         self.idle: list[Workspace] = []
 
@@ -333,17 +333,6 @@ class Each(Engine):
         except FAILURES:
             return np.nan, np.inf
         return x, report.backward_error or 0.0
-
-
-def watches(program: NDArray[np.int64]) -> bool:
-    """Whether pivots of any supernode may be rounding noise, and are watched.
-
-    Parameters
-    ----------
-    program : ndarray of int
-    """
-    starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
-    return bool((program[starts + WATCHED] != 0).any())
 
 
 def aligned(size: int, dtype: np.dtype[Any]) -> Array:

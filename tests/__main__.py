@@ -19,7 +19,7 @@ BIN = Path(sys.executable).parent
 #: Tests that plain Python runs in minutes, those of every kernel's loops among them.
 PLAIN = [
     *(f"tests/graphsys/test_{name}.py" for name in ("factor", "frame", "kernels", "pivots",
-                                                    "symmetric", "system")),
+                                                    "scalars", "symmetric", "system")),
     *(f"tests/dynamics/test_{name}.py" for name in ("coordinates", "joints", "rotation",
                                                     "urdf_closures")),
 ]  # fmt: skip

@@ -13,6 +13,7 @@ from .jit import DISABLE_JIT, inlined, kernel
 from .ldu import factorize_supernodes
 from .narrow import factorize_narrow
 from .program import NARROW_AT, ORDER_AT, ROWS
+from .scalars import backward_scalars, factorize_scalars
 from .substitution import backward_narrow, gather, scatter, solve
 
 #: Nothing was done: an array has another size, or gaps.
@@ -111,6 +112,18 @@ def narrow_factors(frame, values):
 def narrow_factors_and_solution(frame, values, b, out):
     """`factors_and_solution` by `narrow`."""
     return _factors_and_solution(frame, values, b, out, factorize_narrow, backward_narrow)
+
+
+@kernel
+def scalar_factors(frame, values):
+    """`factors` by `scalars`."""
+    return _factors(frame, values, factorize_scalars)
+
+
+@kernel
+def scalar_factors_and_solution(frame, values, b, out):
+    """`factors_and_solution` by `scalars`."""
+    return _factors_and_solution(frame, values, b, out, factorize_scalars, backward_scalars)
 
 
 @inlined

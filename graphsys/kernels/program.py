@@ -78,6 +78,12 @@ def is_narrow(program, dtype) -> bool:
     return bool(program[NARROW_AT]) and dtype.kind != "c"
 
 
+def watches(program) -> bool:
+    """Whether pivots of any supernode may be rounding noise, and are watched."""
+    starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
+    return bool((program[starts + WATCHED] != 0).any())
+
+
 @kernel
 def panels_hold(program, s, place):
     """Whether a place in the arena lies in one of the panels of supernode s."""
