@@ -19,6 +19,7 @@ from .large import invert_large
 from .medium import MEDIUM, invert_medium
 from .narrow import factorize_narrow
 from .noise import raise_noise, suspicion
+from .pointers import pointer
 from .program import (
     ARENA_SIZE,
     LOAD_AT,
@@ -46,19 +47,20 @@ def load(
     arena,
 ):
     """Panels <- the user's blocks, zero elsewhere."""
+    table = pointer(program, 0)
     arena[: program[ARENA_SIZE]] = 0.0
     at = program[LOAD_AT]
     for _ in range(program[LOADS]):
-        rows = program[at + 1]
+        rows = table[at + 1]
         copy_block(
             arena,
-            program[at + 3],
-            program[at + 4],
+            table[at + 3],
+            table[at + 4],
             values,
-            program[at],
+            table[at],
             rows,
             rows,
-            program[at + 2],
+            table[at + 2],
         )
         at += LOAD_FIELDS
 
@@ -118,21 +120,22 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     suspect, replaces the magnitude and the noise of the first row of each pivot block. The
     workspace is ``arena[work_at:]``.
     """
+    table = pointer(program, 0)
     smallest, worst = info[0], 1.0 / tolerance
     symmetric, noise = program[SYMMETRIC] != 0, program[ROWS]
     if info[2] > 0.0:
         worst = magnitude[noise + int(info[2]) - 1]
     for _ in range(count):
-        p, q, first = program[at], program[at + 1], program[at + 2]
-        lower, upper = program[at + 3], program[at + 4]
-        pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
-        watched, target_at = program[at + 8], program[at + 9]
+        p, q, first = table[at], table[at + 1], table[at + 2]
+        lower, upper = table[at + 3], table[at + 4]
+        pivots, runs, targets = table[at + 5], table[at + 6], table[at + 7]
+        watched, target_at = table[at + 8], table[at + 9]
         largest = 0.0  # of the entries of D^-1
         m = p + q
         at += PANEL_FIELDS
         i = 0
         for b in range(pivots):
-            w = program[at + b]
+            w = table[at + b]
             d = lower + i * m + i
             right = p - i - w
             if symmetric:
@@ -175,7 +178,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             if right > 0:
                 j = i + w
                 for later in range(b + 1, pivots):
-                    size = program[at + later]
+                    size = table[at + later]
                     raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
                     if watched & 1:
                         row, left = noise + first + j, lower + i * m + j
@@ -225,30 +228,31 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
 @inlined
 def update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
-    t_lower, t_m, t_upper, t_p = program[at], program[at + 1], program[at + 2], program[at + 3]
-    t_first, columns, runs = program[at + 4], program[at + 5], program[at + 6]
-    watched, noise = program[at + 7] != 0, program[ROWS] + t_first
+    table = pointer(program, 0)
+    t_lower, t_m, t_upper, t_p = table[at], table[at + 1], table[at + 2], table[at + 3]
+    t_first, columns, runs = table[at + 4], table[at + 5], table[at + 6]
+    watched, noise = table[at + 7] != 0, program[ROWS] + t_first
     at += TARGET_FIELDS
     for c in range(columns):
-        c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
+        c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
         diagonal = t_lower + c_to * t_m + c_to
         raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
         if watched:
             left = lower + p + c_from
             raise_noise(magnitude, noise + c_to, arena, left, m, c_size, p, largest)
         for r in range(c if symmetric else 0, runs):
-            r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+            r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
             subtract_product(
-                arena, t_lower + c_to * t_m + program[at + 3 * r + 2], t_m,
+                arena, t_lower + c_to * t_m + table[at + 3 * r + 2], t_m,
                 arena, lower + p + r_from, m,
                 arena, upper + c_from * p, 1, p,
                 r_size, c_size, p,
             )  # fmt: skip
         if not symmetric:
             for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
-                r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+                r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
                 subtract_product(
-                    arena, t_upper + (program[at + 3 * r + 2] - t_p) * t_p + c_to, t_p,
+                    arena, t_upper + (table[at + 3 * r + 2] - t_p) * t_p + c_to, t_p,
                     arena, lower + p + c_from, m,
                     arena, upper + r_from * p, 1, p,
                     c_size, r_size, p,

@@ -25,6 +25,7 @@ from .blocks import invert_small, largest_of
 from .jit import inlined, kernel
 from .nodes import eliminate_node, invert_two
 from .noise import raise_noise, suspicion
+from .pointers import pointer
 from .program import (
     NARROW_AT,
     NEIGHBOUR_FIELDS,
@@ -57,7 +58,9 @@ def factorize_narrow(
     Unless x, a vector in elimination order, is None it becomes D^-1 L^-1 x, L having D on its
     diagonal.
     """
-    magnitude[:] = 0.0
+    table, held = pointer(program, 0), pointer(magnitude, 0)
+    for k in range(magnitude.size):
+        held[k] = 0.0
     symmetric = program[SYMMETRIC] != 0
     zeros, noise = program[WORK_AT], program[ROWS]
     worst = 1.0 / tolerance
@@ -72,16 +75,16 @@ def factorize_narrow(
         while waiting > 0 and program[SUPERNODES] - waiting < step + AHEAD:
             ahead = _fetch_node(program, ahead, values, symmetric)
             waiting -= 1
-        w, q, first = program[at], program[at + 1], program[at + 2]
-        lower, upper, neighbours = program[at + 3], program[at + 4], program[at + 5]
-        source, watched = program[at + 6], program[at + 7] != 0
+        w, q, first = table[at], table[at + 1], table[at + 2]
+        lower, upper, neighbours = table[at + 3], table[at + 4], table[at + 5]
+        source, watched = table[at + 6], table[at + 7] != 0
         m = w + q
-        mate = program[at + 8]
+        mate = table[at + 8]
         at += NODE_FIELDS
         if mate > 0:  # the next node's inverse along with this one's
-            q1 = program[mate + 1]
-            lower1, first1 = program[mate + 3], program[mate + 2]
-            source1 = program[mate + 6]
+            q1 = table[mate + 1]
+            lower1, first1 = table[mate + 3], table[mate + 2]
+            source1 = table[mate + 6]
             invert_two(
                 arena,
                 values,
@@ -97,7 +100,7 @@ def factorize_narrow(
                 first1,
             )
         if mate != 0:
-            ratio = magnitude[first]
+            ratio = held[first]
         elif source >= 0:
             ratio = invert_small(arena, lower, m, values, source, w, magnitude, first, w)
         else:
@@ -105,13 +108,13 @@ def factorize_narrow(
         if not (ratio > tolerance):
             info[0] = ratio
             return first + 1
-        magnitude[first] = ratio  # of use no more, but for `changed`
+        held[first] = ratio  # of use no more, but for `changed`
         if ratio < smallest:
             smallest = ratio
             info[1] = first
         if watched:
             doubt = suspicion(magnitude, noise + first, arena, lower, m, w)
-            magnitude[noise + first] = doubt
+            held[noise + first] = doubt
             if doubt > worst:
                 worst = doubt
                 info[2] = first + 1
@@ -122,11 +125,11 @@ def factorize_narrow(
         last = at + NEIGHBOUR_FIELDS * neighbours
         largest = 0.0  # among the entries of D^-1
         for row in range(at, last, NEIGHBOUR_FIELDS):
-            if program[row + 5] != 0:
-                rows, left = program[row], lower + w + program[row + 1]
+            if table[row + 5] != 0:
+                rows, left = table[row], lower + w + table[row + 1]
                 if largest == 0.0:
                     largest = largest_of(arena, lower, m, w, w)
-                raise_noise(magnitude, noise + program[row + 2], arena, left, m, rows, w, largest)
+                raise_noise(magnitude, noise + table[row + 2], arena, left, m, rows, w, largest)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
         at = last + UPDATE_FIELDS * pairs
     info[0] = smallest

@@ -1,7 +1,9 @@
 """Arrays by the place of their first number."""
 
 from numba import config, types
+from numba.core import cgutils
 from numba.extending import intrinsic
+from numba.np.arrayobj import make_array, populate_array
 
 from .jit import DISABLE_JIT, inlined
 
@@ -16,11 +18,24 @@ else:
 
     @intrinsic
     def pointer(typing, x, at):
-        """x[at:] by the place of its first number: no index is looked at for being negative."""
+        """x[at:] by the place of its first number: no index is looked at for being negative.
+
+        What may have gaps stays an array.
+        """
+        gaps = x.layout != "C"
 
         def generate(context, builder, signature, arguments):
-            made = context.make_array(signature.args[0])(context, builder, arguments[0])
+            kind = signature.args[0]
+            made = make_array(kind)(context, builder, arguments[0])
             at = context.cast(builder, arguments[1], signature.args[1], types.int64)
-            return builder.gep(made.data, [at])
+            if not gaps:
+                return builder.gep(made.data, [at])
+            step, length = (builder.extract_value(a, 0) for a in (made.strides, made.shape))
+            data = cgutils.pointer_add(builder, made.data, builder.mul(at, step))
+            rest = make_array(kind)(context, builder)
+            populate_array(
+                rest, data, [builder.sub(length, at)], [step], made.itemsize, made.meminfo,
+            )  # fmt: skip
+            return rest._getvalue()
 
-        return types.CPointer(x.dtype)(x, at), generate
+        return (x if gaps else types.CPointer(x.dtype))(x, at), generate

@@ -11,6 +11,7 @@ from .blocks import assign_product, subtract_product, subtract_transposed
 from .emit import SMALL
 from .jit import allocating, inlined, kernel
 from .nodes import backward_node, forward_node
+from .pointers import pointer
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 
 
@@ -56,13 +57,14 @@ def solve_narrow(
     rows, count = program[ROWS], program[SUPERNODES]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     far = is_far(arena.size, arena)
+    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     gather(b, order, 1, x)
     for s in range(count):
         if far:
             fetch_lower(program, s + AHEAD, arena)
-        at = program[program[STARTS_AT] + s]
-        p, m, runs = program[at], program[at] + program[at + 1], program[at + 6]
-        first, lower = program[at + 2], program[at + 3]
+        at = starts[s]
+        p, m, runs = table[at], table[at] + table[at + 1], table[at + 6]
+        first, lower = table[at + 2], table[at + 3]
         forward_node(x, arena, program, at + PANEL_FIELDS + 1, first, lower, p, m, runs)
     backward_narrow(program, arena, x)
     return scatter(x, order, 1, out)
@@ -72,11 +74,12 @@ def solve_narrow(
 def backward_narrow(program, arena, x):
     """`backward` for one vector of real numbers where every supernode is one small node."""
     far = is_far(arena.size, arena)
+    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     for s in range(program[SUPERNODES] - 1, -1, -1):
         if far:
             fetch_upper(program, s - AHEAD, arena)
-        at = program[program[STARTS_AT] + s]
-        p, first, upper, runs = program[at], program[at + 2], program[at + 4], program[at + 6]
+        at = starts[s]
+        p, first, upper, runs = table[at], table[at + 2], table[at + 4], table[at + 6]
         backward_node(x, arena, program, at + PANEL_FIELDS + 1, first, upper, p, runs)
 
 
@@ -106,22 +109,24 @@ def solve_transposed(
 @inlined
 def gather(b, order, count, x):
     """X <- b in elimination order."""
-    rows = order.size
+    rows, place = order.size, pointer(order, 0)
     for j in range(count):
+        to, given = pointer(x, j * rows), pointer(b, j * rows)
         for i in range(rows):
-            x[j * rows + i] = b[j * rows + order[i]]
+            to[i] = given[place[i]]
 
 
 @inlined
 def scatter(x, order, count, out):
     """Out <- x in the user's order, as `gather`; 1 where an entry is not finite, else 0."""
-    rows = order.size
+    rows, place = order.size, pointer(order, 0)
     lost = False
     for j in range(count):
+        given, to = pointer(x, j * rows), pointer(out, j * rows)
         for i in range(rows):
-            entry = x[j * rows + i]
+            entry = given[i]
             lost |= entry - entry != 0
-            out[j * rows + order[i]] = entry
+            to[place[i]] = entry
     return 1 if lost else 0
 
 
@@ -129,14 +134,15 @@ def scatter(x, order, count, out):
 def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
+    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     far = is_far(arena.size, arena)
     for s in range(program[SUPERNODES]):
         if far:
             fetch_lower(program, s + AHEAD, arena)
-        at = program[program[STARTS_AT] + s]
-        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
-        pivots, runs = program[at + 5], program[at + 6]
+        at = starts[s]
+        p, q, first, lower = table[at], table[at + 1], table[at + 2], table[at + 3]
+        pivots, runs = table[at + 5], table[at + 6]
         m = p + q
         at += PANEL_FIELDS
         if alone and pivots == 1 and p <= SMALL:
@@ -144,7 +150,7 @@ def forward(program, arena, count, x):
             continue
         i = 0
         for b in range(pivots):
-            w = program[at + b]
+            w = table[at + b]
             d = lower + i * m + i
             _apply_inverse(arena, d, m, w, x, first + i, rows, count)
             if i + w < p:
@@ -156,8 +162,8 @@ def forward(program, arena, count, x):
         at += pivots
         for _ in range(runs):
             subtract_product(
-                x, program[at + 2], rows, arena, lower + p + program[at], m, x, first, 1, rows,
-                program[at + 1], count, p,
+                x, table[at + 2], rows, arena, lower + p + table[at], m, x, first, 1, rows,
+                table[at + 1], count, p,
             )  # fmt: skip
             at += 3
 
@@ -180,14 +186,15 @@ def _apply_inverse(arena, d, m, w, x, row, rows, count):
 def backward(program, arena, count, x):
     """x_k = z_k - sum_j W_kj x_j."""
     rows = program[ROWS]
+    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     far = is_far(arena.size, arena)
     for s in range(program[SUPERNODES] - 1, -1, -1):
         if far:
             fetch_upper(program, s - AHEAD, arena)
-        at = program[program[STARTS_AT] + s]
-        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
-        upper, pivots, runs = program[at + 4], program[at + 5], program[at + 6]
+        at = starts[s]
+        p, q, first, lower = table[at], table[at + 1], table[at + 2], table[at + 3]
+        upper, pivots, runs = table[at + 4], table[at + 5], table[at + 6]
         m = p + q
         at += PANEL_FIELDS
         if alone and pivots == 1 and p <= SMALL:
@@ -196,13 +203,13 @@ def backward(program, arena, count, x):
         run_at = at + pivots
         for _ in range(runs):
             subtract_product(
-                x, first, rows, arena, upper + program[run_at] * p, p,
-                x, program[run_at + 2], 1, rows, p, count, program[run_at + 1],
+                x, first, rows, arena, upper + table[run_at] * p, p,
+                x, table[run_at + 2], 1, rows, p, count, table[run_at + 1],
             )  # fmt: skip
             run_at += 3
         i = p
         for b in range(pivots - 1, -1, -1):
-            w = program[at + b]
+            w = table[at + b]
             if i < p:
                 subtract_product(
                     x, first + i - w, rows, arena, lower + i * m + i - w, m,

@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 from numba import njit
 
 import graphsys as gs
@@ -129,3 +130,21 @@ def test_everything_runs_without_a_compiler():
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == "solved"
+
+
+@njit
+def solve_apart(program, arena, b, x, out):
+    return kernels.solve(program, arena, b[::2], 1, x, out[::3])
+
+
+@pytest.mark.parametrize("size", [1, 3, 9])
+def test_compiled_code_may_solve_with_arrays_that_have_gaps(size):
+    system = random_system(gs.chain(5), size)
+    program, rows = system.analyze().program, system.shape[0]
+    arena, magnitude, work = (np.empty(k) for k in kernels.work_sizes(program, 1))
+    b, out = np.random.default_rng(0).normal(size=2 * rows), np.zeros(3 * rows)
+    assert not kernels.factorize(program, system.values, 1e-14, magnitude, arena, np.zeros(3))
+
+    assert solve_apart(program, arena, b, work, out) == 0
+    x = system.factorize(system.analyze()).solve(b[::2])
+    assert out[::3] == pytest.approx(x, rel=1e-12) and not out[1::3].any() and not out[2::3].any()
