@@ -7,7 +7,7 @@ while they are worked on.
 import numpy as np
 
 from .ahead import AHEAD, fetch_lower, fetch_upper, is_far
-from .blocks import assign_product, subtract_product, subtract_transposed
+from .blocks import assign_product, largest_of, subtract_product, subtract_transposed
 from .emit import SMALL
 from .jit import allocating, inlined, kernel
 from .nodes import backward_node, forward_node
@@ -124,9 +124,12 @@ def scatter(x, order, count, out):
     for j in range(count):
         given, to = pointer(x, j * rows), pointer(out, j * rows)
         for i in range(rows):
-            entry = given[i]
-            lost |= entry - entry != 0
-            to[place[i]] = entry
+            to[place[i]] = given[i]
+        if x.itemsize <= 8:
+            lost |= not largest_of(x, j * rows, rows, rows, 1) < np.inf
+        else:  # a finite complex number may be larger than any real one
+            for i in range(rows):
+                lost |= given[i] - given[i] != 0
     return 1 if lost else 0
 
 
