@@ -18,12 +18,40 @@ OPTIONS = {
     "no_cfunc_wrapper": True,
 }
 
+#: What operators get in kernels.
+PLAIN = types.Number, types.Boolean, types.Array
 
-class _Sweep(event.Listener):
-    """While a kernel is compiled, what that leaves is swept up behind it, old objects are not.
+
+def _is_operator(function):
+    """Whether Python calls it for a sign, such as ``+``, ``<`` or ``[]``, or for ``if``."""
+    return function is bool or getattr(function, "__module__", "") in ("operator", "_operator")
+
+
+def _remembering(get_call_type):
+    """What operators make of numbers and arrays, asked for only once.
+
+    numba goes through all that it knows of ``+``, for strings and lists among others, for every sum
+    of every kernel, and two to four times: a fifth of the time.
+    """
+    known = {}
+
+    def remembered(self, context, args, kws):
+        plain = all(isinstance(kind, PLAIN) for kind in args)
+        if not plain or not _is_operator(self.typing_key):
+            return get_call_type(self, context, args, kws)
+        key = self, tuple(args)
+        if key not in known:
+            known[key] = get_call_type(self, context, args, kws)
+        return known[key]
+
+    return remembered
+
+
+class _Compiling(event.Listener):
+    """While a kernel is compiled, operators are remembered, and only what that leaves is swept up.
 
     The garbage collector by itself looks at all there is every now and then: an eighth of the time.
-    What else numba compiles is left alone.
+    What else numba compiles is left alone. It compiles one function at a time, whatever the thread.
     """
 
     kernels: set[object] = set()
@@ -31,6 +59,8 @@ class _Sweep(event.Listener):
     def __init__(self):
         self.depth = 0
         self.was_on = False
+        self.anew = types.Function.get_call_type
+        self.remembered = _remembering(self.anew)
 
     def on_start(self, event):
         if event.data["dispatcher"] not in self.kernels:
@@ -38,6 +68,7 @@ class _Sweep(event.Listener):
         if self.depth == 0:
             self.was_on = gc.isenabled()
             gc.disable()
+            types.Function.get_call_type = self.remembered
         self.depth += 1
 
     def on_end(self, event):
@@ -45,11 +76,13 @@ class _Sweep(event.Listener):
             return
         gc.collect(0)
         self.depth -= 1
-        if self.depth == 0 and self.was_on:
-            gc.enable()
+        if self.depth == 0:
+            types.Function.get_call_type = self.anew
+            if self.was_on:
+                gc.enable()
 
 
-event.register("numba:compile", _Sweep())
+event.register("numba:compile", _Compiling())
 
 
 def _compiled(**options):
@@ -73,7 +106,7 @@ def _compiled(**options):
 
         outside.get_call_template = get_call_template
         outside.get_overload = inside.get_overload
-        _Sweep.kernels.update((outside, inside))
+        _Compiling.kernels.update((outside, inside))
         return outside
 
     return decorate
