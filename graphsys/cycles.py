@@ -65,7 +65,7 @@ def spanning_forest(graph: BlockGraph) -> SpanningForest:
     """
     n = graph.size.size
     order, parent, place = np.empty((3, n), np.int64)
-    depth_first(graph.neighbor_start, graph.neighbor, np.arange(n), order, parent)
+    depth_first(graph.neighbor_start, graph.neighbor, np.arange(n), place, order, parent)
     place[order] = np.arange(n)
     lower = np.repeat(np.arange(n), np.diff(graph.neighbor_start))
     upper = graph.neighbor

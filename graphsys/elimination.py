@@ -10,7 +10,6 @@ import numpy.typing as npt
 from graphsys import ordering as orders
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import (
-    by_turns,
     earlier_blocks,
     elimination_tree,
     front_counts,
@@ -23,7 +22,8 @@ from graphsys.kernels.layout import (
     build_program,
     supernodes,
 )
-from graphsys.kernels.narrow_layout import append_narrow
+from graphsys.kernels.narrow_layout import append_narrow, by_turns
+from graphsys.kernels.program import NEIGHBOUR_FIELDS, NODE_FIELDS, UPDATE_FIELDS
 from graphsys.pivots import Precedence
 
 Ints = npt.NDArray[np.int64]
@@ -92,16 +92,16 @@ class Elimination:
         start, neighbor = orders.node_edges(graph, who, edges, order[n - n_last :])
         position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
         position[order] = np.arange(n)
-        elimination_tree(start, neighbor, order, position, parent)
+        mark, count, below = np.empty((3, n), np.int64)
+        elimination_tree(start, neighbor, order, position, mark, parent)
         renumbered = np.empty(n, np.int64)
-        postorder(parent, renumbered)
+        postorder(parent, count, below, renumbered)
         order = order[renumbered]
         position[order] = np.arange(n)
         place = np.empty(n + 1, np.int64)
         place[renumbered] = np.arange(n)
         place[n] = -1
         parent = place[parent[renumbered]]
-        mark, count, below = np.empty((3, n), np.int64)
         front_counts(start, neighbor, order, position, parent, graph.size, mark, count, below)
         d, s = graph.size[order].astype(float), below.astype(float)
         operations = float(np.sum(2 / 3 * d**3 + 2 * d * d * s + 2 * d * s * s))
@@ -128,7 +128,9 @@ class Elimination:
             return self
         n, size = self.step_node.size, self.graph.size[self.step_node]
         turns, place = np.empty(n, np.int64), np.full(n + 1, -1)
-        by_turns(self.parent, size, turns)
+        children, following, done = *np.empty((2, n), np.int64), np.empty(n, np.bool_)
+        top = np.empty(size.max() + 1, np.int64)
+        by_turns(self.parent, size, children, following, done, top, turns)
         place[turns] = np.arange(n)
         step_node, position = self.step_node[turns], np.empty(n, np.int64)
         position[step_node] = np.arange(n)
@@ -166,23 +168,22 @@ class Elimination:
         np.cumsum(size, out=row_of[1:])
         watched = self.who.watched[order]
         loads = (*self._loads(), graph.diagonal_at[order])
-        program = build_program(
-            size,
-            graph.row_start[order],
-            joined,
-            front_start,
-            front,
-            super_of,
-            super_start,
-            row_of,
-            watched,
-            self.symmetric,
-            *loads,
-        )
+        arguments = (
+            size, graph.row_start[order], joined, front_start, front, super_of, super_start, row_of,
+            watched, self.symmetric, *loads, np.empty(front.size, np.int64),
+            np.empty((5, n_super), np.int64), np.empty(n + 1, np.int64),
+        )  # fmt: skip
+        program = np.empty(build_program(*arguments, np.empty(0, np.int64)), np.int64)
+        build_program(*arguments, program)
         if narrow:
-            program = append_narrow(
-                program, size, row_of, front_start, front, watched, self.symmetric, *loads
-            )
+            pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
+            more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS
+            at = program.size
+            program = np.concatenate((program, np.empty(more, np.int64)))
+            append_narrow(
+                size, row_of, front_start, front, watched, self.symmetric, *loads,
+                np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
+            )  # fmt: skip
         return front_start, front, fill, super_start, row_of, program
 
     def worth_dissecting(self) -> bool:
@@ -220,14 +221,15 @@ class Elimination:
     def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
         """Blocks off the diagonal by the earlier node: start, later node, places of both."""
         graph, n = self.graph, self.step_node.size
-        start = np.empty(n + 1, np.int64)
+        start, reverse = np.empty(n + 1, np.int64), np.empty_like(graph.neighbor)
+        reverse_edges(graph.neighbor_start, graph.neighbor, np.empty(n, np.int64), reverse)
         later = np.empty((3, graph.neighbor.size // 2), np.int64)
         earlier_blocks(
             graph.size,
             graph.neighbor_start,
             graph.neighbor,
             graph.block_at,
-            reverse_edges(graph.neighbor_start, graph.neighbor),
+            reverse,
             self.step_node,
             self.position,
             start,

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from graphsys.errors import MissingExtraError, UnknownNodeError
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import breadth_first, defer, depth_first, relabel
-from graphsys.kernels.minimum_degree import minimum_degree, peel
+from graphsys.kernels.minimum_degree import WORK_ROWS, minimum_degree, peel
 from graphsys.pivots import Precedence
 
 Ints = npt.NDArray[np.int64]
@@ -44,6 +44,11 @@ class Adjacency:
     release_start: Ints
     release: Ints
     members: Ints | None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:  # also, a kernel is compiled for each kind of array
+            if isinstance(table := getattr(self, name), np.ndarray):
+                table.setflags(write=False)
 
 
 def adjacency(graph: BlockGraph, who: Precedence) -> Adjacency:
@@ -172,15 +177,16 @@ def order_by_name(name: str, edges: Adjacency, last: Ints) -> Ints:
         order = _minimum_degree(edges, last)
     else:
         if name == "dfs":
-            depth_first(
-                edges.neighbor_start, edges.neighbor, _roots(edges), order, np.empty(n, np.int64)
-            )
+            work = np.empty((2, n), np.int64)
+            start, neighbor = edges.neighbor_start, edges.neighbor
+            depth_first(start, neighbor, _roots(edges), work[0], order, work[1])
         else:
             order = _nested_dissection(edges)
         if edges.release.size:
             waits, free = edges.waits.copy(), order
             order = np.empty(n, np.int64)
-            defer(free, waits, edges.release_start, edges.release, order)
+            reached = np.empty(n, np.bool_)
+            defer(free, waits, edges.release_start, edges.release, reached, order)
     if edges.members is not None:
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
@@ -192,10 +198,9 @@ def _roots(edges: Adjacency) -> Ints:
     """Where a depth-first search begins: in a forest in the middle of each tree."""
     n, start, neighbor = edges.weight.size, edges.neighbor_start, edges.neighbor
     order = np.empty(n, np.int64)
-    waits, peeled = edges.waits.copy(), np.zeros(n, np.bool_)
-    if peel(start, neighbor, edges.release_start, edges.release, waits, peeled, order) < n:
+    place, waits, peeled = np.empty(n, np.int64), edges.waits.copy(), np.empty(n, np.bool_)
+    if peel(start, neighbor, edges.release_start, edges.release, waits, place, peeled, order) < n:
         return np.arange(n)
-    place = np.empty(n, np.int64)
     place[order] = np.arange(n)
     node = np.repeat(np.arange(n), np.diff(start))
     last = np.ones(n, np.bool_)
@@ -215,15 +220,16 @@ def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
     relabel(edges.neighbor_start, edges.neighbor, levels, position, start, neighbor)
     release_start, release = np.empty_like(edges.release_start), np.empty_like(edges.release)
     relabel(edges.release_start, edges.release, levels, position, release_start, release)
+    for table in (start, neighbor, release_start, release):  # of one kind with those of edges
+        table.setflags(write=False)
+    weight, waits, peeled = edges.weight[levels], waits[levels], np.empty(n, np.bool_)
+    found = peel(start, neighbor, release_start, release, waits, position, peeled, order)
+    work, head = np.empty((WORK_ROWS, n), np.int64), np.empty(weight.sum() + 1, np.int64)
+    lists = np.empty((2, 2 * neighbor.size), np.int64)
     minimum_degree(
-        start,
-        neighbor,
-        edges.weight[levels],
-        release_start,
-        release,
-        waits[levels],
-        order,
-    )
+        start, neighbor, weight, release_start, release, peeled,
+        waits, work, head, *lists, order, found,
+    )  # fmt: skip
     return levels[order]
 
 

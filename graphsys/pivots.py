@@ -204,6 +204,8 @@ def _supplied(
     Nodes with the fewest regular neighbours are served first: they have no choice.
     """
     wanting = np.flatnonzero(demand)
+    if not wanting.size:
+        return wanting, wanting, wanting
     row = np.repeat(np.arange(demand.size), np.diff(graph.neighbor_start))
     choice = np.bincount(row, weights=~needy[graph.neighbor], minlength=demand.size)
     capacity = np.where(needy, 0, graph.size)

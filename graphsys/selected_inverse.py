@@ -100,9 +100,9 @@ def selected_inverse(symbolic: Symbolic, arena: Array) -> SelectedInverse:
     values = np.empty(graph.nnz, arena.dtype)
     unload(program, inverse, values)
     if symbolic.symmetric:
-        position = np.empty_like(symbolic.step_node)
+        position, reverse = np.empty_like(symbolic.step_node), np.empty_like(graph.neighbor)
+        reverse_edges(graph.neighbor_start, graph.neighbor, position, reverse)
         position[symbolic.step_node] = np.arange(position.size)
-        reverse = reverse_edges(graph.neighbor_start, graph.neighbor)
         mirror_blocks(
             graph.size,
             graph.neighbor_start,

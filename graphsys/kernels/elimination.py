@@ -4,17 +4,17 @@ Graphs come as symmetric adjacency lists without the diagonal: the neighbours of
 ``neighbor[neighbor_start[i]:neighbor_start[i + 1]]``.
 """
 
-import numpy as np
-
-from .jit import allocating, kernel
+from .jit import kernel
 
 
-@allocating
+@kernel
 def depth_first(
     # Tables:
     neighbor_start,
     neighbor,
     roots,
+    # Work:
+    place,
     # Out:
     order,
     parent,
@@ -24,8 +24,9 @@ def depth_first(
     ``order`` is its postorder; both are in node numbers, a root has parent -1. Every edge joins a
     node and one of its ancestors.
     """
-    parent[:] = -2  # not found yet
-    place = neighbor_start[:-1].copy()
+    for i in range(order.size):
+        parent[i] = -2  # not found yet
+        place[i] = neighbor_start[i]
     found = 0
     for root in roots:
         if parent[root] != -2:
@@ -62,7 +63,8 @@ def breadth_first(
     other orderings are broken by it.
     """
     n = order.size
-    mark[:] = 0
+    for i in range(n):
+        mark[i] = 0
     found = 0
     for first in range(n):
         if mark[first] != 0:
@@ -129,21 +131,21 @@ def relabel(
     new_start[order.size] = found
 
 
-@allocating
+@kernel
 def elimination_tree(
     # Tables:
     neighbor_start,
     neighbor,
     order,
     position,
+    # Work:
+    ancestor,
     # Out:
     parent,
 ):
     """Parent of each elimination step, -1 at a root (Liu 1990, with path compression)."""
-    n = order.size
-    ancestor = np.full(n, -1)
-    for k in range(n):
-        parent[k] = -1
+    for k in range(order.size):
+        ancestor[k] = parent[k] = -1
         node = order[k]
         for p in range(neighbor_start[node], neighbor_start[node + 1]):
             i = position[neighbor[p]]
@@ -155,17 +157,20 @@ def elimination_tree(
                 i = following
 
 
-@allocating
+@kernel
 def postorder(
     # Tables:
     parent,
+    # Work:
+    first_child,
+    sibling,
     # Out:
     order,
 ):
     """Steps of a forest with every subtree consecutive, children ascending."""
     n = parent.size
-    first_child = np.full(n, -1)
-    sibling = np.full(n, -1)
+    for k in range(n):
+        first_child[k] = -1
     root = -1
     for k in range(n - 1, -1, -1):
         above = parent[k]
@@ -187,54 +192,6 @@ def postorder(
         node = sibling[node] if sibling[node] != -1 else parent[node]
 
 
-@allocating
-def by_turns(
-    # Tables:
-    parent,
-    size,
-    # Out:
-    order,
-):
-    """Steps of a forest, children first, in which two independent ones of a size follow each other.
-
-    What waits for the last step fits between it and the next but one then. The first of each two
-    is the first that is left of a postorder, the second is in a subtree close by.
-    """
-    n = parent.size
-    children = np.zeros(n, np.int64)  # that are left
-    largest = 0
-    for k in range(n):
-        largest = max(largest, size[k])
-        if parent[k] != -1:
-            children[parent[k]] += 1
-    done = np.zeros(n, np.bool_)
-    top = np.full(largest + 1, -1)  # of the lists of steps of one size that may come next
-    following = np.full(n, -1)
-    for k in range(n - 1, -1, -1):
-        if children[k] == 0:
-            following[k], top[size[k]] = top[size[k]], k
-    found = 0
-    for first in range(n):
-        if done[first]:
-            continue
-        done[first] = True
-        second = top[size[first]]
-        while second != -1 and done[second]:
-            second = following[second]
-        top[size[first]] = -1 if second == -1 else following[second]
-        for k in (first, second):
-            if k == -1:
-                continue
-            order[found] = k
-            found += 1
-            done[k] = True
-            above = parent[k]
-            if above != -1:
-                children[above] -= 1
-                if children[above] == 0:
-                    following[above], top[size[above]] = top[size[above]], above
-
-
 @kernel
 def front_counts(
     # Tables:
@@ -254,9 +211,9 @@ def front_counts(
 
     ``size`` (n,) are the rows of each node, in node numbers.
     """
-    count[:] = 0
-    below[:] = 0
-    mark[:] = -1
+    for k in range(order.size):
+        count[k] = below[k] = 0
+        mark[k] = -1
     for i in range(order.size):
         mark[i] = i
         node = order[i]
@@ -287,9 +244,8 @@ def fronts(
     fill,
 ):
     """Fronts, ascending, and which of their entries are fill-in."""
-    mark[:] = -1
-    edge[:] = -1
     for k in range(order.size):
+        mark[k] = edge[k] = -1
         place[k] = front_start[k]
     for i in range(order.size):
         mark[i] = i
@@ -306,13 +262,15 @@ def fronts(
                 k = parent[k]
 
 
-@allocating
+@kernel
 def defer(
     # Tables:
     order,
     waits,
     release_start,
     release,
+    # Work:
+    reached,
     # Out:
     result,
 ):
@@ -321,7 +279,8 @@ def defer(
     ``waits`` (n,) counts the outstanding suppliers of each node and is used up.
     """
     n = order.size
-    reached = np.zeros(n, np.bool_)
+    for i in range(n):
+        reached[i] = False
     found = 0
     for k in range(n):
         node = order[k]
@@ -343,17 +302,24 @@ def defer(
     return found
 
 
-@allocating
-def reverse_edges(neighbor_start, neighbor):
+@kernel
+def reverse_edges(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    # Work:
+    place,
+    # Out:
+    reverse,
+):
     """Place of (j, i) for the place of each (i, j) in symmetric ascending adjacency lists."""
-    reverse = np.empty(neighbor.size, np.int64)
-    place = neighbor_start[:-1].copy()
+    for i in range(place.size):
+        place[i] = neighbor_start[i]
     for i in range(place.size):
         for p in range(neighbor_start[i], neighbor_start[i + 1]):
             j = neighbor[p]
             reverse[place[j]] = p
             place[j] += 1
-    return reverse
 
 
 @kernel
@@ -377,7 +343,8 @@ def earlier_blocks(
     ``later[start[k]:start[k + 1]]`` are ascending; blocks without entries are left out.
     """
     n = order.size
-    start[:] = 0
+    for k in range(n + 1):
+        start[k] = 0
     for counted in range(2):
         for j in range(n):
             node = order[j]

@@ -1,8 +1,6 @@
 """Supernodes and the program of the numeric kernels (its layout: `program`)."""
 
-import numpy as np
-
-from .jit import allocating, kernel
+from .jit import kernel
 from .medium import MEDIUM_WORK
 from .program import (
     ARENA_SIZE,
@@ -118,7 +116,7 @@ def _targets(front, first, last, row_of, super_of, super_start, runs_of):
     return runs, targets, of_targets
 
 
-@allocating
+@kernel
 def build_program(
     # Tables:
     size,
@@ -137,24 +135,28 @@ def build_program(
     load_lower,
     load_upper,
     diagonal_at,
+    # Work:
+    offset,
+    by_supernode,
+    runs_of,
+    # Out:
+    program,
 ):
-    """The program; ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's.
+    """The program if it has the length that comes back.
+
+    ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's.
 
     ``load_node[load_start[k]:load_start[k + 1]]`` are the later neighbours of step k, with the
-    offsets in values of the blocks (neighbour, k) and (k, neighbour) beside them.
+    offsets in values of the blocks (neighbour, k) and (k, neighbour) beside them. There is room for
+    a number for each front entry, five for each supernode, and n + 1 runs.
     """
     n = size.size
     count = super_start.size - 1
     rows = row_of[n]
 
     # Rows of each front entry inside its supernode's panel, and sizes of all parts.
-    offset = np.empty(front.size, np.int64)
-    last_step = np.empty(count, np.int64)
-    below = np.empty(count, np.int64)
-    lower = np.empty(count, np.int64)
-    upper = np.empty(count, np.int64)
-    pivots = np.zeros(count, np.int64)
-    runs_of = np.empty(n + 1, np.int64)
+    last_step, below = by_supernode[0], by_supernode[1]
+    lower, upper, pivots = by_supernode[2], by_supernode[3], by_supernode[4]
     length = behind = 0  # of the panels' part, and of the targets'
     arena = 0
     widest = 0
@@ -169,7 +171,7 @@ def build_program(
         p = row_of[last + 1] - row_of[super_start[s]]
         lower[s] = arena
         arena += (p + q) * p
-        block = 0
+        pivots[s] = block = 0
         for k in range(super_start[s], last + 1):
             together = block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1])
             if together:
@@ -177,7 +179,8 @@ def build_program(
             elif size[k] > 0:
                 pivots[s] += 1
                 block = size[k]
-            widest = max(widest, block)
+            if block > widest:
+                widest = block
         runs, targets, of_targets = _targets(
             front, front_start[last], front_start[last + 1], row_of, super_of, super_start, runs_of
         )
@@ -187,7 +190,9 @@ def build_program(
         upper[s] = arena
         arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
     loads = n + load_node.size * (1 if symmetric else 2)
-    program = np.empty(HEADER + rows + LOAD_FIELDS * loads + count + length + behind, np.int64)
+    total = HEADER + rows + LOAD_FIELDS * loads + count + length + behind
+    if program.size != total:
+        return total
     program[PROGRAM_VERSION] = VERSION
     program[ROWS] = rows
     program[SUPERNODES] = count
@@ -202,7 +207,9 @@ def build_program(
     program[WIDEST] = widest
     program[NARROW_AT] = 0
     work = WORK_COLUMNS * widest
-    program[ARENA_TOTAL] = arena + (max(work, MEDIUM_WORK) if widest > PIVOT_ROWS else work)
+    if widest > PIVOT_ROWS and work < MEDIUM_WORK:
+        work = MEDIUM_WORK
+    program[ARENA_TOTAL] = arena + work
 
     at = HEADER
     for k in range(n):
@@ -247,7 +254,7 @@ def build_program(
             program, target_at, s, front_start, front, super_of, super_start, row_of,
             watched, offset, last_step, below, lower, upper,
         )  # fmt: skip
-    return program
+    return total
 
 
 @kernel

@@ -6,12 +6,13 @@ New here: a node that waits for suppliers takes part in everything but may not b
 eliminated along with another before all of them are gone.
 """
 
-import numpy as np
+from .jit import kernel
 
-from .jit import allocating, kernel
+#: Numbers a node that `minimum_degree` works with.
+WORK_ROWS = 13
 
 
-@allocating
+@kernel
 def minimum_degree(
     # Tables:
     neighbor_start,
@@ -19,40 +20,47 @@ def minimum_degree(
     weight,
     release_start,
     release,
+    peeled,
     # Work:
     waits,
-    # Out:
+    work,
+    head,
+    lists,
+    spare,
+    # In and out:
     order,
+    found,
 ):
-    """Elimination order of all nodes; ``waits`` (n,), outstanding suppliers, is used up."""
+    """Elimination order of all nodes, whose first ``found`` are those of `peel`.
+
+    ``waits`` (n,), outstanding suppliers, is used up. ``work`` is (WORK_ROWS, n), ``lists`` and
+    ``spare`` have room for all neighbours twice, ``head`` for one more than all weights.
+    """
     n = weight.size
-    size = weight.copy()  # of a merged node; 0 when dead; negative while in the current front
-    peeled = np.zeros(n, np.bool_)
-    found = peel(neighbor_start, neighbor, release_start, release, waits, peeled, order)
+    size = work[0]  # of a merged node; 0 when dead; negative while in the current front
+    start = work[1]
+    length = work[2]
+    elements = work[3]  # how many entries of a node's list are elements
+    degree = work[4]
+    mark = work[5]
+    following = work[6]  # members of a merged node, in a list
+    last_member = work[7]
+    after = work[8]  # in the buckets of degrees, whose first are in head
+    before = work[9]
+    hashed = work[10]
+    hash_of = work[11]
+    hash_next = work[12]
+    free = 0
+    stamp = 1
     total = 0
     for i in range(n):
-        if peeled[i]:
-            size[i] = 0
+        size[i] = 0 if peeled[i] else weight[i]
         total += size[i]
-    lists = np.empty(2 * neighbor.size + n + 16, np.int64)
-    free = 0
-    start = np.empty(n, np.int64)
-    length = np.empty(n, np.int64)
-    elements = np.zeros(n, np.int64)  # how many entries of a node's list are elements
-    element = np.zeros(n, np.bool_)
-    degree = np.zeros(n, np.int64)
-    mark = np.zeros(n, np.int64)
-    stamp = 1
-    # members of a merged node, in a list: following[i], last_member[i]
-    following = np.full(n, -1)
-    last_member = np.arange(n)
-    # degree buckets
-    head = np.full(total + 1, -1)
-    after = np.full(n, -1)
-    before = np.full(n, -1)
-    hashed = np.full(n, -1)
-    hash_of = np.zeros(n, np.int64)
-    hash_next = np.full(n, -1)
+        length[i] = elements[i] = degree[i] = mark[i] = 0
+        following[i] = hashed[i] = -1
+        last_member[i] = i
+    for k in range(total + 1):
+        head[k] = -1
 
     for i in range(n):
         if peeled[i]:
@@ -89,10 +97,8 @@ def minimum_degree(
         for p in range(start[me], start[me] + elements[me]):
             room += length[lists[p]]
         if free + room > lists.size:
-            longer = np.empty(2 * lists.size + room, np.int64)
-            for p in range(free):
-                longer[p] = lists[p]
-            lists = longer
+            free = _close_gaps(lists, start, length, spare)
+            lists, spare = spare, lists
         front_at = free
         front_weight = 0
         for step in range(elements[me] + 1):
@@ -115,7 +121,6 @@ def minimum_degree(
                 mark[source] = -1  # absorbed
                 length[source] = 0
         front_end = free
-        element[me] = True
         start[me] = front_at
         length[me] = front_end - front_at
         elements[me] = 0
@@ -178,7 +183,8 @@ def minimum_degree(
                 following[last_member[me]] = i
                 last_member[me] = last_member[i]
                 continue
-            degree[i] = min(degree[i], outside)
+            if outside < degree[i]:
+                degree[i] = outside
             if waits[i] <= 0:
                 key %= n
                 hash_of[i] = key
@@ -228,7 +234,8 @@ def minimum_degree(
                 waits[waiting] -= 1
                 if waits[waiting] == 0 and size[waiting] > 0:
                     _insert(head, after, before, degree[waiting], waiting)
-                    lowest = min(lowest, degree[waiting])
+                    if degree[waiting] < lowest:
+                        lowest = degree[waiting]
             node = following[node]
 
         # The front goes back to the buckets.
@@ -238,10 +245,12 @@ def minimum_degree(
             if size[i] == 0:
                 continue
             size[i] = -size[i]
-            degree[i] = min(degree[i] + front_weight - size[i], left - size[i])
+            most = degree[i] + front_weight
+            degree[i] = (most if most < left else left) - size[i]
             if waits[i] <= 0:
                 _insert(head, after, before, degree[i], i)
-                lowest = min(lowest, degree[i])
+                if degree[i] < lowest:
+                    lowest = degree[i]
             lists[write] = i
             write += 1
         free = write
@@ -251,14 +260,43 @@ def minimum_degree(
         size[me] = 0
 
 
-@allocating
-def peel(neighbor_start, neighbor, release_start, release, waits, peeled, order):
+@kernel
+def _close_gaps(lists, start, length, spare):
+    """spare <- the lists that are left, one behind the other; returns where they end.
+
+    They are no longer than all neighbours: an element takes the place of what it is made of.
+    """
+    free = 0
+    for i in range(start.size):
+        first = start[i]
+        start[i] = free
+        for p in range(first, first + length[i]):
+            spare[free] = lists[p]
+            free += 1
+    return free
+
+
+@kernel
+def peel(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    release_start,
+    release,
+    # Work:
+    waits,
+    degree,
+    # Out:
+    peeled,
+    order,
+):
     """Nodes with at most one neighbour left, again and again: they fill nothing; returns how many.
 
     A tree goes entirely, and a hub loses its leaves without a look at its list for each of them.
     """
-    n = peeled.size
-    degree = np.empty(n, np.int64)
+    n = degree.size
+    for i in range(n):
+        peeled[i] = False
     found = 0
     for i in range(n):
         degree[i] = neighbor_start[i + 1] - neighbor_start[i]

@@ -1,8 +1,6 @@
 """The first-touch program of a factorization in which every supernode is one small node."""
 
-import numpy as np
-
-from .jit import allocating
+from .jit import kernel
 from .layout import _find
 from .program import (
     NARROW_AT,
@@ -14,10 +12,62 @@ from .program import (
 )
 
 
-@allocating
+@kernel
+def by_turns(
+    # Tables:
+    parent,
+    size,
+    # Work:
+    children,
+    following,
+    done,
+    top,
+    # Out:
+    order,
+):
+    """Steps of a forest, children first, in which two independent ones of a size follow each other.
+
+    What waits for the last step fits between it and the next but one then. The first of each two
+    is the first that is left of a postorder, the second is in a subtree close by. ``children`` that
+    are left; ``top`` (largest size + 1,) of the lists of steps of one size that may come next.
+    """
+    n = parent.size
+    for k in range(n):
+        children[k] = 0
+        following[k] = -1
+        done[k] = False
+        top[size[k]] = -1
+    for k in range(n):
+        if parent[k] != -1:
+            children[parent[k]] += 1
+    for k in range(n - 1, -1, -1):
+        if children[k] == 0:
+            following[k], top[size[k]] = top[size[k]], k
+    found = 0
+    for first in range(n):
+        if done[first]:
+            continue
+        done[first] = True
+        second = top[size[first]]
+        while second != -1 and done[second]:
+            second = following[second]
+        top[size[first]] = -1 if second == -1 else following[second]
+        for k in (first, second):
+            if k == -1:
+                continue
+            order[found] = k
+            found += 1
+            done[k] = True
+            above = parent[k]
+            if above != -1:
+                children[above] -= 1
+                if children[above] == 0:
+                    following[above], top[size[above]] = top[size[above]], above
+
+
+@kernel
 def append_narrow(
     # Tables:
-    program,
     size,
     row_of,
     front_start,
@@ -29,72 +79,79 @@ def append_narrow(
     load_lower,
     load_upper,
     diagonal_at,
+    # Work:
+    touched,
+    by_entry,
+    # In and out:
+    program,
+    at,
 ):
-    """The program with its first-touch part behind it; arguments as in `build_program`."""
+    """The first-touch part behind place ``at`` of the program; tables as in `build_program`.
+
+    ``touched`` is (n,), ``by_entry`` (4, length of front).
+    """
     n = size.size
-    length = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS
-    offset = np.empty(front.size, np.int64)
-    edge = np.full(front.size, -1)
+    offset, edge = by_entry[0], by_entry[1]
+    touched_lower, touched_upper = by_entry[2], by_entry[3]
     for k in range(n):
-        count = front_start[k + 1] - front_start[k]
-        length += UPDATE_FIELDS * (count * (count + 1) // 2 if symmetric else count * count)
+        touched[k] = False
         rows, load = 0, load_start[k]
         for e in range(front_start[k], front_start[k + 1]):
+            touched_lower[e] = touched_upper[e] = 0
             offset[e] = rows
             rows += size[front[e]]
+            edge[e] = -1
             if load < load_start[k + 1] and load_node[load] == front[e]:
                 edge[e] = load
                 load += 1
-    longer = np.empty(program.size + length, np.int64)
-    for p in range(program.size):
-        longer[p] = program[p]
-    longer[NARROW_AT] = program.size
-    touched = np.zeros(n, np.bool_)
-    touched_lower = np.zeros(front.size, np.bool_)
-    touched_upper = np.zeros(front.size, np.bool_)
-    starts = program[program[STARTS_AT] : program[STARTS_AT] + n]
-    at, zeros = program.size, program[WORK_AT]
+    program[NARROW_AT] = at
+    starts = program[STARTS_AT]
+    zeros = program[WORK_AT]
     before = at
     for k in range(n):
         first, last = front_start[k], front_start[k + 1]
-        longer[at] = size[k]
-        longer[at + 1] = program[starts[k] + 1]
-        longer[at + 2] = row_of[k]
-        longer[at + 3] = program[starts[k] + 3]
-        longer[at + 4] = program[starts[k] + 4]
-        longer[at + 5] = last - first
-        longer[at + 6] = -1 if touched[k] else diagonal_at[k]
-        longer[at + 7] = 1 if watched[k] else 0
-        longer[at + 8] = 0
+        panel = program[starts + k]
+        program[at] = size[k]
+        program[at + 1] = program[panel + 1]
+        program[at + 2] = row_of[k]
+        program[at + 3] = program[panel + 3]
+        program[at + 4] = program[panel + 4]
+        program[at + 5] = last - first
+        program[at + 6] = -1 if touched[k] else diagonal_at[k]
+        program[at + 7] = 1 if watched[k] else 0
+        program[at + 8] = 0
         apart = first == front_start[k - 1] or front[front_start[k - 1]] != k if k > 0 else False
-        if apart and size[k - 1] == size[k] and longer[before + 8] == 0:
-            longer[before + 8], longer[at + 8] = at, -1
+        if apart and size[k - 1] == size[k] and program[before + 8] == 0:
+            program[before + 8], program[at + 8] = at, -1
         before = at
         at += NODE_FIELDS
         for e in range(first, last):
-            left = program[starts[k] + 3] + size[k] + offset[e]
-            right = program[starts[k] + 4] + size[k] * offset[e]
-            longer[at] = size[front[e]]
-            longer[at + 1] = offset[e]
-            longer[at + 2] = row_of[front[e]]
-            longer[at + 3] = ~left if touched_lower[e] else load_lower[edge[e]]
-            longer[at + 4] = ~right if touched_upper[e] else load_upper[edge[e]]
-            longer[at + 5] = 1 if watched[front[e]] else 0
+            left = program[panel + 3] + size[k] + offset[e]
+            right = program[panel + 4] + size[k] * offset[e]
+            program[at] = size[front[e]]
+            program[at + 1] = offset[e]
+            program[at + 2] = row_of[front[e]]
+            program[at + 3] = ~left if touched_lower[e] else load_lower[edge[e]]
+            program[at + 4] = ~right if touched_upper[e] else load_upper[edge[e]]
+            program[at + 5] = 1 if watched[front[e]] else 0
             at += NEIGHBOUR_FIELDS
         for e_column in range(first, last):
             j = front[e_column]
             for e_row in range(e_column if symmetric else first, last):
                 i = front[e_row]
-                panel = starts[min(i, j)]
+                earlier, later = i, j
+                if i > j:
+                    earlier, later = j, i
+                panel = program[starts + earlier]
                 p, m = program[panel], program[panel] + program[panel + 1]
                 if i == j:
                     to, ld = program[panel + 3], m
-                    source, lds = (~to, m) if touched[i] else (diagonal_at[i], size[i])
+                    source, lds = diagonal_at[i], size[i]
+                    if touched[i]:
+                        source, lds = ~to, m
                     touched[i] = True
                 else:
-                    entry = _find(
-                        front, front_start[min(i, j)], front_start[min(i, j) + 1], max(i, j)
-                    )
+                    entry = _find(front, front_start[earlier], front_start[earlier + 1], later)
                     if i > j:
                         to, ld = program[panel + 3] + p + offset[entry], m
                         here, mine, lds = touched_lower[entry], load_lower, size[i]
@@ -109,9 +166,8 @@ def append_narrow(
                         source = mine[edge[entry]]
                     else:
                         source, lds = ~zeros, 0
-                longer[at] = source
-                longer[at + 1] = lds
-                longer[at + 2] = to
-                longer[at + 3] = ld
+                program[at] = source
+                program[at + 1] = lds
+                program[at + 2] = to
+                program[at + 3] = ld
                 at += UPDATE_FIELDS
-    return longer

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.kernels import elimination, layout
-from graphsys.kernels.minimum_degree import minimum_degree
+from graphsys.kernels.minimum_degree import WORK_ROWS, minimum_degree, peel
+from graphsys.kernels.narrow_layout import by_turns
 from tests.graphsys.brute_force import eliminate, filled_by_label, fronts_by_label
 from tests.graphsys.work import lines_run
 
@@ -231,31 +232,53 @@ def test_one_large_loop_costs_linear_work_and_a_dense_graph_cubic():
     assert 7.5 * dense[0] <= dense[1] <= 8.0 * dense[0]
 
 
+def peeled_first(table, room):
+    """Arguments of ``minimum_degree`` on a graph where nobody waits, with room for its lists."""
+    start, neighbor, size = table.neighbor_start, table.neighbor, table.size
+    releases = np.zeros(size.size + 1, np.int64), np.empty(0, np.int64)
+    order, degree, waits = np.zeros((3, size.size), np.int64)
+    peeled = np.empty(size.size, np.bool_)
+    found = peel(start, neighbor, *releases, waits, degree, peeled, order)
+    work, head = np.empty((WORK_ROWS, size.size), np.int64), np.empty(size.sum() + 1, np.int64)
+    lists, spare = np.full((2, room), -1)
+    tables = start, neighbor, size, *releases, peeled
+    return *tables, waits, work, head, lists, spare, order, found
+
+
+def test_minimum_degree_gains_room_for_its_lists_without_another_order():
+    table = gs.System(gs.net(20), 3).graph
+    orders, used = [], []
+    for times in (2, 100):
+        *arguments, lists, spare, order, found = peeled_first(table, times * table.neighbor.size)
+        minimum_degree(*arguments, lists, spare, order, found)
+        orders.append(order.tolist())
+        used.append(bool((spare != -1).any()))
+
+    assert used == [True, False]  # the first room was not enough
+    assert sorted(orders[0]) == list(range(400))
+    assert orders[0] == orders[1]
+
+
 def analysis_lines(graph):
     """Lines of Python that each compiled stage of the analysis runs through."""
     table = gs.System(graph, 6).graph
     n = table.size.size
     start, neighbor, size = table.neighbor_start, table.neighbor, table.size
     order, parent, position, count, below = np.empty((5, n), np.int64)
-    work = np.empty((3, n), np.int64)
+    work, done = np.empty((3, n), np.int64), np.empty(n, np.bool_)
+    nobody_waits = (np.zeros(n + 1, np.int64), np.empty(0, np.int64), np.zeros(n, np.int64))
     lines = [
-        lines_run(elimination.depth_first, start, neighbor, np.arange(n), order, parent),
-        lines_run(
-            minimum_degree,
-            start,
-            neighbor,
-            size,
-            np.zeros(n + 1, np.int64),
-            np.empty(0, np.int64),
-            np.zeros(n, np.int64),
-            order,
-        ),
+        lines_run(peel, start, neighbor, *nobody_waits, work[0], done, order),
+        lines_run(minimum_degree, *peeled_first(table, 2 * neighbor.size)),
+        lines_run(elimination.depth_first, start, neighbor, np.arange(n), work[0], order, parent),
     ]
-    elimination.depth_first(start, neighbor, np.arange(n), order, parent)
+    elimination.depth_first(start, neighbor, np.arange(n), work[0], order, parent)
     position[order] = np.arange(n)
-    lines.append(lines_run(elimination.elimination_tree, start, neighbor, order, position, parent))
-    lines.append(lines_run(elimination.postorder, parent, np.empty(n, np.int64)))
-    lines.append(lines_run(elimination.by_turns, parent, size, np.empty(n, np.int64)))
+    tree = (start, neighbor, order, position, work[0], parent)
+    lines.append(lines_run(elimination.elimination_tree, *tree))
+    lines.append(lines_run(elimination.postorder, parent, *work))
+    top = np.empty(7, np.int64)
+    lines.append(lines_run(by_turns, parent, size, *work[:2], done, top, work[2]))
     tables = (start, neighbor, order, position, parent)
     lines.append(lines_run(elimination.front_counts, *tables, size, work[0], count, below))
     front_start = np.concatenate(([0], np.cumsum(count)))
@@ -276,8 +299,9 @@ def test_analysis_takes_linear_work_on_trees(family):
 
 
 def turns(parent, size):
-    order = np.empty(len(parent), np.int64)
-    elimination.by_turns(np.array(parent), np.array(size), order)
+    *work, order = np.empty((3, len(parent)), np.int64)
+    done, top = np.empty(len(parent), np.bool_), np.empty(max(size) + 1, np.int64)
+    by_turns(np.array(parent), np.array(size), *work, done, top, order)
     return order.tolist()
 
 
