@@ -10,23 +10,13 @@ nothing off: ``pointer(x, at)`` is ``x[at:]`` for both.
 """
 
 from llvmlite import ir
-from numba import config, types
+from numba import types
 from numba.extending import intrinsic
 
 from graphsys.kernels.jit import DISABLE_JIT, inlined, kernel
+from graphsys.kernels.pointers import CHECKED, place_of, pointer
 
 __all__ = ["CHECKED", "DISABLE_JIT", "inlined", "kernel", "natural", "place_of", "pointer"]
-
-
-#: Whether kernels are plain Python, or look at every index (``NUMBA_BOUNDSCHECK=1``).
-CHECKED = DISABLE_JIT or bool(config.BOUNDSCHECK)
-
-
-def place_of(context, builder, kind, x):
-    """LLVM pointer to the first number of x, an array or a `pointer`."""
-    if isinstance(kind, types.CPointer):
-        return x
-    return context.make_array(kind)(context, builder, x).data
 
 
 if DISABLE_JIT:
@@ -49,24 +39,3 @@ else:
             return value
 
         return types.int64(i), generate
-
-
-if CHECKED:
-
-    @inlined
-    def pointer(x, at):
-        """x[at:]."""
-        return x[at:]
-
-else:
-
-    @intrinsic
-    def pointer(typing, x, at):
-        """x[at:] by the place of its first number."""
-
-        def generate(context, builder, signature, arguments):
-            first = place_of(context, builder, signature.args[0], arguments[0])
-            at = context.cast(builder, arguments[1], signature.args[1], types.int64)
-            return builder.gep(first, [at])
-
-        return types.CPointer(x.dtype)(x, at), generate

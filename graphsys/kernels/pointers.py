@@ -7,7 +7,18 @@ from numba.np.arrayobj import make_array, populate_array
 
 from .jit import DISABLE_JIT, inlined
 
-if DISABLE_JIT or config.BOUNDSCHECK:
+#: Whether kernels are plain Python, or look at every index (``NUMBA_BOUNDSCHECK=1``).
+CHECKED = DISABLE_JIT or bool(config.BOUNDSCHECK)
+
+
+def place_of(context, builder, kind, x):
+    """LLVM pointer to the first number of x, an array or a `pointer`."""
+    if isinstance(kind, types.CPointer):
+        return x
+    return make_array(kind)(context, builder, x).data
+
+
+if CHECKED:
 
     @inlined
     def pointer(x, at):
@@ -22,14 +33,14 @@ else:
 
         What may have gaps stays an array.
         """
-        gaps = x.layout != "C"
+        gaps = isinstance(x, types.Array) and x.layout != "C"
 
         def generate(context, builder, signature, arguments):
             kind = signature.args[0]
-            made = make_array(kind)(context, builder, arguments[0])
             at = context.cast(builder, arguments[1], signature.args[1], types.int64)
             if not gaps:
-                return builder.gep(made.data, [at])
+                return builder.gep(place_of(context, builder, kind, arguments[0]), [at])
+            made = make_array(kind)(context, builder, arguments[0])
             step, length = (builder.extract_value(a, 0) for a in (made.strides, made.shape))
             data = cgutils.pointer_add(builder, made.data, builder.mul(at, step))
             rest = make_array(kind)(context, builder)
