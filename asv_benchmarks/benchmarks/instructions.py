@@ -144,7 +144,7 @@ def main(arguments):
     if arguments:
         rows = ((arguments[0], int(arguments[1]), int(arguments[2])),)
     print(
-        "| workload | ns | instructions | of Python | arithmetic | shuffles | moves and masks | "
+        "| workload | ns | instructions | outside | arithmetic | shuffles | moves and masks | "
         "index work and branches | operations | loads | stores | loads an operation |"
     )
     print("| --- |" + " ---: |" * 11)
