@@ -27,7 +27,14 @@ Array = NDArray[Any]
 DOUBTFUL = 0.05
 
 
-def factorize(system: System, symbolic: Symbolic | None = None, **options: Any) -> Factor:
+def factorize(
+    system: System,
+    symbolic: Symbolic | None = None,
+    *,
+    refine: bool | None = None,
+    redundant: bool = False,
+    threads: int = 1,
+) -> Factor:
     """Numeric factorization of a system.
 
     Parameters
@@ -35,8 +42,12 @@ def factorize(system: System, symbolic: Symbolic | None = None, **options: Any) 
     system : System
     symbolic : Symbolic, optional
         From `System.analyze`; made here with the automatic ordering by default.
-    **options
+    refine, redundant, threads : optional
         As for `Factor`.
+
+    Returns
+    -------
+    Factor
 
     Raises
     ------
@@ -47,7 +58,7 @@ def factorize(system: System, symbolic: Symbolic | None = None, **options: Any) 
         symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
     elif not symbolic.graph.lies_like(system.graph) or symbolic.symmetric != system.symmetric:
         raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
-    return Factor(symbolic, system.values, **options)
+    return Factor(symbolic, system.values, refine=refine, redundant=redundant, threads=threads)
 
 
 class Factor(Measures):

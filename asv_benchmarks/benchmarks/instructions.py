@@ -23,7 +23,7 @@ ROWS = (
     ("chain", 1000, 1), ("net", 100, 6), ("net", 400, 6), ("crystal", 216, 6),
 )  # fmt: skip
 
-TRACE_ME, PEEK_USER, SINGLE_STEP, CONTINUE = 0, 3, 9, 7
+TRACE_ME, PEEK_USER, SINGLE_STEP = 0, 3, 9
 INSTRUCTION_POINTER = 16 * 8  # in `struct user` of x86-64
 LONGEST = 15  # bytes of an instruction
 
