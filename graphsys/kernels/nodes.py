@@ -64,36 +64,38 @@ def _invert_two(typing, arena, values, s, w, lower, m, source, first, lower1, m1
     return signature, generate
 
 
-@intrinsic
-def _forward_node(typing, x, arena, program, at, first, lower, w, m, runs):
-    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector and one pivot block; real only."""
-    signature = types.none(x, arena, program, at, first, lower, w, m, runs)
+def _substitution_parts(x, make):
+    """Signature and code generator of a substitution with a stretch of nodes: `small_nodes`."""
     real = _REAL_NAME[x.dtype]
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = small_nodes.forward_function(builder.module, real)
-        scalars = [low.integer(place) for place in range(4, 9)]
-        builder.call(function, [low.start(0), low.start(1), low.table(2, 3), *scalars])
-        return low.none()
+        pointers = [low.start(0), low.start(1), low.table(2), low.table(2, 3)]
+        ends = [low.integer(4), low.integer(5)]
+        return builder.call(make(builder.module, real), [*pointers, *ends])
 
-    return signature, generate
+    return generate
 
 
 @intrinsic
-def _backward_node(typing, x, arena, program, at, first, upper, w, runs):
-    """x_k <- x_k - sum_j W_kj x_j for one vector and one pivot block; real only."""
-    signature = types.none(x, arena, program, at, first, upper, w, runs)
-    real = _REAL_NAME[x.dtype]
+def _forward_nodes(typing, x, arena, program, starts, begin, end):
+    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector and nodes from ``begin`` on.
 
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = small_nodes.backward_function(builder.module, real)
-        scalars = [low.integer(place) for place in range(4, 8)]
-        builder.call(function, [low.start(0), low.start(1), low.table(2, 3), *scalars])
-        return low.none()
+    The first, up to ``end``, that is not one pivot block of up to `SMALL` rows; real only.
+    """
+    signature = types.int64(x, arena, program, starts, begin, end)
+    return signature, _substitution_parts(x, small_nodes.forward_function)
 
-    return signature, generate
+
+@intrinsic
+def _backward_nodes(typing, x, arena, program, starts, begin, end):
+    """x_k <- x_k - sum_j W_kj x_j for one vector and nodes down from ``end``.
+
+    The place behind the first, down to ``begin``, that is not one pivot block of up to `SMALL`
+    rows; real only.
+    """
+    signature = types.int64(x, arena, program, starts, begin, end)
+    return signature, _substitution_parts(x, small_nodes.backward_function)
 
 
 def _residual_parts(r, arrays, tables, sums):
@@ -134,13 +136,13 @@ if DISABLE_JIT:
     small_residual = reference.small_residual
     small_residual_and_sums = reference.small_residual_and_sums
     eliminate_node = reference.eliminate_node
-    forward_node = reference.forward_node
-    backward_node = reference.backward_node
+    forward_nodes = reference.forward_nodes
+    backward_nodes = reference.backward_nodes
     invert_two = reference.invert_two
 else:
     small_residual = _small_residual
     small_residual_and_sums = _small_residual_and_sums
     eliminate_node = _eliminate_node
-    forward_node = _forward_node
-    backward_node = _backward_node
+    forward_nodes = _forward_nodes
+    backward_nodes = _backward_nodes
     invert_two = _invert_two

@@ -56,7 +56,9 @@ VERSION = 4
 ) = range(15)
 
 PANEL_FIELDS = 10
-WATCHED = 8  # of a panel
+# Places in a panel.
+PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS, WATCHED = 0, 1, 2, 3, 4, 5, 6, 8
+RUN_FIELDS = 3
 TARGET_FIELDS = 8
 LOAD_FIELDS = 5
 #: Of the narrow part.

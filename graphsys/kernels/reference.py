@@ -5,8 +5,9 @@ Same names, arguments and results as in `blocks`; matrices are column-major insi
 
 import numpy as np
 
+from .emit import SMALL
 from .large import invert_large
-from .program import NEIGHBOUR_FIELDS, UPDATE_FIELDS
+from .program import BLOCKS, NEIGHBOUR_FIELDS, PANEL_FIELDS, RUN_FIELDS, RUNS, UPDATE_FIELDS
 
 
 def _matrix(array, at, ld, m, n):
@@ -93,7 +94,7 @@ def eliminate_node(
 ):  # fmt: skip
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
 
-    Unless x is None, also what `forward_node` does to it; ``row`` is the node's first one.
+    Unless x is None, also what `forward_nodes` does to it; ``row`` is the node's first one.
     """
     inverse = _matrix(arena, lower, m, w, w)
     neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)
@@ -125,19 +126,40 @@ def eliminate_node(
             at += UPDATE_FIELDS
 
 
-def forward_node(x, arena, program, at, first, lower, w, m, runs):
-    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector and one pivot block."""
-    x[first : first + w] = _matrix(arena, lower, m, w, w) @ x[first : first + w]
-    for place, length, row in program[at : at + 3 * runs].reshape(runs, 3):
-        left = _matrix(arena, lower + w + place, m, length, w)
-        x[row : row + length] -= left @ x[first : first + w]
+def _small_panel(program, starts, s):
+    """(p, q, first, lower, upper) and the runs of a supernode that is one small block, or None."""
+    at = program[starts + s]
+    if program[at + BLOCKS] != 1 or program[at] > SMALL:
+        return None
+    runs = program[at + PANEL_FIELDS + 1 :][: RUN_FIELDS * program[at + RUNS]]
+    return program[at : at + BLOCKS], runs.reshape(-1, RUN_FIELDS)
 
 
-def backward_node(x, arena, program, at, first, upper, w, runs):
-    """x_k <- x_k - sum_j W_kj x_j for one vector and one pivot block."""
-    for place, length, row in program[at : at + 3 * runs].reshape(runs, 3):
-        right = _matrix(arena, upper + place * w, w, w, length)
-        x[first : first + w] -= right @ x[row : row + length]
+def forward_nodes(x, arena, program, starts, begin, end):
+    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector, small nodes from a place on."""
+    for s in range(begin, end):
+        panel = _small_panel(program, starts, s)
+        if panel is None:
+            return s
+        (w, below, first, lower, _), runs = panel
+        x[first : first + w] = _matrix(arena, lower, w + below, w, w) @ x[first : first + w]
+        for place, length, row in runs:
+            left = _matrix(arena, lower + w + place, w + below, length, w)
+            x[row : row + length] -= left @ x[first : first + w]
+    return end
+
+
+def backward_nodes(x, arena, program, starts, begin, end):
+    """x_k <- x_k - sum_j W_kj x_j for one vector and small nodes down from a place."""
+    for s in range(end - 1, begin - 1, -1):
+        panel = _small_panel(program, starts, s)
+        if panel is None:
+            return s + 1
+        (w, _, first, _, upper), runs = panel
+        for place, length, row in runs:
+            right = _matrix(arena, upper + place * w, w, w, length)
+            x[first : first + w] -= right @ x[row : row + length]
+    return begin
 
 
 def small_residual(r, b, values, x, *tables):

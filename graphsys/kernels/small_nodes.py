@@ -9,7 +9,19 @@ from llvmlite import ir
 
 from .columns import Columns, MaskedColumns
 from .emit import I64, REAL, SMALL, Emitter, cases, integer, private_function
-from .program import NEIGHBOUR_FIELDS, UPDATE_FIELDS
+from .program import (
+    BELOW,
+    BLOCKS,
+    FIRST,
+    LOWER,
+    NEIGHBOUR_FIELDS,
+    PANEL_FIELDS,
+    PIVOTS,
+    RUN_FIELDS,
+    RUNS,
+    UPDATE_FIELDS,
+    UPPER,
+)
 
 
 def eliminate_function(module, real, solving):
@@ -144,43 +156,69 @@ def _eliminate(emit, arguments, size):
 
 
 def forward_function(module, real):
-    """``z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z`` for one supernode of one pivot block.
+    """``z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z`` for small nodes from ``begin`` on.
 
-    Arguments ``(x, arena, table, first, lower, w, m, runs)``, w at most `SMALL`; the table is that
-    of its runs: (place among the rows below, length, first row).
+    Arguments ``(x, arena, table, starts, begin, end)``: the program and where in it the panels of
+    its supernodes begin. The place of the first that is not one pivot block of up to `SMALL` rows,
+    or ``end``.
     """
-    pointer = REAL[real].as_pointer()
-    function, builder = private_function(
-        module,
-        f"graphsys_forward_{real}",
-        ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), I64, I64, I64, I64, I64],
-        ["x", "arena", "table", "first", "lower", "w", "m", "runs"],
-    )
+    function, builder = _substitution_function(module, f"graphsys_forward_{real}", real)
     if builder is None:
         return function
-    w = function.args[5]
-    for size in cases(builder, w, range(1, SMALL + 1), skip=True):
-        _forward(Columns(builder, real, size), function.args)
-    builder.ret_void()
+    x, arena, table, starts, begin, end = function.args
+    emit = Emitter(builder, real)
+    with emit.loop("nodes", begin, end, integer(1), []) as (s, _):
+        at, w = _small(builder, table, builder.load(builder.gep(starts, [s])), s)
+        first, lower = _field(builder, table, at, FIRST), _field(builder, table, at, LOWER)
+        m = builder.add(w, _field(builder, table, at, BELOW))
+        runs = _runs(builder, table, at)
+        for size in cases(builder, w, range(1, SMALL + 1), skip=True):
+            own = Columns(builder, real, size)
+            _forward(own, emit.at(x, first), x, emit.at(arena, lower), m, *runs)
+    builder.ret(end)
     return function
 
 
-def _forward(own, arguments):
+def _substitution_function(module, name, real):
+    pointer, table = REAL[real].as_pointer(), I64.as_pointer()
+    return private_function(
+        module,
+        name,
+        I64,
+        [pointer, pointer, table, table, I64, I64],
+        ["x", "arena", "table", "starts", "begin", "end"],
+    )
+
+
+def _small(builder, table, at, otherwise):
+    """A panel and its pivots; the function returns ``otherwise`` unless it is one small block."""
+    w = _field(builder, table, at, PIVOTS)
+    large = builder.icmp_unsigned(">", w, integer(SMALL))
+    several = builder.icmp_signed("!=", _field(builder, table, at, BLOCKS), integer(1))
+    with builder.if_then(builder.or_(large, several)):
+        builder.ret(otherwise)
+    return at, w
+
+
+def _runs(builder, table, at):
+    """Pointer to the runs of a panel of one pivot block, and how many numbers they are."""
+    length = builder.mul(_field(builder, table, at, RUNS), integer(RUN_FIELDS))
+    return builder.gep(table, [builder.add(at, integer(PANEL_FIELDS + 1))]), length
+
+
+def _forward(own, place, x, panel, m, runs, fields):
     """All runs of a node whose rows are those of the columns ``own``."""
     builder, emit = own.b, own.emit
-    x, arena, table, first, lower, w, m, runs = arguments
-    panel, place = emit.at(arena, lower), emit.at(x, first)
     steps = [builder.mul(m, integer(k)) for k in range(own.rows)]
     entries = [emit.load_scalar(emit.at(place, integer(k))) for k in range(own.rows)]
     inverse = [own.load(emit.at(panel, step)) for step in steps]
     z = own.combine(inverse, [own.splat(entry) for entry in entries])
     own.store(z, place)
     entries = [own.entry(z, k) for k in range(own.rows)]
-    fields = builder.mul(runs, integer(3))
-    with emit.loop(f"runs.{own.rows}", integer(0), fields, integer(3), []) as (at, _):
-        left = emit.at(panel, w, _field(builder, table, at, 0))
-        length, to = _field(builder, table, at, 1), emit.at(x, _field(builder, table, at, 2))
+    every = integer(RUN_FIELDS)
+    with emit.loop(f"runs.{own.rows}", integer(0), fields, every, []) as (at, _):
+        left = emit.at(panel, integer(own.rows), _field(builder, runs, at, 0))
+        length, to = _field(builder, runs, at, 1), emit.at(x, _field(builder, runs, at, 2))
 
         def subtract(i, rows):
             some = Columns(builder, emit.real, rows)
@@ -199,46 +237,47 @@ def _forward(own, arguments):
 
 
 def backward_function(module, real):
-    """``x_k <- x_k - sum_j W_kj x_j`` for one supernode of one pivot block.
+    """``x_k <- x_k - sum_j W_kj x_j`` for small nodes down from the last before ``end``.
 
-    Arguments ``(x, arena, table, first, upper, w, runs)`` as in `forward_function`.
+    Arguments as in `forward_function`. The place behind the first that is not one pivot block of up
+    to `SMALL` rows, or ``begin``.
     """
-    pointer = REAL[real].as_pointer()
-    function, builder = private_function(
-        module,
-        f"graphsys_backward_{real}",
-        ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), I64, I64, I64, I64],
-        ["x", "arena", "table", "first", "upper", "w", "runs"],
-    )
+    function, builder = _substitution_function(module, f"graphsys_backward_{real}", real)
     if builder is None:
         return function
-    w = function.args[5]
-    for size in cases(builder, w, range(1, SMALL + 1), skip=True):
-        _backward(Columns(builder, real, size), function.args)
-    builder.ret_void()
+    x, arena, table, starts, begin, end = function.args
+    emit = Emitter(builder, real)
+    count = builder.sub(end, begin)
+    with emit.loop("nodes", integer(0), count, integer(1), []) as (done, _):
+        behind = builder.sub(end, done)
+        place = builder.gep(starts, [builder.sub(behind, integer(1))])
+        at, w = _small(builder, table, builder.load(place), behind)
+        first, upper = _field(builder, table, at, FIRST), _field(builder, table, at, UPPER)
+        runs = _runs(builder, table, at)
+        for size in cases(builder, w, range(1, SMALL + 1), skip=True):
+            own = Columns(builder, real, size)
+            _backward(own, emit.at(x, first), x, emit.at(arena, upper), *runs)
+    builder.ret(begin)
     return function
 
 
-def _backward(own, arguments):
+def _backward(own, place, x, panel, runs, fields):
     """All runs of a node whose rows are those of the columns ``own``."""
     builder, emit = own.b, own.emit
-    x, arena, table, first, upper, w, runs = arguments
-    place = emit.at(x, first)
     pieces = len(own.starts)
     sums = [*own.load(place), *own.fill(0.0)]  # of even columns and of odd ones
-    fields = builder.mul(runs, integer(3))
-    runs_loop = emit.loop(f"runs.{own.rows}", integer(0), fields, integer(3), sums)
+    w = integer(own.rows)
+    runs_loop = emit.loop(f"runs.{own.rows}", integer(0), fields, integer(RUN_FIELDS), sums)
     with runs_loop as (at, sums):
-        length, row = _field(builder, table, at, 1), emit.at(x, _field(builder, table, at, 2))
-        panel = emit.at(arena, upper, builder.mul(_field(builder, table, at, 0), w))
+        length, row = _field(builder, runs, at, 1), emit.at(x, _field(builder, runs, at, 2))
+        columns = emit.at(panel, builder.mul(_field(builder, runs, at, 0), w))
 
         def subtract(column, c, total):
             entry = own.splat(emit.load_scalar(emit.at(row, c)))
             return own.fma(own.map(builder.fneg, own.load(column)), entry, total)
 
         pairs = builder.and_(length, integer(-2))
-        start = [panel, *sums]
+        start = [columns, *sums]
         loop = emit.loop(f"pairs.{own.rows}", integer(0), pairs, integer(2), start)
         with loop as (c, (column, *sums)):
             even = subtract(column, c, sums[:pieces])

@@ -10,7 +10,7 @@ from .ahead import AHEAD, fetch_lower, fetch_upper, is_far
 from .blocks import assign_product, largest_of, subtract_product, subtract_transposed
 from .emit import SMALL
 from .jit import allocating, inlined, kernel
-from .nodes import backward_node, forward_node
+from .nodes import backward_nodes, forward_nodes
 from .pointers import pointer
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 
@@ -56,16 +56,12 @@ def solve_narrow(
     """`solve` for one vector of real numbers where every supernode is one small node: `narrow`."""
     rows, count = program[ROWS], program[SUPERNODES]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
-    far = is_far(arena.size, arena)
-    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     gather(b, order, 1, x)
-    for s in range(count):
-        if far:
+    stretch = 1 if is_far(arena.size, arena) else max(count, 1)
+    for s in range(0, count, stretch):
+        if stretch == 1:
             fetch_lower(program, s + AHEAD, arena)
-        at = starts[s]
-        p, m, runs = table[at], table[at] + table[at + 1], table[at + 6]
-        first, lower = table[at + 2], table[at + 3]
-        forward_node(x, arena, program, at + PANEL_FIELDS + 1, first, lower, p, m, runs)
+        forward_nodes(x, arena, program, program[STARTS_AT], s, s + stretch)
     backward_narrow(program, arena, x)
     return scatter(x, order, 1, out)
 
@@ -73,14 +69,12 @@ def solve_narrow(
 @inlined
 def backward_narrow(program, arena, x):
     """`backward` for one vector of real numbers where every supernode is one small node."""
-    far = is_far(arena.size, arena)
-    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
-    for s in range(program[SUPERNODES] - 1, -1, -1):
-        if far:
-            fetch_upper(program, s - AHEAD, arena)
-        at = starts[s]
-        p, first, upper, runs = table[at], table[at + 2], table[at + 4], table[at + 6]
-        backward_node(x, arena, program, at + PANEL_FIELDS + 1, first, upper, p, runs)
+    count = program[SUPERNODES]
+    stretch = 1 if is_far(arena.size, arena) else max(count, 1)
+    for s in range(count, 0, -stretch):
+        if stretch == 1:
+            fetch_upper(program, s - 1 - AHEAD, arena)
+        backward_nodes(x, arena, program, program[STARTS_AT], s - stretch, s)
 
 
 @kernel
@@ -139,18 +133,22 @@ def forward(program, arena, count, x):
     rows = program[ROWS]
     table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
-    far = is_far(arena.size, arena)
-    for s in range(program[SUPERNODES]):
+    far, nodes = is_far(arena.size, arena), program[SUPERNODES]
+    s = 0
+    while s < nodes:
         if far:
             fetch_lower(program, s + AHEAD, arena)
+        if alone:
+            done = forward_nodes(x, arena, program, program[STARTS_AT], s, s + 1 if far else nodes)
+            if done > s:
+                s = done
+                continue
         at = starts[s]
+        s += 1
         p, q, first, lower = table[at], table[at + 1], table[at + 2], table[at + 3]
         pivots, runs = table[at + 5], table[at + 6]
         m = p + q
         at += PANEL_FIELDS
-        if alone and pivots == 1 and p <= SMALL:
-            forward_node(x, arena, program, at + 1, first, lower, p, m, runs)
-            continue
         i = 0
         for b in range(pivots):
             w = table[at + b]
@@ -191,18 +189,21 @@ def backward(program, arena, count, x):
     rows = program[ROWS]
     table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
-    far = is_far(arena.size, arena)
-    for s in range(program[SUPERNODES] - 1, -1, -1):
+    far, s = is_far(arena.size, arena), program[SUPERNODES]
+    while s > 0:
         if far:
-            fetch_upper(program, s - AHEAD, arena)
+            fetch_upper(program, s - 1 - AHEAD, arena)
+        if alone:
+            left = backward_nodes(x, arena, program, program[STARTS_AT], s - 1 if far else 0, s)
+            if left < s:
+                s = left
+                continue
+        s -= 1
         at = starts[s]
         p, q, first, lower = table[at], table[at + 1], table[at + 2], table[at + 3]
         upper, pivots, runs = table[at + 4], table[at + 5], table[at + 6]
         m = p + q
         at += PANEL_FIELDS
-        if alone and pivots == 1 and p <= SMALL:
-            backward_node(x, arena, program, at + 1, first, upper, p, runs)
-            continue
         run_at = at + pivots
         for _ in range(runs):
             subtract_product(

@@ -10,6 +10,7 @@ from graphsys import accuracy
 from graphsys.kernels import nodes, reference
 
 TYPES = [np.float64, np.float32]
+STARTS = 3  # where the programs below say where their panels begin
 
 
 @njit
@@ -29,13 +30,21 @@ def compiled_two(arena, values, s, w, places):
 
 
 @njit
-def compiled_forward(x, arena, program, first, lower, w, m, runs):
-    nodes.forward_node(x, arena, program, 1, first, lower, w, m, runs)
+def compiled_forward(x, arena, program, begin, end):
+    return nodes.forward_nodes(x, arena, program, STARTS, begin, end)
 
 
 @njit
-def compiled_backward(x, arena, program, first, upper, w, runs):
-    nodes.backward_node(x, arena, program, 1, first, upper, w, runs)
+def compiled_backward(x, arena, program, begin, end):
+    return nodes.backward_nodes(x, arena, program, STARTS, begin, end)
+
+
+def twin_forward(x, arena, program, begin, end):
+    return reference.forward_nodes(x, arena, program, STARTS, begin, end)
+
+
+def twin_backward(x, arena, program, begin, end):
+    return reference.backward_nodes(x, arena, program, STARTS, begin, end)
 
 
 @njit
@@ -170,29 +179,57 @@ def test_a_block_that_cannot_be_inverted_says_so_beside_one_that_can(w, dtype):
         assert np.allclose(good, np.eye(w) / 3, rtol=0, atol=float(np.finfo(dtype).eps))
 
 
+def panels(w, lists, several=None):
+    """A program of nodes of w rows with runs of the given lengths, arena and rows that it takes.
+
+    That of the node ``several`` says that it has two pivot blocks.
+    """
+    starts, panel, used = [], [], 1
+    behind = 2 + (w + 1) * len(lists)  # all runs read and write rows behind all pivots
+    for s, lengths in enumerate(lists):
+        below, places = sum(lengths), np.cumsum([0, *lengths])[:-1]
+        starts.append(STARTS + len(lists) + len(panel))
+        first, upper = 2 + (w + 1) * s, used + (w + below) * w
+        blocks = 2 if s == several else 1
+        panel += [w, below, first, used, upper, blocks, len(lengths), 0, 0, 0, w]
+        panel += np.column_stack([places, lengths, behind + places]).ravel().tolist()
+        used = upper + w * below
+    program = np.array([7] * STARTS + starts + panel, np.int64)
+    return program, used + 3, behind + max(map(sum, lists)) + 3
+
+
 @pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("w", range(1, 9))
-def test_substitution_with_a_node_is_that_of_its_twin(w, dtype):
+@pytest.mark.parametrize("w", range(9))
+def test_substitution_with_nodes_is_that_of_their_twins(w, dtype):
     rng = np.random.default_rng(w)
-    for lengths in ([], [5], [8, 1], [3, 17, 6]):
-        below = sum(lengths)
-        m, first = w + below, 2
-        rows = np.cumsum([first + w + 1, *lengths])[:-1]
-        places = np.cumsum([0, *lengths])[:-1]
-        table = np.array([7, *np.column_stack([places, lengths, rows]).ravel()], np.int64)
-        arena, x = numbers(rng, m * w + 4, dtype), numbers(rng, first + m + 3, dtype)
+    lists = [[], [5], [8, 1], [3, 17, 6]]
+    program, entries, rows = panels(w, lists)
+    arena, x = numbers(rng, entries, dtype), numbers(rng, rows, dtype)
+    twins = (
+        (compiled_forward, reference.forward_nodes),
+        (compiled_backward, reference.backward_nodes),
+    )
+    for compiled, twin in twins:
+        for begin, end in ((0, 1), (1, 2), (2, 3), (3, 4), (1, 4), (2, 2)):
+            result, expected = x.copy(), x.copy()
+            reached = twin(expected, arena, program, begin, end)
+            assert compiled(result, arena, program, begin, end) == reached
+            assert reached == (end if compiled is compiled_forward else begin)
+            # each node's terms are of size 1 but for the rows behind, which grow by one a node
+            bound = (end - begin + 1) * tolerance(dtype, max(w, 26))
+            assert np.allclose(result, expected, rtol=0, atol=bound)
+            assert np.array_equal(result[expected == x], x[expected == x])
 
-        result, expected = x.copy(), x.copy()
-        compiled_forward(result, arena, table, first, 1, w, m, len(lengths))
-        reference.forward_node(expected, arena, table, 1, first, 1, w, m, len(lengths))
-        assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, w))
-        assert np.array_equal(result[expected == x], x[expected == x])
 
-        result, expected = x.copy(), x.copy()
-        compiled_backward(result, arena, table, first, 1, w, len(lengths))
-        reference.backward_node(expected, arena, table, 1, first, 1, w, len(lengths))
-        assert np.allclose(result, expected, rtol=0, atol=tolerance(dtype, max(w, below)))
-        assert np.array_equal(result[expected == x], x[expected == x])
+@pytest.mark.parametrize("w", [4, 9])
+def test_substitution_stops_at_a_node_that_is_not_one_small_block(w):
+    lists = [[5], [2], [5], [1]]
+    program, entries, rows = panels(w, lists, several=2)
+    arena, x = np.ones(entries), np.ones(rows)
+    stops = (2, 3) if w == 4 else (0, 4)
+    for forward, backward in ((compiled_forward, compiled_backward), (twin_forward, twin_backward)):
+        assert (forward(x, arena, program, 0, 4), backward(x, arena, program, 0, 4)) == stops
+        assert forward(x, arena, program, 3, 4) == (4 if w == 4 else 3)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
