@@ -106,6 +106,30 @@ class Columns:
         return sums[0] if len(sums) == 1 else self.map(self.b.fadd, *sums)
 
 
+class WideColumns(Columns):
+    """Columns in one register each: in memory by the same pieces as `Columns` have them."""
+
+    def __init__(self, builder, real, rows):
+        self.pieces = Columns(builder, real, rows)
+        count = len(self.pieces.starts)
+        super().__init__(builder, real, rows, count * self.pieces.emit.lanes)
+
+    def load(self, pointer):
+        pieces = self.pieces.load(pointer)
+        if len(pieces) == 1:
+            return pieces
+        return [self.b.shuffle_vector(*pieces, _lanes(range(self.emit.lanes)))]
+
+    def store(self, column, pointer):
+        lanes, (whole,) = self.pieces.emit.lanes, column
+        if lanes < self.emit.lanes:
+            column = [
+                self.b.shuffle_vector(whole, whole, _lanes(range(at, at + lanes)))
+                for at in self.pieces.starts
+            ]
+        self.pieces.store(column, pointer)
+
+
 class MaskedColumns(Columns):
     """Columns of a number of rows, at most `LANES`, that is known at run time only."""
 

@@ -75,12 +75,9 @@ def factorize_narrow(
         while waiting > 0 and program[SUPERNODES] - waiting < step + AHEAD:
             ahead = _fetch_node(program, ahead, values, symmetric)
             waiting -= 1
-        w, q, first = table[at], table[at + 1], table[at + 2]
-        lower, upper, neighbours = table[at + 3], table[at + 4], table[at + 5]
-        source, watched = table[at + 6], table[at + 7] != 0
-        m = w + q
-        mate = table[at + 8]
-        at += NODE_FIELDS
+        w, first, lower, neighbours = table[at], table[at + 2], table[at + 3], table[at + 5]
+        source, watched, mate = table[at + 6], table[at + 7] != 0, table[at + 8]
+        m = w + table[at + 1]
         if mate > 0:  # the next node's inverse along with this one's
             q1 = table[mate + 1]
             lower1, first1 = table[mate + 3], table[mate + 2]
@@ -118,10 +115,8 @@ def factorize_narrow(
             if doubt > worst:
                 worst = doubt
                 info[2] = first + 1
-        eliminate_node(
-            arena, lower, upper, values, program, at, magnitude, w, m, neighbours, symmetric,
-            x, first,
-        )  # fmt: skip
+        eliminate_node(arena, values, program, at, magnitude, symmetric, x)
+        at += NODE_FIELDS
         last = at + NEIGHBOUR_FIELDS * neighbours
         largest = 0.0  # among the entries of D^-1
         for row in range(at, last, NEIGHBOUR_FIELDS):

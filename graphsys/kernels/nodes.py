@@ -1,4 +1,4 @@
-"""Elimination of one small node, and substitution with it: intrinsics over `small_nodes`.
+"""Elimination of one small node, and substitution with it: intrinsics over LLVM functions.
 
 Real numbers only; complex ones are compiled along but must not get here.
 """
@@ -6,32 +6,27 @@ Real numbers only; complex ones are compiled along but must not get here.
 from numba import types
 from numba.extending import intrinsic
 
-from . import inverse, reference, small_nodes
+from . import inverse, reference, small_elimination, small_nodes
 from .blocks import _REAL_NAME, _Lower
 from .jit import DISABLE_JIT
 
 
 @intrinsic
-def _eliminate_node(
-    typing, arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric, x, row
-):
+def _eliminate_node(typing, arena, values, program, at, magnitude, symmetric, x):
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
 
-    Unless x is None, also what `forward_node` does to it; ``row`` is the node's first one.
+    The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
     """
-    signature = types.none(
-        arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric, x, row
-    )
+    signature = types.none(arena, values, program, at, magnitude, symmetric, x)
     real = _REAL_NAME[arena.dtype]
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         solving = not isinstance(x, types.NoneType)
-        function = small_nodes.eliminate_function(builder.module, real, solving)
-        arrays = [low.start(0), low.start(3), low.table(4, 5), low.start(6)]
-        places = [low.integer(place) for place in (1, 2, 7, 8, 9, 10)]
-        more = [low.start(11), low.integer(12)] if solving else []
-        builder.call(function, [*arrays, *places, *more])
+        function = small_elimination.eliminate_function(builder.module, real, solving)
+        arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4)]
+        more = [low.start(6)] if solving else []
+        builder.call(function, [*arrays, low.integer(5), *more])
         return low.none()
 
     return signature, generate

@@ -63,6 +63,8 @@ TARGET_FIELDS = 8
 LOAD_FIELDS = 5
 #: Of the narrow part.
 NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 9, 6, 4
+# Places in a node.
+NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
 
 #: Columns of the workspace: copied at once where a block is too large to be scaled in place.
 WORK_COLUMNS = 8

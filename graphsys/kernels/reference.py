@@ -7,7 +7,16 @@ import numpy as np
 
 from .emit import SMALL
 from .large import invert_large
-from .program import BLOCKS, NEIGHBOUR_FIELDS, PANEL_FIELDS, RUN_FIELDS, RUNS, UPDATE_FIELDS
+from .program import (
+    BLOCKS,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    NODE_NEIGHBOURS,
+    PANEL_FIELDS,
+    RUN_FIELDS,
+    RUNS,
+    UPDATE_FIELDS,
+)
 
 
 def _matrix(array, at, ld, m, n):
@@ -89,13 +98,14 @@ def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
     return ratio
 
 
-def eliminate_node(
-    arena, lower, upper, values, program, at, magnitude, w, m, count, symmetric, x, row
-):  # fmt: skip
+def eliminate_node(arena, values, program, at, magnitude, symmetric, x):
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
 
-    Unless x is None, also what `forward_nodes` does to it; ``row`` is the node's first one.
+    The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
     """
+    w, q, row, lower, upper, count = program[at : at + NODE_NEIGHBOURS + 1]
+    m = w + q
+    at += NODE_FIELDS
     inverse = _matrix(arena, lower, m, w, w)
     neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)
     at += NEIGHBOUR_FIELDS * count

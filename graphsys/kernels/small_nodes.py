@@ -1,158 +1,28 @@
-"""Elimination of, and substitution with, one small node as LLVM functions: what `narrow` repeats.
+"""Substitution with small nodes, and residuals of matrices of such nodes, as LLVM functions.
 
-A node of up to `SMALL` rows keeps its inverse, or its unknowns, in registers while it meets all of
-its neighbours: for blocks this small, going through memory takes as long as the arithmetic. The
-numba intrinsics on top are in `nodes`.
+A node of up to `SMALL` rows keeps its unknowns in registers while it meets all of its neighbours.
+The numba intrinsics on top are in `nodes`, elimination is in `small_elimination`.
 """
 
 from llvmlite import ir
 
-from .columns import Columns, MaskedColumns
+from .columns import Columns
 from .emit import I64, REAL, SMALL, Emitter, cases, integer, private_function
 from .program import (
     BELOW,
     BLOCKS,
     FIRST,
     LOWER,
-    NEIGHBOUR_FIELDS,
     PANEL_FIELDS,
     PIVOTS,
     RUN_FIELDS,
     RUNS,
-    UPDATE_FIELDS,
     UPPER,
 )
 
 
-def eliminate_function(module, real, solving):
-    """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
-
-    Arguments ``(arena, values, table, magnitude, lower, upper, w, m, count, symmetric)``: the table
-    is that of the node's neighbours, `narrow` says how it is laid out. Where ``solving`` is set two
-    more, ``(x, row)``, the latter the node's first row: what `forward_function` does, on the way.
-    """
-    pointer = REAL[real].as_pointer()
-    more = [pointer, I64] if solving else []
-    function, builder = private_function(
-        module,
-        f"graphsys_eliminate_{'and_solve_' if solving else ''}{real}",
-        ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), pointer, *[I64] * 6, *more],
-        ["arena", "values", "table", "magnitude", "lower", "upper", "w", "m", "count", "symmetric"]
-        + ["x", "row"][: len(more)],
-    )
-    if builder is None:
-        return function
-    emit = Emitter(builder, real)
-    w = function.args[6]
-    for size in cases(builder, w, range(1, SMALL + 1), skip=True):
-        _eliminate(emit, function.args, size)
-    builder.ret_void()
-    return function
-
-
-def _field(builder, table, at, place):
+def field(builder, table, at, place):
     return builder.load(builder.gep(table, [builder.add(at, integer(place))]))
-
-
-def _source(emit, values, arena, place):
-    """Pointer to a place in values, or to ~place in the arena where it is negative."""
-    builder = emit.b
-    inside = builder.icmp_signed(">=", place, integer(0))
-    base = builder.select(inside, values, arena)
-    return emit.at(base, builder.select(inside, place, builder.not_(place)))
-
-
-def _eliminate(emit, arguments, size):
-    """All neighbours of a node of ``size`` rows."""
-    builder = emit.b
-    arena, values, table, magnitude, lower, upper, w, m, count, symmetric, *solving = arguments
-    neighbours = builder.mul(count, integer(NEIGHBOUR_FIELDS))
-    own = Columns(builder, emit.real, size)
-    inverse = [own.load(emit.at(arena, lower, builder.mul(m, integer(k)))) for k in range(size)]
-    if solving:
-        x, row = solving
-        z = emit.at(x, row)
-        entries = [own.splat(emit.load_scalar(emit.at(z, integer(k)))) for k in range(size)]
-        own.store(own.combine(inverse, entries), z)
-    below = builder.add(lower, w)
-    symmetric = builder.icmp_signed("!=", symmetric, integer(0))
-    columns_loop = emit.loop(
-        f"columns.{size}", integer(0), neighbours, integer(NEIGHBOUR_FIELDS), [neighbours]
-    )
-    with columns_loop as (j, (update,)):
-        columns, place = _field(builder, table, j, 0), _field(builder, table, j, 1)
-        right = emit.at(arena, upper, builder.mul(place, w))
-        left_from, right_from = _field(builder, table, j, 3), _field(builder, table, j, 4)
-        u = builder.select(
-            symmetric,
-            _source(emit, values, arena, left_from),
-            _source(emit, values, arena, right_from),
-        )
-        stored = builder.icmp_signed(">=", left_from, integer(0))
-        row_step = builder.select(symmetric, builder.select(stored, columns, m), integer(1))
-        column_step = builder.select(symmetric, integer(1), w)
-        scale_loop = emit.loop(f"scale.{size}", integer(0), columns, integer(1), [u, right])
-        with scale_loop as (_, (from_, to)):
-            entries = [
-                own.splat(emit.load_scalar(emit.at(from_, builder.mul(row_step, integer(k)))))
-                for k in range(size)
-            ]
-            column = own.combine(inverse, entries)
-            own.store(column, to)
-            scale_loop.carry([emit.at(from_, column_step), emit.at(to, w)])
-        first = builder.select(symmetric, j, integer(0))
-        rows_loop = emit.loop(
-            f"rows.{size}", first, neighbours, integer(NEIGHBOUR_FIELDS), [update]
-        )
-        with rows_loop as (i, (at,)):
-            rows, place = _field(builder, table, i, 0), _field(builder, table, i, 1)
-            left_from = _field(builder, table, i, 3)
-            left = _source(emit, values, arena, left_from)
-            outside = builder.icmp_signed(">=", left_from, integer(0))
-            step = builder.select(outside, rows, m)
-            theirs = MaskedColumns(emit, rows)
-            block = [theirs.load(emit.at(left, builder.mul(step, integer(k)))) for k in range(size)]
-            once = builder.icmp_signed("==", j, integer(0))
-            with builder.if_then(builder.and_(once, outside)):
-                to = emit.at(arena, below, place)
-                for k in range(size):
-                    theirs.store(block[k], emit.at(to, builder.mul(m, integer(k))))
-            if solving:
-                with builder.if_then(once):
-                    to = emit.at(x, _field(builder, table, i, 2))
-                    entries = [
-                        theirs.splat(emit.load_scalar(emit.at(z, integer(k)))) for k in range(size)
-                    ]
-                    product = theirs.combine(block, entries)
-                    theirs.store(theirs.map(builder.fsub, theirs.load(to), product), to)
-            source = _source(emit, values, arena, _field(builder, table, at, 0))
-            source_step = _field(builder, table, at, 1)
-            to, to_step = (
-                emit.at(arena, _field(builder, table, at, 2)),
-                _field(builder, table, at, 3),
-            )
-            held = emit.at(magnitude, _field(builder, table, i, 2))
-            start = [source, to, right, *theirs.load(held)]
-            update_loop = emit.loop(f"update.{size}", integer(0), columns, integer(1), start)
-            with update_loop as (_, (source, to, scaled, *largest)):
-                old = theirs.load(source)
-                entries = [
-                    theirs.splat(emit.load_scalar(emit.at(scaled, integer(k)))) for k in range(size)
-                ]
-                theirs.store(theirs.map(builder.fsub, old, theirs.combine(block, entries)), to)
-                update_loop.carry(
-                    [
-                        emit.at(source, source_step),
-                        emit.at(to, to_step),
-                        emit.at(scaled, w),
-                        *theirs.larger(theirs.fabs(old), largest),
-                    ]
-                )
-            with builder.if_then(builder.icmp_signed("==", i, j)):
-                theirs.store(update_loop.results[3:], held)
-            rows_loop.carry([builder.add(at, integer(UPDATE_FIELDS))])
-        columns_loop.carry([rows_loop.results[0]])
 
 
 def forward_function(module, real):
@@ -169,8 +39,8 @@ def forward_function(module, real):
     emit = Emitter(builder, real)
     with emit.loop("nodes", begin, end, integer(1), []) as (s, _):
         at, w = _small(builder, table, builder.load(builder.gep(starts, [s])), s)
-        first, lower = _field(builder, table, at, FIRST), _field(builder, table, at, LOWER)
-        m = builder.add(w, _field(builder, table, at, BELOW))
+        first, lower = field(builder, table, at, FIRST), field(builder, table, at, LOWER)
+        m = builder.add(w, field(builder, table, at, BELOW))
         runs = _runs(builder, table, at)
         for size in cases(builder, w, range(1, SMALL + 1), skip=True):
             own = Columns(builder, real, size)
@@ -192,9 +62,9 @@ def _substitution_function(module, name, real):
 
 def _small(builder, table, at, otherwise):
     """A panel and its pivots; the function returns ``otherwise`` unless it is one small block."""
-    w = _field(builder, table, at, PIVOTS)
+    w = field(builder, table, at, PIVOTS)
     large = builder.icmp_unsigned(">", w, integer(SMALL))
-    several = builder.icmp_signed("!=", _field(builder, table, at, BLOCKS), integer(1))
+    several = builder.icmp_signed("!=", field(builder, table, at, BLOCKS), integer(1))
     with builder.if_then(builder.or_(large, several)):
         builder.ret(otherwise)
     return at, w
@@ -202,7 +72,7 @@ def _small(builder, table, at, otherwise):
 
 def _runs(builder, table, at):
     """Pointer to the runs of a panel of one pivot block, and how many numbers they are."""
-    length = builder.mul(_field(builder, table, at, RUNS), integer(RUN_FIELDS))
+    length = builder.mul(field(builder, table, at, RUNS), integer(RUN_FIELDS))
     return builder.gep(table, [builder.add(at, integer(PANEL_FIELDS + 1))]), length
 
 
@@ -217,8 +87,8 @@ def _forward(own, place, x, panel, m, runs, fields):
     entries = [own.entry(z, k) for k in range(own.rows)]
     every = integer(RUN_FIELDS)
     with emit.loop(f"runs.{own.rows}", integer(0), fields, every, []) as (at, _):
-        left = emit.at(panel, integer(own.rows), _field(builder, runs, at, 0))
-        length, to = _field(builder, runs, at, 1), emit.at(x, _field(builder, runs, at, 2))
+        left = emit.at(panel, integer(own.rows), field(builder, runs, at, 0))
+        length, to = field(builder, runs, at, 1), emit.at(x, field(builder, runs, at, 2))
 
         def subtract(i, rows):
             some = Columns(builder, emit.real, rows)
@@ -252,7 +122,7 @@ def backward_function(module, real):
         behind = builder.sub(end, done)
         place = builder.gep(starts, [builder.sub(behind, integer(1))])
         at, w = _small(builder, table, builder.load(place), behind)
-        first, upper = _field(builder, table, at, FIRST), _field(builder, table, at, UPPER)
+        first, upper = field(builder, table, at, FIRST), field(builder, table, at, UPPER)
         runs = _runs(builder, table, at)
         for size in cases(builder, w, range(1, SMALL + 1), skip=True):
             own = Columns(builder, real, size)
@@ -269,8 +139,8 @@ def _backward(own, place, x, panel, runs, fields):
     w = integer(own.rows)
     runs_loop = emit.loop(f"runs.{own.rows}", integer(0), fields, integer(RUN_FIELDS), sums)
     with runs_loop as (at, sums):
-        length, row = _field(builder, runs, at, 1), emit.at(x, _field(builder, runs, at, 2))
-        columns = emit.at(panel, builder.mul(_field(builder, runs, at, 0), w))
+        length, row = field(builder, runs, at, 1), emit.at(x, field(builder, runs, at, 2))
+        columns = emit.at(panel, builder.mul(field(builder, runs, at, 0), w))
 
         def subtract(column, c, total):
             entry = own.splat(emit.load_scalar(emit.at(row, c)))
@@ -328,8 +198,8 @@ def residual_function(module, real, sums):
     most = [emit.load(place) for place in t]
     nodes_loop = emit.loop("nodes", integer(0), nodes, integer(1), most)
     with nodes_loop as (i, most):
-        rows, row = _field(builder, size, i, 0), _field(builder, row_start, i, 0)
-        first, last = (_field(builder, neighbor_start, i, k) for k in (0, 1))
+        rows, row = field(builder, size, i, 0), field(builder, row_start, i, 0)
+        first, last = (field(builder, neighbor_start, i, k) for k in (0, 1))
         mask = emit.first_lanes(rows)
         start = [emit.load(emit.at(b, row), mask), emit.fill(0.0), *none]
         before = builder.sub(first, integer(1))
@@ -339,7 +209,7 @@ def residual_function(module, real, sums):
             place = builder.select(own, emit.at(diagonal_at, i), emit.at(block_at, p))
             other = builder.select(own, emit.at(size, i), emit.at(neighbor, p))
             j = builder.select(own, i, builder.load(other))
-            columns, column = _field(builder, size, j, 0), _field(builder, row_start, j, 0)
+            columns, column = field(builder, size, j, 0), field(builder, row_start, j, 0)
             start = [emit.at(values, builder.load(place)), *carried]
             columns_loop = emit.loop("columns", integer(0), columns, integer(1), start)
             with columns_loop as (c, (from_, rest, next_rest, *totals)):  # two chains, by turns

@@ -14,11 +14,8 @@ STARTS = 3  # where the programs below say where their panels begin
 
 
 @njit
-def compiled_eliminate(arena, lower, upper, values, program, magnitude, w, m, count, last):
-    symmetric, x, row = last
-    nodes.eliminate_node(
-        arena, lower, upper, values, program, 1, magnitude, w, m, count, symmetric, x, row
-    )
+def compiled_eliminate(arena, values, program, magnitude, symmetric, x):
+    nodes.eliminate_node(arena, values, program, 1, magnitude, symmetric, x)
 
 
 @njit
@@ -68,14 +65,17 @@ def tolerance(dtype, w):
 
 
 def node(rng, w, sizes, symmetric, dtype):
-    """A node with neighbours, blocks of all origins: values, the panels, zeros for fill-in."""
+    """A node with neighbours, blocks of all origins: values, the panels, zeros for fill-in.
+
+    Its neighbours' rows begin with row 2, its own are behind them.
+    """
     below = sum(sizes)
     m = w + below
     lower, upper = 3, 3 + m * w
     zeros = upper + w * below
     free = zeros + 8
     places = np.cumsum([0, *sizes])[:-1].tolist()
-    program, at = [99], 5
+    program, at = [99, w, below, below + 4, lower, upper, len(sizes), -1, 0, 0], 5
     for i, (rows, place) in enumerate(zip(sizes, places, strict=True)):
         outside = i % 2 == 0
         left, right = (
@@ -93,7 +93,7 @@ def node(rng, w, sizes, symmetric, dtype):
             free += ld * columns
     arena = numbers(rng, free + 4, dtype)
     arena[zeros : zeros + 8] = 0.0
-    return np.array(program), numbers(rng, at, dtype), arena, lower, upper, m
+    return np.array(program), numbers(rng, at, dtype), arena
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -101,23 +101,18 @@ def node(rng, w, sizes, symmetric, dtype):
 @pytest.mark.parametrize("w", range(1, 9))
 def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symmetric, dtype):
     rng = np.random.default_rng(w)
-    for sizes in ([], [w], [1, 8], [6, 5, 3], [2, 7, 1, 4]):
-        program, values, arena, lower, upper, m = node(rng, w, sizes, symmetric, dtype)
+    for sizes in ([], [w], [w, w], [1, 8], [6, 5, 3], [2, 7, 1, 4]):
+        program, values, arena = node(rng, w, sizes, symmetric, dtype)
         magnitude = np.abs(numbers(rng, sum(sizes) + 4, dtype))
         vector = numbers(rng, sum(sizes) + 4 + w, dtype)
         row = sum(sizes) + 4
         for solving in (False, True):
-            rest = (values, program), (w, m, len(sizes))
             result, expected = arena.copy(), arena.copy()
             held, expected_held = magnitude.copy(), magnitude.copy()
             x, z = (vector.copy(), vector.copy()) if solving else (None, None)
 
-            last = (symmetric, x, row)
-            compiled_eliminate(result, lower, upper, *rest[0], held, *rest[1], last)
-            last = (symmetric, z, row)
-            reference.eliminate_node(
-                expected, lower, upper, *rest[0], 1, expected_held, *rest[1], *last
-            )
+            compiled_eliminate(result, values, program, held, symmetric, x)
+            reference.eliminate_node(expected, values, program, 1, expected_held, symmetric, z)
 
             assert np.array_equal(held, expected_held)
             same = expected == arena  # blocks that changed differ by rounding only
@@ -205,11 +200,7 @@ def test_substitution_with_nodes_is_that_of_their_twins(w, dtype):
     lists = [[], [5], [8, 1], [3, 17, 6]]
     program, entries, rows = panels(w, lists)
     arena, x = numbers(rng, entries, dtype), numbers(rng, rows, dtype)
-    twins = (
-        (compiled_forward, reference.forward_nodes),
-        (compiled_backward, reference.backward_nodes),
-    )
-    for compiled, twin in twins:
+    for compiled, twin in ((compiled_forward, twin_forward), (compiled_backward, twin_backward)):
         for begin, end in ((0, 1), (1, 2), (2, 3), (3, 4), (1, 4), (2, 2)):
             result, expected = x.copy(), x.copy()
             reached = twin(expected, arena, program, begin, end)
