@@ -72,7 +72,8 @@ def symbolic_of(
     if coupled:
         order = loops_last(bodies, joints)
         return system.analyze(with_couplings(order, coupled, loops)), None
-    symbolic = system.analyze(zero_diagonal=[joint.name for joint in joints])
+    zero = [joint.name for joint in joints]
+    symbolic = system.analyze(zero_diagonal=zero, watch_pivots=False)  # Newton's method tells
     if not (loops or overburdened(symbolic.order, joints)):
         return symbolic, None
     return symbolic, system.analyze(loops_last(bodies, joints))

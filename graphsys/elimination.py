@@ -143,7 +143,7 @@ class Elimination:
             below=self.below[turns],
         )
 
-    def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
+    def tables(self, watch: bool) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
         """Fronts (start, entries, fill-in), supernodes, first rows, program: as in `Symbolic`."""
         graph, order, n = self.graph, self.step_node, self.step_node.size
         start, neighbor = self.edges
@@ -166,7 +166,7 @@ class Elimination:
         super_start = super_start[: n_super + 1].copy()
         row_of = np.zeros(n + 1, np.int64)
         np.cumsum(size, out=row_of[1:])
-        watched = self.who.watched[order]
+        watched = self.who.watched[order] & watch
         loads = (*self._loads(), graph.diagonal_at[order])
         arguments = (
             size, graph.row_start[order], joined, front_start, front, super_of, super_start, row_of,

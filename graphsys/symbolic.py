@@ -147,6 +147,7 @@ def analyze(
     ordering: str | Sequence[Hashable] = "auto",
     *,
     zero_diagonal: Iterable[Hashable] | None = None,
+    watch_pivots: bool = True,
     values: npt.NDArray[np.generic] | None = None,
     symmetric: bool = False,
     after_all: frozenset[int] = frozenset(),
@@ -164,6 +165,10 @@ def analyze(
         A sequence names every node once and is taken as it is.
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
+    watch_pivots : bool, optional
+        Whether pivots that zeros have become are told from rounding noise, which every
+        factorization spends some time on. Who looks at residuals himself can do without: `Factor`
+        does not.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, looked at for singular diagonal blocks only.
     symmetric : bool, optional
@@ -208,7 +213,7 @@ def analyze(
     if not isinstance(ordering, str):
         order = orders.behind(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)
-        return _finished(best, {"given": best.operations})
+        return _finished(best, {"given": best.operations}, watch_pivots)
     names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
     tried = [prepared(name, orders.order_by_name(name, edges, kept)) for name in names]
     best = min(tried, key=attrgetter("operations"))
@@ -216,7 +221,7 @@ def analyze(
         tried.append(prepared("nd", orders.order_by_name("nd", edges, kept)))
         best = min(tried, key=attrgetter("operations"))
     candidates = {candidate.name: candidate.operations for candidate in tried}
-    return _finished(best, candidates)
+    return _finished(best, candidates, watch_pivots)
 
 
 def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
@@ -229,9 +234,9 @@ def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
     return ["amd", "dfs"] if few_cycles else ["amd"]
 
 
-def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
+def _finished(best: Elimination, candidates: dict[str, float], watch: bool) -> Symbolic:
     best = best.by_turns()
-    front_start, front, fill, super_start, row_of, program = best.tables()
+    front_start, front, fill, super_start, row_of, program = best.tables(watch)
     return Symbolic(
         best.graph,
         best.name,

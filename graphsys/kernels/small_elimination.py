@@ -6,8 +6,6 @@ memory is read soon: neighbours of as many rows, of which most are, are written 
 as they are read, see `columns`. The numba intrinsic on top is in `nodes`.
 """
 
-from typing import Any, NamedTuple
-
 from llvmlite import ir
 
 from .columns import MaskedColumns, WideColumns
@@ -52,19 +50,24 @@ def eliminate_function(module, real, solving):
     return function
 
 
-class _Node(NamedTuple):
-    """What all neighbours of a node of ``size`` rows need: LLVM values."""
+class _Node:
+    """What all neighbours of a node of ``size`` rows need."""
 
-    emit: Emitter
-    size: int
-    arena: Any
-    values: Any
-    table: Any  # of neighbours and updates
-    magnitude: Any
-    m: Any
-    below: Any  # place of the rows of neighbours in the lower panel
-    z: Any  # pointer to the node's unknowns, or None
-    x: Any
+    def __init__(self, emit, arguments, size):
+        self.emit, self.size = emit, size
+        self.arena, self.values, node, self.magnitude, _, *solving = arguments
+        b, w = emit.b, integer(size)
+
+        def header(place):
+            return field(b, node, integer(place), 0)
+
+        self.upper, self.neighbours = header(NODE_UPPER), header(NODE_NEIGHBOURS)
+        self.lower = header(NODE_LOWER)
+        self.m = b.add(header(NODE_BELOW), w)
+        self.below = b.add(self.lower, w)  # rows of neighbours in the lower panel
+        self.table = b.gep(node, [integer(NODE_FIELDS)])  # of neighbours, then of updates
+        self.x = solving[0] if solving else None
+        self.z = emit.at(self.x, header(NODE_FIRST)) if solving else None  # the node's unknowns
 
     def field(self, at, place):
         return field(self.emit.b, self.table, at, place)
@@ -88,29 +91,23 @@ class _Node(NamedTuple):
 def _eliminate(emit, arguments, size):
     """All neighbours of a node of ``size`` rows."""
     builder = emit.b
-    arena, values, table, magnitude, symmetric, *solving = arguments
-    header = [NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS]
-    q, first, lower, upper, count = (field(builder, table, integer(k), 0) for k in header)
-    w = integer(size)
-    m, below = builder.add(q, w), builder.add(lower, w)
+    node, w, symmetric = _Node(emit, arguments, size), integer(size), arguments[4]
     own = WideColumns(builder, emit.real, size)
-    inverse = [own.load(emit.at(arena, lower, builder.mul(m, integer(k)))) for k in range(size)]
-    x = solving[0] if solving else None
-    z = emit.at(x, first) if solving else None
-    table = builder.gep(table, [integer(NODE_FIELDS)])
-    node = _Node(emit, size, arena, values, table, magnitude, m, below, z, x)
-    if solving:
-        own.store(own.combine(inverse, node.entries(own, z)), z)
+    panel, places = emit.at(node.arena, node.lower), range(size)
+    inverse = [own.load(emit.at(panel, builder.mul(node.m, integer(k)))) for k in places]
+    if node.z is not None:
+        own.store(own.combine(inverse, node.entries(own, node.z)), node.z)
     symmetric = builder.icmp_signed("!=", symmetric, integer(0))
-    every, end = integer(NEIGHBOUR_FIELDS), builder.mul(count, integer(NEIGHBOUR_FIELDS))
+    every = integer(NEIGHBOUR_FIELDS)
+    end = builder.mul(node.neighbours, every)
     columns_loop = emit.loop(f"columns.{size}", integer(0), end, every, [end])
     with columns_loop as (j, (update,)):
         columns, place = node.field(j, 0), node.field(j, 1)
-        right = emit.at(arena, upper, builder.mul(place, w))
+        right = emit.at(node.arena, node.upper, builder.mul(place, w))
         left_from, right_from = node.field(j, 3), node.field(j, 4)
         u = builder.select(symmetric, node.source(left_from), node.source(right_from))
         stored = builder.icmp_signed(">=", left_from, integer(0))
-        row_step = builder.select(symmetric, builder.select(stored, columns, m), integer(1))
+        row_step = builder.select(symmetric, builder.select(stored, columns, node.m), integer(1))
         column_step = builder.select(symmetric, integer(1), w)
         scale_loop = emit.loop(f"scale.{size}", integer(0), columns, integer(1), [u, right])
         with scale_loop as (_, (from_, to)):
