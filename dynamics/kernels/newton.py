@@ -61,13 +61,20 @@ def largest(x, first, last):
 
 
 @kernel
+def look_at(plan, constant, h, slopes, node, x, trial):
+    """Rows at the end of the interval, where `move` has led to."""
+    moved, matrix, g_next, G_next, _ = trial
+    evaluate(plan, constant, 0, plan[JOINTS] + plan[ROTORS], moved, matrix, slopes, g_next, G_next)
+    roll(plan, h, node[3], G_next, x, g_next)
+
+
+@kernel
 def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
     """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
     pose, _, g, G, _ = node
-    moved, matrix, g_next, G_next, _ = trial
+    moved, matrix, g_next, _, _ = trial
     move(plan[BODIES], h, pose, x, moved, matrix)
-    evaluate(plan, constant, 0, plan[JOINTS] + plan[ROTORS], moved, matrix, slopes, g_next, G_next)
-    roll(plan, h, G, G_next, x, g_next)
+    look_at(plan, constant, h, slopes, node, x, trial)
     if plan[WRENCHES] > 0:
         renew(plan, h, node, x, kick)
     return residual(plan, constant, h, kick, G, g, x, g_next, r)
@@ -131,7 +138,7 @@ def attempt(
             fresh = largest(dx, 0, n) > FRESH * changed and worst > NEAR * level
         if fresh:
             if not sloped:
-                try_out(plan, constant, h, True, kick, node, x, trial, r)
+                look_at(plan, constant, h, True, node, x, trial)
             assemble(plan, constant, h, x, node[3], trial[3], values)
             ease(plan, h, node, values)
             if age == 1 and worst <= level:
