@@ -16,7 +16,34 @@ if TYPE_CHECKING:
     from dynamics.contact_tables import Record
     from dynamics.joints import Joint
 
-__all__ = ["loops_last", "overburdened", "symbolic_of"]
+__all__ = ["loops_last", "loops_of", "overburdened", "symbolic_of"]
+
+
+def loops_of(
+    bodies: Iterable[Hashable], joints: Sequence[Joint]
+) -> tuple[tuple[Hashable, ...], ...]:
+    """Joints on each independent loop of bodies, joints and the world; graphsys finds them.
+
+    Parameters
+    ----------
+    bodies : iterable of hashable
+        Names.
+    joints : sequence of Joint
+        Those with constraints.
+
+    Returns
+    -------
+    tuple of tuple
+        Names of joints.
+    """
+    graph = nx.Graph()
+    graph.add_node(WORLD.name)
+    graph.add_nodes_from(bodies)
+    for joint in joints:
+        graph.add_edges_from([(joint.parent.name, joint.name), (joint.name, joint.child.name)])
+    symbolic = gs.System(graph, 1).analyze("dfs")
+    held = {joint.name for joint in joints}
+    return tuple(tuple(name for name in cycle if name in held) for cycle in symbolic.cycles)
 
 
 def symbolic_of(

@@ -6,15 +6,13 @@ from collections.abc import Hashable
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-import graphsys as gs
 from dynamics import callbacks, contact_tables
 from dynamics.bodies import WORLD
 from dynamics.couplings import Half, halves, on_loops
-from dynamics.elimination import symbolic_of
+from dynamics.elimination import loops_of, symbolic_of
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
@@ -89,7 +87,7 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         for joint in joints
         if joint.user is not None
     }
-    cycles = _loops(mechanism, joints) if like is None else like.cycles
+    cycles = loops_of(mechanism.bodies, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
     groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
     coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
@@ -156,18 +154,6 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         cycles,
         (*calls.values(), *distances, *users, *more_users),
     )
-
-
-def _loops(mechanism: Mechanism, joints: list[Joint]) -> tuple[tuple[Hashable, ...], ...]:
-    """Joints on each independent loop of bodies, joints and the world; graphsys finds them."""
-    graph = nx.Graph()
-    graph.add_node(WORLD.name)
-    graph.add_nodes_from(mechanism.bodies)
-    for joint in joints:
-        graph.add_edges_from([(joint.parent.name, joint.name), (joint.name, joint.child.name)])
-    symbolic = gs.System(graph, 1).analyze("dfs")
-    held = {joint.name for joint in joints}
-    return tuple(tuple(name for name in cycle if name in held) for cycle in symbolic.cycles)
 
 
 def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Group:
@@ -345,6 +331,9 @@ def _written(
         (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
         (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
         (at.MEASURED_ROWS, rows), (at.ROTORS, sum(bool(g.armature.any()) for g in forces)),
+        (at.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
+        (at.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
+        (at.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
     ):  # fmt: skip
         plan[place] = value
     plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
@@ -357,6 +346,8 @@ def _written(
         c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
         c[at.DRAG], c[at.SPIN_DRAG] = body.drag, body.spin_drag
         c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
+        c[at.LIGHTNESS : at.LIGHTNESS + 3] = 1.0 / c[at.MASS]
+        c[at.LIGHTNESS + 3 : at.LIGHTNESS + 6] = 1.0 / c[at.LARGEST_INERTIA]
     first_row = 0
     start = np.cumsum([0, *(group.n_rows for group in groups)])
     for k, group in enumerate(groups):
@@ -369,6 +360,8 @@ def _written(
         p[at.CALLBACK] = group.callback
         aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
         p[at.TURNS] = any(r.kind in TURNING for r in group.rows) * (at.ALIGNED if aligned else 1)
+        usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
+        p[at.PINNED] = [row.kind for row in group.rows] == usual
         if k < len(joints):
             p[at.DIAGONAL_AT] = graph.diagonal_at[node]
             if a < n:

@@ -37,7 +37,10 @@ ADDED_AT = 21
 WRENCHES = 22  # users' functions of time, pose and twist
 WRENCH_AT = 23
 ROTORS = 24  # groups of forces with inertia on their rows, the first of them
-HEADER = 25
+SOFT = 25  # constraint rows with a compliance
+HOLDING = 26  # joints with rows that hold velocities
+DRAGGED = 27  # bodies with drag
+HEADER = 28
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -49,7 +52,8 @@ AJ_AT, JA_AT, BJ_AT, JB_AT = 5, 6, 7, 8
 CALLBACK = 9  # address of a user's function, 0 where there is none
 TURNS = 10  # 1 where a row looks at the relative rotation, ALIGNED where its offset is none
 EQUATION = 11  # first of its equations and multipliers: FIRST_ROW, but in a second half
-GROUP_FIELDS = 12
+PINNED = 12  # 1 where its rows are three POINT and any number of ROTATION, as in most joints
+GROUP_FIELDS = 13
 ALIGNED = 2
 
 # One row in plan
@@ -75,7 +79,8 @@ GRAVITY = 10  # world frame
 DRAG = 13  # force over velocity
 SPIN_DRAG = 14  # torque over angular velocity
 LARGEST_INERTIA = 15
-BODY_SIZE = 16
+LIGHTNESS = 16  # 1 / MASS thrice, then 1 / LARGEST_INERTIA thrice
+BODY_SIZE = 22
 
 # One group in constant
 POINT_A = 0  # frame of a

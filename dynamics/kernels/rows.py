@@ -46,11 +46,13 @@ from .layout import (
     GROUP_CONSTANT_AT,
     GROUP_FIELDS,
     GROUP_SIZE,
+    HOLDING,
     JOINTS,
     KIND,
     N_ROWS,
     OFFSET,
     PERIOD,
+    PINNED,
     PITCH,
     POINT_A,
     POINT_B,
@@ -76,6 +78,7 @@ from .quaternion import (
     multiply_matrix,
     rotate,
 )
+from .row_geometry import angle_about, carried, heading, logarithm, lowest
 
 POINT = 0
 TRANSLATION = 1
@@ -93,6 +96,7 @@ HEIGHT = 12
 EDGE = 13
 ROLL = 14  # kinds from EDGE on hold velocities alone
 
+ZERO = (0.0, 0.0, 0.0)
 FULL_TURNS = 4.0 * math.pi  # after which a quaternion comes back to itself
 
 
@@ -118,64 +122,25 @@ def write(G, at, w, ta, tb):
 
 
 @kernel
-def angle_about(n, rho):
-    """2 atan2(n . v, s), and its derivative with respect to theta_b."""
-    v = (rho[1], rho[2], rho[3])
-    along = dot(n, v)
-    scale = 1.0 / (rho[0] * rho[0] + along * along)
-    nv = cross(n, v)
-    s, c = rho[0] * scale, along * scale
-    slope = (
-        s * (rho[0] * n[0] + nv[0]) + c * v[0],
-        s * (rho[0] * n[1] + nv[1]) + c * v[1],
-        s * (rho[0] * n[2] + nv[2]) + c * v[2],
-    )
-    return 2.0 * math.atan2(along, rho[0]), slope
+def kind_of(plan, row):
+    """Kind of a row."""
+    return plan[natural(plan[ROW_AT] + row * ROW_FIELDS + KIND)]
 
 
 @kernel
-def carried(off, rho, slope):
-    """Derivative with respect to theta_a, from that with respect to theta_b: -Q_a^T Q_b slope."""
-    back = rotate(off, rotate(rho, slope))
-    return -back[0], -back[1], -back[2]
+def difference(pose, at, bt, arm):
+    """x_b + arm - x_a."""
+    a, b = load3(pose, at), load3(pose, bt)
+    return b[0] + arm[0] - a[0], b[1] + arm[1] - a[1], b[2] + arm[2] - a[2]
 
 
-@kernel
-def logarithm(n, rho):
-    """n . phi for phi = log rho, and its derivative with respect to theta_b, J_r(phi)^-T n."""
-    sign = 1.0 if rho[0] >= 0.0 else -1.0
-    v = (sign * rho[1], sign * rho[2], sign * rho[3])
-    sine = math.sqrt(dot(v, v))
-    half = math.atan2(sine, sign * rho[0])
-    scale = 2.0 if sine < 1e-8 else 2.0 * half / sine
-    phi = (scale * v[0], scale * v[1], scale * v[2])
-    # (1 - (phi/2) cot(phi/2)) / phi^2, by its series near 0
-    c = 1.0 / 12.0 + half * half / 180.0
-    if half > 1e-2:
-        c = (1.0 - half * sign * rho[0] / sine) / (4.0 * half * half)
-    one = cross(phi, n)
-    two = cross(phi, one)
-    slope = (
-        n[0] - 0.5 * one[0] + c * two[0],
-        n[1] - 0.5 * one[1] + c * two[1],
-        n[2] - 0.5 * one[2] + c * two[2],
-    )
-    return dot(n, phi), slope
-
-
-@kernel
-def heading(n, zero, now):
-    """Angle about n from one vector across n to another."""
-    return math.atan2(dot(n, cross(zero, now)), dot(zero, now))
-
-
-@kernel
-def lowest(up, axis, radius):
-    """From the centre of a ball, or of a disc with this axis, to its lowest point."""
-    c = dot(up, axis)
-    v = (up[0] - c * axis[0], up[1] - c * axis[1], up[2] - c * axis[2])
-    scale = -radius / math.sqrt(dot(v, v))
-    return v[0] * scale, v[1] * scale, v[2] * scale
+@inlined
+def relative(pose, at, bt, off, turns):
+    """rho = q_off* q_a* q_b."""
+    rho = multiply(conjugate(load4(pose, at)), load4(pose, bt))
+    if turns != ALIGNED:
+        rho = multiply(conjugate(off), rho)
+    return rho
 
 
 @kernel
@@ -187,6 +152,8 @@ def held_velocity(plan, row):
 @kernel
 def roll(plan, h, G, G_next, u, g_next):
     """g_next <- (h/2) (G + G_next) u for rows that hold velocities: theory/step (5)."""
+    if plan[HOLDING] == 0:
+        return
     n = plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -225,6 +192,155 @@ def pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G):
             write(G, 12 * (row + j), w, ta, tb)
 
 
+@inlined
+def hold(constant, c, rho, off, aligned, slopes, row, g, G):
+    """A row that keeps two frames from turning about an axis."""
+    n, v = load3(constant, c + AXIS), (rho[1], rho[2], rho[3])
+    g[row] = 2.0 * dot(n, v) - constant[c + REST]
+    if slopes:
+        s, nv = rho[0], cross(n, v)
+        tb = (s * n[0] + nv[0], s * n[1] + nv[1], s * n[2] + nv[2])
+        ta = (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2])
+        if not aligned:
+            ta = rotate(off, ta)
+        write(G, 12 * row, (0.0, 0.0, 0.0), ta, tb)
+
+
+@kernel
+def other(
+    plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes, g, G
+):  # fmt: skip
+    """Row i, of no kind that `pin` or `hold` are for: apart from these, which are most."""
+    kind, c = kind_of(plan, i), natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
+    n = load3(constant, c + AXIS)
+    w, ta, tb = ZERO, ZERO, ZERO
+    if kind == TRANSLATION or kind == SCREW:
+        w = multiply_matrix(matrix, 9 * a, n)
+        value = dot(w, gap)
+        if slopes:
+            ta = cross(n, turned_back(matrix, 9 * a, r))
+            tb = cross(point_b, turned_back(matrix, 9 * b, w))
+        if kind == SCREW:
+            pitch = constant[c + PITCH]
+            angle, slope = angle_about(load3(constant, c + SECOND), rho)
+            angle += FULL_TURNS * math.floor((value / pitch - angle) / FULL_TURNS + 0.5)
+            value -= pitch * angle
+            if slopes:
+                back = carried(off, rho, slope)
+                tb = (
+                    tb[0] - pitch * slope[0],
+                    tb[1] - pitch * slope[1],
+                    tb[2] - pitch * slope[2],
+                )
+                ta = (
+                    ta[0] - pitch * back[0],
+                    ta[1] - pitch * back[1],
+                    ta[2] - pitch * back[2],
+                )
+    elif kind == ANGLE:
+        value, tb = angle_about(n, rho)
+        if slopes:
+            ta = carried(off, rho, tb)
+    elif kind == DOT:
+        e = load3(constant, c + SECOND)
+        wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
+        value = dot(wa, wb)
+        if slopes:
+            ta = cross(n, turned_back(matrix, 9 * a, wb))
+            tb = cross(e, turned_back(matrix, 9 * b, wa))
+    elif kind == LOGARITHM:
+        value, tb = logarithm(n, rho)
+        if slopes:
+            ta = carried(off, rho, tb)
+    elif kind == SPIN:
+        value, tb = 0.0, n
+        if slopes:
+            ta = carried(off, rho, tb)
+    elif kind == HEADING_A:
+        e = load3(constant, c + SECOND)
+        now = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
+        value, ta = heading(n, rotate(off, e), now), (-n[0], -n[1], -n[2])
+        if slopes:
+            tb = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
+    elif kind == HEADING_B:
+        e = load3(constant, c + SECOND)
+        now = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
+        value, tb = -heading(e, rotate(conjugate(off), n), now), e
+        if slopes:
+            ta = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
+            ta = (-ta[0], -ta[1], -ta[2])
+    elif kind == HEIGHT or kind == ROLL:
+        w, up = (
+            multiply_matrix(matrix, 9 * a, n),
+            multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND)),
+        )
+        down = lowest(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
+        low = (
+            pose[POSE * b] - pose[POSE * a] + down[0],
+            pose[POSE * b + 1] - pose[POSE * a + 1] + down[1],
+            pose[POSE * b + 2] - pose[POSE * a + 2] + down[2],
+        )
+        value = dot(w, low) - dot(n, point_a) if kind == HEIGHT else 0.0
+        ta = turned_back(matrix, 9 * a, cross(w, low))
+        tb = turned_back(matrix, 9 * b, cross(down, w))
+    elif kind == EDGE:
+        value, w, tb = 0.0, multiply_matrix(matrix, 9 * b, n), cross(point_b, n)
+        ta = turned_back(matrix, 9 * a, cross(w, r))
+    else:  # DISTANCE
+        value = math.sqrt(dot(gap, gap))
+        if slopes:
+            w = (0.0, 0.0, -1.0)
+            if value > 0.0:
+                w = (gap[0] / value, gap[1] / value, gap[2] / value)
+            ta = cross(turned_back(matrix, 9 * a, w), point_a)
+            tb = cross(point_b, turned_back(matrix, 9 * b, w))
+    g[i] = value - constant[c + REST]
+    if slopes or kind >= EDGE:
+        write(G, 12 * i, w, ta, tb)
+
+
+@kernel
+def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
+    """Rows of a group of any kinds."""
+    group, at = plan[GROUP_AT] + k * GROUP_FIELDS, plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
+    a, b = natural(plan[group + A]), natural(plan[group + B])
+    row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
+    if plan[group + CALLBACK] != 0:
+        address = plan[group + CALLBACK]
+        if call_constraint(address, pose, POSE * a, POSE * b, g, row, G, 12 * row) != 0:
+            for i in range(row, row + rows):
+                g[i] = math.nan  # an exception is no constraint that is fulfilled
+        return
+    point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
+    off = load4(constant, at + OFFSET)
+    r = difference(pose, POSE * a, POSE * b, multiply_matrix(matrix, 9 * b, point_b))
+    arm = multiply_matrix(matrix, 9 * a, point_a)
+    gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
+    turns, rho = plan[group + TURNS], (1.0, 0.0, 0.0, 0.0)
+    if turns != 0:
+        rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
+    start = row
+    if kind_of(plan, row) == POINT:
+        pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G)
+        start += 3
+    for i in range(start, row + rows):
+        c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
+        if kind_of(plan, i) == ROTATION:
+            hold(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+        else:
+            other(
+                plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes,
+                g, G,
+            )  # fmt: skip
+    if plan[group + EQUATION] != row:
+        couple(
+            constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],
+            plan[group + EQUATION],
+            row,
+            g,
+        )
+
+
 @kernel
 def evaluate(
     # Tables:
@@ -241,139 +357,25 @@ def evaluate(
     G,
 ):  # fmt: skip
     """g_i(z) of the rows of groups ``first`` to ``last``; with ``slopes`` their Jacobians G too."""
-    zero = (0.0, 0.0, 0.0)
-    rho = (1.0, 0.0, 0.0, 0.0)
+    groups, group_constants = plan[GROUP_AT], plan[GROUP_CONSTANT_AT]
+    row_constants = plan[ROW_CONSTANT_AT]
     for k in range(first, last):
-        group = natural(plan[GROUP_AT] + k * GROUP_FIELDS)
+        group, at = natural(groups + k * GROUP_FIELDS), natural(group_constants + k * GROUP_SIZE)
+        if plan[group + PINNED] == 0:
+            rows_of_any(plan, constant, k, pose, matrix, slopes, g, G)
+            continue
         a, b = natural(plan[group + A]), natural(plan[group + B])
         row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
-        if plan[group + CALLBACK] != 0:
-            address, at = plan[group + CALLBACK], 12 * row
-            if call_constraint(address, pose, POSE * a, POSE * b, g, row, G, at) != 0:
-                for i in range(row, row + rows):
-                    g[i] = math.nan  # an exception is no constraint that is fulfilled
-            continue
-        at = plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
         point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
-        off = load4(constant, at + OFFSET)
-        qa, qb = load4(pose, POSE * a + 3), load4(pose, POSE * b + 3)
-        arm = multiply_matrix(matrix, 9 * b, point_b)
-        r = (
-            pose[POSE * b] + arm[0] - pose[POSE * a],
-            pose[POSE * b + 1] + arm[1] - pose[POSE * a + 1],
-            pose[POSE * b + 2] + arm[2] - pose[POSE * a + 2],
-        )
+        r = difference(pose, POSE * a, POSE * b, multiply_matrix(matrix, 9 * b, point_b))
         arm = multiply_matrix(matrix, 9 * a, point_a)
         gap = (r[0] - arm[0], r[1] - arm[1], r[2] - arm[2])
-        if plan[group + TURNS] != 0:
-            rho = multiply(conjugate(qa), qb)
-            if plan[group + TURNS] != ALIGNED:
-                rho = multiply(conjugate(off), rho)
-        start = row
-        if plan[natural(plan[ROW_AT] + row * ROW_FIELDS + KIND)] == POINT:
-            pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G)
-            start += 3
-        for i in range(start, row + rows):
-            kind = plan[natural(plan[ROW_AT] + i * ROW_FIELDS + KIND)]
-            c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
-            n = load3(constant, c + AXIS)
-            w, ta, tb = zero, zero, zero
-            if kind == TRANSLATION or kind == SCREW:
-                w = multiply_matrix(matrix, 9 * a, n)
-                value = dot(w, gap)
-                if slopes:
-                    ta = cross(n, turned_back(matrix, 9 * a, r))
-                    tb = cross(point_b, turned_back(matrix, 9 * b, w))
-                if kind == SCREW:
-                    pitch = constant[c + PITCH]
-                    angle, slope = angle_about(load3(constant, c + SECOND), rho)
-                    angle += FULL_TURNS * math.floor((value / pitch - angle) / FULL_TURNS + 0.5)
-                    value -= pitch * angle
-                    if slopes:
-                        back = carried(off, rho, slope)
-                        tb = (
-                            tb[0] - pitch * slope[0],
-                            tb[1] - pitch * slope[1],
-                            tb[2] - pitch * slope[2],
-                        )
-                        ta = (
-                            ta[0] - pitch * back[0],
-                            ta[1] - pitch * back[1],
-                            ta[2] - pitch * back[2],
-                        )
-            elif kind == ROTATION:
-                v = (rho[1], rho[2], rho[3])
-                value = 2.0 * dot(n, v)
-                if slopes:
-                    s, nv = rho[0], cross(n, v)
-                    tb = (s * n[0] + nv[0], s * n[1] + nv[1], s * n[2] + nv[2])
-                    ta = (nv[0] - s * n[0], nv[1] - s * n[1], nv[2] - s * n[2])
-                    if plan[group + TURNS] != ALIGNED:
-                        ta = rotate(off, ta)
-            elif kind == ANGLE:
-                value, tb = angle_about(n, rho)
-                if slopes:
-                    ta = carried(off, rho, tb)
-            elif kind == DOT:
-                e = load3(constant, c + SECOND)
-                wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
-                value = dot(wa, wb)
-                if slopes:
-                    ta = cross(n, turned_back(matrix, 9 * a, wb))
-                    tb = cross(e, turned_back(matrix, 9 * b, wa))
-            elif kind == LOGARITHM:
-                value, tb = logarithm(n, rho)
-                if slopes:
-                    ta = carried(off, rho, tb)
-            elif kind == SPIN:
-                value, tb = 0.0, n
-                if slopes:
-                    ta = carried(off, rho, tb)
-            elif kind == HEADING_A:
-                e = load3(constant, c + SECOND)
-                now = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
-                value, ta = heading(n, rotate(off, e), now), (-n[0], -n[1], -n[2])
-                if slopes:
-                    tb = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
-            elif kind == HEADING_B:
-                e = load3(constant, c + SECOND)
-                now = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
-                value, tb = -heading(e, rotate(conjugate(off), n), now), e
-                if slopes:
-                    ta = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
-                    ta = (-ta[0], -ta[1], -ta[2])
-            elif kind == HEIGHT or kind == ROLL:
-                w, up = (
-                    multiply_matrix(matrix, 9 * a, n),
-                    multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND)),
-                )
-                down = lowest(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
-                low = (
-                    pose[POSE * b] - pose[POSE * a] + down[0],
-                    pose[POSE * b + 1] - pose[POSE * a + 1] + down[1],
-                    pose[POSE * b + 2] - pose[POSE * a + 2] + down[2],
-                )
-                value = dot(w, low) - dot(n, point_a) if kind == HEIGHT else 0.0
-                ta = turned_back(matrix, 9 * a, cross(w, low))
-                tb = turned_back(matrix, 9 * b, cross(down, w))
-            elif kind == EDGE:
-                value, w, tb = 0.0, multiply_matrix(matrix, 9 * b, n), cross(point_b, n)
-                ta = turned_back(matrix, 9 * a, cross(w, r))
-            else:  # DISTANCE
-                value = math.sqrt(dot(gap, gap))
-                if slopes:
-                    w = (0.0, 0.0, -1.0)
-                    if value > 0.0:
-                        w = (gap[0] / value, gap[1] / value, gap[2] / value)
-                    ta = cross(turned_back(matrix, 9 * a, w), point_a)
-                    tb = cross(point_b, turned_back(matrix, 9 * b, w))
-            g[i] = value - constant[c + REST]
-            if slopes or kind >= EDGE:
-                write(G, 12 * i, w, ta, tb)
-        if plan[group + EQUATION] != row:
-            couple(
-                constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],
-                plan[group + EQUATION],
-                row,
-                g,
-            )
+        pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G)
+        if rows == 3:
+            continue
+        turns, off = plan[group + TURNS], load4(constant, at + OFFSET)
+        rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
+        c = natural(row_constants + (row + 3) * ROW_SIZE)
+        for i in range(row + 3, row + rows):
+            hold(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            c += ROW_SIZE
