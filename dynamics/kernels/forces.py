@@ -7,6 +7,7 @@ from .layout import (
     CONTROL,
     DAMPING,
     DRAG,
+    DRAGGED,
     EQUATION,
     FIRST_ROW,
     GRAVITY,
@@ -23,6 +24,7 @@ from .layout import (
     ROW_CONSTANT_AT,
     ROW_FIELDS,
     ROW_SIZE,
+    SOFT,
     SPIN_DRAG,
     STIFFNESS,
     THETA,
@@ -30,7 +32,8 @@ from .layout import (
     A,
     B,
 )
-from .six import add, nothing, plus
+from .six import add
+from .twelve import halves, none, plus_row
 
 
 @kernel
@@ -63,10 +66,8 @@ def add_multiple(r, t, scale, G, at):
 def damp(plan, constant, scale, G, u, r):
     """r <- r + scale c G^T G u for the dampers of forces, and the drag of bodies."""
     n = plan[BODIES]
-    for i in range(n):
+    for i in range(n if plan[DRAGGED] > 0 else 0):
         c, t = i * BODY_SIZE, TWIST * i
-        if constant[c + DRAG] == 0.0 and constant[c + SPIN_DRAG] == 0.0:
-            continue
         for j in range(3):
             r[t + j] += scale * constant[c + DRAG] * u[t + j]
             r[t + 3 + j] += scale * constant[c + SPIN_DRAG] * u[t + 3 + j]
@@ -91,19 +92,22 @@ def damp(plan, constant, scale, G, u, r):
 @kernel
 def push(plan, constant, end, G, mu, scale, r):
     """r <- r + scale (theta or, at the ``end`` of an interval, 1 - theta) G^T mu."""
-    n = plan[BODIES]
+    soft = plan[SOFT] > 0
+    if end and not soft:
+        return
+    n, groups, constants = plan[BODIES], plan[GROUP_AT], plan[ROW_CONSTANT_AT] + THETA
     for k in range(plan[JOINTS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        group = natural(groups + k * GROUP_FIELDS)
         a, b = plan[group + A], plan[group + B]
         row, equation = plan[group + FIRST_ROW], plan[group + EQUATION]
-        c, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE + THETA, 12 * row
-        on_a, on_b = nothing(), nothing()
+        sums = none()
         for i in range(plan[group + N_ROWS]):
-            theta = constant[c]
-            part = scale * mu[equation + i] * (1.0 - theta if end else theta)
-            on_a, on_b = plus(on_a, part, G, at), plus(on_b, part, G, at + 6)
-            c += ROW_SIZE
-            at += 12
+            part = scale * mu[equation + i]
+            if soft:
+                theta = constant[constants + (row + i) * ROW_SIZE]
+                part *= 1.0 - theta if end else theta
+            sums = plus_row(sums, part, G, 12 * (row + i))
+        on_a, on_b = halves(sums)
         if a < n:
             add(r, TWIST * a, on_a)
         if b < n:

@@ -15,16 +15,63 @@ from .layout import (
     COMPLIANCE,
     DAMPING,
     INERTIA,
-    LARGEST_INERTIA,
+    LIGHTNESS,
     MASS,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
+    SOFT,
     THETA,
     TWIST,
 )
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
+from .six import (
+    larger,
+    largest,
+    most_of,
+    multiplied,
+    nothing,
+    plus,
+    products,
+    put,
+    total_of,
+)
+
+
+@kernel
+def closed(rows, rate, g, r):
+    """r <- rate g, how far constraints are open as velocities; max |g|, and |r|^2."""
+    whole = rows - rows % 6
+    most, squares = nothing(), nothing()
+    for row in range(0, whole, 6):
+        most = larger(most, g, row)
+        value = plus(nothing(), rate, g, row)
+        squares = multiplied(squares, value, value)
+        put(r, row, value)
+    opened, merit = most_of(most), total_of(squares)
+    for row in range(whole, rows):
+        opened = max(opened, abs(g[row]))
+        r[row] = rate * g[row]
+        merit += r[row] * r[row]
+    return opened, merit
+
+
+@kernel
+def softened(rows, rate, plan, constant, g, g_next, mu, r):
+    """The same where constraints have compliances: theory/step (4)."""
+    opened, merit = 0.0, 0.0
+    c = plan[ROW_CONSTANT_AT]
+    for row in range(rows):
+        compliance = rate * constant[c + COMPLIANCE]
+        late = constant[c + THETA] + compliance * constant[c + DAMPING]
+        value = late * g_next[row] + (1.0 - late) * g[row] + compliance * mu[row]
+        opened = max(opened, abs(value))
+        value *= rate
+        r[row] = value
+        merit += value * value
+        c += ROW_SIZE
+    return opened, merit
 
 
 @kernel
@@ -53,8 +100,9 @@ def residual(
     n = plan[BODIES]
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
+        mass = constant[c + MASS]
         for j in range(3):
-            r[t + j] = constant[c + MASS] * x[t + j] - kick[t + j]
+            r[t + j] = mass * x[t + j] - kick[t + j]
         omega = load3(x, t + 3)
         phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
         s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
@@ -66,25 +114,14 @@ def residual(
     damp(plan, constant, 0.5 * h, G, x, r)
     add_rotors(plan, constant, h, g, g_next, G, r)
     rows = plan[ROWS]
-    mu = pointer(x, TWIST * n)
+    mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
-    worst, opened, merit = 0.0, 0.0, 0.0
-    rate = 1.0 / h
-    c = plan[ROW_CONSTANT_AT]
-    for row in range(rows):
-        compliance = rate * constant[c + COMPLIANCE]
-        late = constant[c + THETA] + compliance * constant[c + DAMPING]
-        value = late * g_next[row] + (1.0 - late) * g[row] + compliance * mu[row]
-        opened = max(opened, abs(value))
-        value *= rate
-        r[TWIST * n + row] = value
-        merit += value * value
-        c += ROW_SIZE
+    if plan[SOFT] == 0:
+        opened, merit = closed(rows, 1.0 / h, g_next, rest)
+    else:
+        opened, merit = softened(rows, 1.0 / h, plan, constant, g, g_next, mu, rest)
+    most, squares = nothing(), nothing()
     for i in range(n):
-        c, t = i * BODY_SIZE, TWIST * i
-        light, thin = 1.0 / constant[c + MASS], 1.0 / constant[c + LARGEST_INERTIA]
-        u, v, w = abs(r[t]) * light, abs(r[t + 1]) * light, abs(r[t + 2]) * light
-        x, y, z = abs(r[t + 3]) * thin, abs(r[t + 4]) * thin, abs(r[t + 5]) * thin
-        worst = max(worst, max(max(max(u, x), max(v, y)), max(w, z)))
-        merit += (u * u + x * x) + (v * v + y * y) + (w * w + z * z)
-    return worst, opened, merit
+        error = products(nothing(), constant, i * BODY_SIZE + LIGHTNESS, r, TWIST * i)
+        most, squares = largest(most, error), multiplied(squares, error, error)
+    return most_of(most), opened, merit + total_of(squares)

@@ -12,32 +12,32 @@ from numba.extending import intrinsic, models, register_model
 
 from .jit import CHECKED, kernel, place_of
 
-VECTOR = ir.VectorType(ir.DoubleType(), 6)
+
+class Numbers(types.Type):
+    """Type of a few numbers in a register."""
+
+    def __init__(self, count):
+        super().__init__(name=f"numbers{count}")
+        self.vector = ir.VectorType(ir.DoubleType(), count)
 
 
-class Six(types.Type):
-    """Type of six numbers in a register."""
-
-    def __init__(self):
-        super().__init__(name="six")
+six = Numbers(6)
+VECTOR = six.vector
 
 
-six = Six()
-
-
-@register_model(Six)
-class SixModel(models.PrimitiveModel):
+@register_model(Numbers)
+class NumbersModel(models.PrimitiveModel):
     """Kept as an LLVM vector."""
 
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, VECTOR)
+        super().__init__(manager, kind, kind.vector)
 
 
-def _at(context, builder, signature, arguments, i):
-    """Place of six numbers: argument i is the array, the next one where they start."""
+def place_of_numbers(context, builder, signature, arguments, i, vector=VECTOR):
+    """Place of a vector's numbers: argument i is the array, the next one where they start."""
     first = place_of(context, builder, signature.args[i], arguments[i])
     at = context.cast(builder, arguments[i + 1], signature.args[i + 1], types.int64)
-    return builder.bitcast(builder.gep(first, [at]), VECTOR.as_pointer())
+    return builder.bitcast(builder.gep(first, [at]), vector.as_pointer())
 
 
 def _lanes(builder, six_lanes):
@@ -111,16 +111,21 @@ if CHECKED:
         )
 
     @kernel
+    def largest(most, a):
+        """max(most, |a|), one by one."""
+        return (
+            max(most[0], abs(a[0])),
+            max(most[1], abs(a[1])),
+            max(most[2], abs(a[2])),
+            max(most[3], abs(a[3])),
+            max(most[4], abs(a[4])),
+            max(most[5], abs(a[5])),
+        )
+
+    @kernel
     def larger(most, x, at):
         """max(most, |x[at:at + 6]|), one by one."""
-        return (
-            max(most[0], abs(x[at])),
-            max(most[1], abs(x[at + 1])),
-            max(most[2], abs(x[at + 2])),
-            max(most[3], abs(x[at + 3])),
-            max(most[4], abs(x[at + 4])),
-            max(most[5], abs(x[at + 5])),
-        )
+        return largest(most, take(x, at))
 
     @kernel
     def total_of(sums):
@@ -145,23 +150,27 @@ else:
 
     @intrinsic
     def plus(typing, sums, scale, x, at):
-        """Sums + scale x[at:at + 6]."""
+        """Sums + scale x[at:at + 6], or as many numbers as the sums are."""
+        vector = sums.vector
 
         def generate(context, builder, signature, arguments):
-            row = builder.load(_at(context, builder, signature, arguments, 2), align=8)
-            lanes = ir.Constant(VECTOR, ir.Undefined)
-            for i in range(6):
+            place = place_of_numbers(context, builder, signature, arguments, 2, vector)
+            lanes = ir.Constant(vector, ir.Undefined)
+            for i in range(vector.count):
                 lanes = builder.insert_element(lanes, arguments[1], ir.Constant(ir.IntType(32), i))
-            return builder.fadd(arguments[0], builder.fmul(lanes, row))
+            kind = ir.FunctionType(vector, [vector] * 3)
+            name = f"llvm.fmuladd.v{vector.count}f64"
+            fused = cgutils.get_or_insert_function(builder.module, kind, name)
+            return builder.call(fused, [lanes, builder.load(place, align=8), arguments[0]])
 
-        return six(six, types.float64, x, at), generate
+        return sums(sums, types.float64, x, at), generate
 
     @intrinsic
     def add(typing, r, at, sums):
         """r[at:at + 6] <- r[at:at + 6] + sums."""
 
         def generate(context, builder, signature, arguments):
-            place = _at(context, builder, signature, arguments, 0)
+            place = place_of_numbers(context, builder, signature, arguments, 0)
             held = builder.load(place, align=8)
             builder.store(builder.fadd(held, arguments[2]), place, align=8)
             return context.get_dummy_value()
@@ -173,18 +182,21 @@ else:
         """r[at:at + 6] <- sums."""
 
         def generate(context, builder, signature, arguments):
-            place = _at(context, builder, signature, arguments, 0)
+            vector = signature.args[2].vector
+            place = place_of_numbers(context, builder, signature, arguments, 0, vector)
             builder.store(arguments[2], place, align=8)
             return context.get_dummy_value()
 
-        return types.none(r, at, six), generate
+        return types.none(r, at, sums), generate
 
     @intrinsic
     def take(typing, x, at):
         """x[at:at + 6]."""
 
         def generate(context, builder, signature, arguments):
-            return builder.load(_at(context, builder, signature, arguments, 0), align=8)
+            return builder.load(
+                place_of_numbers(context, builder, signature, arguments, 0), align=8
+            )
 
         return six(x, at), generate
 
@@ -211,25 +223,29 @@ else:
         """Sums + x[at:at + 6] y[bt:bt + 6], one by one."""
 
         def generate(context, builder, signature, arguments):
-            places = [_at(context, builder, signature, arguments, i) for i in (1, 3)]
+            places = [place_of_numbers(context, builder, signature, arguments, i) for i in (1, 3)]
             left, right = (builder.load(place, align=8) for place in places)
             return builder.fadd(arguments[0], builder.fmul(left, right))
 
         return six(six, x, at, y, bt), generate
 
     @intrinsic
-    def larger(typing, most, x, at):
-        """max(most, |x[at:at + 6]|), one by one."""
+    def largest(typing, most, a):
+        """max(most, |a|), one by one."""
 
         def generate(context, builder, signature, arguments):
-            row = builder.load(_at(context, builder, signature, arguments, 1), align=8)
             kind = ir.FunctionType(VECTOR, [VECTOR])
             size = cgutils.get_or_insert_function(builder.module, kind, "llvm.fabs.v6f64")
-            row = builder.call(size, [row])
+            row = builder.call(size, [arguments[1]])
             above = builder.fcmp_ordered(">", row, arguments[0])
             return builder.select(above, row, arguments[0])
 
-        return six(six, x, at), generate
+        return six(six, six), generate
+
+    @kernel
+    def larger(most, x, at):
+        """max(most, |x[at:at + 6]|), one by one."""
+        return largest(most, take(x, at))
 
     @intrinsic
     def total_of(typing, sums):
