@@ -3,7 +3,7 @@
 import math
 
 from .added_mass import add_blocks
-from .jit import kernel
+from .jit import kernel, natural
 from .layout import (
     AJ_AT,
     ARMATURE,
@@ -20,6 +20,7 @@ from .layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    HOLDING,
     INERTIA,
     JA_AT,
     JB_AT,
@@ -30,6 +31,7 @@ from .layout import (
     ROTORS,
     ROW_CONSTANT_AT,
     ROW_SIZE,
+    SOFT,
     SPIN_DRAG,
     THETA,
     TWIST,
@@ -38,7 +40,8 @@ from .layout import (
 )
 from .quaternion import cross, dot, load3, multiply_matrix
 from .rows import held_velocity
-from .six import nothing, plus, put
+from .six import minus, nothing, plus, put, take
+from .turned import turn_row, turn_rows
 
 
 @kernel
@@ -52,30 +55,23 @@ def bodies(plan, constant, h, u, values):
         over = 0.5 * h / s
         spin = multiply_matrix(constant, c + INERTIA, omega)
         heavy = constant[c + MASS] + 0.5 * h * constant[c + DRAG]
-        for k in range(18):
-            values[at + k] = 0.0
+        for k in range(6):
+            put(values, at + 6 * k, nothing())
         values[at], values[at + 7], values[at + 14] = heavy, heavy, heavy
+        x, y, z = 0.5 * h * spin[0], 0.5 * h * spin[1], 0.5 * h * spin[2]
+        slow = 0.5 * h * constant[c + SPIN_DRAG]
+        cross_spin = ((slow, -z, y), (z, slow, -x), (-y, x, slow))  # (J omega)^x, by columns
         for k in range(3):  # column k: s J e + phi x J e - (h/2) ((phi . e) / s + J omega x e)
             column = (
                 constant[c + INERTIA + k],
                 constant[c + INERTIA + 3 + k],
                 constant[c + INERTIA + 6 + k],
             )
-            turn = cross(phi, column)
-            ratio = over * phi[k]
-            to = at + 18 + 6 * k
-            values[to], values[to + 1], values[to + 2] = 0.0, 0.0, 0.0
-            values[to + 3] = s * column[0] + turn[0] - ratio * spin[0]
-            values[to + 4] = s * column[1] + turn[1] - ratio * spin[1]
-            values[to + 5] = s * column[2] + turn[2] - ratio * spin[2]
-            values[to + 3 + k] += 0.5 * h * constant[c + SPIN_DRAG]
-        x, y, z = 0.5 * h * spin[0], 0.5 * h * spin[1], 0.5 * h * spin[2]
-        values[at + 18 + 4] -= z  # (J omega)^x, by columns
-        values[at + 18 + 5] += y
-        values[at + 24 + 3] += z
-        values[at + 24 + 5] -= x
-        values[at + 30 + 3] -= y
-        values[at + 30 + 4] += x
+            turn, more = cross(phi, column), cross_spin[k]
+            ratio, to = over * phi[k], at + 21 + 6 * k
+            values[to] = s * column[0] + turn[0] - ratio * spin[0] + more[0]
+            values[to + 1] = s * column[1] + turn[1] - ratio * spin[1] + more[1]
+            values[to + 2] = s * column[2] + turn[2] - ratio * spin[2] + more[2]
 
 
 @kernel
@@ -183,31 +179,82 @@ def rotors(plan, constant, h, u, G, G_next, values):
 
 
 @kernel
-def joint_body(constant, c, h, u, t, G, at, first, rows, column, row, values):
-    """Blocks (body, joint) and (joint, body) of one body: -theta G^T, and G_next diag(1, E)."""
-    one, two, three = stretch(h, u, t)
-    rate = 1.0 / h
-    for i in range(rows):
-        p = c + i * ROW_SIZE
-        theta = constant[p + THETA]
-        late = theta + constant[p + COMPLIANCE] * constant[p + DAMPING] * rate
-        place = 12 * (first + i) + at
-        put(values, column + 6 * i, plus(nothing(), -theta, G[0], place))
-        slope = load3(G[1], place + 3)
-        turn = dot(slope, one), dot(slope, two), dot(slope, three)
-        for j in range(3):
-            values[row + i + rows * j] = late * G[1][place + j]
-            values[row + i + rows * (3 + j)] = late * turn[j]
+def firm(plan, h, u, G, G_next, values):
+    """Blocks (body, joint) and (joint, body) of all joints: -G^T, and G_next diag(1, E)."""
+    n, groups = plan[BODIES], plan[GROUP_AT]
+    for k in range(plan[JOINTS]):
+        group = natural(groups + k * GROUP_FIELDS)
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            break
+        for end in range(2):
+            body, at = plan[group + A + end], 12 * first + 6 * end
+            if body == n:
+                continue
+            column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
+            for i in range(rows):
+                put(values, column + 6 * i, minus(nothing(), take(G, at + 12 * i)))
+            turn_rows(stretch(h, u, TWIST * body), rows, G_next, at, row, values)
 
 
 @kernel
-def rolling(plan, G, G_next, at, first, rows, place, values):
+def soft(plan, constant, h, u, G, G_next, values):
+    """The same where joints have a compliance: -theta G^T, and what is late of the other."""
+    n, rate = plan[BODIES], 1.0 / h
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            break
+        for end in range(2):
+            body, at = plan[group + A + end], 12 * first + 6 * end
+            if body == n:
+                continue
+            column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
+            E = stretch(h, u, TWIST * body)
+            for i in range(rows):
+                c, place = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE, at + 12 * i
+                theta = constant[c + THETA]
+                late = theta + constant[c + COMPLIANCE] * constant[c + DAMPING] * rate
+                put(values, column + 6 * i, plus(nothing(), -theta, G, place))
+                turn_row(late, E, G_next, place, rows, row + i, values)
+
+
+@kernel
+def diagonals(plan, constant, h, values):
+    """Blocks (joint, joint): compliances, and the regularization of loops."""
+    rate, groups = 1.0 / h, plan[GROUP_AT]
+    for k in range(plan[JOINTS]):
+        group = natural(groups + k * GROUP_FIELDS)
+        rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], plan[group + DIAGONAL_AT]
+        if plan[group + EQUATION] != first:
+            break
+        c = natural(plan[ROW_CONSTANT_AT] + first * ROW_SIZE)
+        for i in range(rows * rows):
+            values[at + i] = 0.0
+        for _ in range(rows):
+            values[at] = constant[c + COMPLIANCE] * (rate * rate) + constant[c + REGULARIZATION]
+            at += rows + 1
+            c += ROW_SIZE
+
+
+@kernel
+def rolling(plan, G, G_next, values):
     """Rows of (joint, body) that hold velocities: (G + G_next) / 2, how G turns left out."""
-    for i in range(rows):
-        if held_velocity(plan, first + i):
-            for j in range(6):
-                k = 12 * (first + i) + at + j
-                values[place + i + rows * j] = 0.5 * (G[k] + G_next[k])
+    for k in range(plan[JOINTS] if plan[HOLDING] > 0 else 0):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            break
+        for i in range(rows):
+            if not held_velocity(plan, first + i):
+                continue
+            for end in range(2):
+                place, at = plan[group + JA_AT + 2 * end], 12 * (first + i) + 6 * end
+                if place < 0:
+                    continue
+                for j in range(6):
+                    values[place + i + rows * j] = 0.5 * (G[at + j] + G_next[at + j])
 
 
 @kernel
@@ -268,7 +315,6 @@ def assemble(
     values,
 ):  # fmt: skip
     """d r / d x: every block of the matrix, theory/step (7) to (9)."""
-    n = plan[BODIES]
     bodies(plan, constant, h, u, values)
     add_blocks(plan, constant, h, G, u, values)
     dampers(plan, constant, h, G, values)
@@ -278,33 +324,14 @@ def assemble(
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
             break
         clear(plan, group, values)
-    for k in range(plan[JOINTS]):
+    if plan[SOFT] > 0:
+        soft(plan, constant, h, u, G, G_next, values)
+    else:
+        firm(plan, h, u, G, G_next, values)
+    rolling(plan, G, G_next, values)
+    diagonals(plan, constant, h, values)
+    for k in range(plan[JOINTS] - 1, -1, -1):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        a, b = plan[group + A], plan[group + B]
-        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
-        if plan[group + EQUATION] != first:
-            second_half(plan, h, u, G, G_next, group, values)
-            continue
-        c = plan[ROW_CONSTANT_AT] + first * ROW_SIZE
-        if a < n:
-            joint_body(
-                constant, c, h, u, TWIST * a, (G, G_next), 0, first, rows,
-                plan[group + AJ_AT], plan[group + JA_AT], values,
-            )  # fmt: skip
-        if b < n:
-            joint_body(
-                constant, c, h, u, TWIST * b, (G, G_next), 6, first, rows,
-                plan[group + BJ_AT], plan[group + JB_AT], values,
-            )  # fmt: skip
-        if held_velocity(plan, first + rows - 1):
-            if a < n:
-                rolling(plan, G, G_next, 0, first, rows, plan[group + JA_AT], values)
-            if b < n:
-                rolling(plan, G, G_next, 6, first, rows, plan[group + JB_AT], values)
-        at = plan[group + DIAGONAL_AT]
-        for i in range(rows * rows):
-            values[at + i] = 0.0
-        for i in range(rows):
-            p = c + i * ROW_SIZE
-            soft = constant[p + COMPLIANCE] / (h * h) + constant[p + REGULARIZATION]
-            values[at + i * (rows + 1)] = soft
+        if plan[group + EQUATION] == plan[group + FIRST_ROW]:
+            break
+        second_half(plan, h, u, G, G_next, group, values)
