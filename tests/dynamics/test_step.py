@@ -203,6 +203,21 @@ def everything():
     return mechanism.finalize()
 
 
+def firm():
+    """Joints of three to six rows, none of them soft."""
+    mechanism = dy.Mechanism()
+    inertia = [[0.2, 0.01, 0.02], [0.01, 0.25, 0.0], [0.02, 0.0, 0.3]]
+    a, b, c, d = (mechanism.add_body(mass=1.0 + i, inertia=inertia, name=i) for i in range(4))
+    n, across = [0.36, -0.48, 0.8], [0.8, 0.6, 0.0]
+    ends = {"parent_point": [0.1, 0.2, 0.3], "child_point": [-0.3, 0.1, 0.2]}
+    turned = [0.8, 0.36, -0.48, 0.0]
+    mechanism.add_joint(dy.Revolute(mechanism.world, a, n, name="hinge", **ends))
+    mechanism.add_joint(dy.Spherical(a, b, name="ball", **ends))
+    mechanism.add_joint(dy.Fixed(b, c, orientation=turned, name="weld", **ends))
+    mechanism.add_joint(dy.Universal(c, d, n, across, name="universal", **ends))
+    return mechanism.finalize()
+
+
 def dense(model):
     """The matrix of the last Newton step."""
     graph, values = model.symbolic.graph, model.workspace.solver[0]
@@ -224,8 +239,9 @@ def dense(model):
     return out
 
 
-def test_the_matrix_of_a_step_is_the_derivative_of_its_residual():
-    model, eps, h = everything(), 1e-6, 0.1
+@pytest.mark.parametrize("make", [everything, firm])
+def test_the_matrix_of_a_step_is_the_derivative_of_its_residual(make):
+    model, eps, h = make(), 1e-6, 0.1
     rng = np.random.default_rng(0)
     state = model.initial_state()
     state.pose[:, :3] += 0.1 * rng.normal(size=(4, 3))
@@ -264,3 +280,25 @@ def test_the_condition_number_of_a_step_does_not_grow_as_the_step_shrinks():
         model, state = double_pendulum(timestep=h, largest_turn=2.0)
         model.step(state)
         assert np.linalg.cond(dense(model)) < 100.0
+
+
+def test_rows_of_pins_and_held_axes_are_those_of_the_general_path():
+    model = firm()
+    rng = np.random.default_rng(1)
+    state = model.initial_state()
+    state.pose[:, :3] += 0.1 * rng.normal(size=(4, 3))
+    state.pose[:, 3:] = rotation.random(rng, 4)
+    plan, constant = model.tables.plan.copy(), model.tables.constant
+    at = plan[layout.GROUP_AT] + layout.GROUP_FIELDS * np.arange(plan[layout.JOINTS])
+    assert plan[at + layout.PINNED].tolist() == [1, 1, 1, 0]
+
+    found = []
+    for pinned in (plan[at + layout.PINNED], 0):
+        plan[at + layout.PINNED] = pinned
+        node, next_at = step.node_of(plan, model.workspace.work, 0)
+        trial, _ = step.node_of(plan, model.workspace.work, next_at)
+        step.start(plan, constant, state.data, node, trial)
+        found.append(np.concatenate([node[2], node[3]]))
+        node[2][:], node[3][:] = np.nan, np.nan
+
+    np.testing.assert_array_equal(found[0], found[1])
