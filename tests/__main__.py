@@ -36,7 +36,9 @@ WAYS = {
     # In an environment of the lowest versions, which warn about each other.
     "--lowest": ({}, ["-m", "not slow", "-W", "default"]),
 }
-WORKERS_FROM = 4  # every worker loads numba and its kernels anew: with fewer cores it is slower
+#: Workers by cores, the most that fit. Each compiles all kernels it meets: two share the work by
+#: folders, whose kernels are others, see `conftest.py`.
+WORKERS = {4: ["-n", "4"], 2: ["-n", "2", "--dist", "loadgroup"]}
 
 
 def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
@@ -51,8 +53,9 @@ def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
     if pytest_arguments:
         return {"pytest": pytest}
     pytest += ["-m", "not slow", "--durations=15"]
-    if find_spec("xdist") and (os.cpu_count() or 1) >= WORKERS_FROM:
-        pytest += ["-n", str(WORKERS_FROM)]
+    if find_spec("xdist"):
+        fitting = (how for cores, how in WORKERS.items() if (os.cpu_count() or 1) >= cores)
+        pytest += next(fitting, [])
     commands = {
         "ruff check": [python, "-m", "ruff", "check", "."],
         "ruff format": [python, "-m", "ruff", "format", "--check", "."],

@@ -15,6 +15,7 @@ finally:
 if "numba" in sys.modules:
     raise RuntimeError("numba was imported before NUMBA_CACHE_DIR was set; see tests/conftest.py")
 
+import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
 # A first call compiles, so no deadline. Bounded examples keep the whole run short.
@@ -26,6 +27,13 @@ settings.register_profile("thorough", settings.get_profile("default"), max_examp
 settings.load_profile(
     os.environ.get("HYPOTHESIS_PROFILE", "ci" if os.environ.get("CI") else "default")
 )
+
+
+def pytest_collection_modifyitems(config, items):
+    """Tests of a folder stay together where two workers share them: see `tests.__main__`."""
+    if config.pluginmanager.hasplugin("xdist"):
+        for item in items:
+            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT / "tests").parts[0]))
 
 
 def pytest_report_header():
