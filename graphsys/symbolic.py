@@ -167,8 +167,8 @@ def analyze(
         Nodes whose diagonal block is zero. By default they are found in `values`.
     watch_pivots : bool, optional
         Whether pivots that zeros have become are told from rounding noise, which every
-        factorization spends some time on. Who looks at residuals himself can do without: `Factor`
-        does not.
+        factorization spends some time on. Without, a `Factor` takes noise for a pivot and says
+        nothing: for compiled code that looks at residuals itself.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, looked at for singular diagonal blocks only.
     symmetric : bool, optional
