@@ -100,7 +100,7 @@ def symbolic_of(
         order = loops_last(bodies, joints)
         return system.analyze(with_couplings(order, coupled, loops)), None
     zero = [joint.name for joint in joints]
-    symbolic = system.analyze(zero_diagonal=zero, watch_pivots=False)  # Newton's method tells
+    symbolic = system.analyze(zero_diagonal=zero)
     if not (loops or overburdened(symbolic.order, joints)):
         return symbolic, None
     return symbolic, system.analyze(loops_last(bodies, joints))

@@ -11,9 +11,7 @@ from numpy.typing import NDArray
 
 from graphsys.block import as_numbers
 from graphsys.graph import BlockGraph
-from graphsys.kernels.emit import SMALL
-from graphsys.kernels.matrix import absolute_sums, subtract_matrix_product
-from graphsys.kernels.program import WIDEST
+from graphsys.kernels.matrix import absolute_sums, raise_sizes, subtract_matrix_product
 from graphsys.kernels.refinement import refine, refined_work
 from graphsys.kernels.substitution import pivot_blocks
 from graphsys.vectors import check_rows
@@ -77,34 +75,29 @@ class Matrix:
         size = self.norm(transposed) * x + b
         return float(np.max(np.where(r == 0.0, 0.0, r / np.where(size == 0.0, 1.0, size))))
 
+    def sizes(self, x: Array, count: int, transposed: bool) -> Array:
+        """|A| |x| (or |A^T| |x|) for ``count`` columns, flat."""
+        rows = self.graph.rows
+        sizes = np.zeros((count, 2 * rows))
+        for j in range(count):
+            raise_sizes(*tables(self.graph), self.values, transposed, x, j * rows, sizes[j])
+        return np.ascontiguousarray(sizes[:, :rows]).ravel()
+
     def refine(
         self, program: Ints, arena: Array, b: Array, x: Array, count: int, transposed: bool
-    ) -> tuple[int, float]:
+    ) -> tuple[int, float, float]:
         """Refine x in place until its backward error is at rounding level or stalls.
 
-        Returns the steps taken and the backward error; infinity where a step overflows.
+        Returns the steps taken, the backward error, and what it is where rows that hold no more
+        than rounding noise count as well; infinity where a step overflows.
         """
         work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
-        told = program[WIDEST] <= SMALL and x.size == self.graph.rows and not transposed
-        told = told and x.dtype.kind != "c"  # the kernel comes by the norm itself
-        norm = self.norms[transposed] if told else self.norm(transposed)
         failed = refine(
-            *tables(self.graph),
-            program,
-            arena,
-            self.values,
-            norm,
-            EPS[x.dtype],
-            REFINEMENTS,
-            transposed,
-            b,
-            count,
-            work,
-            x,
-            info,
-        )
-        steps, error, self.norms[transposed] = info.tolist()
-        return int(steps), np.inf if failed else error
+            *tables(self.graph), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
+            transposed, b, count, work, x, info,
+        )  # fmt: skip
+        steps, error, strict = info.tolist()
+        return int(steps), np.inf if failed else error, np.inf if failed else strict
 
 
 def residual(matrix: Matrix, b: Any, x: Any) -> Array:

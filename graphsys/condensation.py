@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import cutting
+from graphsys import cutting, stability
 from graphsys.accuracy import Matrix
 from graphsys.block import as_numbers
+from graphsys.equilibration import scaled
 from graphsys.graph import BlockGraph
 from graphsys.kernels import condensation as compiled
 from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
@@ -157,6 +158,7 @@ class Condensation:
         self._ready = False
         cutting.check_finite(self.graph, values)
         self._partial.factorize(values)
+        self._partial.check(values)
         self._ready = True
         return self
 
@@ -176,7 +178,11 @@ class Condensation:
         schur = np.empty(kept * kept, self.dtype)
         total = int(self.symbolic.program[SUPERNODES])
         compiled.read_schur(partial.program, total, partial.place, partial.arena, schur)
-        return schur.reshape((kept, kept), order="F")
+        schur = schur.reshape((kept, kept), order="F")
+        if partial.scaling is None:
+            return schur
+        row, column = partial.scaling.row[self.rows], partial.scaling.column[self.rows]
+        return scaled(schur, -row[:, None] - column[None, :])
 
     def reduce(self, b: Any) -> Array:
         """Right-hand side b_n - A_ne A_ee^-1 b_e of S x_n = reduce(b).
@@ -193,7 +199,12 @@ class Condensation:
         b = self._vectors(b)
         count = 1 if b.ndim == 1 else b.shape[1]
         flat = b.ravel(order="F")
-        reduced = self._partial.reduce(flat, count)
+        scaling = self._partial.scaling
+        if scaling is None:
+            reduced = self._partial.reduce(flat, count)
+        else:
+            reduced = self._partial.reduce(scaling.right_hand_side(flat, False), count)
+            reduced = scaled(reduced, np.tile(-scaling.row[self.rows], count))
         if not np.isfinite(reduced).all():
             explain_not_finite(self.graph, flat)
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
@@ -225,7 +236,13 @@ class Condensation:
             raise ValueError(f"b has shape {columns.shape}, beside this x it must be {shape}")
         count = 1 if columns.ndim == 1 else columns.shape[1]
         flat = columns.ravel(order="F")
-        solution = self._partial.expand(flat, known.ravel(order="F"), count)
+        told, scaling = known.ravel(order="F"), self._partial.scaling
+        if scaling is None:
+            solution = self._partial.expand(flat, told, count)
+        else:
+            told = scaled(told, np.tile(-scaling.column[self.rows], count))
+            solution = self._partial.expand(scaling.right_hand_side(flat, False), told, count)
+            solution = scaling.solution(solution, False)
         if not np.isfinite(solution).all():
             explain_not_finite(self.graph, flat)
         return solution.reshape(shape, order="F")
@@ -273,13 +290,15 @@ class _Partial(Numeric):
     def _work(self, b: Array) -> Array:
         return np.empty(b.size + int(self.program[WIDEST]), self.dtype)
 
-    def _try_out(self, values: Array, failed: int) -> int:
-        """Find the eliminated unknowns once, beside the others that are told."""
+    def _error(self, values: Array) -> tuple[float, float]:
+        """`instability` of the eliminated part; the other unknowns are zero."""
         matrix = Matrix(self.symbolic.graph, values)
-        ones = np.ones(int(self.program[ROWS]), self.dtype)
-        b = -matrix.residual(np.zeros_like(ones), ones, 1, False)
-        x = self.expand(b, ones[: self.rows.size], 1)
-        r = matrix.residual(b, x, 1, False)
-        r[self.rows] = 0.0
-        good = matrix.backward_error(r, b, x, 1, False) <= self.eps**0.5
-        return 0 if good else failed
+        kept = self.rows
+        eliminated = np.ones(int(self.program[ROWS]), np.bool_)
+        eliminated[kept] = False
+        known = np.zeros(kept.size * stability.PROBES, self.dtype)
+
+        def solve(b: Array, transposed: bool) -> Array:
+            return self.expand(b, known, stability.PROBES)
+
+        return stability.instability(matrix, solve, False, eliminated)

@@ -7,7 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.cutting import coordinates
 from graphsys.errors import SingularPivotError
+from graphsys.graph import BlockGraph
 from graphsys.kernels.ldu import factorize_supernodes
 from graphsys.kernels.program import NARROW_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 from graphsys.symbolic import Symbolic
@@ -16,6 +18,8 @@ Array = NDArray[Any]
 
 #: The way out where redundant rows are constraints that do not contradict each other.
 ALLOW = ", or allow them with factorize(redundant=True)"
+#: Rows that an error names.
+SHOWN = 5
 
 
 def singular_step(
@@ -72,6 +76,43 @@ def singular_step(
 def _step_of(symbolic: Symbolic, row: int) -> int:
     """Elimination step that a row belongs to."""
     return int(np.searchsorted(symbolic.row_of, row, side="right")) - 1
+
+
+def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> None:
+    """SingularPivotError that names rows without a pivot: singular whatever the values are.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (nnz,)
+    last : frozenset of int
+        Nodes that are not eliminated, and need no pivots.
+    """
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import maximum_bipartite_matching
+
+    node = np.repeat(np.arange(graph.size.size), graph.size)
+    inside = ~np.isin(node, list(last))
+    row, column = coordinates(graph)
+    some = (values != 0) & inside[row] & inside[column]
+    pattern = csr_array(
+        (np.ones(int(some.sum()), np.int8), (row[some], column[some])),
+        shape=(graph.rows, graph.rows),
+    )
+    matched = maximum_bipartite_matching(pattern, perm_type="column")
+    bare = np.flatnonzero((matched < 0) & inside)
+    if not bare.size:
+        return
+    names = [f"{graph.labels[node[i]]!r} ({i - graph.row_start[node[i]]})" for i in bare[:SHOWN]]
+    more = f" and {bare.size - SHOWN} more" if bare.size > SHOWN else ""
+    raise SingularPivotError(
+        f"the matrix is structurally singular: no pivot is left for {bare.size} of its "
+        f"{graph.rows} rows, by node (and row in it) {', '.join(names)}{more}; add entries there, "
+        f"or remove these rows and as many columns{ALLOW}",
+        graph.labels[node[bare[0]]],
+        0,
+        0.0,
+    )
 
 
 def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivotError:

@@ -13,11 +13,11 @@ from graphsys import kernels
 from graphsys.accuracy import EPS, REFINEMENTS, Matrix, joined_tables
 from graphsys.graph import BlockGraph
 from graphsys.kernels.at_once import (
-    DOUBTFUL,
     ENOUGH,
     INFO,
     MISFIT,
     NNZ,
+    SINGULAR,
     TOLERANCE,
     entry,
     factors,
@@ -28,7 +28,7 @@ from graphsys.kernels.at_once import (
     scalar_factors_and_solution,
 )
 from graphsys.kernels.frame import new_frame
-from graphsys.kernels.program import ROWS, WIDEST, is_narrow, watches
+from graphsys.kernels.program import ROWS, WIDEST, is_narrow
 from graphsys.kernels.refinement import refined_work, solve_refined
 from graphsys.kernels.scalars import solve_scalars
 from graphsys.kernels.substitution import solve, solve_narrow
@@ -87,7 +87,7 @@ class Direct:
         self._work = empty(work, self.dtype)
         self._spare_refining: list[tuple[Array, Array]] = []
         self._tables: Ints | None = None
-        self._refine: Callable[..., tuple[int, float, float]] | None = None
+        self._refine: Callable[..., tuple[int, float]] | None = None
         self._bind()
 
     def _bind(self) -> None:
@@ -95,7 +95,7 @@ class Direct:
         narrow = is_narrow(self.program, self.dtype)
         if not narrow:
             kernels = factors, solve, factors_and_solution
-        elif self.program[WIDEST] == 1 and not watches(self.program):
+        elif self.program[WIDEST] == 1:
             kernels = scalar_factors, solve_scalars, scalar_factors_and_solution
         else:
             kernels = narrow_factors, solve_narrow, narrow_factors_and_solution
@@ -109,10 +109,14 @@ class Direct:
         """Smallest pivot beside what its row ever held, of the last factorization."""
         return float(self.info[0])
 
-    @ratio.setter
-    def ratio(self, ratio: float) -> None:
-        """That of a factorization by others."""
-        self.info[0] = ratio
+    @property
+    def growth(self) -> float:
+        """Growth of pivot blocks where that is a reason to check solutions, else 0."""
+        return float(self.info[2])
+
+    def tell(self, ratio: float, weakest: int, growth: float) -> None:
+        """What a factorization by others found."""
+        self.info[0], self.info[1], self.info[2] = ratio, weakest, growth
 
     def eliminate(self, values: Array) -> tuple[int, float, float, float]:
         """Factorize: the status of `kernels.factorize`, and its ``info``.
@@ -123,8 +127,8 @@ class Direct:
             Contiguous, of `dtype`.
         """
         status = self.factorize(values, True)
-        ratio, weakest, suspect = self.info[:TOLERANCE].tolist()
-        return (0 if status > MISFIT else int(DOUBTFUL - status)), ratio, weakest, suspect
+        ratio, weakest, growth = self.info[:TOLERANCE].tolist()
+        return (0 if status > MISFIT else 1 + int(SINGULAR - status)), ratio, weakest, growth
 
     def solve_refined(self, b: Any, matrix: Matrix) -> tuple[Array, tuple[int, float]] | None:
         """Solution as by `solve`, refinements and backward error; None where it is not good.
@@ -147,13 +151,12 @@ class Direct:
         if self._refine is None:
             self._tables = joined_tables(self.graph)
             self._refine = entry(
-                solve_refined, self._tables, self.program, self.arena, x, x, 0.0, eps, REFINEMENTS,
+                solve_refined, self._tables, self.program, self.arena, x, x, eps, REFINEMENTS,
                 *spare, x,
             )  # fmt: skip
-        steps, error, matrix.norms[0] = self._refine(
-            self._tables, self.program, self.arena, matrix.values, b, matrix.norms[0], eps,
-            REFINEMENTS, *spare, x,
-        )  # fmt: skip
+        steps, error = self._refine(
+            self._tables, self.program, self.arena, matrix.values, b, eps, REFINEMENTS, *spare, x
+        )
         self._spare_refining.append(spare)
         return None if steps < 0 else (x, (steps, error))
 
@@ -164,6 +167,7 @@ class Direct:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self.dtype = _the_one(self.dtype)
+        self._refine = None
         self._bind()
 
 

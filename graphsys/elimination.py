@@ -23,7 +23,12 @@ from graphsys.kernels.layout import (
     supernodes,
 )
 from graphsys.kernels.narrow_layout import append_narrow, by_turns
-from graphsys.kernels.program import NEIGHBOUR_FIELDS, NODE_FIELDS, UPDATE_FIELDS
+from graphsys.kernels.program import (
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    PARTIAL_PIVOTING,
+    UPDATE_FIELDS,
+)
 from graphsys.pivots import Precedence
 
 Ints = npt.NDArray[np.int64]
@@ -51,6 +56,8 @@ class Elimination:
     symmetric : bool
     n_last : int
         How many of the last steps are not eliminated.
+    partial_pivoting : bool
+        Whether pivot blocks are inverted with partial pivoting.
     name : str
         Method of the order.
     step_node, position : ndarray of int, shape (n,)
@@ -68,6 +75,7 @@ class Elimination:
     who: Precedence
     symmetric: bool
     n_last: int
+    partial_pivoting: bool
     name: str
     step_node: Ints
     position: Ints
@@ -84,6 +92,7 @@ class Elimination:
         who: Precedence,
         symmetric: bool,
         n_last: int,
+        partial_pivoting: bool,
         name: str,
         order: Ints,
     ) -> Elimination:
@@ -113,6 +122,7 @@ class Elimination:
             who,
             symmetric,
             n_last,
+            partial_pivoting,
             name,
             order,
             position,
@@ -143,7 +153,7 @@ class Elimination:
             below=self.below[turns],
         )
 
-    def tables(self, watch: bool) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
+    def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
         """Fronts (start, entries, fill-in), supernodes, first rows, program: as in `Symbolic`."""
         graph, order, n = self.graph, self.step_node, self.step_node.size
         start, neighbor = self.edges
@@ -166,22 +176,22 @@ class Elimination:
         super_start = super_start[: n_super + 1].copy()
         row_of = np.zeros(n + 1, np.int64)
         np.cumsum(size, out=row_of[1:])
-        watched = self.who.watched[order] & watch
         loads = (*self._loads(), graph.diagonal_at[order])
         arguments = (
             size, graph.row_start[order], joined, front_start, front, super_of, super_start, row_of,
-            watched, self.symmetric, *loads, np.empty(front.size, np.int64),
+            self.symmetric, *loads, np.empty(front.size, np.int64),
             np.empty((5, n_super), np.int64), np.empty(n + 1, np.int64),
         )  # fmt: skip
         program = np.empty(build_program(*arguments, np.empty(0, np.int64)), np.int64)
         build_program(*arguments, program)
+        program[PARTIAL_PIVOTING] = self.partial_pivoting
         if narrow:
             pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
             more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS
             at = program.size
             program = np.concatenate((program, np.empty(more, np.int64)))
             append_narrow(
-                size, row_of, front_start, front, watched, self.symmetric, *loads,
+                size, row_of, front_start, front, self.symmetric, *loads,
                 np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
             )  # fmt: skip
         return front_start, front, fill, super_start, row_of, program
@@ -195,11 +205,11 @@ class Elimination:
     def _is_narrow(self) -> bool:
         """Whether nodes are small and update few others: see `kernels.narrow`."""
         n, size = self.step_node.size, self.graph.size
-        if n == 0 or self.n_last or self.who.joined:
+        if n == 0 or self.n_last or self.who.joined or self.partial_pivoting:
             return False
         if size.min() == 0 or size.max() > PIVOT_ROWS:
             return False
-        if self.who.watched.any() and self._n_super() < FEW_MERGE * n:
+        if self.who.needy.any() and self._n_super() < FEW_MERGE * n:
             return False
         updates, entries = (float(np.square(counts).sum()) for counts in (self.count, size))
         return updates <= max(n, NARROW_UPDATES * entries)

@@ -14,7 +14,7 @@ from graphsys.kernels import batch_groups as compiled
 from graphsys.kernels import work_sizes
 from graphsys.kernels.batch import factorize_groups, schedule
 from graphsys.kernels.batch_nodes import node_room, solve_nodes
-from graphsys.kernels.program import NARROW_AT, WIDEST, watches
+from graphsys.kernels.program import NARROW_AT, WIDEST
 from graphsys.numeric import SINGULAR
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic
@@ -115,8 +115,7 @@ class Lanes(Engine):
         self.narrow = bool(symbolic.program[NARROW_AT])
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
-        self.ratio, self.suspicion = np.ones((2, self.padded), dtype)
-        self.watched = watches(symbolic.program)
+        self.ratio, self.growth = np.ones((2, self.padded), dtype)
         self.arena = np.zeros(0, dtype)
         self.idle: list[Workspace] = []
 
@@ -124,12 +123,11 @@ class Lanes(Engine):
         """Whether no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
         smallest = self.ratio.min()  # NaN where one is
         fine = smallest > self.tolerance and smallest >= below
-        return bool(fine) and (not self.watched or bool(self.trusted().all()))
+        return bool(fine) and not (below > 0.0 and self.growth[: self.count].any())
 
     def trusted(self) -> NDArray[np.bool_]:
         """Systems whose pivots are good."""
-        doubt = self.suspicion > 1.0 / self.tolerance
-        return np.asarray((self.ratio > self.tolerance) & ~doubt)
+        return np.asarray(self.ratio > self.tolerance)
 
     def _workspace(self, columns: int) -> Workspace:
         """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
@@ -144,7 +142,7 @@ class Lanes(Engine):
             size += node_room(self.symbolic.program)
         return Workspace(
             columns,
-            aligned(LANES * (2 * self.rows + 3), self.dtype),
+            aligned(LANES * 2 * self.rows, self.dtype),
             aligned(LANES * self.rows * columns, self.dtype),
             aligned(LANES * size if columns > 0 else 0, self.dtype),
         )
@@ -179,13 +177,13 @@ class Lanes(Engine):
             if b is not None and self.narrow:
                 solve_nodes(
                     self.symbolic.program, flat, self.padded, first, last, b, columns,
-                    own.magnitude, own.x, own.arena, self.ratio, self.suspicion, out,
+                    own.magnitude, own.x, own.arena, self.ratio, self.growth, out,
                 )  # fmt: skip
             else:
                 factorize_groups(
                     self.symbolic.program, self.table, flat, self.padded, first, last,
                     nothing if b is None else b, columns, own.magnitude, own.x,
-                    self.arena if b is None else own.arena, self.ratio, self.suspicion, out,
+                    self.arena if b is None else own.arena, self.ratio, self.growth, out,
                 )  # fmt: skip
             self.idle.append(own)
 
@@ -276,12 +274,12 @@ class Each(Engine):
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         super().__init__(symbolic, count, dtype)
         self.enough = float(np.finfo(dtype).max)  # whatever `Solver` accepts
-        self.ratio, self.suspicion, self.weakest = np.ones((3, count))
+        self.ratio, self.growth, self.weakest = np.ones((3, count))
         self.arena = np.empty(count * symbolic.arena_size, dtype)
 
     def trusted(self) -> NDArray[np.bool_]:
         """Systems whose pivots are good."""
-        return np.asarray((self.ratio > self.tolerance) & (self.suspicion == 0.0))
+        return np.asarray(self.ratio > self.tolerance)
 
     def factorize(self, values: Array, threads: int) -> None:
         """Factors of all systems."""
@@ -293,7 +291,7 @@ class Each(Engine):
             compiled.factorize_each(
                 program, flat, self.count, first, last, self.tolerance,
                 np.empty(work_sizes(program, 1)[1], real), np.zeros(3),
-                self.arena, self.ratio, self.suspicion, self.weakest,
+                self.arena, self.ratio, self.growth, self.weakest,
             )  # fmt: skip
 
         share(threads, self.count, work)

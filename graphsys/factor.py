@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import Matrix
+from graphsys.accuracy import EPS, Matrix
 from graphsys.block import as_values
 from graphsys.direct import Direct
 from graphsys.kernels.at_once import MISFIT
 from graphsys.measures import Measures
-from graphsys.numeric import Numeric
+from graphsys.numeric import DOUBTFUL, Numeric
 from graphsys.redundancy import Regularized
+from graphsys.kernels.refinement import GOOD
 from graphsys.solution import UNREFINED, Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
 
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
-#: Solves are checked and refined when a pivot is smaller than this beside what its block held.
-DOUBTFUL = 0.05
+#: Held by the thread that replaces factors by stable ones; solves with the old ones may go on.
+_STABILIZING = threading.RLock()
 
 
 def factorize(
@@ -106,6 +108,7 @@ class Factor(Measures):
         self._direct: Direct | None = None  # the short way for solves
         self._once: Direct | None = None  # and for factorizations
         self._refining: Matrix | None = None  # where solves refine
+        self._unseen = True
         self.refactorize(values)
 
     @property
@@ -115,6 +118,15 @@ class Factor(Measures):
         It is at most 1: the smaller, the more digits were lost by cancellation.
         """
         return self._numeric.pivot_ratio
+
+    @property
+    def pivot_growth(self) -> float:
+        """Largest magnitude of a row of a pivot block relative to what the matrix has there.
+
+        At least 1. An entry of the matrix may be lost in rounding errors so many times its size:
+        beyond 64 solves check their solution, and refine it.
+        """
+        return self._numeric.pivot_growth
 
     @property
     def refactorized(self) -> int:
@@ -177,18 +189,58 @@ class Factor(Measures):
         self._solver = self._direct = self._once = None
         numeric = self._numeric
         numeric.factorize(values, nodes)
-        doubtful = numeric.pivot_ratio < self._enough or (numeric.suspect and self._enough > 0.0)
-        self._remember(values, doubtful or numeric.must_refine)
-        self._direct = None if numeric.must_refine else numeric.direct
-        self._once = self._direct if numeric.plain else None
+        if self._unseen:  # the first matrix may take its time
+            self._unseen = False
+            numeric.check(values)
+            if numeric.doubtful and numeric.scaling is None and numeric.is_wild(values):
+                numeric.stabilize(values)
+        self._use(values)
         return self
+
+    def _use(self, values: Array) -> None:
+        """Solve with the factors there are from now on."""
+        numeric = self._numeric
+        doubtful = numeric.pivot_ratio < self._enough or (numeric.doubtful and self._enough > 0.0)
+        self._remember(values, doubtful or numeric.must_refine)
+        quick = not numeric.must_refine and numeric.scaling is None
+        self._direct = numeric.direct if quick else None
+        self._once = self._direct if numeric.plain else None
+
+    def _stabilize(self) -> None:
+        """Replace the factors by stable ones, for a matrix that was found to need them."""
+        with _STABILIZING:
+            if self._numeric.scaling is not None:  # another thread was faster
+                return
+            values = self._matrix().values.copy()
+            self._solver = self._direct = self._once = None  # unless all goes well
+            self._numeric.stabilize(values)
+            self._use(values)
+
+    def _check(self, what: str) -> None:
+        """Make sure that what is read off the factors alone is right."""
+        self._ready()
+        numeric = self._numeric
+        if numeric.doubtful and not numeric.must_refine:
+            with _STABILIZING:
+                values, symbolic = self._matrix().values, numeric.symbolic
+                scaling = numeric.scaling
+                self._solver = self._direct = self._once = None  # unless all goes well
+                numeric.check(values, what)
+                if numeric.symbolic is not symbolic or numeric.scaling is not scaling:
+                    values = values.copy()
+                self._use(values)
 
     def _remember(self, values: Array, refine: bool) -> None:
         """Hold a matrix: as it is, or copied where solves refine with it."""
         if refine or self._refining is not None or self._solver is None:
             self._solver = self._numeric.solver(values if refine else None)
             self._refining = self._solver.matrix
-        self._held = values if self._refining is None else self._refining
+        if self._refining is None:
+            self._held = values
+        elif self._solver.scaling is None:
+            self._held = self._refining
+        else:
+            self._held = Matrix(self.graph, values.copy())
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
         """Solution of A x = b.
@@ -229,8 +281,25 @@ class Factor(Measures):
                 if (x := solve(b)) is not None:
                     self._told = UNREFINED
                     return x
-        solution, self._told = self._ready().solve(b, trans, out)
+        solver = self._ready()
+        solution, report = solver.solve(b, trans, out)
+        if not self._settled(solver, report):
+            self._stabilize()
+            solver = self._ready()
+            solution, report = solver.solve(b, trans, out)
+        solver.judge(report)
+        self._told = report
         return solution
+
+    def _settled(self, solver: Solver, report: SolveReport) -> bool:
+        """Whether no other elimination order would give a better solution."""
+        numeric, error, strict = self._numeric, report.backward_error, report.componentwise_error
+        if error is None or numeric.scaling is not None or numeric.must_refine:
+            return True
+        enough = GOOD * EPS[self.dtype]
+        if error <= enough and strict is not None and strict <= enough:
+            return True
+        return error <= enough and not numeric.is_wild(self._matrix().values)
 
     def refactorize_and_solve(self, values: Any, b: Any) -> Any:
         """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.

@@ -108,9 +108,12 @@ class Measures(ABC):
         InaccurateSolutionWarning
             Where the pivots lost many digits, which no refinement mends here.
         """
-        self._ready()
-        self._numeric.warn_of_lost_digits("the determinant")
-        return slogdet(self.symbolic.program, self._numeric.arena)
+        self._check("the determinant")
+        sign, logarithm = slogdet(self.symbolic.program, self._numeric.arena)
+        scaling = self._numeric.scaling
+        if scaling is not None:
+            logarithm -= float(scaling.row.sum() + scaling.column.sum()) * np.log(2.0)
+        return sign, logarithm
 
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).
@@ -131,8 +134,7 @@ class Measures(ABC):
         """
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
-        self._ready()
-        self._numeric.warn_of_lost_digits("the inertia")
+        self._check("the inertia")
         return inertia(self.symbolic.program, self._numeric.arena)
 
     def rcond(self) -> float:
@@ -215,9 +217,8 @@ class Measures(ABC):
         .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
            sparse matrix, Comm. ACM 18, 1975.
         """
-        self._ready()
-        self._numeric.warn_of_lost_digits("the selected inverse")
-        return selected_inverse(self.symbolic, self._numeric.arena)
+        self._check("the selected inverse")
+        return selected_inverse(self.symbolic, self._numeric.arena, self._numeric.scaling)
 
     def as_linear_operator(self) -> Any:
         """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.
@@ -227,6 +228,10 @@ class Measures(ABC):
         scipy.sparse.linalg.LinearOperator, shape (N, N)
         """
         return linear_operator(self.solve, self.shape, self.dtype)
+
+    @abstractmethod
+    def _check(self, what: str) -> None:
+        """Make sure that what is read off the factors alone is right."""
 
     @abstractmethod
     def _ready(self) -> object:

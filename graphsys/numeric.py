@@ -1,4 +1,4 @@
-"""Numeric factorization with what to do when a pivot is singular: another order."""
+"""Numeric factorization, and what to do when its pivots cannot be trusted."""
 
 from __future__ import annotations
 
@@ -9,26 +9,36 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import cutting, diagnosis
+from graphsys import diagnosis, stability
 from graphsys.accuracy import Matrix
+from graphsys.cutting import check_finite
 from graphsys.direct import Direct
-from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
-from graphsys.kernels.program import SUPERNODES
+from graphsys.equilibration import Scaling
+from graphsys.errors import InaccurateSolutionWarning
+from graphsys.kernels.growth import GROWN
+from graphsys.kernels.program import ROWS, SUPERNODES
 from graphsys.reach import Reach
 from graphsys.solution import Solver
+from graphsys.pivots import merged
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.threads import Shared, as_threads, more_room, worth_sharing
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: How often a singular pivot may lead to another elimination order.
+#: How often an elimination order is replaced for one matrix.
 REANALYSES = 8
-#: A pivot this small beside what its block held before is cancellation (times machine epsilon).
+#: A pivot this small relative to what its row held before is cancellation (times machine epsilon).
 SINGULAR = 64.0
-#: Part of the digits of a number that may be lost before what is read off the factors alone comes
-#: with a warning: 10 of 16 in double precision.
-LOST = 0.6
+#: Solves check and refine their solution when a pivot is smaller than this relative to what its row
+#: held. With `growth.GROWN` it bounds the errors that an unchecked solution may have to about 1e3
+#: times those of a stable method (tests/graphsys/test_stability.py).
+DOUBTFUL = 0.05
+#: Connected systems up to so many rows are inverted as one block where no other order helps.
+DENSE_ROWS = 512
+#: Exponents of an equilibration that differ by more tell of a matrix whose solution may hide small
+#: unknowns behind large ones: the equilibrated matrix is factorized instead.
+WILD = 20
 
 
 class Numeric:
@@ -48,23 +58,25 @@ class Numeric:
     Attributes
     ----------
     symbolic : Symbolic
-        Another one after `factorize` had to change the order.
+        Another one after a matrix needed another order.
     program : ndarray of int
         That of the symbolic factorization, as far as the first of the last nodes.
     arena, magnitude : ndarray
         Factors and what each row held, as `kernels.factorize` leaves them.
     direct : Direct
         What works on these arrays.
+    scaling : Scaling or None
+        Where it is not None, these are factors of the equilibrated matrix.
     weakest : int
-        First row of the pivot block it was in.
-    suspect : bool
-        Whether a pivot block may hold rounding noise alone.
+        First row of the pivot block with the smallest pivot ratio.
     factorized : int
         Supernodes that the last `factorize` computed.
     """
 
     #: Whether solves refine whatever the pivots are.
     must_refine = False
+    #: Whether a matrix that resists is equilibrated.
+    equilibrates = True
     #: Rows that depend on others, by label: none, for `factorize` refuses them.
     redundant: dict[Hashable, int] = {}
 
@@ -81,18 +93,32 @@ class Numeric:
         real = np.zeros(0, dtype).real.dtype
         self.eps = float(np.finfo(real).eps)
         self._tolerance = SINGULAR * self.eps
+        self.scaling: Scaling | None = None
         self._allocate(symbolic)
 
     @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot beside what its row ever held in its block."""
+        """Smallest pivot relative to what its row ever held in its block."""
         return self.direct.ratio
+
+    @property
+    def pivot_growth(self) -> float:
+        """Largest magnitude of a row of a pivot block relative to what the matrix has there."""
+        rows = int(self.program[ROWS])
+        held, given = self.magnitude[:rows], self.magnitude[rows : 2 * rows]
+        with np.errstate(all="ignore"):
+            return float(np.max(held / given, initial=1.0, where=held > 0.0))
+
+    @property
+    def doubtful(self) -> bool:
+        """Whether pivots leave open how good the factors are: small ones, or growth."""
+        return not self.direct.ratio >= DOUBTFUL or self.direct.growth > GROWN
 
     @property
     def plain(self) -> bool:
         """Whether the last factorization was all that `direct` does by itself."""
         whole = self.factorized == self._supernodes and self._shared is None
-        return whole and not self.suspect
+        return whole and self.scaling is None
 
     def _allocate(self, symbolic: Symbolic) -> None:
         self.symbolic, self.program = symbolic, symbolic.program
@@ -113,7 +139,7 @@ class Numeric:
             self.program, self.arena, symbolic.graph, self._tolerance, self._enough
         )
         self.magnitude = self.direct.magnitude
-        self.weakest, self.suspect, self.factorized = 0, False, 0
+        self.weakest, self.factorized = 0, 0
         self._supernodes = int(self.program[SUPERNODES])
         self._solver = Solver(symbolic, self.arena, None, 0.0, 0)
 
@@ -133,30 +159,25 @@ class Numeric:
         ValueError
             Where values are not finite.
         """
-        if changed is not None and self._update(values, changed):
-            return
-        failed = self._eliminate(values)
-        if not failed:
-            return
-        after_all: set[int] = set()
-        together: list[tuple[int, ...]] = []
-        while failed:
-            self._reorder(values, failed - 1, after_all, together)
-            failed = self._eliminate(values)
+        if self.scaling is not None:
+            check_finite(self.symbolic.graph, values)
+            self.scaling = Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric)
+            if self._eliminate(self.scaling.matrix(values)):
+                self.stabilize(values)
+        elif changed is None or not self._update(values, changed):
+            if self._eliminate(values):
+                self.stabilize(values)
 
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
         if self._shared is None:
-            failed, self.direct.ratio, weakest, suspect = self.direct.eliminate(values)
+            failed, ratio, weakest, growth = self.direct.eliminate(values)
         else:
-            failed, self.direct.ratio, weakest, suspect = self._shared.factorize(
+            failed, ratio, weakest, growth = self._shared.factorize(
                 values, self._tolerance, self.magnitude, self.arena
             )
-        self.weakest, self.suspect = int(weakest), suspect > 0
-        self.factorized = self._supernodes
-        if self.suspect:
-            # before a singular pivot, one that was noise led to it
-            failed = int(suspect) if failed else self._try_out(values, int(suspect))
+        self.direct.tell(ratio, int(weakest), growth)
+        self.weakest, self.factorized = int(weakest), self._supernodes
         return failed
 
     def solver(self, values: Array | None) -> Solver:
@@ -169,6 +190,7 @@ class Numeric:
         """
         solver = self._solver
         solver.pivot_ratio, solver.weakest = self.pivot_ratio, self.weakest
+        solver.scaling = self.scaling
         solver.refine_with(values)
         return solver
 
@@ -178,79 +200,214 @@ class Numeric:
             self._reach = Reach.of(self.symbolic)
         reached = self._reach.from_nodes(changed)
         self.factorized = reached.size
-        failed, self.direct.ratio, self.weakest, suspect = self._reach.refactorize(
+        failed, ratio, self.weakest, growth = self._reach.refactorize(
             reached, values, self._tolerance, self.magnitude, self.arena
         )
-        self.suspect = suspect > 0
-        return failed == 0 and not self.suspect
+        self.direct.tell(ratio, self.weakest, growth)
+        return failed == 0
 
-    def warn_of_lost_digits(self, what: str) -> None:
-        """Warn of what is read off the factors alone, which no refinement mends.
+    def instability(self, values: Array) -> tuple[float, float]:
+        """Errors of the factors alone, and a lower bound of the condition number: `stability`.
 
         Parameters
         ----------
-        what : str
-            Subject of the sentence.
+        values : ndarray, shape (graph.nnz,)
+            What was factorized.
         """
-        lost = self.eps / self.pivot_ratio
-        if lost > self.eps ** (1.0 - LOST):
-            warnings.warn(
-                f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: a pivot is "
-                f"only {self.pivot_ratio:.1e} of what its block held",
-                InaccurateSolutionWarning,
-                stacklevel=3,
-            )
+        if self.scaling is not None:
+            values = self.scaling.matrix(values)
+        return self._error(values)
 
-    def _try_out(self, values: Array, failed: int) -> int:
-        """Solve once, for a pivot may be noise: 0 if it was none, else `failed`."""
-        graph = self.symbolic.graph
-        matrix = Matrix(graph, values)
-        solver = Solver(self.symbolic, self.arena, matrix, self.pivot_ratio, self.weakest)
-        x = np.ones(graph.rows, self.dtype)
-        b = -matrix.residual(np.zeros_like(x), x, 1, False)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", InaccurateSolutionWarning)
+    def _error(self, values: Array) -> tuple[float, float]:
+        """`instability` of the matrix that the factors are of."""
+        symbolic = self.symbolic
+        solver = Solver(symbolic, self.arena, None, self.pivot_ratio, self.weakest)
+
+        def solve(b: Array, transposed: bool) -> Array:
             try:
-                solver.columns(b, "N")
-            except (SingularPivotError, InaccurateSolutionWarning, OverflowError):
-                return failed
-        return 0
+                return solver.substitute(b, stability.PROBES, transposed)
+            except OverflowError:
+                return np.full_like(b, np.nan)
 
-    def _reorder(
-        self, values: Array, row: int, after_all: set[int], together: list[tuple[int, ...]]
-    ) -> None:
-        """New order in which the node of a singular pivot comes later; or say there is none.
+        matrix = Matrix(symbolic.graph, values)
+        return stability.instability(matrix, solve, not symbolic.symmetric)
 
-        The node waits for all its neighbours first, and shares a pivot block with its parent in
-        the elimination tree when that does not help.
+    def is_wild(self, values: Array) -> bool:
+        """Whether rows or columns of a matrix differ so much that unknowns hide behind others."""
+        if not self.equilibrates:
+            return False
+        found = Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric)
+        ranges = (np.ptp(exponents) for exponents in (found.row, found.column) if exponents.size)
+        return any(width > WILD for width in ranges)
+
+    def check(self, values: Array, what: str | None = None) -> None:
+        """Make sure that the factors alone are as good as those of a stable method.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,)
+            What was factorized.
+        what : str, optional
+            Subject of a sentence that warns; by default nothing does.
+
+        Raises
+        ------
+        SingularPivotError
+            Where the matrix is singular to working precision.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            Where no order of elimination was stable.
+        """
+        if not self.doubtful:
+            return
+        error, condition = self.instability(values)
+        singular = stability.is_singular(condition, self.dtype)
+        if singular or not stability.is_stable(error, self.dtype):
+            error = self.stabilize(values)
+            if what is not None and not stability.is_stable(error, self.dtype):
+                warnings.warn(
+                    f"{what} may have errors of {error:.1e} times the condition number: no order "
+                    f"of elimination was stable (pivot ratio {self.pivot_ratio:.1e}, growth "
+                    f"{self.pivot_growth:.1e})",
+                    InaccurateSolutionWarning,
+                    stacklevel=4,
+                )
+
+    def stabilize(self, values: Array) -> float:
+        """Factorize a matrix that resists: equilibrated, and in other orders until one is stable.
+
+        Nodes whose pivots are small wait for all their neighbours first. Then they share a pivot
+        block with their ancestors in the elimination tree, more of them each time, so that rows are
+        exchanged between these: with all of them it is Gaussian elimination with partial pivoting.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,)
+
+        Returns
+        -------
+        float
+            What `stability.instability` makes of the factors.
+
+        Raises
+        ------
+        SingularPivotError
+            Where the matrix is singular to working precision, or no order was stable.
+        ValueError
+            Where values are not finite.
+        """
+        graph, symmetric = self.symbolic.graph, self.symbolic.symmetric
+        check_finite(graph, values)
+        scaling = Scaling.of(graph, values, symmetric) if self.equilibrates else None
+        matrix = values if scaling is None else scaling.matrix(values)
+        diagnosis.check_structure(graph, matrix, self.last)
+        self.scaling = scaling
+        best: tuple[float, Symbolic | None] = (np.inf, None)
+        failure = None
+        waiting: set[int] = set()
+        groups: list[tuple[int, ...]] = []
+        for attempt in range(REANALYSES + 1):
+            self._allocate(self._analyzed(matrix, waiting, groups))
+            failed = self._eliminate(matrix)
+            if failed:
+                step, ratio = diagnosis.singular_step(
+                    self.symbolic, matrix, failed - 1, self.arena, self.magnitude
+                )
+                failure = diagnosis.singular_pivot(self.symbolic, step, ratio)
+                culprits = [step, *self._weak_steps(failed - 1)]
+            else:
+                error, condition = self._error(matrix)
+                if stability.is_singular(condition, self.dtype):
+                    failure = self._singular(error)
+                    error = max(error, self.eps**0.5)
+                elif stability.is_stable(error, self.dtype):
+                    return error
+                if error < best[0]:
+                    best = error, self.symbolic
+                culprits = self._weak_steps()
+            if self.symbolic.ordering == "given":
+                break
+            if not self._regroup(culprits, attempt, waiting, groups):
+                break
+        error, symbolic = best
+        if symbolic is None or not error < self.eps**0.5:
+            raise failure if failure is not None else self._singular(error)
+        if symbolic is not self.symbolic:
+            self._allocate(symbolic)
+            self._eliminate(matrix)
+        return error
+
+    def _singular(self, error: float) -> Exception:
+        """Error for a matrix that is singular to working precision."""
+        weak = self._weak_steps()
+        row = int(self.symbolic.row_of[weak[0]]) if weak else self.weakest
+        return diagnosis.useless_factors(self.symbolic, row, error, self.pivot_ratio)
+
+    def _weak_steps(self, end: int | None = None) -> list[int]:
+        """First step of each supernode with entries of D^-1, L or W that are large, worst first.
+
+        Of those before the one that row ``end`` is in, where it is given.
         """
         symbolic = self.symbolic
-        cutting.check_finite(symbolic.graph, values)
-        step, ratio = diagnosis.singular_step(symbolic, values, row, self.arena, self.magnitude)
-        node, parent = int(symbolic.step_node[step]), int(symbolic.parent[step])
-        tries = len(after_all) + len(together)
-        if symbolic.ordering == "given" or tries == REANALYSES:
-            raise diagnosis.singular_pivot(symbolic, step, ratio)
-        if node not in after_all and not any(node in group for group in together):
-            after_all.add(node)
-        elif parent >= 0 and int(symbolic.step_node[parent]) not in self.last:
-            # rows are then exchanged between the two
-            after_all.discard(node)
-            together.append((node, int(symbolic.step_node[parent])))
-        else:
-            raise diagnosis.singular_pivot(symbolic, step, ratio)
-        self._allocate(self._analyzed(values, after_all, together))
+        sizes = stability.inverse_sizes(self.program, self.arena)
+        if end is not None:
+            sizes = sizes[: stability.supernode_of_row(self.program, end)]
+        largest = sizes.max(initial=0.0)
+        weak = np.flatnonzero(sizes >= max(10.0, min(largest, 1.0 / self.eps) ** 0.5))
+        weak = weak[np.argsort(-sizes[weak], kind="stable")]
+        return symbolic.super_start[weak].tolist()
+
+    def _regroup(
+        self, steps: list[int], attempt: int, waiting: set[int], groups: list[tuple[int, ...]]
+    ) -> bool:
+        """Let the nodes of some steps wait, or join their ancestors; False where they all do."""
+        symbolic = self.symbolic
+        before = len(waiting), sorted(groups)
+        inside = {node for group in groups for node in group}
+        more: list[tuple[int, ...]] = []
+        super_of = np.searchsorted(symbolic.super_start, steps, side="right") - 1
+        for step, s in zip(steps, super_of.tolist()):
+            own = symbolic.step_node[symbolic.super_start[s] : symbolic.super_start[s + 1]]
+            node = int(symbolic.step_node[step])
+            if attempt == 0 and own.size == 1 and not {node} & (waiting | inside):
+                waiting.add(node)
+                continue
+            group, at = set(own.tolist()), int(symbolic.super_start[s + 1]) - 1
+            for _ in range(2**attempt):
+                at = int(symbolic.parent[at])
+                if at < 0 or int(symbolic.step_node[at]) in self.last:
+                    break
+                group.add(int(symbolic.step_node[at]))
+            more.append(tuple(sorted(group - self.last)))
+        self._join(more, waiting, groups)
+        if (len(waiting), sorted(groups)) == before or attempt == REANALYSES - 1:
+            if int(symbolic.row_of[-1]) <= DENSE_ROWS:
+                nodes = np.flatnonzero(symbolic.graph.size > 0).tolist()
+                every = tuple(node for node in nodes if node not in self.last)
+                self._join([every], waiting, groups)
+        return (len(waiting), sorted(groups)) != before
+
+    @staticmethod
+    def _join(
+        more: list[tuple[int, ...]], waiting: set[int], groups: list[tuple[int, ...]]
+    ) -> None:
+        """Let more groups of nodes share a pivot block."""
+        groups[:] = merged([*groups, *(group for group in more if len(group) > 1)])
+        waiting -= {node for group in groups for node in group}
 
     def _analyzed(
-        self, values: Array, after_all: set[int], together: list[tuple[int, ...]]
+        self, values: Array, waiting: set[int], groups: list[tuple[int, ...]]
     ) -> Symbolic:
         """Symbolic factorization in which some nodes come later, or share a pivot block."""
         return analyze(
             self.symbolic.graph,
-            self.symbolic.ordering,
+            self.symbolic.order if self.symbolic.ordering == "given" else self.symbolic.ordering,
             values=values,
             symmetric=self.symbolic.symmetric,
-            after_all=frozenset(after_all),
-            together=together,
+            after_all=frozenset(waiting),
+            together=groups,
             last=self.last,
+            partial_pivoting=True,
         )

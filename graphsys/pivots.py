@@ -34,9 +34,8 @@ class Precedence:
         ``release[release_start[i]:release_start[i + 1]]`` wait for node i.
     release : ndarray of int, shape (sum of waits,)
         Nodes that wait.
-    watched : ndarray of bool, shape (n,)
-        Nodes whose own block does not tell how large their pivots should be: those that lack rows,
-        and those whose pivot failed before.
+    needy : ndarray of bool, shape (n,)
+        Nodes that lack rows, and those whose pivot failed before.
     joined : tuple of tuple of int
         Groups of nodes that share a pivot block.
     short : ndarray of int
@@ -47,7 +46,7 @@ class Precedence:
     waits: Ints
     release_start: Ints
     release: Ints
-    watched: npt.NDArray[np.bool_]
+    needy: npt.NDArray[np.bool_]
     joined: tuple[tuple[int, ...], ...]
     short: Ints
 
@@ -153,7 +152,7 @@ def precedence(
     for group in together:
         needy[list(group)] = True
     supplier, served, lack = _supplied(graph, demand, needy)
-    joined = _merged([*_join_short(graph, demand, lack.tolist()), *together])
+    joined = merged([*_join_short(graph, demand, lack.tolist()), *together])
     inside = {j for group in joined for j in group}
     short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
     last = {*short.tolist(), *after_all}
@@ -288,7 +287,7 @@ class _Flow:
         return False
 
 
-def _merged(groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def merged(groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """Groups without a common member: those that share one become one."""
     graph = nx.Graph()
     for group in groups:

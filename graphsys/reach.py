@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.kernels.changed import climb, reach_sizes, reach_tables, refactorize_reached
+from graphsys.kernels.growth import pivot_growth
 from graphsys.kernels.program import ROWS, SUPERNODES
 from graphsys.symbolic import Symbolic
 
@@ -88,7 +89,7 @@ class Reach:
 
     def refactorize(
         self, reached: Ints, values: Array, tolerance: float, magnitude: Array, arena: Array
-    ) -> tuple[int, float, int, int]:
+    ) -> tuple[int, float, int, float]:
         """Factorize some supernodes again.
 
         Parameters
@@ -101,7 +102,7 @@ class Reach:
 
         Returns
         -------
-        failed, pivot_ratio, weakest, suspect
+        failed, pivot_ratio, weakest, growth
             Of all supernodes, as from `kernels.factorize`.
         """
         info = np.zeros(3)
@@ -119,17 +120,16 @@ class Reach:
             info,
         )
         if failed:
-            return failed, float(info[0]), int(info[1]), int(info[2])
-        return self.summary(magnitude, tolerance)
+            return failed, float(info[0]), int(info[1]), 0.0
+        return self.summary(magnitude)
 
-    def summary(self, magnitude: Array, tolerance: float) -> tuple[int, float, int, int]:
+    def summary(self, magnitude: Array) -> tuple[int, float, int, float]:
         """What `refactorize` returns when no pivot failed, read off the magnitudes it left."""
-        rows, ratios = int(self.symbolic.program[ROWS]), magnitude[self.pivot_row]
+        rows = int(self.symbolic.program[ROWS])
+        ratios = magnitude[2 * rows + self.pivot_row]
         if not ratios.size:
-            return 0, 1.0, 0, 0
+            return 0, 1.0, 0, 0.0
         least = int(np.argmin(ratios))
         weakest = int(self.pivot_row[least]) if ratios[least] < 1.0 else 0
-        doubts = magnitude[rows + self.pivot_row]
-        most = int(np.argmax(doubts))
-        suspect = 1 + int(self.pivot_row[most]) if doubts[most] > 1.0 / tolerance else 0
-        return 0, min(1.0, float(ratios[least])), weakest, suspect
+        growth = float(pivot_growth(magnitude, rows))
+        return 0, min(1.0, float(ratios[least])), weakest, growth

@@ -50,6 +50,7 @@ class Regularized(Numeric):
     """
 
     must_refine = True
+    equilibrates = False  # the regularization stands in what its rows scale with
     _all_wait = False
 
     def factorize(self, values: Array, changed: Ints | None = None) -> None:
@@ -85,14 +86,14 @@ class Regularized(Numeric):
         return solver
 
     def _analyzed(
-        self, values: Array, after_all: set[int], together: list[tuple[int, ...]]
+        self, values: Array, waiting: set[int], groups: list[tuple[int, ...]]
     ) -> Symbolic:
         """Symbolic factorization by the zeros of the matrix as it is."""
         if self._all_wait:
             node = np.repeat(np.arange(self.symbolic.graph.size.size), self.symbolic.graph.size)
-            last = set(node[self._constraint].tolist()) - {i for group in together for i in group}
-            after_all = after_all | last
-        return super()._analyzed(self._plain, after_all, together)
+            last = set(node[self._constraint].tolist()) - {i for group in groups for i in group}
+            waiting = waiting | last
+        return super()._analyzed(self._plain, waiting, groups)
 
     def _let_wait(self, values: Array) -> bool:
         """Order all nodes with constraints behind their neighbours; False where they are already.
@@ -106,17 +107,16 @@ class Regularized(Numeric):
         self._allocate(self._analyzed(values, set(), []))
         return True
 
-    def _try_out(self, values: Array, failed: int) -> int:
-        """Rounding noise is far below the regularization once all constraints wait."""
-        return 0 if self._all_wait or self.symbolic.ordering == "given" else failed
+    def _error(self, values: Array) -> tuple[float, float]:
+        """Nothing: refinement with the matrix as it is judges each solution."""
+        return 0.0, 1.0
 
-    def _reorder(
-        self, values: Array, row: int, after_all: set[int], together: list[tuple[int, ...]]
-    ) -> None:
+    def stabilize(self, values: Array) -> float:
         """As `Numeric`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)
-        if not self._let_wait(values):
-            super()._reorder(values, row, after_all, together)
+        if self._let_wait(values) and not self._eliminate(values):
+            return 0.0
+        return super().stabilize(values)
 
     def _redundant_rows(self) -> dict[int, int]:
         """How many pivots of each node are left to the regularization."""
@@ -209,6 +209,9 @@ class RegularizedSolver(Solver):
     redundant: Mapping[Hashable, int]
     change: Array
     scale: Array
+
+    def judge(self, report: SolveReport) -> None:
+        """Nothing: `_refine` has refused what contradicts itself, or warned of it."""
 
     def _refine(
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool

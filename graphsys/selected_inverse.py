@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys import cutting
+from graphsys.equilibration import Scaling, scaled
 from graphsys.graph import BlockGraph
 from graphsys.kernels.elimination import reverse_edges
 from graphsys.kernels.program import ARENA_SIZE
@@ -81,7 +82,7 @@ class SelectedInverse:
         )
 
 
-def selected_inverse(symbolic: Symbolic, arena: Array) -> SelectedInverse:
+def selected_inverse(symbolic: Symbolic, arena: Array, scaling: Scaling | None) -> SelectedInverse:
     """Blocks of the inverse from the factors.
 
     Parameters
@@ -89,6 +90,8 @@ def selected_inverse(symbolic: Symbolic, arena: Array) -> SelectedInverse:
     symbolic : Symbolic
     arena : ndarray, shape (symbolic.arena_size,)
         Factors.
+    scaling : Scaling or None
+        Where not None, the factors are those of the equilibrated matrix.
 
     Returns
     -------
@@ -112,5 +115,8 @@ def selected_inverse(symbolic: Symbolic, arena: Array) -> SelectedInverse:
             position,
             values,
         )
+    if scaling is not None:  # A^-1 = C (R A C)^-1 R
+        i, j = cutting.coordinates(graph)
+        values = scaled(values, scaling.column[i] + scaling.row[j])
     values.setflags(write=False)
     return SelectedInverse(graph, values)

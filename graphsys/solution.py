@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from graphsys import diagnosis, kernels
 from graphsys.accuracy import EPS, Matrix
 from graphsys.block import as_numbers
+from graphsys.equilibration import Scaling
 from graphsys.errors import InaccurateSolutionWarning
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import is_narrow
@@ -33,15 +34,17 @@ class SolveReport:
     refinements : int
         Steps of iterative refinement.
     backward_error : float or None
-        Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm; None when not computed. With
-        `redundant` factors, the largest of this quotient of any row.
+        Largest ``|A x - b| / (|A| |x| + |b|)`` of any row; None when not computed.
     redundant : dict of label to int
         Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
+    componentwise_error : float or None
+        The same for rows that hold no more than rounding noise, too.
     """
 
     refinements: int
     backward_error: float | None
     redundant: dict[Hashable, int] = field(default_factory=dict)
+    componentwise_error: float | None = None
 
 
 #: Report of a solve that had no reason to compute its residual.
@@ -63,6 +66,8 @@ class Solver:
         Smallest pivot beside what its row ever held.
     weakest : int
         First row of the pivot block it was in.
+    scaling : Scaling or None
+        Where it is not None, factors and matrix are those of the equilibrated one.
     narrow : bool
         Whether every supernode is one small node, of real numbers: see `kernels.narrow`.
     """
@@ -72,6 +77,7 @@ class Solver:
     matrix: Matrix | None
     pivot_ratio: float
     weakest: int
+    scaling: Scaling | None = field(init=False, default=None)
     narrow: bool = field(init=False)
     _kept: Matrix | None = field(init=False, default=None)
 
@@ -90,7 +96,7 @@ class Solver:
             return
         if self._kept is None:
             self._kept = Matrix(self.symbolic.graph, np.empty_like(values))
-        self._kept.replace(values)
+        self._kept.replace(values if self.scaling is None else self.scaling.matrix(values))
         self.matrix = self._kept
 
     def solve(self, b: Any, trans: str, out: Array | None) -> tuple[Any, SolveReport]:
@@ -105,9 +111,9 @@ class Solver:
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
         b = np.asarray(b)
         if b.dtype.kind == "c" and dtype.kind != "c":
-            x, _ = self.solve(b.real, trans, None)
+            x, first = self.solve(b.real, trans, None)
             imaginary, report = self.solve(b.imag, trans, None)
-            x = x + 1j * imaginary
+            x, report = x + 1j * imaginary, _worse(first, report)
         else:
             b = as_numbers(b, dtype, "b")
             check_rows(graph, b)
@@ -124,7 +130,8 @@ class Solver:
 
     def columns(self, b: Array, trans: str) -> tuple[Array, SolveReport]:
         """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""
-        if trans == "N" and self.matrix is None and b.ndim == 1:  # the everyday case
+        scaling = self.scaling
+        if trans == "N" and self.matrix is None and b.ndim == 1 and scaling is None:  # everyday
             return self.substitute(b.ravel(), 1, False), UNREFINED
         flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
         count = 1 if b.ndim == 1 else b.shape[1]
@@ -132,10 +139,16 @@ class Solver:
         conjugate = trans == "H" and b.dtype.kind == "c"
         if conjugate:
             flat = flat.conj()
+        if scaling is not None:
+            flat = scaling.right_hand_side(flat, transposed)
         x = self.substitute(flat, count, transposed)
         report = UNREFINED
         if self.matrix is not None:
             x, report = self._refine(self.matrix, flat, x, count, transposed)
+        if scaling is not None:
+            x = scaling.solution(x, transposed)
+            if not np.isfinite(x).all():
+                explain_not_finite(self.symbolic.graph, flat)
         if conjugate:
             x = x.conj()
         return (x if b.ndim == 1 else x.reshape(b.shape, order="F")), report
@@ -156,18 +169,39 @@ class Solver:
     def _refine(
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
-        eps, program = EPS[x.dtype], self.symbolic.program
-        steps, error = matrix.refine(program, self.arena, flat, x, count, transposed)
+        program = self.symbolic.program
+        steps, error, strict = matrix.refine(program, self.arena, flat, x, count, transposed)
+        return x, SolveReport(steps, error, componentwise_error=strict)
+
+    def judge(self, report: SolveReport) -> None:
+        """Refuse a solution whose backward error is large, or warn of it.
+
+        Raises
+        ------
+        SingularPivotError
+            Where the factors are useless.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            Where they lost digits that refinement did not bring back.
+        """
+        error, eps = report.backward_error, EPS[self.arena.dtype]
+        if error is None or error <= GOOD * eps:
+            return
         if not error <= eps**0.5:
             raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)
-        if error > GOOD * eps:
-            warnings.warn(
-                f"backward error {error:.1e} after {steps} refinements: the factors lost digits "
-                f"(pivot ratio {self.pivot_ratio:.1e})",
-                InaccurateSolutionWarning,
-                stacklevel=5,
-            )
-        return x, SolveReport(steps, error)
+        warnings.warn(
+            f"backward error {error:.1e} after {report.refinements} refinements: the factors lost "
+            f"digits (pivot ratio {self.pivot_ratio:.1e})",
+            InaccurateSolutionWarning,
+            stacklevel=4,
+        )
+
+
+def _worse(first: SolveReport, second: SolveReport) -> SolveReport:
+    """The report with the larger backward error."""
+    return max(first, second, key=lambda report: report.backward_error or 0.0)
 
 
 def linear_operator(

@@ -147,12 +147,12 @@ def analyze(
     ordering: str | Sequence[Hashable] = "auto",
     *,
     zero_diagonal: Iterable[Hashable] | None = None,
-    watch_pivots: bool = True,
     values: npt.NDArray[np.generic] | None = None,
     symmetric: bool = False,
     after_all: frozenset[int] = frozenset(),
     together: Sequence[tuple[int, ...]] = (),
     last: frozenset[int] = frozenset(),
+    partial_pivoting: bool = False,
 ) -> Symbolic:
     """Symbolic factorization of a block graph.
 
@@ -165,10 +165,6 @@ def analyze(
         A sequence names every node once and is taken as it is.
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
-    watch_pivots : bool, optional
-        Whether pivots that zeros have become are told from rounding noise, which every
-        factorization spends some time on. Without, a `Factor` takes noise for a pivot and says
-        nothing: for compiled code that looks at residuals itself.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, looked at for singular diagonal blocks only.
     symmetric : bool, optional
@@ -179,6 +175,8 @@ def analyze(
         Groups of nodes to share a pivot block.
     last : frozenset of int, optional
         Nodes to eliminate behind all others, in supernodes of their own: see `condense`.
+    partial_pivoting : bool, optional
+        Whether pivot blocks are inverted with partial pivoting, which takes longer.
 
     Returns
     -------
@@ -209,11 +207,11 @@ def analyze(
     if not isinstance(ordering, str):  # taken as it is: nobody is brought together
         who = replace(who, joined=())
     edges = orders.adjacency(graph, who)
-    prepared = partial(Elimination.of, graph, edges, who, symmetric, kept.size)
+    prepared = partial(Elimination.of, graph, edges, who, symmetric, kept.size, partial_pivoting)
     if not isinstance(ordering, str):
         order = orders.behind(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)
-        return _finished(best, {"given": best.operations}, watch_pivots)
+        return _finished(best, {"given": best.operations})
     names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
     tried = [prepared(name, orders.order_by_name(name, edges, kept)) for name in names]
     best = min(tried, key=attrgetter("operations"))
@@ -221,7 +219,7 @@ def analyze(
         tried.append(prepared("nd", orders.order_by_name("nd", edges, kept)))
         best = min(tried, key=attrgetter("operations"))
     candidates = {candidate.name: candidate.operations for candidate in tried}
-    return _finished(best, candidates, watch_pivots)
+    return _finished(best, candidates)
 
 
 def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
@@ -234,9 +232,9 @@ def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
     return ["amd", "dfs"] if few_cycles else ["amd"]
 
 
-def _finished(best: Elimination, candidates: dict[str, float], watch: bool) -> Symbolic:
+def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
     best = best.by_turns()
-    front_start, front, fill, super_start, row_of, program = best.tables(watch)
+    front_start, front, fill, super_start, row_of, program = best.tables()
     return Symbolic(
         best.graph,
         best.name,

@@ -295,14 +295,12 @@ class System:
         """
         return join(self.graph, vectors, self.dtype)
 
-    def analyze(
-        self, ordering: Any = "auto", zero_diagonal: Any = None, watch_pivots: bool = True
-    ) -> Symbolic:
+    def analyze(self, ordering: Any = "auto", zero_diagonal: Any = None) -> Symbolic:
         """Symbolic factorization, which `factorize` uses from then on.
 
         Parameters
         ----------
-        ordering, zero_diagonal, watch_pivots
+        ordering, zero_diagonal
             As for `graphsys.analyze`.
 
         Returns
@@ -315,7 +313,6 @@ class System:
             self.graph,
             ordering,
             zero_diagonal=zero_diagonal,
-            watch_pivots=watch_pivots,
             values=self._values,
             symmetric=self.symmetric,
         )

@@ -114,7 +114,7 @@ class Shared:
 
     def factorize(
         self, values: Array, tolerance: float, magnitude: Array, arena: Array
-    ) -> tuple[int, float, int, int]:
+    ) -> tuple[int, float, int, float]:
         """Factorize all supernodes; arguments and results as of `Reach.refactorize`.
 
         `arena` has the room that `more_room` asks for.
@@ -122,7 +122,7 @@ class Shared:
         self.ready[-1] += 1
         ticket = np.zeros(2, np.int64)
 
-        def part(thread: int) -> tuple[int, float, int, int]:
+        def part(thread: int) -> tuple[int, float, int, float]:
             return self._take_part(thread, ticket, values, tolerance, magnitude, arena)
 
         helpers = [pool(self.threads - 1).submit(part, i) for i in range(1, self.threads)]
@@ -130,7 +130,7 @@ class Shared:
         # A helper that has not begun has nothing left to do.
         results += [helper.result() for helper in helpers if not helper.cancel()]
         failed = [result for result in results if result[0]]
-        return min(failed) if failed else self.reach.summary(magnitude, tolerance)
+        return min(failed) if failed else self.reach.summary(magnitude)
 
     def _take_part(
         self,
@@ -140,7 +140,7 @@ class Shared:
         tolerance: float,
         magnitude: Array,
         arena: Array,
-    ) -> tuple[int, float, int, int]:
+    ) -> tuple[int, float, int, float]:
         """Tasks of one thread: status and, where it failed, what `Reach.refactorize` returns."""
         reach, program = self.reach, self.reach.symbolic.program
         panels, total = int(program[ARENA_SIZE]), int(program[ARENA_TOTAL])
@@ -155,7 +155,7 @@ class Shared:
             )  # fmt: skip
             if status == WAITING:
                 time.sleep(0)
-        return status, float(info[0]), int(info[1]), int(info[2])
+        return status, float(info[0]), int(info[1]), 0.0
 
 
 def worth_sharing(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:

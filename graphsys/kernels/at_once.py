@@ -2,8 +2,8 @@
 
 `factorize_and_solve` is for compiled code, the others are for Python, and are given a `frame`.
 What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
-comes back: the pivot ratio where all is well, its negative where it is so small that solutions are
-to be refined, and otherwise one of the numbers below.
+comes back: the pivot ratio where all is well, its negative where it is so small, or pivot blocks
+have grown so much, that solutions are to be refined, and otherwise one of the numbers below.
 """
 
 from numba import typeof
@@ -20,8 +20,8 @@ from .substitution import backward_narrow, gather, scatter, solve
 MISFIT = -2.0
 #: The solution is not finite.
 OVERFLOW = -3.0
-#: Less 1 + the row of a singular pivot block: see ``info``. Without one, a pivot may be noise.
-DOUBTFUL = -4.0
+#: Less the row of a singular pivot block.
+SINGULAR = -5.0
 
 #: Places in ``info``, behind what factorizations tell.
 TOLERANCE, ENOUGH, NNZ, INFO = 3, 4, 5, 6
@@ -161,7 +161,8 @@ def _misfit(array, size):
 
 @kernel
 def _verdict(failed, info):
-    """The pivot ratio, negative where below what is enough; or `DOUBTFUL` less ``failed``."""
-    if failed != 0 or info[2] > 0.0:
-        return DOUBTFUL - failed
-    return info[0] if info[0] >= info[ENOUGH] else -info[0]
+    """The pivot ratio, negative where solutions are to be refined; or `SINGULAR` less a row."""
+    if failed != 0:
+        return SINGULAR - (failed - 1)
+    doubtful = info[0] < info[ENOUGH] or (info[2] > 0.0 and info[ENOUGH] > 0.0)
+    return -info[0] if doubtful else info[0]

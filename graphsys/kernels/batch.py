@@ -18,6 +18,7 @@ from .batch_blocks import (
 )
 from .batch_substitution import backward_eight, forward_eight, gather_eight, scatter_eight
 from .emit import LANES
+from .growth import GROWN
 from .jit import allocating, kernel
 from .program import (
     ARENA_TOTAL,
@@ -62,7 +63,7 @@ def schedule(program):
     for s in range(count):
         at = program[program[STARTS_AT] + s]
         targets = program[at + 7]
-        at = program[at + 9]
+        at = program[at + 8]
         head = place
         table[head] = 0
         place += 1
@@ -95,7 +96,7 @@ def _clear(arena, first, length):
 
 
 @kernel
-def _load(program, table, place, values, first, stride, arena, base):
+def _load(program, table, place, values, first, stride, magnitude, arena, base):
     """Panels <- their blocks, of what the schedule names at ``place``; returns the place behind."""
     panels = table[place]
     place += 1
@@ -112,8 +113,35 @@ def _load(program, table, place, values, first, stride, arena, base):
                 values, first + program[at], stride, program[at + 1], program[at + 2],
             )  # fmt: skip
             at += LOAD_FIELDS
+        _given_magnitudes(program, table[place], magnitude, arena, base)
         place += 4
     return place
+
+
+@kernel
+def _given_magnitudes(program, at, magnitude, arena, base):
+    """Magnitudes of the rows of a supernode, at place ``at``, whose panel was just loaded."""
+    p, first, lower = program[at], program[at + 2], program[at + 3]
+    m, i, given = p + program[at + 1], 0, LANES * program[ROWS]
+    for b in range(program[at + 5]):
+        w = program[at + PANEL_FIELDS + b]
+        there = base + LANES * (lower + i * m + i)
+        raise_lanes(magnitude, given + LANES * (first + i), arena, there, m, w, w)
+        i += w
+
+
+@kernel
+def lane_growth(magnitude, rows, growth, system):
+    """growth <- max_i held_i / given_i of each lane where beyond `GROWN`, else 0: see `growth`."""
+    given = LANES * rows
+    for lane in range(LANES):
+        growth[system + lane] = 0.0
+    for i in range(rows):
+        for lane in range(LANES):
+            held = magnitude[LANES * i + lane]
+            if held > GROWN * magnitude[given + LANES * i + lane]:
+                quotient = held / magnitude[given + LANES * i + lane]
+                growth[system + lane] = max(growth[system + lane], quotient)
 
 
 @kernel
@@ -147,7 +175,7 @@ def factorize_groups(
     # Out:
     arena,
     ratio,
-    suspicion,
+    growth,
     out,
 ):
     """L, D^-1, W of groups of eight systems; where ``columns`` > 0, out <- A^-1 b on the way.
@@ -156,12 +184,10 @@ def factorize_groups(
     divide by eight, and computes the same numbers again. ``values``, ``b`` and ``out`` hold system
     after system, ``columns`` numbers for each row. ``arena`` is for one group where there are
     right-hand sides, its factors are lost; it is for all groups else. ``ratio`` is the smallest
-    pivot relative to what its row held, NaN where one is singular; ``suspicion`` how far a pivot
-    block may be rounding noise, as in `noise`. ``magnitude`` is for ``2 rows + 3`` vectors;
-    ``table`` is from `schedule`.
+    pivot relative to what its row held, NaN where one is singular; ``growth`` that of pivot blocks,
+    as in `growth`. ``magnitude`` is for ``2 rows`` vectors; ``table`` is from `schedule`.
     """
     nnz, rows = values.size // count, program[ROWS]
-    noise, largest_at = LANES * rows, 2 * LANES * rows
     symmetric = program[SYMMETRIC] != 0
     far = is_far(values.size, values) and nnz > 0
     for g in range(first_group, last_group):
@@ -176,20 +202,17 @@ def factorize_groups(
         for i in range(magnitude.size):
             magnitude[i] = 0.0
         for lane in range(system, system + LANES):
-            ratio[lane], suspicion[lane] = 1.0, 0.0
+            ratio[lane] = 1.0
         at, place = program[PANELS_AT], 0
         for _ in range(program[SUPERNODES]):
-            place = _load(program, table, place, values, system * nnz, nnz, arena, base)
+            place = _load(program, table, place, values, system * nnz, nnz, magnitude, arena, base)
             panel = at
             p, q, row = program[at], program[at + 1], program[at + 2]
             lower, upper = base + LANES * program[at + 3], base + LANES * program[at + 4]
             pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
-            watched, target_at = program[at + 8], program[at + 9]
+            target_at = program[at + 8]
             m = p + q
             at += PANEL_FIELDS
-            if watched != 0:
-                for lane in range(LANES):
-                    magnitude[largest_at + lane] = 0.0
             i = 0
             for block in range(pivots):
                 w = program[at + block]
@@ -199,10 +222,6 @@ def factorize_groups(
                     mirror(arena, d, m, w)
                 held = LANES * (row + i)
                 invert_lanes(arena, d, m, magnitude, held, ratio, system, w)
-                if watched != 0:
-                    raise_largest(magnitude, largest_at, arena, d, m, w)
-                if watched & 1:
-                    raise_suspicion(magnitude, noise + held, arena, d, m, w, suspicion, system)
                 if symmetric:
                     if right > 0:  # W = D^-1 L^T: the rows to the right are never stored before
                         assign_lanes(
@@ -227,12 +246,6 @@ def factorize_groups(
                         size = program[at + later]
                         there = lower + LANES * (j * m + j)
                         raise_lanes(magnitude, LANES * (row + j), arena, there, m, size, size)
-                        if watched & 1:
-                            left = lower + LANES * (i * m + j)
-                            raise_noise(
-                                magnitude, noise + LANES * (row + j), largest_at, arena, left, m,
-                                size, w,
-                            )  # fmt: skip
                         j += size
                     subtract_lanes(
                         arena, d + LANES * (w * m + w), m, arena, d + LANES * w, m,
@@ -251,6 +264,7 @@ def factorize_groups(
                 target_at = _update(
                     program, target_at, p, m, lower, upper, base, symmetric, magnitude, arena
                 )
+        lane_growth(magnitude, rows, growth, system)
         if columns > 0:
             backward_eight(program, arena, base, columns, x)
             scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)
@@ -266,57 +280,17 @@ def mirror(arena, d, m, w):
 
 
 @kernel
-def raise_largest(magnitude, largest_at, arena, d, m, w):
-    """largest <- max(largest, max |D^-1|)."""
-    for j in range(w):
-        raise_lanes(magnitude, largest_at, arena, d + LANES * j * m, 1, 1, w)
-
-
-@kernel
-def raise_noise(magnitude, noise, largest_at, arena, left, m, rows, columns):
-    """noise_i <- max(noise_i, max_k |L_ik| max |L| max |D^-1|), as `noise.raise_noise`."""
-    all_at, row_at = largest_at + LANES, largest_at + 2 * LANES
-    for lane in range(LANES):
-        magnitude[all_at + lane] = 0.0
-    for i in range(rows):
-        raise_lanes(magnitude, all_at, arena, left + LANES * i, m, 1, columns)
-    for i in range(rows):
-        for lane in range(LANES):
-            magnitude[row_at + lane] = 0.0
-        raise_lanes(magnitude, row_at, arena, left + LANES * i, m, 1, columns)
-        for lane in range(LANES):
-            product = magnitude[row_at + lane] * magnitude[all_at + lane]
-            product *= magnitude[largest_at + lane]
-            place = noise + LANES * i + lane
-            magnitude[place] = max(magnitude[place], product)
-
-
-@kernel
-def raise_suspicion(magnitude, noise, arena, d, m, w, suspicion, info_at):
-    """suspicion <- max(suspicion, max_ij noise_j |D^-1_ij|)."""
-    for j in range(w):
-        for i in range(w):
-            for lane in range(LANES):
-                entry = abs(arena[d + LANES * (j * m + i) + lane])
-                entry *= magnitude[noise + LANES * j + lane]
-                suspicion[info_at + lane] = max(suspicion[info_at + lane], entry)
-
-
-@kernel
 def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
     t_lower, t_upper = base + LANES * program[at], base + LANES * program[at + 2]
     t_m, t_p, t_first = program[at + 1], program[at + 3], program[at + 4]
-    columns, runs, watched = program[at + 5], program[at + 6], program[at + 7] != 0
-    noise, largest_at = LANES * (program[ROWS] + t_first), 2 * LANES * program[ROWS]
+    columns, runs = program[at + 5], program[at + 6]
     at += TARGET_FIELDS
     for c in range(columns):
         c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
         left = lower + LANES * (p + c_from)
         diagonal = t_lower + LANES * (c_to * t_m + c_to)
         raise_lanes(magnitude, LANES * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
-        if watched:
-            raise_noise(magnitude, noise + LANES * c_to, largest_at, arena, left, m, c_size, p)
         for r in range(c if symmetric else 0, runs):
             r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
             subtract_lanes(

@@ -135,7 +135,7 @@ def factorize_each(
     # Out:
     arena,
     ratio,
-    suspicion,
+    growth,
     weakest,
 ):
     """Factors of the systems first:last, one after another, at ``arena[s arena_total:]``."""
@@ -146,7 +146,7 @@ def factorize_each(
             arena[s * length : (s + 1) * length], info,
         )  # fmt: skip
         ratio[s] = info[0] if failed == 0 else np.nan
-        suspicion[s], weakest[s] = (np.inf if info[2] > 0.0 else 0.0), info[1]
+        growth[s], weakest[s] = info[2], info[1]
 
 
 @kernel

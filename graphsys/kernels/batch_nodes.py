@@ -5,8 +5,10 @@ workspace that the next node takes over. Blocks of the eight systems are transpo
 first needed.
 """
 
+import numpy as np
+
 from .ahead import is_far
-from .batch import mirror, pass_over, raise_largest, raise_noise, raise_suspicion
+from .batch import lane_growth, mirror, pass_over
 from .batch_blocks import (
     assign_lanes,
     invert_lanes,
@@ -64,12 +66,12 @@ def solve_nodes(
     arena,
     # Out:
     ratio,
-    suspicion,
+    growth,
     out,
 ):
     """out <- A^-1 b for groups of eight systems; arguments as of `batch.factorize_groups`."""
     nnz, rows = values.size // count, program[ROWS]
-    noise, largest_at = LANES * rows, 2 * LANES * rows
+    given = LANES * rows
     zeros, steps = LANES * program[WORK_AT], LANES * program[ARENA_TOTAL]
     scratch = steps + LANES * SMALL * SMALL
     symmetric, far = program[SYMMETRIC] != 0, is_far(values.size, values) and nnz > 0
@@ -87,39 +89,30 @@ def solve_nodes(
                 load_lanes(x, LANES * row, w, b, source, rows, w, 1)
         else:
             gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
-        magnitude[:] = 0.0
+        magnitude[:given] = 0.0
+        magnitude[given:] = np.inf
         for lane in range(system, system + LANES):
-            ratio[lane], suspicion[lane] = 1.0, 0.0
+            ratio[lane] = 1.0
         at = program[NARROW_AT]
         for _ in range(program[SUPERNODES]):
             w, q, first = program[at], program[at + 1], LANES * program[at + 2]
             d, upper, neighbours = LANES * program[at + 3], LANES * program[at + 4], program[at + 5]
-            source, watched, m = program[at + 6], program[at + 7] != 0, w + q
+            source, m = program[at + 6], w + q
             at += NODE_FIELDS
             last = at + NEIGHBOUR_FIELDS * neighbours
-            watches = watched
-            for row in range(at, last, NEIGHBOUR_FIELDS):
-                watches |= program[row + 5] != 0
             if source >= 0:
                 load_lanes(arena, d, m, values, values_at + source, nnz, w, w)
             if symmetric:
                 mirror(arena, d, m, w)
             # L of the first neighbour is loaded while pivots are waited for.
             ahead = neighbours > 0 and w > 1 and program[at] == w and program[at + 3] >= 0
-            tame, ahead_at = 0, values_at + program[at + 3] if ahead else values_at
-            if not watches:
-                tame = steps_lanes(
-                    arena, d, m, magnitude, first, ratio, system, w, arena, steps,
-                    arena, scratch, values, ahead_at, nnz, ahead,
-                )  # fmt: skip
+            ahead_at = values_at + program[at + 3] if ahead else values_at
+            tame = steps_lanes(
+                arena, d, m, magnitude, first, ratio, system, w, arena, steps,
+                arena, scratch, values, ahead_at, nnz, ahead,
+            )  # fmt: skip
             if tame == 0:
                 invert_lanes(arena, d, m, magnitude, first, ratio, system, w)
-                if watched:
-                    raise_suspicion(magnitude, noise + first, arena, d, m, w, suspicion, system)
-                if watches:
-                    for lane in range(LANES):
-                        magnitude[largest_at + lane] = 0.0
-                    raise_largest(magnitude, largest_at, arena, d, m, w)
                 assign_lanes(x, first, rows, arena, d, m, x, first, 1, rows, w, columns, w)
             else:
                 scale_lanes_stored(x, first, rows, arena, steps, x, first, 1, rows, w, columns)
@@ -128,7 +121,7 @@ def solve_nodes(
                 left, ld, right = d + LANES * (w + place), m, upper + LANES * w * place
                 if source >= 0:
                     left, ld = scratch + LANES * w * place, size
-                    if row > at or watches or not ahead:
+                    if row > at or not ahead:
                         load_lanes(arena, left, size, values, values_at + source, nnz, size, w)
                 if symmetric:
                     if tame != 0:
@@ -154,8 +147,6 @@ def solve_nodes(
                         assign_lanes(arena, right, w, arena, d, m, arena, right, 1, w, w, size, w)
                 there = LANES * program[row + 2]
                 subtract_lanes(x, there, rows, arena, left, ld, x, first, 1, rows, size, columns, w)
-                if program[row + 5] != 0:
-                    raise_noise(magnitude, noise + there, largest_at, arena, left, ld, size, w)
             update = last
             for j in range(at, last, NEIGHBOUR_FIELDS):
                 right = upper + LANES * w * program[j + 1]
@@ -171,6 +162,9 @@ def solve_nodes(
                             arena, left, lda, arena, right, w, program[i], program[j], w,
                             i == j, magnitude, held,
                         )  # fmt: skip
+                        if i == j:  # the first update
+                            for k in range(held, held + LANES * program[i]):
+                                magnitude[given + k] = magnitude[k]
                     else:
                         update_lanes_stored(
                             arena, to, ld, arena, LANES * ~source, program[update + 1],
@@ -179,6 +173,7 @@ def solve_nodes(
                         )  # fmt: skip
                     update += UPDATE_FIELDS
             at = update
+        lane_growth(magnitude, rows, growth, system)
         backward_eight(program, arena, 0, columns, x)
         if columns == 1:
             for s in range(program[SUPERNODES]):

@@ -196,22 +196,6 @@ def _largest_loop(a, a_at, lda, m, n):
     return largest
 
 
-def _weighted_loop(a, a_at, lda, v, v_at, m, n):
-    largest = 0.0
-    for j in range(n):
-        for i in range(m):
-            size = abs(a[a_at + j * lda + i]) * v[v_at + j]
-            if largest == largest and not (size <= largest):
-                largest = size
-    return largest
-
-
-def _noise_loop(s, s_at, x, a, a_at, lda, m, n):
-    for j in range(n):
-        for i in range(m):
-            s[s_at + i] = max(s[s_at + i], abs(a[a_at + j * lda + i]) * x)
-
-
 @intrinsic
 def _largest_of(typing, a, a_at, lda, m, n):
     """Largest |A_ij|, NaN where there is one, 0 for none."""
@@ -221,55 +205,26 @@ def _largest_of(typing, a, a_at, lda, m, n):
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = vector.largest_function(builder.module, real, False)
-        a = low.pointer(0, 1)
-        return builder.call(function, [a, low.integer(2), a, low.integer(3), low.integer(4)])
+        function = vector.largest_function(builder.module, real)
+        return builder.call(
+            function, [low.pointer(0, 1), low.integer(2), low.integer(3), low.integer(4)]
+        )
 
     return a.dtype(a, a_at, lda, m, n), generate
 
 
 @intrinsic
-def _largest_weighted(typing, a, a_at, lda, v, v_at, m, n):
-    """Largest v_j |A_ij|, NaN where there is one, 0 for none."""
-    real = _REAL_NAME[a.dtype]
-    arguments = a, a_at, lda, v, v_at, m, n
-    if _is_complex(a):
-        return types.float64(*arguments), _compiled_loop(_weighted_loop, types.float64)
+def _any_beyond(typing, s, s_at, t, t_at, limit, n):
+    """Not 0 where any s_i > limit t_i; both real."""
+    real = _REAL_NAME[s.dtype]
+    signature = types.int64(s, s_at, t, t_at, s.dtype, n)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = vector.largest_function(builder.module, real, True)
+        function = vector.beyond_function(builder.module, real)
         return builder.call(
-            function,
-            [low.pointer(0, 1), low.integer(2), low.pointer(3, 4), low.integer(5), low.integer(6)],
+            function, [low.pointer(0, 1), low.pointer(2, 3), arguments[4], low.integer(5)]
         )
-
-    return a.dtype(*arguments), generate
-
-
-@intrinsic
-def _raise_scaled(typing, s, s_at, x, a, a_at, lda, m, n):
-    """s_i <- max(s_i, x max_j |A_ij|)."""
-    signature = types.none(s, s_at, s.dtype, a, a_at, lda, m, n)
-    if _is_complex(a):
-        return signature, _compiled_loop(_noise_loop, types.none)
-    real = _REAL_NAME[a.dtype]
-
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = vector.noise_function(builder.module, real)
-        builder.call(
-            function,
-            [
-                low.pointer(0, 1),
-                arguments[2],
-                low.pointer(3, 4),
-                low.integer(5),
-                low.integer(6),
-                low.integer(7),
-            ],
-        )
-        return low.none()
 
     return signature, generate
 
@@ -333,9 +288,8 @@ if DISABLE_JIT:
     subtract_transposed = reference.subtract_transposed
     raise_magnitude = reference.raise_magnitude
     add_magnitude = reference.add_magnitude
-    raise_scaled = reference.raise_scaled
     largest_of = reference.largest_of
-    largest_weighted = reference.largest_weighted
+    any_beyond = reference.any_beyond
     copy_block = reference.copy_block
     invert_small = reference.invert_small
 else:
@@ -345,8 +299,7 @@ else:
     subtract_transposed = _subtract_transposed
     raise_magnitude = _magnitude("raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|).")
     add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
-    raise_scaled = _raise_scaled
     largest_of = _largest_of
-    largest_weighted = _largest_weighted
+    any_beyond = _any_beyond
     copy_block = _copy_block
     invert_small = _invert_small

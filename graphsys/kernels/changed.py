@@ -5,9 +5,9 @@ descendants, those out of reach too, whose L and W are still there: the updates 
 from a supernode to its ancestors are pulled here, in the same order.
 """
 
-from .blocks import copy_block, largest_of
+from .blocks import copy_block
 from .jit import kernel
-from .ldu import eliminate, update
+from .ldu import eliminate, given_magnitudes, update
 from .program import (
     LOAD_AT,
     LOAD_FIELDS,
@@ -62,7 +62,7 @@ def reach_tables(
     for s in range(count):
         at = program[program[STARTS_AT] + s]
         targets = program[at + 7]
-        at = program[at + 9]
+        at = program[at + 8]
         parent[s] = super_of_row[program[at + 4]] if targets > 0 else -1
         for _ in range(targets):
             source_start[super_of_row[program[at + 4]] + 1] += 1
@@ -72,7 +72,7 @@ def reach_tables(
     for s in range(count):
         at = program[program[STARTS_AT] + s]
         targets = program[at + 7]
-        at = program[at + 9]
+        at = program[at + 8]
         for _ in range(targets):
             t = super_of_row[program[at + 4]]
             source[source_start[t]] = s
@@ -149,11 +149,8 @@ def refactorize_reached(
 
 @kernel
 def load_panel(program, t, load_start, values, magnitude, arena):
-    """Panel of supernode t <- the user's blocks; nothing is known of its magnitudes."""
-    at, noise = program[program[STARTS_AT] + t], program[ROWS]
-    first, after = program[at + 2], program[at + 2] + program[at]
-    magnitude[first:after] = 0.0
-    magnitude[noise + first : noise + after] = 0.0
+    """Panel of supernode t <- the user's blocks, with their magnitudes."""
+    at = program[program[STARTS_AT] + t]
     p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
     arena[lower : lower + (p + q) * p] = 0.0
     arena[upper : upper + p * q] = 0.0
@@ -164,6 +161,7 @@ def load_panel(program, t, load_start, values, magnitude, arena):
             arena, program[block + 3], program[block + 4],
             values, program[block], rows, rows, program[block + 2],
         )  # fmt: skip
+    given_magnitudes(program, at, magnitude, arena)
 
 
 @kernel
@@ -171,13 +169,5 @@ def pull(program, source, at, magnitude, arena):
     """Update of a supernode by a descendant, ``source``, as the program tells at place ``at``."""
     s = program[program[STARTS_AT] + source]
     p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
-    largest = 0.0
-    if program[s + 8] != 0:
-        i = 0
-        for b in range(program[s + 5]):
-            w = program[s + PANEL_FIELDS + b]
-            d = lower + i * m + i
-            largest = max(largest, largest_of(arena, d, m, w, w))
-            i += w
     symmetric = program[SYMMETRIC] != 0
-    update(program, at, p, m, lower, program[s + 4], symmetric, largest, magnitude, arena)
+    update(program, at, p, m, lower, program[s + 4], symmetric, magnitude, arena)

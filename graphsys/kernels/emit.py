@@ -15,6 +15,8 @@ SMALL = 8
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 REAL = {"f64": ir.DoubleType(), "f32": ir.FloatType()}
 BYTES = {"f64": 8, "f32": 4}
+#: Smallest normal numbers.
+TINY = {"f64": 2.0**-1022, "f32": 2.0**-126}
 
 
 def host_has(feature):

@@ -28,8 +28,8 @@ def inverse_function(module, real):
 
     Gauss-Jordan elimination, pivots on the diagonal; where a multiplier would exceed `EXCHANGED`,
     the row with the largest one takes the pivot's place. ``s`` holds the largest magnitude each row
-    of A had before; the result is the smallest |pivot| / s over the pivots' rows, at most 1, and
-    NaN where the inverse is not finite or a row was always zero.
+    of A had before, and is raised to what it has; the result is the smallest |pivot| / s over the
+    pivots' rows, at most 1, and NaN where the inverse is not finite or a row was always zero.
     """
     element = REAL[real]
     pointer = element.as_pointer()
@@ -63,40 +63,39 @@ def inverse_function(module, real):
 def two_inverses_function(module, real):
     """`inverse_function` of two blocks of one size, their instructions by turns.
 
-    Arguments ``(d, ldd, a, lda, s)`` of the one and of the other, then n; their ratios take the
-    places s[0]. In one inverse nearly every instruction waits for the one before. A block that
+    Arguments ``(d, ldd, a, lda, s, ratio)`` of the one and of the other, then n. In one inverse nearly every instruction waits for the one before. A block that
     turns out to need an exchange of rows is inverted again, by itself.
     """
     element = REAL[real]
     pointer = element.as_pointer()
-    names = ["d", "ldd", "a", "lda", "s"]
+    names = ["d", "ldd", "a", "lda", "s", "ratio"]
     function, builder = private_function(
         module,
         f"graphsys_two_inverses_{real}",
         ir.VoidType(),
-        [pointer, I64, pointer, I64, pointer] * 2 + [I64],
+        [pointer, I64, pointer, I64, pointer, pointer] * 2 + [I64],
         [name + which for which in ("", "_2") for name in names] + ["n"],
     )
     if builder is None:
         return function
-    blocks, n = (function.args[:5], function.args[5:10]), function.args[10]
+    blocks, n = (function.args[:6], function.args[6:12]), function.args[12]
     emit = Emitter(builder, real)
     for size in cases(builder, n, [k for k in range(1, SMALL + 1) if _two_fit(real, k)], skip=True):
         cols = Columns(builder, real, size)
-        results = _without_exchanges(cols, [_loaded(cols, *block[2:]) for block in blocks])
+        results = _without_exchanges(cols, [_loaded(cols, *block[2:5]) for block in blocks])
         for place, (inverse, ratio, large) in zip(blocks, results, strict=True):
             small = builder.icmp_unsigned("==", large, integer(0))
             with builder.if_else(small) as (tame, wild):
                 with tame:
                     _store(cols, *place[:2], inverse)
-                    builder.store(ratio, place[4], align=emit.align)
+                    builder.store(ratio, place[5], align=emit.align)
                 with wild:
-                    exchanged = builder.call(inverse_function(module, real), [*place, n])
-                    builder.store(exchanged, place[4], align=emit.align)
+                    exchanged = builder.call(inverse_function(module, real), [*place[:5], n])
+                    builder.store(exchanged, place[5], align=emit.align)
         builder.ret_void()
     for place in blocks:  # one after the other
-        ratio = builder.call(inverse_function(module, real), [*place, n])
-        builder.store(ratio, place[4], align=emit.align)
+        ratio = builder.call(inverse_function(module, real), [*place[:5], n])
+        builder.store(ratio, place[5], align=emit.align)
     builder.ret_void()
     return function
 
@@ -122,6 +121,7 @@ def _loaded(cols, a, lda, s):
     scale = cols.select(lambda row: row < cols.rows, cols.load(s), cols.fill(1.0))
     for entries in column:
         scale = cols.larger(cols.fabs(entries), scale)
+    cols.store(scale, s)
     return column, scale
 
 

@@ -10,7 +10,7 @@ from .lanes import larger
 def inverse_function(module, real):
     """``D <- D^-1``, n <= `SMALL`: ``(d, ldd, s, ratio, n)``.
 
-    ``s`` holds the largest magnitude each row had before. ``ratio`` becomes the smaller of itself
+    ``s`` holds the largest magnitude each row had before, and is raised. ``ratio`` becomes the smaller of itself
     and the smallest |pivot| / s, NaN where a pivot is zero or not finite. Gauss-Jordan elimination,
     with the pivots on the diagonal; where a multiplier exceeds `GROWTH` in any lane it starts again
     with rows exchanged in each lane by itself.
@@ -78,6 +78,7 @@ class _Inverse:
             scale = emit.load(emit.at(s, integer(LANES * i)))
             for entry in entries[i]:
                 scale = larger(emit, emit.intrinsic("fabs", emit.vector, entry), scale)
+            emit.store(scale, emit.at(s, integer(LANES * i)))
             self.scale.append(scale)
         self.exchanges = [[] for _ in range(n)]
 

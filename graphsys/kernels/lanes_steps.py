@@ -102,6 +102,7 @@ def _find_steps(emit, n, d, ldd, s, ratio, steps, meanwhile):
         scale = emit.load(emit.at(s, integer(LANES * i)))
         for q in range(n):
             scale = larger(emit, absolute(entry(q, i)), scale)
+        emit.store(scale, emit.at(s, integer(LANES * i)))
         losses.append(builder.fmul(absolute(emit.load(place(i, i))), scale))
     tame = builder.fcmp_ordered("<=", worst, emit.fill(GROWTH))
     bits = ir.IntType(LANES)

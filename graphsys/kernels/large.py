@@ -7,10 +7,12 @@ from .jit import kernel
 
 @kernel
 def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
-    """D <- A^-1 by Gauss-Jordan with partial pivoting; returns the smallest |pivot| / s, <= 1.
+    """D <- A^-1 = U^-1 L^-1 P, partial pivoting; returns the smallest |pivot| / s, <= 1.
 
     ``s[s_at:]`` are the magnitudes that each row had before, raised to what it has now; the rows
-    that pivots came from replace them.
+    that pivots came from replace them. Gauss-Jordan elimination would take as long and leave
+    residuals larger by the condition number of U (N. J. Higham, Accuracy and Stability of Numerical
+    Algorithms, SIAM, 2002, sec. 14.3 and 14.4).
     """
     for j in range(n):
         for i in range(n):
@@ -19,11 +21,11 @@ def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
             if abs(entry) > s[s_at + i]:
                 s[s_at + i] = abs(entry)
     ratio = 1.0
-    for j in range(n):
-        pivot_column = d[d_at + j * ldd : d_at + j * ldd + n]
+    for j in range(n):  # P A = L U
+        column = d[d_at + j * ldd : d_at + j * ldd + n]
         row, largest = j, -1.0
         for i in range(j, n):
-            size = abs(pivot_column[i])
+            size = abs(column[i])
             if not (size <= largest):  # a NaN is taken, and stays
                 row, largest = i, size
         local = largest / s[s_at + row] if s[s_at + row] > 0.0 else np.nan
@@ -37,17 +39,30 @@ def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
             for q in range(n):
                 at = d_at + q * ldd
                 d[at + j], d[at + row] = d[at + row], d[at + j]
-        inverse = 1.0 / pivot_column[j]
-        pivot_column[j] = -1.0
-        for q in range(n):
-            if q != j:
-                column = d[d_at + q * ldd : d_at + q * ldd + n]
-                factor = column[j] * inverse
-                column[j] = 0.0
-                for i in range(n):
-                    column[i] -= pivot_column[i] * factor
-        for i in range(n):
-            pivot_column[i] *= -inverse
+        for i in range(j + 1, n):
+            column[i] /= column[j]
+        for q in range(j + 1, n):
+            other = d[d_at + q * ldd : d_at + q * ldd + n]
+            factor = other[j]
+            for i in range(j + 1, n):
+                other[i] -= column[i] * factor
+    for j in range(n):  # U^-1, above and on the diagonal
+        column = d[d_at + j * ldd : d_at + j * ldd + n]
+        inverse = 1.0 / column[j]
+        column[j] = inverse
+        _multiply_upper(d, d_at, ldd, column, 0, j)
+        for i in range(j):
+            column[i] *= -inverse
+    for j in range(n - 1, -1, -1):  # L^-1, below the diagonal
+        column = d[d_at + j * ldd : d_at + j * ldd + n]
+        for k in range(n - 1, j, -1):
+            other, factor = d[d_at + k * ldd : d_at + k * ldd + n], column[k]
+            for i in range(k + 1, n):
+                column[i] += other[i] * factor
+        for i in range(j + 1, n):
+            column[i] = -column[i]
+    for j in range(n):  # their product
+        _multiply_upper(d, d_at, ldd, d[d_at + j * ldd : d_at + j * ldd + n], j + 1, n)
     for j in range(n - 1, -1, -1):  # undo the exchanges of rows on the columns
         home = int(s[s_at + j])
         if home != j:
@@ -59,3 +74,13 @@ def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
             if not np.isfinite(d[d_at + j * ldd + i]):
                 return np.nan
     return ratio
+
+
+@kernel
+def _multiply_upper(d, d_at, ldd, x, first, last):
+    """x <- U x for x[first:last], the rows above them taking part; U is above D's diagonal."""
+    for k in range(first, last):
+        other, factor = d[d_at + k * ldd : d_at + k * ldd + k + 1], x[k]
+        for i in range(k):
+            x[i] += other[i] * factor
+        x[k] = other[k] * factor

@@ -13,6 +13,7 @@ from .program import (
     ORDER_AT,
     PANEL_FIELDS,
     PANELS_AT,
+    PARTIAL_PIVOTING,
     PROGRAM_VERSION,
     ROWS,
     STARTS_AT,
@@ -127,7 +128,6 @@ def build_program(
     super_of,
     super_start,
     row_of,
-    watched,
     symmetric,
     # The blocks, in elimination order of their earlier node: see `loads`
     load_start,
@@ -205,7 +205,7 @@ def build_program(
     program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
-    program[NARROW_AT] = 0
+    program[NARROW_AT] = program[PARTIAL_PIVOTING] = 0
     work = WORK_COLUMNS * widest
     if widest > PIVOT_ROWS and work < MEDIUM_WORK:
         work = MEDIUM_WORK
@@ -245,25 +245,16 @@ def build_program(
     target_at = at + length
     for s in range(count):
         program[program[STARTS_AT] + s] = at
-        program[at + 9] = target_at
+        program[at + 8] = target_at
         at = _put_panel(
             program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
-            watched, offset, last_step, below, lower, upper, pivots, runs_of,
+            offset, last_step, below, lower, upper, pivots, runs_of,
         )  # fmt: skip
         target_at = _put_targets(
             program, target_at, s, front_start, front, super_of, super_start, row_of,
-            watched, offset, last_step, below, lower, upper,
+            offset, last_step, below, lower, upper,
         )  # fmt: skip
     return total
-
-
-@kernel
-def _any(flags, first, last):
-    """1 where one of flags[first:last] is set, else 0."""
-    for k in range(first, last):
-        if flags[k]:
-            return 1
-    return 0
 
 
 @kernel
@@ -280,7 +271,7 @@ def _put_load(program, at, source, rows, columns, to, ld):
 @kernel
 def _put_panel(
     program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
-    watched, offset, last_step, below, lower, upper, pivots, runs_of,
+    offset, last_step, below, lower, upper, pivots, runs_of,
 ):  # fmt: skip
     """One supernode: sizes, pivot blocks, runs."""
     last = last_step[s]
@@ -296,11 +287,6 @@ def _put_panel(
     program[at + 5] = pivots[s]
     program[at + 6] = runs
     program[at + 7] = targets
-    program[at + 8] = _any(watched, super_start[s], last + 1)
-    for e in range(front_first, front_last):
-        if watched[front[e]]:
-            program[at + 8] |= 2
-            break
     at += PANEL_FIELDS
     block = 0
     for k in range(super_start[s], last + 1):
@@ -328,7 +314,7 @@ def _put_panel(
 @kernel
 def _put_targets(
     program, at, s, front_start, front, super_of, super_start, row_of,
-    watched, offset, last_step, below, lower, upper,
+    offset, last_step, below, lower, upper,
 ):  # fmt: skip
     """What one supernode updates."""
     last = last_step[s]
@@ -345,7 +331,6 @@ def _put_targets(
         program[head + 2] = upper[t]
         program[head + 3] = t_p
         program[head + 4] = t_first
-        program[head + 7] = _any(watched, super_start[t], after)
         at += TARGET_FIELDS
         columns = 0
         count = 0

@@ -5,20 +5,21 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 2023, Algorithms 1 and 3, with L left unscaled: all solves become products).
 """
 
+import numpy as np
+
 from .blocks import (
     assign_product,
     copy_block,
     invert_small,
-    largest_of,
     raise_magnitude,
     subtract_product,
 )
 from .emit import SMALL
+from .growth import pivot_growth
 from .jit import inlined, kernel
 from .large import invert_large
 from .medium import MEDIUM, invert_medium
 from .narrow import factorize_narrow
-from .noise import raise_noise, suspicion
 from .pointers import pointer
 from .program import (
     ARENA_SIZE,
@@ -28,7 +29,9 @@ from .program import (
     NARROW_AT,
     PANEL_FIELDS,
     PANELS_AT,
+    PARTIAL_PIVOTING,
     ROWS,
+    STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
@@ -80,10 +83,10 @@ def factorize(
 ):
     """L, D^-1, W of A = L D W; 0, or 1 + row of a pivot block that is singular.
 
-    ``magnitude`` (rows,) is the largest magnitude each row ever had in its pivot block;
-    ``info[0]`` the smallest pivot relative to it, which must stay above ``tolerance``, and
-    ``info[1]`` the first row of its block. ``info[2]`` is 1 + the row of the pivot block that is
-    most likely rounding noise, 0 where there is none.
+    ``info[0]`` is the smallest pivot relative to the largest magnitude that its row ever had in
+    its pivot block, which must stay above ``tolerance``, ``info[1]`` the first row of its block.
+    ``info[2]`` is the `growth` of the pivot blocks where that is so large that solutions should be
+    checked, else 0. ``magnitude`` (3 rows,) is described there.
     """
     if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         return factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
@@ -105,32 +108,51 @@ def factorize_supernodes(
 ):
     """`factorize` without the program of `narrow`."""
     load(program, values, arena)
-    magnitude[:] = 0.0
-    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    rows = program[ROWS]
+    magnitude[:rows] = 0.0
+    magnitude[rows : 2 * rows] = np.inf  # of rows that are not eliminated
     at, count = program[PANELS_AT], program[SUPERNODES]
+    for s in range(count):
+        given_magnitudes(program, program[program[STARTS_AT] + s], magnitude, arena)
+    info[0], info[1], info[2] = 1.0, 0.0, 0.0
     work_at = program[WORK_AT]
-    return eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
+    failed = eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
+    if failed == 0:
+        info[2] = pivot_growth(magnitude, rows)
+    return failed
+
+
+@inlined
+def given_magnitudes(program, at, magnitude, arena):
+    """Magnitudes of the rows of a supernode, at place ``at``, whose panel was just loaded."""
+    table, rows = pointer(program, 0), program[ROWS]
+    p, first, lower = table[at], table[at + 2], table[at + 3]
+    m, i = p + table[at + 1], 0
+    for k in range(first, first + p):
+        magnitude[k] = magnitude[rows + k] = 0.0
+    for b in range(table[at + 5]):
+        w = table[at + PANEL_FIELDS + b]
+        raise_magnitude(magnitude, rows + first + i, arena, lower + i * m + i, m, w, w)
+        i += w
 
 
 @inlined
 def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, info):
     """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
 
-    They update their ancestors' panels where ``push`` says so. How small its pivots are, and how
-    suspect, replaces the magnitude and the noise of the first row of each pivot block. The
-    workspace is ``arena[work_at:]``.
+    They update their ancestors' panels where ``push`` says so. The workspace is
+    ``arena[work_at:]``.
     """
     table = pointer(program, 0)
-    smallest, worst = info[0], 1.0 / tolerance
-    symmetric, noise = program[SYMMETRIC] != 0, program[ROWS]
-    if info[2] > 0.0:
-        worst = magnitude[noise + int(info[2]) - 1]
+    smallest = info[0]
+    symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
+    partial = program[PARTIAL_PIVOTING] != 0
+    in_registers = arena.itemsize == magnitude.itemsize and not partial  # real numbers
     for _ in range(count):
         p, q, first = table[at], table[at + 1], table[at + 2]
         lower, upper = table[at + 3], table[at + 4]
         pivots, runs, targets = table[at + 5], table[at + 6], table[at + 7]
-        watched, target_at = table[at + 8], table[at + 9]
-        largest = 0.0  # of the entries of D^-1
+        target_at = table[at + 8]
         m = p + q
         at += PANEL_FIELDS
         i = 0
@@ -140,29 +162,26 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             right = p - i - w
             if symmetric:
                 _mirror(arena, d, m, w)
-            if w <= SMALL:
+            scratch = ratios + first + i
+            if w <= SMALL and in_registers:
                 ratio = invert_small(arena, d, m, arena, d, m, magnitude, first + i, w)
-            elif w <= MEDIUM:
-                ratio = invert_medium(
-                    arena, d, m, arena, d, m, magnitude, first + i, w, arena, work_at
-                )
             else:
-                ratio = invert_large(arena, d, m, arena, d, m, magnitude, first + i, w)
+                raise_magnitude(magnitude, first + i, arena, d, m, w, w)
+                for k in range(w):
+                    magnitude[scratch + k] = magnitude[first + i + k]
+                if SMALL < w <= MEDIUM and not partial:
+                    ratio = invert_medium(
+                        arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at
+                    )
+                else:
+                    ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
             if not (ratio > tolerance):
                 info[0] = ratio
                 return first + i + 1
-            magnitude[first + i] = ratio
+            magnitude[scratch] = ratio
             if ratio < smallest:
                 smallest = ratio
                 info[1] = first + i
-            if watched != 0:
-                largest = max(largest, largest_of(arena, d, m, w, w))
-            if watched & 1:
-                doubt = suspicion(magnitude, noise + first + i, arena, d, m, w)
-                magnitude[noise + first + i] = doubt
-                if doubt > worst:
-                    worst = doubt
-                    info[2] = first + i + 1
             if symmetric:
                 # W = D^-1 L^T: the rows to the right are never stored before
                 if right > 0:
@@ -180,9 +199,6 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                 for later in range(b + 1, pivots):
                     size = table[at + later]
                     raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
-                    if watched & 1:
-                        row, left = noise + first + j, lower + i * m + j
-                        raise_noise(magnitude, row, arena, left, m, size, w, largest)
                     j += size
                 rest = d + w * m + w
                 subtract_product(
@@ -197,7 +213,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
             target_at = update(
-                program, target_at, p, m, lower, upper, symmetric, largest, magnitude, arena
+                program, target_at, p, m, lower, upper, symmetric, magnitude, arena
             )
     info[0] = smallest
     return 0
@@ -226,20 +242,16 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
 
 
 @inlined
-def update(program, at, p, m, lower, upper, symmetric, largest, magnitude, arena):
+def update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
     table = pointer(program, 0)
     t_lower, t_m, t_upper, t_p = table[at], table[at + 1], table[at + 2], table[at + 3]
     t_first, columns, runs = table[at + 4], table[at + 5], table[at + 6]
-    watched, noise = table[at + 7] != 0, program[ROWS] + t_first
     at += TARGET_FIELDS
     for c in range(columns):
         c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
         diagonal = t_lower + c_to * t_m + c_to
         raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
-        if watched:
-            left = lower + p + c_from
-            raise_noise(magnitude, noise + c_to, arena, left, m, c_size, p, largest)
         for r in range(c if symmetric else 0, runs):
             r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
             subtract_product(

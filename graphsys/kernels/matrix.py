@@ -39,6 +39,47 @@ def subtract_matrix_product(
 
 
 @kernel
+def raise_sizes(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    transposed,
+    x,
+    x_at,
+    # In and out:
+    sizes,
+):
+    """d <- d + |A| |x|, s <- s + sum_j |A_ij|, or of A^T: ``sizes`` is d and s, one vector x."""
+    rows = row_start[size.size]
+    for i in range(size.size):
+        height, first = size[i], row_start[i]
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            for column in range(row_start[j], row_start[j + 1]):
+                if transposed:
+                    for k in range(height):
+                        entry = abs(values[at + k])
+                        sizes[column] += entry * abs(x[x_at + first + k])
+                        sizes[rows + column] += entry
+                else:
+                    known = abs(x[x_at + column])
+                    for k in range(height):
+                        entry = abs(values[at + k])
+                        sizes[first + k] += entry * known
+                        sizes[rows + first + k] += entry
+                at += height
+
+
+@kernel
 def absolute_sums(
     # Tables (as in BlockGraph):
     size,

@@ -8,8 +8,8 @@ arithmetic otherwise.
 The program of one node, read forwards:
 
 =========  =====================================================================================
-node       (p, q, first, lower, upper, neighbours, diagonal, watched, mate)
-neighbour  (rows, place among the q rows, first row, source of L, source of U, watched)
+node       (p, q, first, lower, upper, neighbours, diagonal, mate)
+neighbour  (rows, place among the q rows, first row, source of L, source of U)
 update     (source, its leading dimension, destination, its leading dimension) for each pair of
            neighbours (i, j), j outermost, i >= j only when symmetric: A_ij <- source - L_i W_j
 =========  =====================================================================================
@@ -20,11 +20,13 @@ they are inverted together, which takes less time than one after the other. The 
 -1 there; nodes alone have 0.
 """
 
+import numpy as np
+
 from .ahead import AHEAD, fetch_block, is_far
-from .blocks import invert_small, largest_of
+from .blocks import invert_small
+from .growth import pivot_growth
 from .jit import inlined, kernel
 from .nodes import eliminate_node, invert_two
-from .noise import raise_noise, suspicion
 from .pointers import pointer
 from .program import (
     NARROW_AT,
@@ -58,16 +60,17 @@ def factorize_narrow(
     Unless x, a vector in elimination order, is None it becomes D^-1 L^-1 x, L having D on its
     diagonal.
     """
-    table, held = pointer(program, 0), pointer(magnitude, 0)
-    for k in range(magnitude.size):
+    rows = program[ROWS]
+    table, held, given = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
+    ratios = pointer(magnitude, 2 * rows)
+    for k in range(rows):
         held[k] = 0.0
+        given[k] = np.inf
     symmetric = program[SYMMETRIC] != 0
-    zeros, noise = program[WORK_AT], program[ROWS]
-    worst = 1.0 / tolerance
-    info[2] = 0.0
+    zeros = program[WORK_AT]
     arena[zeros : zeros + 8] = 0.0
     smallest = 1.0
-    info[1] = 0.0
+    info[1], info[2] = 0.0, 0.0
     at = program[NARROW_AT]
     far = is_far(values.size + arena.size, arena)
     ahead, waiting = at, program[SUPERNODES] if far else 0
@@ -76,28 +79,18 @@ def factorize_narrow(
             ahead = _fetch_node(program, ahead, values, symmetric)
             waiting -= 1
         w, first, lower, neighbours = table[at], table[at + 2], table[at + 3], table[at + 5]
-        source, watched, mate = table[at + 6], table[at + 7] != 0, table[at + 8]
+        source, mate = table[at + 6], table[at + 7]
         m = w + table[at + 1]
         if mate > 0:  # the next node's inverse along with this one's
             q1 = table[mate + 1]
             lower1, first1 = table[mate + 3], table[mate + 2]
             source1 = table[mate + 6]
             invert_two(
-                arena,
-                values,
-                magnitude,
-                w,
-                lower,
-                m,
-                source,
-                first,
-                lower1,
-                w + q1,
-                source1,
-                first1,
-            )
+                arena, values, magnitude, 2 * rows, w, lower, m, source, first,
+                lower1, w + q1, source1, first1,
+            )  # fmt: skip
         if mate != 0:
-            ratio = held[first]
+            ratio = ratios[first]
         elif source >= 0:
             ratio = invert_small(arena, lower, m, values, source, w, magnitude, first, w)
         else:
@@ -105,29 +98,14 @@ def factorize_narrow(
         if not (ratio > tolerance):
             info[0] = ratio
             return first + 1
-        held[first] = ratio  # of use no more, but for `changed`
+        ratios[first] = ratio  # for `changed`
         if ratio < smallest:
             smallest = ratio
             info[1] = first
-        if watched:
-            doubt = suspicion(magnitude, noise + first, arena, lower, m, w)
-            held[noise + first] = doubt
-            if doubt > worst:
-                worst = doubt
-                info[2] = first + 1
-        eliminate_node(arena, values, program, at, magnitude, symmetric, x)
-        at += NODE_FIELDS
-        last = at + NEIGHBOUR_FIELDS * neighbours
-        largest = 0.0  # among the entries of D^-1
-        for row in range(at, last, NEIGHBOUR_FIELDS):
-            if table[row + 5] != 0:
-                rows, left = table[row], lower + w + table[row + 1]
-                if largest == 0.0:
-                    largest = largest_of(arena, lower, m, w, w)
-                raise_noise(magnitude, noise + table[row + 2], arena, left, m, rows, w, largest)
+        eliminate_node(arena, values, program, at, magnitude, rows, symmetric, x)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
-        at = last + UPDATE_FIELDS * pairs
-    info[0] = smallest
+        at += NODE_FIELDS + NEIGHBOUR_FIELDS * neighbours + UPDATE_FIELDS * pairs
+    info[0], info[2] = smallest, pivot_growth(magnitude, rows)
     return 0
 
 

@@ -72,7 +72,6 @@ def append_narrow(
     row_of,
     front_start,
     front,
-    watched,
     symmetric,
     load_start,
     load_node,
@@ -118,11 +117,10 @@ def append_narrow(
         program[at + 4] = program[panel + 4]
         program[at + 5] = last - first
         program[at + 6] = -1 if touched[k] else diagonal_at[k]
-        program[at + 7] = 1 if watched[k] else 0
-        program[at + 8] = 0
+        program[at + 7] = 0
         apart = first == front_start[k - 1] or front[front_start[k - 1]] != k if k > 0 else False
-        if apart and size[k - 1] == size[k] and program[before + 8] == 0:
-            program[before + 8], program[at + 8] = at, -1
+        if apart and size[k - 1] == size[k] and program[before + 7] == 0:
+            program[before + 7], program[at + 7] = at, -1
         before = at
         at += NODE_FIELDS
         for e in range(first, last):
@@ -133,7 +131,6 @@ def append_narrow(
             program[at + 2] = row_of[front[e]]
             program[at + 3] = ~left if touched_lower[e] else load_lower[edge[e]]
             program[at + 4] = ~right if touched_upper[e] else load_upper[edge[e]]
-            program[at + 5] = 1 if watched[front[e]] else 0
             at += NEIGHBOUR_FIELDS
         for e_column in range(first, last):
             j = front[e_column]

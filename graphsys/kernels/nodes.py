@@ -12,47 +12,52 @@ from .jit import DISABLE_JIT
 
 
 @intrinsic
-def _eliminate_node(typing, arena, values, program, at, magnitude, symmetric, x):
+def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, symmetric, x):
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
 
-    The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
+    The node is at place ``at`` of the program. ``magnitude[:rows]`` is what rows held, and
+    ``magnitude[given_at:]`` what they were given, see `growth`. Unless x is None, also what
+    `forward_nodes` does.
     """
-    signature = types.none(arena, values, program, at, magnitude, symmetric, x)
+    signature = types.none(arena, values, program, at, magnitude, given_at, symmetric, x)
     real = _REAL_NAME[arena.dtype]
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         solving = not isinstance(x, types.NoneType)
         function = small_elimination.eliminate_function(builder.module, real, solving)
-        arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4)]
-        more = [low.start(6)] if solving else []
-        builder.call(function, [*arrays, low.integer(5), *more])
+        arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4), low.pointer(4, 5)]
+        more = [low.start(7)] if solving else []
+        builder.call(function, [*arrays, low.integer(6), *more])
         return low.none()
 
     return signature, generate
 
 
 @intrinsic
-def _invert_two(typing, arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1):
-    """D^-1 of two nodes of one size; their ratios are left in s[first] and s[first1].
+def _invert_two(
+    typing, arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
+):
+    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and of the other.
 
     The block D is in values at ``source``, or in its panel where that is negative.
     """
     signature = types.none(
-        arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1
+        arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
     )
     real = _REAL_NAME[arena.dtype]
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         function = inverse.two_inverses_function(builder.module, real)
-        places, w = [], low.integer(3)
-        for at in (4, 8):
+        places, w, ratios = [], low.integer(4), low.pointer(2, 3)
+        for at in (5, 9):
             panel, ld, source = low.pointer(0, at), low.integer(at + 1), low.integer(at + 2)
             outside = builder.icmp_signed(">=", source, source.type(0))
             a = builder.select(outside, low.pointer(1, at + 2), panel)
             lda = builder.select(outside, w, ld)
-            places += [panel, ld, a, lda, low.pointer(2, at + 3)]
+            ratio = builder.gep(ratios, [low.integer(at + 3)])
+            places += [panel, ld, a, lda, low.pointer(2, at + 3), ratio]
         builder.call(function, [*places, w])
         return low.none()
 
@@ -93,50 +98,34 @@ def _backward_nodes(typing, x, arena, program, starts, begin, end):
     return signature, _substitution_parts(x, small_nodes.backward_function)
 
 
-def _residual_parts(r, arrays, tables, sums):
-    """Signature and code generator of the residual of a whole matrix: `small_nodes`."""
+@intrinsic
+def _small_residual(
+    typing, r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor,
+    diagonal_at, block_at,
+):  # fmt: skip
+    """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
+    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
     real = _REAL_NAME[r.dtype]
-    count = len(arrays)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
-        function = small_nodes.residual_function(builder.module, real, sums)
-        pointers = [low.start(place) for place in range(count)]
-        pointers += [low.table(place) for place in range(count, count + len(tables))]
-        builder.call(function, [*pointers, low.length(count)])
+        function = small_nodes.residual_function(builder.module, real)
+        pointers = [low.start(place) for place in range(5)]
+        pointers += [arguments[5], *(low.table(place) for place in range(6, 12))]
+        builder.call(function, [*pointers, low.length(6)])
         return low.none()
 
-    return types.none(*arrays, *tables), generate
-
-
-@intrinsic
-def _small_residual(
-    typing, r, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
-):
-    """r <- b - A x."""
-    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
-    return _residual_parts(r, (r, b, values, x), tables, False)
-
-
-@intrinsic
-def _small_residual_and_sums(
-    typing, r, t, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
-):
-    """r <- b - A x, t_k <- max(t_k, sum_j |A_ij|_k)."""
-    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
-    return _residual_parts(r, (r, t, b, values, x), tables, True)
+    return types.none(r, worst, b, values, x, r.dtype, *tables), generate
 
 
 if DISABLE_JIT:
     small_residual = reference.small_residual
-    small_residual_and_sums = reference.small_residual_and_sums
     eliminate_node = reference.eliminate_node
     forward_nodes = reference.forward_nodes
     backward_nodes = reference.backward_nodes
     invert_two = reference.invert_two
 else:
     small_residual = _small_residual
-    small_residual_and_sums = _small_residual_and_sums
     eliminate_node = _eliminate_node
     forward_nodes = _forward_nodes
     backward_nodes = _backward_nodes

@@ -10,19 +10,15 @@ order          ``rows`` entries: the user's row of each row
 load           for each block: (source in values, rows, columns, destination in arena, leading
                dimension)
 starts         for each supernode: where its part of the panels begins
-panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets, watched,
+panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets,
                where its first target is), then the sizes of its pivot blocks and its runs (place
                among the q rows, length, first row)
 targets        for each target of each supernode: (lower, leading dimension, upper, p, first,
-               column runs, runs, watched), then its runs (place among the q rows, length, place
+               column runs, runs), then its runs (place among the q rows, length, place
                among the target's rows); the first ``column runs`` of them lie among the target's
                pivots
 narrow         where ``narrow_at`` is not 0: the same factorization for small nodes, see `narrow`
 =============  ==================================================================================
-
-A supernode is *watched* when it has a node whose own block does not tell how large its pivots
-should be: updates of its pivot blocks then also record how large their rounding errors can be.
-Its panel has 1 there, plus 2 when it updates watched ones.
 
 The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
 block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
@@ -30,12 +26,13 @@ only, and memory is fastest where it is read without gaps. After the factorizati
 hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
 Behind the panels lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256
 numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
-both. Behind the magnitudes of all rows lies their noise.
+both. Where ``partial_pivoting`` is not 0, every pivot block is inverted by LU factors with partial
+pivoting, which takes longer than small inverses in registers. There are three magnitudes for each row, see `growth`.
 """
 
 from .jit import kernel
 
-VERSION = 4
+VERSION = 5
 
 (
     PROGRAM_VERSION,
@@ -52,17 +49,18 @@ VERSION = 4
     WIDEST,
     ARENA_TOTAL,
     NARROW_AT,
+    PARTIAL_PIVOTING,
     HEADER,
-) = range(15)
+) = range(16)
 
-PANEL_FIELDS = 10
+PANEL_FIELDS = 9
 # Places in a panel.
-PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS, WATCHED = 0, 1, 2, 3, 4, 5, 6, 8
+PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS, TARGETS, TARGET_AT = range(PANEL_FIELDS)
 RUN_FIELDS = 3
-TARGET_FIELDS = 8
+TARGET_FIELDS = 7
 LOAD_FIELDS = 5
 #: Of the narrow part.
-NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 9, 6, 4
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 5, 4
 # Places in a node.
 NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
 
@@ -74,18 +72,12 @@ WORK_COLUMNS = 8
 def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
     rows = program[ROWS]
-    return program[ARENA_TOTAL], 2 * rows, rows * count + program[WIDEST]
+    return program[ARENA_TOTAL], 3 * rows, rows * count + program[WIDEST]
 
 
 def is_narrow(program, dtype) -> bool:
     """Whether numbers of a type are factorized by the program of `narrow`: real ones."""
     return bool(program[NARROW_AT]) and dtype.kind != "c"
-
-
-def watches(program) -> bool:
-    """Whether pivots of any supernode may be rounding noise, and are watched."""
-    starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
-    return bool((program[starts + WATCHED] != 0).any())
 
 
 @kernel

@@ -67,22 +67,14 @@ def add_magnitude(s, s_at, a, a_at, lda, m, n):
     s[s_at : s_at + m] += np.abs(_matrix(a, a_at, lda, m, n)).sum(axis=1)
 
 
-def raise_scaled(s, s_at, x, a, a_at, lda, m, n):
-    """s_i <- max(s_i, x max_j |A_ij|)."""
-    if n:
-        rows = np.fmax.reduce(np.abs(_matrix(a, a_at, lda, m, n)), axis=1)
-        s[s_at : s_at + m] = np.fmax(s[s_at : s_at + m], rows * s.dtype.type(x))
-
-
 def largest_of(a, a_at, lda, m, n):
     """Largest |A_ij|, 0 where there is none."""
     return np.abs(_matrix(a, a_at, lda, m, n)).max(initial=0.0)
 
 
-def largest_weighted(a, a_at, lda, v, v_at, m, n):
-    """Largest v_j |A_ij|, 0 where there is none."""
-    weighted = np.abs(_matrix(a, a_at, lda, m, n)) * v[v_at : v_at + n]
-    return weighted.max(initial=0.0)
+def any_beyond(s, s_at, t, t_at, limit, n):
+    """Not 0 where any s_i > limit t_i."""
+    return int((s[s_at : s_at + n] > limit * t[t_at : t_at + n]).any())
 
 
 def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
@@ -91,14 +83,18 @@ def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
 
 
 def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
-    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
+    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1.
+
+    ``s`` is raised to what the rows of A hold.
+    """
+    raise_magnitude(s, s_at, a, a_at, lda, n, n)
     held = s[s_at : s_at + n].copy()
     ratio = invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
     s[s_at : s_at + n] = held
     return ratio
 
 
-def eliminate_node(arena, values, program, at, magnitude, symmetric, x):
+def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x):
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
 
     The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
@@ -133,6 +129,9 @@ def eliminate_node(arena, values, program, at, magnitude, symmetric, x):
             if i == j:
                 most = np.fmax.reduce(np.abs(old), axis=1)
                 magnitude[first : first + rows] = np.fmax(magnitude[first : first + rows], most)
+                if source >= 0:
+                    given = given_at + first
+                    magnitude[given : given + rows] = magnitude[first : first + rows]
             at += UPDATE_FIELDS
 
 
@@ -172,30 +171,32 @@ def backward_nodes(x, arena, program, starts, begin, end):
     return begin
 
 
-def small_residual(r, b, values, x, *tables):
-    """r <- b - A x."""
-    small_residual_and_sums(r, np.zeros(8), b, values, x, *tables)
-
-
-def small_residual_and_sums(
-    r, t, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+def small_residual(
+    r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
 ):  # fmt: skip
-    """r <- b - A x, t_k <- max(t_k, sum_j |A_ij|_k)."""
-    r[...] = b
+    """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
+    worst[...] = 0.0
     for i, (rows, row) in enumerate(zip(size, row_start, strict=False)):
-        total = np.zeros(rows)
+        own = slice(row, row + rows)
+        rest, held, total = b[own].copy(), np.abs(b[own]), np.zeros(rows)
         near = range(neighbor_start[i], neighbor_start[i + 1])
         for j, at in [(i, diagonal_at[i]), *((neighbor[p], block_at[p]) for p in near)]:
             block = _matrix(values, at, rows, rows, size[j])
-            r[row : row + rows] -= block @ x[row_start[j] : row_start[j] + size[j]]
+            known = x[row_start[j] : row_start[j] + size[j]]
+            rest -= block @ known
+            held += np.abs(block) @ np.abs(known)
             total += np.abs(block).sum(axis=1)
-        t[:rows] = np.fmax(t[:rows], total)
+        r[own] = rest
+        held = np.maximum(held, np.finfo(r.dtype).tiny)
+        for k, bound in enumerate((np.maximum(held, floor * total), held)):
+            lanes = worst[8 * k : 8 * k + rows]
+            lanes[...] = np.maximum(lanes, np.abs(rest) / bound)
 
 
 def invert_two(
-    arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1
+    arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
 ):  # fmt: skip
-    """D^-1 of two nodes of one size; their ratios are left in s[first] and s[first1]."""
+    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and the other."""
     for d, ld, at, row in ((lower, m, source, first), (lower1, m1, source1, first1)):
         a, a_at, lda = (values, at, w) if at >= 0 else (arena, d, ld)
-        s[row] = invert_small(arena, d, ld, a, a_at, lda, s, row, w)
+        s[ratio_at + row] = invert_small(arena, d, ld, a, a_at, lda, s, row, w)

@@ -1,5 +1,8 @@
 """`narrow` where every node is a single row: the same program, each block a number."""
 
+import numpy as np
+
+from .growth import pivot_growth
 from .jit import inlined, kernel
 from .pointers import pointer
 from .program import (
@@ -33,11 +36,14 @@ def factorize_scalars(
     # In and out:
     x,
 ):
-    """L, D^-1, W of A = L D W, as `narrow.factorize_narrow` where no pivot is watched."""
+    """L, D^-1, W of A = L D W, as `narrow.factorize_narrow`."""
     table, a = pointer(program, program[NARROW_AT]), pointer(values, 0)
-    held, f = pointer(magnitude, 0), pointer(arena, 0)
-    for k in range(program[ROWS]):
+    rows = program[ROWS]
+    held, given, f = pointer(magnitude, 0), pointer(magnitude, rows), pointer(arena, 0)
+    ratios = pointer(magnitude, 2 * rows)
+    for k in range(rows):
         held[k] = 0.0
+        given[k] = np.inf
     f[program[WORK_AT]] = 0.0  # what is read where nothing was
     symmetric = program[SYMMETRIC] != 0
     info[2] = 0.0
@@ -49,11 +55,13 @@ def factorize_scalars(
         source = table[at + 6]
         pivot = a[source] if source >= 0 else f[lower]
         size = abs(pivot)
-        ratio = size / (held[first] if held[first] > size else size)
+        if size > held[first]:
+            held[first] = size
+        ratio = size / held[first]
         if not (ratio > tolerance):
             info[0], info[1] = ratio, first
             return first + 1
-        held[first] = ratio
+        ratios[first] = ratio
         if ratio < smallest:
             smallest, weakest = ratio, first
         f[lower] = 1.0 / pivot
@@ -76,10 +84,13 @@ def factorize_scalars(
                 source = table[at]
                 old = a[source] if source >= 0 else f[~source]
                 f[table[at + 2]] = old - left * right
-                if i == j and abs(old) > held[row]:
-                    held[row] = abs(old)
+                if i == j:
+                    if abs(old) > held[row]:
+                        held[row] = abs(old)
+                    if source >= 0:
+                        given[row] = abs(old)
                 at += UPDATE_FIELDS
-    info[0], info[1] = smallest, weakest
+    info[0], info[1], info[2] = smallest, weakest, pivot_growth(magnitude, rows)
     return 0
 
 

@@ -52,7 +52,7 @@ def invert_selected(
     for s in range(program[SUPERNODES] - 1, -1, -1):
         at = program[program[STARTS_AT] + s]
         p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
-        pivots, targets, target_at = program[at + 5], program[at + 7], program[at + 9]
+        pivots, targets, target_at = program[at + 5], program[at + 7], program[at + 8]
         m = p + q
         at += PANEL_FIELDS
         for _ in range(targets):

@@ -97,7 +97,7 @@ def task_costs(program, super_of_row, own):
         at = program[program[STARTS_AT] + s]
         p, q, targets = float(program[at]), float(program[at + 1]), program[at + 7]
         own[s] += 2.0 * p * p * (p + 2.0 * q)
-        at = program[at + 9]
+        at = program[at + 8]
         for _ in range(targets):
             columns, runs = program[at + 5], program[at + 6]
             t = super_of_row[program[at + 4]]

@@ -27,8 +27,8 @@ from .small_nodes import field
 def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 
-    Arguments ``(arena, values, node, magnitude, symmetric)``: the node's place in the program,
-    `narrow` says how it is laid out. Where ``solving`` is set one more, ``x``: what
+    Arguments ``(arena, values, node, held, given, symmetric)``: the node's place in the program,
+    `narrow` says how it is laid out, and magnitudes by row, see `growth`. Where ``solving`` is set one more, ``x``: what
     `forward_function` does to it, on the way.
     """
     pointer = REAL[real].as_pointer()
@@ -37,8 +37,8 @@ def eliminate_function(module, real, solving):
         module,
         f"graphsys_eliminate_{'and_solve_' if solving else ''}{real}",
         ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), pointer, I64, *[pointer] * len(more)],
-        ["arena", "values", "node", "magnitude", "symmetric", *more],
+        [pointer, pointer, I64.as_pointer(), pointer, pointer, I64, *[pointer] * len(more)],
+        ["arena", "values", "node", "held", "given", "symmetric", *more],
     )
     if builder is None:
         return function
@@ -55,7 +55,7 @@ class _Node:
 
     def __init__(self, emit, arguments, size):
         self.emit, self.size = emit, size
-        self.arena, self.values, node, self.magnitude, _, *solving = arguments
+        self.arena, self.values, node, self.held, self.given, _, *solving = arguments
         b, w = emit.b, integer(size)
 
         def header(place):
@@ -91,7 +91,7 @@ class _Node:
 def _eliminate(emit, arguments, size):
     """All neighbours of a node of ``size`` rows."""
     builder = emit.b
-    node, w, symmetric = _Node(emit, arguments, size), integer(size), arguments[4]
+    node, w, symmetric = _Node(emit, arguments, size), integer(size), arguments[5]
     own = WideColumns(builder, emit.real, size)
     panel, places = emit.at(node.arena, node.lower), range(size)
     inverse = [own.load(emit.at(panel, builder.mul(node.m, integer(k)))) for k in places]
@@ -148,9 +148,10 @@ def _update(node, theirs, rows, i, j, at, columns, right):
             to = emit.at(node.x, row)
             product = theirs.combine(block, node.entries(theirs, node.z))
             theirs.store(theirs.map(builder.fsub, theirs.load(to), product), to)
-    source, source_step = node.source(node.field(at, 0)), node.field(at, 1)
+    source_from, source_step = node.field(at, 0), node.field(at, 1)
+    source = node.source(source_from)
     to, to_step = emit.at(node.arena, node.field(at, 2)), node.field(at, 3)
-    held = emit.at(node.magnitude, row)
+    held = emit.at(node.held, row)
     start = [source, to, right, *theirs.load(held)]
     loop = emit.loop(f"update.{node.size}", integer(0), columns, integer(1), start)
     with loop as (_, (source, to, scaled, *largest)):
@@ -161,3 +162,5 @@ def _update(node, theirs, rows, i, j, at, columns, right):
         loop.carry([*following, *theirs.larger(theirs.fabs(old), largest)])
     with builder.if_then(builder.icmp_signed("==", i, j)):
         theirs.store(loop.results[3:], held)
+        with builder.if_then(builder.icmp_signed(">=", source_from, integer(0))):
+            theirs.store(loop.results[3:], emit.at(node.given, row))  # the first update

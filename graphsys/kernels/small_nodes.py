@@ -7,7 +7,7 @@ The numba intrinsics on top are in `nodes`, elimination is in `small_elimination
 from llvmlite import ir
 
 from .columns import Columns
-from .emit import I64, REAL, SMALL, Emitter, cases, integer, private_function
+from .emit import I64, REAL, SMALL, TINY, Emitter, cases, integer, private_function
 from .program import (
     BELOW,
     BLOCKS,
@@ -170,38 +170,48 @@ def _backward(own, place, x, panel, runs, fields):
     own.store(own.map(builder.fadd, sums[:pieces], sums[pieces:]), place)
 
 
-def residual_function(module, real, sums):
-    """``r <- b - A x`` for all rows, and where ``sums`` is set ``t <- max(t, sum_j |A_ij|)``.
+def residual_function(module, real):
+    """``r <- b - A x`` for all rows, and how large its entries are: `refinement.refine`.
 
-    Arguments ``(r, t, b, values, x, size, row_start, neighbor_start, neighbor, diagonal_at,
-    block_at, nodes)``, t only for the sums: tables of a `BlockGraph`, whose nodes have at most
-    `SMALL` rows. Lane k of t, 8 numbers, is for row k of all nodes.
+    Arguments ``(r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor,
+    diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most `SMALL`
+    rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets the
+    largest ``|r| / max(d, floor s)`` and behind them the largest ``|r| / d``, lane k for row k of
+    all nodes; NaN where one is.
     """
-    pointer, table = REAL[real].as_pointer(), I64.as_pointer()
-    arrays = ["r", *(["t"] if sums else []), "b", "values", "x"]
+    element = REAL[real]
+    pointer, table = element.as_pointer(), I64.as_pointer()
     tables = ["size", "row_start", "neighbor_start", "neighbor", "diagonal_at", "block_at"]
     function, builder = private_function(
         module,
-        f"graphsys_residual_{'and_sums_' if sums else ''}{real}",
+        f"graphsys_residual_{real}",
         ir.VoidType(),
-        [*[pointer] * len(arrays), *[table] * len(tables), I64],
-        [*arrays, *tables, "nodes"],
+        [*[pointer] * 5, element, *[table] * len(tables), I64],
+        ["r", "worst", "b", "values", "x", "floor", *tables, "nodes"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    r, *t, b, values, x = function.args[: len(arrays)]
-    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[
-        len(arrays) :
-    ]
-    none = [emit.fill(0.0)] * 2 if sums else []
-    most = [emit.load(place) for place in t]
-    nodes_loop = emit.loop("nodes", integer(0), nodes, integer(1), most)
+    r, worst, b, values, x, floor = function.args[:6]
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[6:]
+    floor, tiny = emit.splat(floor), emit.fill(TINY[real])
+    # Without their signs floats are ordered like the integers with the same bits, NaN beyond all.
+    integers = ir.VectorType(ir.IntType(8 * emit.align), emit.lanes)
+    nothing = ir.Constant(integers, [0] * emit.lanes)
+
+    def absolute(value):
+        return emit.intrinsic("fabs", emit.vector, value)
+
+    def larger(value, other):
+        return builder.select(builder.fcmp_ordered(">", value, other), value, other)
+
+    nodes_loop = emit.loop("nodes", integer(0), nodes, integer(1), [nothing, nothing])
     with nodes_loop as (i, most):
         rows, row = field(builder, size, i, 0), field(builder, row_start, i, 0)
         first, last = (field(builder, neighbor_start, i, k) for k in (0, 1))
         mask = emit.first_lanes(rows)
-        start = [emit.load(emit.at(b, row), mask), emit.fill(0.0), *none]
+        right, none = emit.load(emit.at(b, row), mask), emit.fill(0.0)
+        start = [right, none, absolute(right), none, none, none]
         before = builder.sub(first, integer(1))
         blocks_loop = emit.loop("blocks", before, last, integer(1), start)
         with blocks_loop as (p, carried):
@@ -212,22 +222,31 @@ def residual_function(module, real, sums):
             columns, column = field(builder, size, j, 0), field(builder, row_start, j, 0)
             start = [emit.at(values, builder.load(place)), *carried]
             columns_loop = emit.loop("columns", integer(0), columns, integer(1), start)
-            with columns_loop as (c, (from_, rest, next_rest, *totals)):  # two chains, by turns
+            with columns_loop as (c, (from_, *chains)):  # two chains of each sum, by turns
+                rest, next_rest, held, next_held, total, next_total = chains
                 entries = emit.load(from_, mask)
-                splat = emit.splat(emit.load_scalar(emit.at(x, column, c)))
-                rest = emit.fma(builder.fneg(entries), splat, rest)
-                if sums:
-                    absolute = emit.intrinsic("fabs", emit.vector, entries)
-                    totals = [totals[1], builder.fadd(totals[0], absolute)]
-                columns_loop.carry([emit.at(from_, rows), next_rest, rest, *totals])
+                known = emit.splat(emit.load_scalar(emit.at(x, column, c)))
+                rest = emit.fma(builder.fneg(entries), known, rest)
+                entries = absolute(entries)
+                held = emit.fma(entries, absolute(known), held)
+                total = builder.fadd(total, entries)
+                columns_loop.carry(
+                    [emit.at(from_, rows), next_rest, rest, next_held, held, next_total, total]
+                )
             blocks_loop.carry(columns_loop.results[1:])
-        rest, next_rest, *totals = blocks_loop.results
-        emit.store(builder.fadd(rest, next_rest), emit.at(r, row), mask)
-        if sums:
-            total = builder.fadd(*totals)
-            larger = builder.fcmp_ordered(">", total, most[0])
-            nodes_loop.carry([builder.select(larger, total, most[0])])
-    if sums:
-        emit.store(nodes_loop.results[0], t[0])
+        rest, held, total = (
+            builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2)
+        )
+        emit.store(rest, emit.at(r, row), mask)
+        held = larger(held, tiny)
+        raised = larger(builder.fmul(total, floor), held)
+        following = []
+        for bound, held_before in zip((raised, held), most, strict=True):
+            quotient = builder.bitcast(builder.fdiv(absolute(rest), bound), integers)
+            beyond = builder.icmp_signed(">", quotient, held_before)
+            following.append(builder.select(beyond, quotient, held_before))
+        nodes_loop.carry(following)
+    for k, most in enumerate(nodes_loop.results):
+        emit.store(builder.bitcast(most, emit.vector), emit.at(worst, integer(emit.lanes * k)))
     builder.ret_void()
     return function

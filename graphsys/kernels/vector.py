@@ -10,6 +10,7 @@ apart and joined once at the end. The numba intrinsics on top are in `blocks`, t
 from llvmlite import ir
 
 from .emit import (
+    I8,
     I32,
     I64,
     LANES,
@@ -285,24 +286,24 @@ def magnitude_function(module, real, mode):
     return function
 
 
-def largest_function(module, real, weighted):
-    """Largest ``|A_ij|``, or ``v_j |A_ij|`` where weighted; NaN where there is one.
+def largest_function(module, real):
+    """Largest ``|A_ij|``; NaN where there is one: ``(a, lda, m, n)``, all real.
 
-    Arguments ``(a, lda, v, m, n)``, all real; the result is 0 for no entries. Without their signs
-    floats are ordered like the integers with the same bits, and a NaN is beyond all of them.
+    The result is 0 for no entries. Without their signs floats are ordered like the integers with
+    the same bits, and a NaN is beyond all of them.
     """
     pointer = REAL[real].as_pointer()
     function, builder = private_function(
         module,
-        f"graphsys_largest_{'weighted_' if weighted else ''}{real}",
+        f"graphsys_largest_{real}",
         REAL[real],
-        [pointer, I64, pointer, I64, I64],
-        ["a", "lda", "v", "m", "n"],
+        [pointer, I64, I64, I64],
+        ["a", "lda", "m", "n"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    a, lda, v, m, n = function.args
+    a, lda, m, n = function.args
     integers = ir.VectorType(ir.IntType(8 * emit.align), LANES)
     nothing = ir.Constant(integers, [0] * LANES)
     rows = emit.loop("rows", integer(0), m, integer(LANES), [nothing])
@@ -311,8 +312,6 @@ def largest_function(module, real, weighted):
         columns = emit.loop("columns", integer(0), n, integer(1), [held])
         with columns as (j, (most,)):
             entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
-            if weighted:
-                entry = builder.fmul(entry, emit.splat(emit.load_scalar(emit.at(v, j))))
             size = builder.bitcast(emit.intrinsic("fabs", emit.vector, entry), integers)
             larger = builder.icmp_signed(">", size, most)
             columns.carry([builder.select(larger, size, most)])
@@ -323,34 +322,28 @@ def largest_function(module, real, weighted):
     return function
 
 
-def noise_function(module, real):
-    """``s_i <- max(s_i, x max_j |A_ij|)``: arguments ``(s, x, a, lda, m, n)``, all real."""
+def beyond_function(module, real):
+    """Not 0 where any ``s_i > limit t_i``: arguments ``(s, t, limit, n)``, all real."""
     pointer = REAL[real].as_pointer()
     function, builder = private_function(
         module,
-        f"graphsys_noise_{real}",
-        ir.VoidType(),
-        [pointer, REAL[real], pointer, I64, I64, I64],
-        ["s", "x", "a", "lda", "m", "n"],
+        f"graphsys_beyond_{real}",
+        I64,
+        [pointer, pointer, REAL[real], I64],
+        ["s", "t", "limit", "n"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    s, x, a, lda, m, n = function.args
-    factor = emit.splat(x)
-    with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
-        mask = emit.first_lanes(builder.sub(m, i))
-        columns = emit.loop("columns", integer(0), n, integer(1), [emit.fill(0.0)])
-        with columns as (j, (most,)):
-            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
-            entry = emit.intrinsic("fabs", emit.vector, entry)
-            larger = builder.fcmp_ordered(">", entry, most)
-            columns.carry([builder.select(larger, entry, most)])
-        noise = builder.fmul(columns.results[0], factor)
-        held = emit.load(emit.at(s, i), mask)
-        larger = builder.fcmp_ordered(">", noise, held)
-        emit.store(builder.select(larger, noise, held), emit.at(s, i), mask)
-    builder.ret_void()
+    s, t, limit, n = function.args
+    factor = emit.splat(limit)
+    with_rows = emit.loop("rows", integer(0), n, integer(LANES), [ir.Constant(I8, 0)])
+    with with_rows as (i, (found,)):
+        mask = emit.first_lanes(builder.sub(n, i))
+        bound = builder.fmul(emit.load(emit.at(t, i), mask), factor)
+        large = builder.fcmp_ordered(">", emit.load(emit.at(s, i), mask), bound)
+        with_rows.carry([builder.or_(found, builder.bitcast(large, I8))])
+    builder.ret(builder.zext(with_rows.results[0], I64))
     return function
 
 
