@@ -285,8 +285,9 @@ def raise_noise(magnitude, noise, largest_at, arena, left, m, rows, columns):
             magnitude[row_at + lane] = 0.0
         raise_lanes(magnitude, row_at, arena, left + LANES * i, m, 1, columns)
         for lane in range(LANES):
-            product = magnitude[row_at + lane] * magnitude[all_at + lane]
-            product *= magnitude[largest_at + lane]
+            # of L and D^-1 first: products of two L leave the range of numbers much sooner
+            product = magnitude[all_at + lane] * magnitude[largest_at + lane]
+            product *= magnitude[row_at + lane]
             place = noise + LANES * i + lane
             magnitude[place] = max(magnitude[place], product)
 
