@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import REFINEMENTS, Matrix, tables
+from graphsys.accuracy import REFINEMENTS, Matrix, relative_residual, tables
 from graphsys.errors import SingularPivotError
 from graphsys.kernels import batch_groups as compiled
 from graphsys.kernels import work_sizes
@@ -241,8 +241,7 @@ class Lanes(Engine):
             )  # fmt: skip
             sizes = (np.abs(v).max(axis=2, initial=0.0) for v in (r, x, right))
             of_r, of_x, of_b = sizes
-            size = norm * of_x + of_b
-            return r, np.where(of_r == 0.0, 0.0, of_r / np.where(size == 0.0, 1.0, size))
+            return r, relative_residual(of_r, norm, of_x, of_b)
 
         enough = float(np.finfo(self.dtype).eps)
         residual, error = check(known)

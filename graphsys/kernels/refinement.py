@@ -1,5 +1,7 @@
 """Iterative refinement of a solution, all of it in compiled code."""
 
+import numpy as np
+
 from .blocks import largest_of
 from .emit import SMALL
 from .jit import kernel
@@ -165,7 +167,11 @@ def _backward_error(norm, count, r, b, x):
     for j in range(0, r.size, max(rows, 1)):
         of_r, of_b, of_x = _size(r, j, rows), _size(b, j, rows), _size(x, j, rows)
         if not (of_r == 0.0):
-            largest = max(largest, of_r / (norm * of_x + of_b))
+            scale = norm * of_x + of_b
+            if scale < np.inf:
+                largest = _larger(of_r / scale, largest)
+            else:  # no quotient of 0 where |A| |x| overflows
+                largest = _larger(of_r / of_x / norm if norm < np.inf else np.nan, largest)
     return largest
 
 
@@ -174,4 +180,10 @@ def _size(x, first, rows):
     """Maximum norm of ``rows`` numbers."""
     whole = 8 * (rows // 8)
     largest = largest_of(x, first, 8, 8, rows // 8)
-    return max(largest, largest_of(x, first + whole, 8, rows - whole, 1))
+    return _larger(largest_of(x, first + whole, 8, rows - whole, 1), largest)
+
+
+@kernel
+def _larger(x, largest):
+    """The larger one, NaN where either is: `max` drops it."""
+    return largest if largest != largest or x <= largest else x
