@@ -11,13 +11,14 @@ from graphsys.block import as_dtype, as_numbers
 from graphsys.engines import FAILURES, Engine, Lanes, engine_for
 from graphsys.factor import DOUBTFUL, Factor
 from graphsys.graph import BlockGraph
+from graphsys.seal import Sealed
 from graphsys.symbolic import Symbolic
 from graphsys.threads import as_threads
 
 Array = NDArray[Any]
 
 
-class Batch:
+class Batch(Sealed):
     """Factors of many matrices on one graph; small systems go eight at a time, in vector lanes.
 
     Each system is as accurate as by `Factor`: one whose pivots are singular in the common

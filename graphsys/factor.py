@@ -15,6 +15,7 @@ from graphsys.kernels.at_once import MISFIT
 from graphsys.measures import Measures
 from graphsys.numeric import Numeric
 from graphsys.redundancy import Regularized
+from graphsys.seal import Sealed
 from graphsys.solution import UNREFINED, Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
 
@@ -61,7 +62,7 @@ def factorize(
     return Factor(symbolic, system.values, refine=refine, redundant=redundant, threads=threads)
 
 
-class Factor(Measures):
+class Factor(Measures, Sealed):
     """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
 
     Parameters
