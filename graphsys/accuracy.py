@@ -72,8 +72,7 @@ class Matrix:
         if r.size == 0:
             return 0.0
         r, b, x = (np.abs(v.reshape(count, -1)).max(axis=1) for v in (r, b, x))
-        size = self.norm(transposed) * x + b
-        return float(np.max(np.where(r == 0.0, 0.0, r / np.where(size == 0.0, 1.0, size))))
+        return float(np.max(relative_residual(r, self.norm(transposed), x, b)))
 
     def sizes(self, x: Array, count: int, transposed: bool) -> Array:
         """|A| |x| (or |A^T| |x|) for ``count`` columns, flat."""
@@ -98,6 +97,23 @@ class Matrix:
         )  # fmt: skip
         steps, error, strict = info.tolist()
         return int(steps), np.inf if failed else error, np.inf if failed else strict
+
+
+def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array:
+    """``|r| / (|A| |x| + |b|)`` of norms; NaN, and never 0, where the norm of A overflows.
+
+    Parameters
+    ----------
+    of_r, norm, of_x, of_b : ndarray or float
+        Norms of the residual, the matrix, the solution and the right-hand side.
+    """
+    with np.errstate(over="ignore"):
+        size = norm * of_x + of_b
+    finite = np.isfinite(size)
+    quotient = of_r / np.where(finite & (size > 0.0), size, 1.0)
+    with np.errstate(all="ignore"):
+        beyond = np.where(np.isfinite(norm), of_r / of_x / norm, np.nan)
+    return np.where(of_r == 0.0, 0.0, np.where(finite, quotient, beyond))
 
 
 def residual(matrix: Matrix, b: Any, x: Any) -> Array:

@@ -11,13 +11,14 @@ from graphsys.block import as_dtype, as_numbers
 from graphsys.engines import FAILURES, Engine, Lanes, engine_for
 from graphsys.factor import DOUBTFUL, Factor
 from graphsys.graph import BlockGraph
+from graphsys.seal import Sealed
 from graphsys.symbolic import Symbolic
 from graphsys.threads import as_threads
 
 Array = NDArray[Any]
 
 
-class Batch:
+class Batch(Sealed):
     """Factors of many matrices on one graph; small systems go eight at a time, in vector lanes.
 
     Each system is as accurate as by `Factor`: one whose pivots are singular in the common
@@ -128,10 +129,9 @@ class Batch:
         self.pivot_ratio = engine.ratio[: self.count]
         self._factors = True
         self._values = numbers
-        doubtful = self.pivot_ratio < self._refine_below
-        if doubtful.any():
+        if engine.doubtful(self._refine_below).any():
             self._values = numbers.copy()
-        for i in np.flatnonzero(~engine.trusted()[: self.count]).tolist():
+        for i in np.flatnonzero(~engine.trusted()).tolist():
             self._go_alone(i, numbers[i])
         return self
 
@@ -193,7 +193,7 @@ class Batch:
         self.pivot_ratio = engine.ratio[: self.count].copy()
         if engine.sure(self._refine_below):
             return x
-        unsure = ~engine.trusted()[: self.count] | (self.pivot_ratio < self._refine_below)
+        unsure = ~engine.trusted() | engine.doubtful(self._refine_below)
         again = np.flatnonzero(unsure)
         if again.size:
             part = Batch(self.symbolic, numbers[again], refine=self._refine, threads=self.threads)
@@ -246,7 +246,7 @@ class Batch:
         """Solutions with those that went alone, or failed, in their places."""
         assert self._engine is not None
         self.backward_error = error
-        refined = self.pivot_ratio < self._refine_below
+        refined = self._engine.doubtful(self._refine_below)
         for i in np.flatnonzero(refined & ~(error <= self._engine.enough)).tolist():
             if i not in self._alone and i not in self.failures and np.isfinite(b[i]).all():
                 self._go_alone(i, values[i])

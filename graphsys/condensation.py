@@ -16,6 +16,7 @@ from graphsys.graph import BlockGraph
 from graphsys.kernels import condensation as compiled
 from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
 from graphsys.numeric import Numeric
+from graphsys.seal import Sealed
 from graphsys.solution import explain_not_finite
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.vectors import check_rows, join
@@ -78,7 +79,7 @@ def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") 
     return Condensation(symbolic, system.values, chosen)
 
 
-class Condensation:
+class Condensation(Sealed):
     """A system condensed onto chosen nodes n, all other nodes e eliminated; from `condense`.
 
     ``schur()`` is S = A_nn - A_ne A_ee^-1 A_en. A x = b is solved by ``S x_n = reduce(b)`` and

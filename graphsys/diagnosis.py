@@ -16,6 +16,8 @@ from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
 
+#: Pivots larger than this relative to what their block held are singular for their size alone.
+REGULAR = 1e-3
 #: The way out where redundant rows are constraints that do not contradict each other.
 ALLOW = ", or allow them with factorize(redundant=True)"
 #: Rows that an error names.
@@ -67,10 +69,19 @@ def singular_step(
     rows = int(program[ROWS])
     held = np.fmax(magnitude[row : row + w], magnitude[rows + row : rows + row + w])
     held = np.fmax(held, np.abs(pivot_block).max(axis=1))
-    scaled = pivot_block / np.where(held > 0, held, 1.0)[:, None]
-    left, singular_values, _ = np.linalg.svd(scaled)
+    left, singular_values, _ = np.linalg.svd(_relative(pivot_block, held))
     guilty = row + int(np.argmax(np.abs(left[:, -1]).round(8)))
     return _step_of(symbolic, guilty), float(singular_values[-1])
+
+
+def _relative(block: Array, held: Array) -> Array:
+    """Rows of a block relative to what they held: no quotient leaves the range of numbers."""
+    part, exponent = np.frexp(np.where(held > 0, held, 1.0))
+    scaled = np.empty_like(block)
+    scaled.real = np.ldexp(block.real, -exponent[:, None]) / part[:, None]
+    if np.iscomplexobj(block):
+        scaled.imag = np.ldexp(block.imag, -exponent[:, None]) / part[:, None]
+    return scaled
 
 
 def _step_of(symbolic: Symbolic, row: int) -> int:
@@ -138,9 +149,13 @@ def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivot
             "the matrix is singular there or close to it; add to its diagonal block, remove "
             f"redundant rows{ALLOW}"
         )
+    what, why = "is singular", f"smallest pivot {ratio:.1e} of what the block held"
+    if ratio > REGULAR:
+        what, why = "cannot be inverted", "its inverse leaves the range of numbers"
+        remedy = "scale the matrix"
     return SingularPivotError(
-        f"pivot block of node {label!r} is singular (elimination step {step} of "
-        f"{symbolic.step_node.size}, smallest pivot {ratio:.1e} of what the block held); {remedy}",
+        f"pivot block of node {label!r} {what} (elimination step {step} of "
+        f"{symbolic.step_node.size}, {why}); {remedy}",
         label,
         step,
         ratio,

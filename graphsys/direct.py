@@ -166,6 +166,7 @@ class Direct:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
+        self._refine = None
         self.dtype = _the_one(self.dtype)
         self._refine = None
         self._bind()

@@ -15,6 +15,7 @@ from graphsys.kernels import work_sizes
 from graphsys.kernels.batch import factorize_groups, schedule
 from graphsys.kernels.batch_nodes import node_room, solve_nodes
 from graphsys.kernels.program import NARROW_AT, WIDEST
+from graphsys.kernels.refinement import GOOD
 from graphsys.numeric import SINGULAR
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic
@@ -28,8 +29,6 @@ LANES = 8
 LANES_BYTES = 2**21
 #: Largest pivot block that is inverted in the lanes.
 LANES_ROWS = 8
-#: Backward error, in machine epsilons, that refinement side by side must reach.
-REFINED = 8.0
 #: What may go wrong with one system; the others are solved all the same.
 FAILURES = (SingularPivotError, ValueError, OverflowError)
 
@@ -61,20 +60,27 @@ class Engine(ABC):
         Pivot ratio below which a pivot is singular.
     enough : float
         Backward error that a refined solution must have.
-    ratio : ndarray, shape (count,) or longer
-        Smallest pivot ratio of each system.
+    ratio, growth : ndarray, shape (count,) or longer
+        Smallest pivot ratio of each system, and the growth of its pivot blocks where that is a
+        reason to check solutions.
     """
 
     enough: float
     ratio: Array
+    growth: Array
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         self.symbolic, self.count, self.dtype = symbolic, count, dtype
         self.tolerance = SINGULAR * float(np.finfo(dtype).eps)
 
-    @abstractmethod
     def trusted(self) -> NDArray[np.bool_]:
-        """Systems whose pivots are good."""
+        """Systems without a singular pivot, shape (count,)."""
+        return np.asarray(self.ratio[: self.count] > self.tolerance)
+
+    def doubtful(self, below: float) -> NDArray[np.bool_]:
+        """Systems with a pivot ratio below a bound, or whose pivot blocks grew, shape (count,)."""
+        grown = self.growth[: self.count] > 0.0
+        return np.asarray((self.ratio[: self.count] < below) | (grown & (below > 0.0)))
 
     @abstractmethod
     def factorize(self, values: Array, threads: int) -> None:
@@ -109,7 +115,7 @@ class Lanes(Engine):
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         super().__init__(symbolic, count, dtype)
-        self.enough = REFINED * float(np.finfo(dtype).eps)
+        self.enough = GOOD * float(np.finfo(dtype).eps)
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
         self.narrow = bool(symbolic.program[NARROW_AT])
@@ -124,10 +130,6 @@ class Lanes(Engine):
         smallest = self.ratio.min()  # NaN where one is
         fine = smallest > self.tolerance and smallest >= below
         return bool(fine) and not (below > 0.0 and self.growth[: self.count].any())
-
-    def trusted(self) -> NDArray[np.bool_]:
-        """Systems whose pivots are good."""
-        return np.asarray(self.ratio > self.tolerance)
 
     def _workspace(self, columns: int) -> Workspace:
         """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
@@ -199,7 +201,7 @@ class Lanes(Engine):
         x = self._substitute(self._pad(b), columns, trans != "N", every, threads)
         x = x[: b.size].reshape(b.shape)
         error = np.full(self.count, np.nan)
-        some = np.flatnonzero(self.trusted()[: self.count] & (self.ratio[: self.count] < below))
+        some = np.flatnonzero(self.trusted() & self.doubtful(below))
         if some.size:
             with np.errstate(all="ignore"):  # what is not finite is told by its error
                 x[some], error[some] = self._refined(values, b, x, trans != "N", some, threads)
@@ -224,25 +226,19 @@ class Lanes(Engine):
     ) -> tuple[Array, Array]:
         """Solutions of some systems, refined until the backward error is at rounding or stalls."""
         graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
-        norm = np.empty((some.size, 1), self.dtype)
-        sums = np.empty(self.rows, self.dtype)
-        compiled.norms(
-            *tables(graph), values.ravel(), graph.nnz, some, transposed, sums, norm[:, 0]
-        )
         right, known = self._by_columns(b[some]), self._by_columns(x[some])
+        enough = float(np.finfo(self.dtype).eps)
+        sizes, strict = np.empty(2 * self.rows, self.dtype), np.empty((some.size, columns))
 
         def check(x: Array) -> tuple[Array, Array]:
-            r = right.copy()
-            compiled.residuals(
-                *tables(graph), values.ravel(), graph.nnz, some, transposed, x.ravel(), columns,
-                r.reshape(-1),
+            r, error = np.empty_like(right), np.empty((some.size, columns))
+            compiled.backward_errors(
+                *tables(graph), values.ravel(), graph.nnz, some, transposed, right.ravel(),
+                x.ravel(), columns, enough, sizes, r.reshape(-1), error.reshape(-1),
+                strict.reshape(-1),
             )  # fmt: skip
-            sizes = (np.abs(v).max(axis=2, initial=0.0) for v in (r, x, right))
-            of_r, of_x, of_b = sizes
-            size = norm * of_x + of_b
-            return r, np.where(of_r == 0.0, 0.0, of_r / np.where(size == 0.0, 1.0, size))
+            return r, error
 
-        enough = float(np.finfo(self.dtype).eps)
         residual, error = check(known)
         active = error > enough
         for _ in range(REFINEMENTS):
@@ -258,6 +254,8 @@ class Lanes(Engine):
             active &= (new < error / 2.0) & (new > enough)
             known[better], residual[better] = trial[better], following[better]
             error[better] = new[better]
+        check(known)
+        error[~(strict <= GOOD * enough)] = np.inf  # small unknowns may hide behind large ones
         return self._by_rows(known, b), error.max(axis=1, initial=0.0)
 
     def _by_columns(self, x: Array) -> Array:
@@ -276,10 +274,6 @@ class Each(Engine):
         self.enough = float(np.finfo(dtype).max)  # whatever `Solver` accepts
         self.ratio, self.growth, self.weakest = np.ones((3, count))
         self.arena = np.empty(count * symbolic.arena_size, dtype)
-
-    def trusted(self) -> NDArray[np.bool_]:
-        """Systems whose pivots are good."""
-        return np.asarray(self.ratio > self.tolerance)
 
     def factorize(self, values: Array, threads: int) -> None:
         """Factors of all systems."""
@@ -316,7 +310,7 @@ class Each(Engine):
         out = out.conj() if conjugate else out
         shaped = out.reshape(b.swapaxes(1, 2).shape).swapaxes(1, 2) if b.ndim == 3 else out
         x = np.ascontiguousarray(shaped).reshape(b.shape)
-        for i in np.flatnonzero(self.trusted() & (self.ratio < below)).tolist():
+        for i in np.flatnonzero(self.trusted() & self.doubtful(below)).tolist():
             x[i], error[i] = self._refined(i, values[i], b[i], trans)
         return x, error
 
@@ -330,6 +324,9 @@ class Each(Engine):
             x, report = solver.columns(b, trans)
         except FAILURES:
             return np.nan, np.inf
+        enough = GOOD * float(np.finfo(self.dtype).eps)
+        if report.componentwise_error is None or not report.componentwise_error <= enough:
+            return x, np.inf  # another order may do better
         return x, report.backward_error or 0.0
 
 

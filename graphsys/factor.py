@@ -17,6 +17,7 @@ from graphsys.measures import Measures
 from graphsys.numeric import DOUBTFUL, Numeric
 from graphsys.redundancy import Regularized
 from graphsys.kernels.refinement import GOOD
+from graphsys.seal import Sealed
 from graphsys.solution import UNREFINED, Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
 
@@ -63,7 +64,7 @@ def factorize(
     return Factor(symbolic, system.values, refine=refine, redundant=redundant, threads=threads)
 
 
-class Factor(Measures):
+class Factor(Measures, Sealed):
     """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
 
     Parameters

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
+from graphsys.seal import check, checksum
 
 __all__ = ["BlockGraph", "block_graph", "block_sizes", "from_pairs"]
 
@@ -170,7 +171,7 @@ class BlockGraph:
         )
 
     # Immutable: a copy is the object itself. Pickled as its defining tables, so that the
-    # arrays come back read-only.
+    # arrays come back read-only, with a checksum of these.
     def __copy__(self) -> BlockGraph:
         return self
 
@@ -178,7 +179,8 @@ class BlockGraph:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _from_neighbors, (self.labels, self.size, self.neighbor_start, self.neighbor)
+        tables = (self.labels, self.size, self.neighbor_start, self.neighbor)
+        return _unpickled, (*tables, checksum(tables))
 
 
 def block_graph(
@@ -330,6 +332,13 @@ def _from_neighbors(
         nnz=int(at[-1]),
         rows=int(size.sum()),
     )
+
+
+def _unpickled(
+    labels: tuple[Hashable, ...], size: Int, neighbor_start: Int, neighbor: Int, stored: int
+) -> BlockGraph:
+    check("BlockGraph", stored, (labels, size, neighbor_start, neighbor))
+    return _from_neighbors(labels, size, neighbor_start, neighbor)
 
 
 def _from_networkx(graph: Any, dims: Any, nodelist: Iterable[Hashable] | None) -> BlockGraph:

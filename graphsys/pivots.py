@@ -183,7 +183,10 @@ def _awaited(
     last: set[int],
     joined: list[tuple[int, ...]],
 ) -> dict[int, list[int]]:
-    """Whom those wait for who come behind their neighbours, or share a pivot block."""
+    """Whom those wait for who come behind their neighbours, or share a pivot block.
+
+    Groups that would wait for each other do not wait for each other at all.
+    """
     awaited: dict[int, set[int]] = {}
     for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
         row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
@@ -192,7 +195,23 @@ def _awaited(
         of_flow = set(supplier[np.isin(served, [j for j in group if j not in last])].tolist())
         together = of_flow.union(*(awaited.get(j, set()) for j in group)) - set(group)
         awaited.update((j, together) for j in group)
-    return {j: sorted(who) for j, who in awaited.items()}
+    knot = _knots(awaited, joined)
+    return {
+        j: sorted(i for i in who if i not in knot or knot[i] != knot.get(j))
+        for j, who in awaited.items()
+    }
+
+
+def _knots(awaited: dict[int, set[int]], joined: list[tuple[int, ...]]) -> dict[int, int]:
+    """Nodes that wait for each other, groups taken as one node: the number of their knot."""
+    member = {j: group[0] for group in joined for j in group}
+    waits = nx.DiGraph()
+    for j, who in awaited.items():
+        waits.add_edges_from((member.get(j, j), member.get(i, i)) for i in who)
+    knots = [part for part in nx.strongly_connected_components(waits) if len(part) > 1]
+    of_group = {i: number for number, part in enumerate(knots) for i in part}
+    nodes = {*awaited, *member, *of_group}
+    return {j: of_group[member.get(j, j)] for j in nodes if member.get(j, j) in of_group}
 
 
 def _supplied(

@@ -166,7 +166,7 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     n_rows = graph.rows
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = node[row] == node[column]
-    held = np.zeros(n_rows)
+    held = np.zeros(n_rows, values.real.dtype)
     np.maximum.at(held, row[inside], np.abs(values[inside]))
     np.maximum.at(held, column[inside], np.abs(values[inside]))
     constraint = held == 0.0
@@ -174,16 +174,17 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     small = np.abs(diagonal) < np.finfo(held.dtype).eps * held
     pivot = np.where(constraint, np.inf, np.where(small, held, diagonal))
     matrix = coo_array((values, (row, column)), shape=(n_rows, n_rows)).tocsr()
-    products = matrix * matrix.T  # entry by entry: (r, c) is A_rc A_cr
-    with np.errstate(all="ignore"):
-        signed = products @ (1.0 / pivot)
-        scale = np.where(constraint, abs(products) @ np.abs(1.0 / pivot), held)
+    with np.errstate(all="ignore"):  # divided first: products of two entries may overflow
+        divided = coo_array((values / pivot[column], (row, column)), shape=(n_rows, n_rows))
+        products = divided.tocsr() * matrix.T  # entry by entry: (r, c) is A_rc A_cr / A_cc
+        signed = products.sum(axis=1)
+        scale = np.where(constraint, abs(products).sum(axis=1), held)
     largest = scale[constraint].max(initial=0.0) or 1.0
     scale = np.where(constraint & ~(scale > 0.0), largest, scale)
     with np.errstate(all="ignore"):
         sign = np.where(signed == 0, 1.0, signed / np.abs(signed))
     change = np.where(constraint, -size * scale * sign, 0.0).astype(values.dtype)
-    return scale, change
+    return scale.astype(values.real.dtype), change
 
 
 def _diagonal_places(graph: BlockGraph) -> Ints:

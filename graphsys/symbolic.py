@@ -1,10 +1,13 @@
 """Symbolic factorization: all that depends on the graph and not on values."""
 
+from __future__ import annotations
+
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from operator import attrgetter
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +18,7 @@ from graphsys.elimination import Elimination
 from graphsys.graph import BlockGraph
 from graphsys.kernels.program import ARENA_TOTAL, WIDEST
 from graphsys.pivots import Precedence, missing_rows, precedence
+from graphsys.seal import check, checksum
 
 Ints = npt.NDArray[np.int64]
 
@@ -85,8 +89,16 @@ class Symbolic:
             if isinstance(table := getattr(self, name), np.ndarray):
                 table.setflags(write=False)
 
-    def __reduce__(self) -> tuple[type, tuple[object, ...]]:
-        return type(self), tuple(getattr(self, name) for name in self.__slots__)
+    # Immutable: a copy is the object itself. Pickled with a checksum, for kernels trust the tables.
+    def __copy__(self) -> Symbolic:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Symbolic:
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        tables = tuple(getattr(self, name) for name in self.__slots__)
+        return _unpickled, (tables, checksum(tables))
 
     @property
     def order(self) -> tuple[Hashable, ...]:
@@ -140,6 +152,11 @@ class Symbolic:
             f"Symbolic({len(self.graph.labels)} nodes, {self.ordering} order, "
             f"{self.n_fill} fill-ins, {self.operations:.3g} operations)"
         )
+
+
+def _unpickled(tables: tuple[Any, ...], stored: int) -> Symbolic:
+    check("Symbolic", stored, tables)
+    return Symbolic(*tables)
 
 
 def analyze(

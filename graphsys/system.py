@@ -12,6 +12,7 @@ from graphsys import cutting
 from graphsys.attributes import attribute_blocks
 from graphsys.block import Block, as_block, as_dtype, as_numbers, symmetric_block
 from graphsys.graph import block_graph
+from graphsys.seal import Sealed
 from graphsys.vectors import check_rows, join, split
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ __all__ = ["System"]
 Array = NDArray[Any]
 
 
-class System:
+class System(Sealed):
     """Square matrix with a block for each node and for each direction of each edge of a graph.
 
     Parameters
@@ -358,7 +359,9 @@ class System:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_offsets": None}  # made again from the graph when needed
+        other = self.copy()
+        other._offsets = None  # made again from the graph when needed
+        return Sealed.__getstate__(other)
 
     def __repr__(self) -> str:
         return (

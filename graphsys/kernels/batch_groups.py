@@ -16,8 +16,9 @@ from .batch_substitution import (
 from .emit import LANES
 from .jit import kernel
 from .ldu import factorize
-from .matrix import absolute_sums, subtract_matrix_product
+from .matrix import subtract_matrix_product
 from .program import ARENA_TOTAL, ROWS, STARTS_AT, SUPERNODES
+from .refinement import vector_error
 from .substitution import solve, solve_transposed
 
 
@@ -56,7 +57,7 @@ def solve_groups(
 
 
 @kernel
-def residuals(
+def backward_errors(
     # Tables (as in BlockGraph):
     size,
     row_start,
@@ -69,54 +70,36 @@ def residuals(
     nnz,
     systems,
     transposed,
+    b,
     x,
     columns,
+    enough,
+    # Work:
+    sizes,
     # Out:
     r,
+    error,
+    strict,
 ):
-    """r <- r - A x, or r - A^T x, of the chosen systems; x and r (systems columns rows,)."""
+    """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
+
+    b, x and r are (systems columns rows,), the errors (systems columns,), with and without the
+    floor of `refinement`; ``sizes`` (2 rows,).
+    """
     rows = row_start[size.size]
-    at = 0
-    for s in systems:
+    for k in range(b.size):
+        r[k] = b[k]
+    for k in range(systems.size * columns):
+        s = systems[k // columns]
         mine = values[s * nnz : (s + 1) * nnz]
-        for _ in range(columns):
-            subtract_matrix_product(
-                size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-                mine, transposed, x, at, r,
-            )  # fmt: skip
-            at += rows
-
-
-@kernel
-def norms(
-    # Tables (as in BlockGraph):
-    size,
-    row_start,
-    neighbor_start,
-    neighbor,
-    diagonal_at,
-    block_at,
-    # In:
-    values,
-    nnz,
-    systems,
-    transposed,
-    # Work:
-    sums,
-    # Out:
-    norm,
-):
-    """Maximum norms of A, or of A^T, of the chosen systems."""
-    for k in range(systems.size):
-        s = systems[k]
-        absolute_sums(
+        subtract_matrix_product(
             size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            values[s * nnz : (s + 1) * nnz], transposed, sums,
+            mine, transposed, x, k * rows, r,
         )  # fmt: skip
-        largest = norm.dtype.type(0)
-        for i in range(sums.size):
-            largest = max(largest, sums[i])
-        norm[k] = largest
+        error[k], strict[k] = vector_error(
+            size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
+            mine, transposed, b, x, k * rows, enough, sizes, r,
+        )  # fmt: skip
 
 
 @kernel

@@ -197,14 +197,16 @@ def _scaled(cols, column, j, pivot):
 def _next_pivot(cols, column, j, inverse):
     """The pivot of column j + 1, ahead of its column and apart from it.
 
-    The division, by far the slowest instruction, then waits for one fma instead of four steps.
+    The division, by far the slowest instruction, then waits for a product and an fma instead of
+    four steps. The multiplier comes first: the product of two entries may leave the range of
+    numbers where the pivot does not.
     """
     if j + 1 == cols.rows:
         return None
     left, above = cols.entry(column[j], j + 1), cols.entry(column[j + 1], j)
-    product, corner = cols.b.fmul(left, above), cols.entry(column[j + 1], j + 1)
+    multiplier, corner = cols.b.fmul(left, inverse), cols.entry(column[j + 1], j + 1)
     emit = cols.emit
-    return emit.intrinsic("fmuladd", emit.element, product, inverse, corner, vector=False)
+    return emit.intrinsic("fmuladd", emit.element, multiplier, above, corner, vector=False)
 
 
 def _eliminate(cols, column, j, scaled):
@@ -244,12 +246,13 @@ def _finished(cols, column, scale, inverses):
 
 
 def _ratio(cols, ratios, column):
-    """Smallest of the pivots' ratios, at most 1; NaN where the inverse is not finite."""
+    """Smallest of the pivots' ratios, at most 1; NaN where the inverse or a pivot is not finite."""
     builder, emit = cols.b, cols.emit
-    total = column[0]
-    for entries in column[1:]:
-        total = cols.map(builder.fadd, total, entries)
-    ratios = cols.map(builder.fadd, ratios, cols.map(builder.fsub, total, total))
+    zero = cols.fill(0.0)
+    lost = zero  # 0, or NaN once there is an inf or a NaN
+    for entries in column:
+        lost = cols.fma(entries, zero, lost)
+    ratios = cols.fma(ratios, lost, ratios)  # infinite ones too: the inverse of that pivot is 0
     ratios = cols.select(lambda row: row < cols.rows, ratios, cols.fill(1.0))
     smallest, unordered = ratios[0], integer(0)
     for piece in ratios:

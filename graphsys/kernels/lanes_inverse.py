@@ -50,16 +50,15 @@ def inverse_function(module, real):
 
 
 def lowered_ratio(emit, ratio, losses):
-    """min(ratio, 1 / max of the losses), NaN where one is not finite."""
-    builder = emit.b
-    worst = total = losses[0]
+    """min(ratio, 1 / max of the losses); NaN where one is not finite, or 0 as of inf as pivot."""
+    builder, zero = emit.b, emit.fill(0.0)
+    worst = least = losses[0]
+    lost = builder.fmul(losses[0], zero)  # 0, or NaN once there is an inf or a NaN
     for loss in losses[1:]:
-        worst, total = larger(emit, loss, worst), builder.fadd(total, loss)
-    # inf - inf is NaN as well
-    new = builder.fadd(
-        builder.fdiv(emit.fill(1.0), worst),
-        builder.fsub(total, total),
-    )
+        worst, lost = larger(emit, loss, worst), emit.fma(loss, zero, lost)
+        least = builder.select(builder.fcmp_ordered("<", loss, least), loss, least)
+    new = builder.fadd(builder.fdiv(emit.fill(1.0), worst), lost)
+    new = builder.select(builder.fcmp_unordered("==", least, zero), emit.fill(float("nan")), new)
     old = emit.load(ratio)
     smaller = builder.fcmp_unordered("<", new, old)  # a NaN is taken, and stays
     lost = builder.fcmp_unordered("uno", old, old)

@@ -31,7 +31,7 @@ def invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n):
         local = largest / s[s_at + row] if s[s_at + row] > 0.0 else np.nan
         if not (local >= ratio):
             ratio = local
-        if not (largest > 0.0):
+        if not (0.0 < largest < np.inf):
             return np.nan
         s[s_at + row] = s[s_at + j]
         s[s_at + j] = row

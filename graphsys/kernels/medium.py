@@ -36,7 +36,9 @@ def invert_medium(d, d_at, ldd, a, a_at, lda, s, s_at, n, work, work_at):
         assign_product(work, w, p, work, x, p, a, right, 1, lda, p, r, p)
         copy_block(work, y, r, a, right + p, lda, r, r)
         subtract_product(work, y, r, a, below, lda, work, w, 1, p, r, r, p)
-        ratio = min(ratio, invert_small(work, y, r, work, y, r, s, s_at + p, r))
+        second = invert_small(work, y, r, work, y, r, s, s_at + p, r)
+        if not (second >= ratio):  # a NaN is taken, where `min` drops it
+            ratio = second
     if not (ratio > GOOD):
         return invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
     assign_product(work, v, r, a, below, lda, work, x, 1, p, r, p, p)

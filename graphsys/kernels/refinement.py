@@ -155,26 +155,58 @@ def _residual(tables, program, values, transposed, b, count, x, enough, sizes, r
             size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
             values, transposed, x, at, r,
         )  # fmt: skip
-        for i in range(rows):
-            sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
-        raise_sizes(
+        floored, plain = vector_error(
             size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            values, transposed, x, at, sizes,
+            values, transposed, b, x, at, enough, sizes, r,
         )  # fmt: skip
-        floor = least * _size(x, at, rows)
-        for i in range(rows):
-            rest, held = abs(r[at + i]), sizes[i].real
-            if rest != 0.0:
-                bound = max(held, floor * sizes[rows + i].real)
-                worst = _larger(rest / bound if bound > 0.0 else np.inf, worst)
-                strict = _larger(rest / held if held > 0.0 else np.inf, strict)
+        worst, strict = _larger(floored, worst), _larger(plain, strict)
     return worst, strict
 
 
 @kernel
-def _larger(x, y):
-    """The larger of two; NaN where one is."""
-    return y if x <= y or y != y else x
+def vector_error(
+    # Tables (of BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    transposed,
+    b,
+    x,
+    at,
+    enough,
+    # Work:
+    sizes,
+    # In:
+    r,
+):
+    """Backward error, with and without `FLOOR`, of one vector x[at:] whose residual is r[at:]."""
+    rows = row_start[size.size]
+    worst = strict = 0.0
+    for i in range(rows):
+        sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
+    raise_sizes(
+        size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
+        values, transposed, x, at, sizes,
+    )  # fmt: skip
+    floor = enough**FLOOR * _size(x, at, rows)
+    for i in range(rows):
+        rest, held = abs(r[at + i]), sizes[i].real
+        if rest != 0.0:
+            bound = max(held, floor * sizes[rows + i].real)
+            worst = _larger(_quotient(rest, bound), worst)
+            strict = _larger(_quotient(rest, held), strict)
+    return worst, strict
+
+
+@kernel
+def _quotient(rest, bound):
+    """``rest / bound``, and not 0 where the bound overflows."""
+    return rest / bound if 0.0 < bound < np.inf else np.inf
 
 
 @kernel
@@ -182,4 +214,10 @@ def _size(x, first, rows):
     """Maximum norm of ``rows`` numbers."""
     whole = 8 * (rows // 8)
     largest = largest_of(x, first, 8, 8, rows // 8)
-    return max(largest, largest_of(x, first + whole, 8, rows - whole, 1))
+    return _larger(largest_of(x, first + whole, 8, rows - whole, 1), largest)
+
+
+@kernel
+def _larger(x, largest):
+    """The larger one, NaN where either is: `max` drops it."""
+    return largest if largest != largest or x <= largest else x

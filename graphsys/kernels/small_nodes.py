@@ -177,7 +177,7 @@ def residual_function(module, real):
     diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most `SMALL`
     rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets the
     largest ``|r| / max(d, floor s)`` and behind them the largest ``|r| / d``, lane k for row k of
-    all nodes; NaN where one is.
+    all nodes; NaN where one is, or where a bound overflows.
     """
     element = REAL[real]
     pointer, table = element.as_pointer(), I64.as_pointer()
@@ -242,7 +242,9 @@ def residual_function(module, real):
         raised = larger(builder.fmul(total, floor), held)
         following = []
         for bound, held_before in zip((raised, held), most, strict=True):
-            quotient = builder.bitcast(builder.fdiv(absolute(rest), bound), integers)
+            quotient = builder.fdiv(absolute(rest), bound)
+            overflown = builder.fsub(bound, bound)  # NaN, and no quotient of 0
+            quotient = builder.bitcast(absolute(builder.fadd(quotient, overflown)), integers)
             beyond = builder.icmp_signed(">", quotient, held_before)
             following.append(builder.select(beyond, quotient, held_before))
         nodes_loop.carry(following)

@@ -1,0 +1,70 @@
+"""Elimination orders of random graphs: permutations that respect who waits and who is joined."""
+
+from importlib.util import find_spec
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from graphsys.graph import block_graph
+from graphsys.ordering import adjacency, order_by_name
+from graphsys.pivots import precedence
+
+NAMES = ("dfs", "amd", "nd") if find_spec("pymetis") else ("dfs", "amd")
+
+
+def needs(seed):
+    """Graph, missing rows, nodes that wait for all neighbours, groups: all at random."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 25))
+    graph = nx.gnm_random_graph(n, int(rng.integers(0, 3 * n)), seed=seed)
+    size = rng.integers(0, 4, n)
+    demand = np.where(rng.random(n) < rng.random(), rng.integers(0, 4, n), 0)
+    after_all = np.flatnonzero((rng.random(n) < 0.4 * rng.random()) & (size > 0))
+    edges = [edge for edge in graph.edges if size[list(edge)].min() > 0]
+    together = [edge for edge in edges if rng.random() < 0.2]
+    graph = block_graph(graph, size.tolist())
+    return graph, np.minimum(demand, size), frozenset(after_all.tolist()), together
+
+
+def check_orders(graph, *needs):
+    edges = adjacency(graph, precedence(graph, *needs))
+    n = graph.size.size
+    group = np.arange(n) if edges.members is None else edges.members
+    supplier = np.repeat(np.arange(edges.weight.size), np.diff(edges.release_start))
+    for name in NAMES:
+        order = order_by_name(name, edges, np.zeros(0, np.int64))
+        assert sorted(order.tolist()) == list(range(n))
+        first, last = np.full(edges.weight.size, n), np.full(edges.weight.size, -1)
+        np.minimum.at(first, group[order], np.arange(n))
+        np.maximum.at(last, group[order], np.arange(n))
+        assert (last[supplier] < first[edges.release]).all()  # who waits comes after all suppliers
+        assert (last - first + 1 == np.bincount(group)).all()  # groups stay together
+
+
+@given(st.integers(0, 2**32 - 1))
+def test_orders_are_permutations_that_respect_who_waits(seed):
+    check_orders(*needs(seed))
+
+
+def test_two_groups_that_would_wait_for_each_other():
+    # 0-1-2-3 on a ring: 0 and 2 wait for all neighbours, (0, 1) and (2, 3) share pivot blocks
+    graph = block_graph(nx.cycle_graph(4), 1)
+    demand = np.zeros(4, np.int64)
+
+    check_orders(graph, demand, frozenset({0, 2}), [(0, 1), (2, 3)])
+    who = precedence(graph, demand, frozenset({0, 2}), [(0, 1), (2, 3)])
+    assert not who.waits.any()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_nobody_waits_in_a_circle(seed):
+    graph, *rest = needs(seed)
+    edges = adjacency(graph, precedence(graph, *rest))
+    waits = nx.DiGraph()
+    suppliers = np.repeat(np.arange(edges.weight.size), np.diff(edges.release_start))
+    waits.add_edges_from(zip(suppliers.tolist(), edges.release.tolist(), strict=True))
+
+    assert nx.is_directed_acyclic_graph(waits)

@@ -1,0 +1,117 @@
+"""Scaling by powers of two commutes with every operation: solutions stay the same to the bit."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphsys as gs
+from graphsys.families import random_system
+
+#: Exponents near the ends of the range, where neither b nor a reciprocal pivot leaves it.
+EXPONENTS = {np.float64: 950, np.float32: 100, np.complex128: 480}
+
+
+def exchanging(dims, dtype, seed=0):
+    """Chain whose diagonal blocks need their rows exchanged."""
+    system = random_system(gs.chain(6), dims, dtype=dtype, seed=seed)
+    rng = np.random.default_rng(seed)
+    for u in system.labels:
+        system[u, u] = system[u, u][rng.permutation(dims)]
+    return system
+
+
+def test_two_rows_by_hand():
+    # [4 1; 1 3] x = (1, 1): x = (2/11, 3/11)
+    for dtype, scales in ((float, (1e160, 1e-160)), (np.float32, (1e25, 1e-25))):
+        for scale in scales:
+            block = np.array([[4.0, 1.0], [1.0, 3.0]]) * scale
+            system = gs.System(gs.chain(1), 2, blocks={(0, 0): block}, dtype=dtype)
+            x = system.solve(np.full(2, scale, dtype))
+            assert x == pytest.approx([2 / 11, 3 / 11], rel=4 * float(np.finfo(dtype).eps))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_solutions_do_not_depend_on_the_scale(dtype, sign):
+    scale = 2.0 ** (sign * EXPONENTS[dtype])
+    rng = np.random.default_rng(0)
+    for rows in [*range(1, 9), 9, 13, 16, 20]:
+        for system in (random_system(gs.chain(6), rows, dtype=dtype), exchanging(rows, dtype)):
+            b = rng.normal(size=system.shape[0]).astype(dtype)
+            for refine in (False, None):
+                x = system.factorize(refine=refine).solve(b)
+                scaled = system.copy()
+                scaled.values *= dtype(scale)
+                factor = scaled.factorize(refine=refine)
+                assert np.array_equal(factor.solve(b * dtype(scale)), x), (rows, refine)
+                assert factor.pivot_ratio == system.factorize().pivot_ratio
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_solutions_of_batches_do_not_depend_on_the_scale(dtype, sign):
+    scale = dtype(2.0 ** (sign * EXPONENTS[dtype]))
+    for rows in (1, 2, 3, 6, 8):
+        systems = [exchanging(rows, dtype, seed) for seed in range(3)]
+        systems += [random_system(gs.chain(6), rows, dtype=dtype, seed=seed) for seed in range(6)]
+        values = np.stack([system.values for system in systems])
+        b = np.random.default_rng(0).normal(size=(9, systems[0].shape[0])).astype(dtype)
+        symbolic = systems[-1].analyze()
+        x = gs.Batch(symbolic, values).solve(b)
+        scaled = gs.Batch(symbolic, values * scale)
+        assert np.array_equal(scaled.solve(b * scale), x)
+        assert not scaled.failures
+
+
+def test_pivots_without_a_reciprocal_are_never_taken():
+    # subnormal, or inf after a step of elimination: an error, and no solution with zeros
+    largest = np.finfo(float).max
+    overflowing = [[1.0, largest], [-2.0, largest]]  # the second pivot is 3 largest
+    for rows in (2, 6, 9, 12, 17):
+        for corner in (overflowing, np.diag([1e-310, 1.0]), np.diag([1.0, 1e-310])):
+            for dtype in (float, complex):
+                block = np.eye(rows, dtype=dtype)
+                block[-2:, -2:] = corner
+                system = gs.System(gs.chain(1), rows, dtype=dtype, blocks={(0, 0): block})
+                with pytest.raises((gs.SingularPivotError, OverflowError)):
+                    system.solve(np.ones(rows))
+
+
+def test_a_pivot_of_a_batch_that_overflows_fails():
+    largest = np.finfo(float).max
+    for rows in (2, 6, 8):
+        block = np.eye(rows)
+        block[-2:, -2:] = [[1.0, largest], [-2.0, largest]]
+        system = gs.System(gs.chain(1), rows, blocks={(0, 0): np.eye(rows)})
+        values = np.stack([np.eye(rows).ravel("F"), block.ravel("F")])
+        batch = gs.Batch(system.analyze(), values)
+        x = batch.solve(np.ones((2, rows)))
+        assert np.array_equal(x[0], np.ones(rows)) and np.isnan(x[1]).all()
+        assert list(batch.failures) == [1]
+
+
+def test_a_pivot_beyond_the_range_names_its_node():
+    for corner in ([[1e-310, 0.0], [0.0, 1.0]], [[1e-310, 2e-310], [3e-310, 1e-310]]):
+        blocks = {("a", "a"): np.eye(2), ("b", "b"): corner}
+        system = gs.System(nx.path_graph(["a", "b"]), 2, blocks=blocks)
+        with pytest.raises(gs.SingularPivotError, match="node 'b' cannot be inverted") as caught:
+            system.factorize()
+        assert caught.value.node == "b" and "scale the matrix" in str(caught.value)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("exponent", [-60, 0, 60])
+def test_redundant_constraints_at_any_scale_and_precision(dtype, exponent):
+    # two bodies held together twice: x is equal, and the joints share their impulse
+    scale = dtype(2.0**exponent)
+    graph = nx.complete_bipartite_graph(2, 2)
+    system = gs.System(graph, 1, dtype=dtype, symmetric=True)
+    for body in (0, 1):
+        system[body, body] = 2.0 * scale
+        for joint in (2, 3):
+            system[body, joint] = (1.0 - 2.0 * body) * scale
+    factor = system.factorize(redundant=True)
+    x = factor.solve(np.array([6.0, 2.0, 0.0, 0.0], dtype) * scale)
+
+    assert x.dtype == dtype and factor.redundant in ({2: 1}, {3: 1})
+    assert x == pytest.approx([2.0, 2.0, 1.0, 1.0], rel=64 * float(np.finfo(dtype).eps))
