@@ -106,6 +106,16 @@ def pattern(graph, sizes):
     return np.repeat(np.repeat(joined, count, axis=0), count, axis=1)
 
 
+def connected(rng, count, density):
+    """Random connected graph: a random recursive tree and a part of the other edges."""
+    graph = nx.Graph()
+    graph.add_nodes_from(range(count))
+    graph.add_edges_from((int(rng.integers(0, i)), i) for i in range(1, count))
+    more = rng.random((count, count)) < density * 2.0 / max(count, 1)
+    graph.add_edges_from((int(i), int(j)) for i, j in np.argwhere(np.triu(more, 1)))
+    return graph
+
+
 def bounded(draw, most):
     """First matrix drawn whose condition number is below a bound."""
     for _ in range(MOST_DRAWS):

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys import kernels
-from tests.fuzz import laws
+from tests.fuzz import compiled, laws
 from tests.fuzz.judge import RefusalError, Verdict
 from tests.fuzz.trial import Trial
 
@@ -172,7 +172,7 @@ def batch(once, trans="N"):
     return Function(call, measures)
 
 
-def compiled(once):
+def by_kernels(once):
     """The interface for compiled code, with what its status says."""
 
     def call(trial):
@@ -183,12 +183,13 @@ def compiled(once):
         magnitude, info, x = np.empty(held, real), np.zeros(3), np.empty_like(b)
         tolerance = 64.0 * trial.eps
         if once:
-            failed = kernels.factorize_and_solve(
+            failed = compiled.at_once(
                 program, values, b, tolerance, magnitude, work, arena, info, x
             )
         else:
-            failed = kernels.factorize(program, values, tolerance, magnitude, arena, info)
-            failed = failed or kernels.solve(program, arena, b, 1, work, x)
+            failed = compiled.in_turn(
+                program, values, b, tolerance, magnitude, work, arena, info, x
+            )
         if failed:
             raise RefusalError(f"status {failed}, pivot ratio {info[0]:.1e}")
         if info[0] < DOUBTFUL or info[2] > 0:
@@ -260,8 +261,8 @@ FUNCTIONS = {
     "batch": batch(False),
     "batch T": batch(False, "T"),
     "batch once": batch(True),
-    "kernels": compiled(False),
-    "kernels at once": compiled(True),
+    "kernels": by_kernels(False),
+    "kernels at once": by_kernels(True),
     "copies": Function(copied, measures_of_copies),
 }
 FUNCTIONS |= {

@@ -122,6 +122,8 @@ def _judged(measure: Measure, warned: bool) -> Verdict:
     if measure.excess <= 1.0:
         return Verdict(RIGHT)
     detail = f"error {measure.excess:.1e} times its bound"
+    if np.isinf(measure.excess):
+        detail = "error beyond any bound"
     if warned:
         return Verdict(WARNED, detail)
     return Verdict(WRONG if measure.peer() <= 1.0 else LAPACK, detail)

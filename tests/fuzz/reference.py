@@ -24,7 +24,7 @@ def equilibration(matrix: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int64]
     """
     n = len(matrix)
     with np.errstate(divide="ignore"):
-        size = np.log2(np.abs(matrix).astype(np.longdouble)).astype(float)
+        size = np.log2(np.abs(matrix)).astype(float)
     r, c = np.zeros(n), np.zeros(n)
     if n == 0:
         return r.astype(int), c.astype(int)
@@ -66,6 +66,7 @@ class Reference:
         self.norm = _norm(plain)
         self.inverse = None
         self.condition = np.inf
+        self._solved: dict = {}
         with np.errstate(all="ignore"):
             try:
                 inverse = np.linalg.inv(plain)
@@ -83,13 +84,19 @@ class Reference:
         other.row, other.column = self.column, self.row
         other.inverse = None if self.inverse is None else self.inverse.T
         other.norm = _norm(other.plain)
-        other.condition = np.inf
+        other.condition, other._solved = np.inf, {}
         if other.inverse is not None:
             other.condition = other.norm * _norm(other.inverse) if len(self.matrix) else 1.0
         return other
 
     def solution(self, b: NDArray) -> NDArray:
-        """Equilibrated solution 2^-c x of A x = b, in extended precision."""
+        """Equilibrated solution 2^-c x of A x = b, in extended precision; computed once for a b."""
+        key = b.tobytes(), b.shape
+        if key not in self._solved:
+            self._solved[key] = self._refined(b)
+        return self._solved[key]
+
+    def _refined(self, b: NDArray) -> NDArray:
         right = scale(b.astype(np.clongdouble if b.dtype.kind == "c" else np.longdouble), self.row)
         x = np.zeros_like(right, np.result_type(right, self.scaled))
         for _ in range(REFINEMENTS):

@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 
 from tests.fuzz.families import draw
 from tests.fuzz.functions import FUNCTIONS, Function
 from tests.fuzz.judge import APART, FAULTS, NEEDLESS, OUTCOMES, WRONG, Verdict, observe, verdict
 from tests.fuzz.trial import Trial
+
+#: Rows up to which a matrix is printed.
+PRINTED = 12
+
+
+@dataclass
+class Findings:
+    """What became of all calls.
+
+    Attributes
+    ----------
+    counts : Counter of (family, function, outcome)
+    faults : list of (family, seed, function, Verdict)
+    cases : Counter of family
+    """
+
+    counts: Counter = field(default_factory=Counter)
+    faults: list = field(default_factory=list)
+    cases: Counter = field(default_factory=Counter)
+
+    def add(self, family: str, seed: int, name: str, found: Verdict) -> None:
+        """Count a verdict."""
+        self.counts[family, name, found.outcome] += 1
+        if found.outcome in FAULTS:
+            self.faults.append((family, seed, name, found))
 
 
 def examine(trial: Trial, function: Function) -> Verdict:
@@ -22,47 +47,70 @@ def examine(trial: Trial, function: Function) -> Verdict:
     return found
 
 
-def examine_case(family: str, seed: int, names: Iterable[str]) -> Iterator[tuple[str, Verdict]]:
-    """Verdicts on the functions of one case."""
+def examine_case(
+    family: str, seed: int, names: Iterable[str], before: Callable[[str], None] = lambda name: None
+) -> Iterator[tuple[str, Verdict]]:
+    """Verdicts on the functions of one case; ``before(name)`` is called before each."""
     trial = Trial(draw(family, seed))
     for name in names:
         if FUNCTIONS[name].applies(trial):
+            before(name)
             yield name, examine(trial, FUNCTIONS[name])
 
 
-def run(family: str, seeds: Iterable[int], names: Iterable[str]) -> tuple[Counter, list]:
-    """Counts of (function, outcome) over many cases, and the faults (seed, function, verdict)."""
-    counts: Counter = Counter()
-    faults = []
-    for seed in seeds:
-        for name, found in examine_case(family, seed, names):
-            counts[name, found.outcome] += 1
-            if found.outcome in FAULTS:
-                faults.append((seed, name, found))
-    return counts, faults
-
-
 def table(counts: Counter) -> str:
-    """Counts of outcomes by function, as text; outcomes that never came are left out."""
+    """Counts of (function, outcome) as text; outcomes that never came are left out."""
     columns = [o for o in OUTCOMES if any(outcome == o for _, outcome in counts)]
     lines = [f"{'':24}" + "".join(f"{column:>10}" for column in columns)]
-    for name in FUNCTIONS:
+    for name in [*FUNCTIONS, "draw"]:
         row = [counts[name, column] for column in columns]
         if any(row):
             lines.append(f"{name:24}" + "".join(f"{n or '':>10}" for n in row))
     return "\n".join(lines)
 
 
-def quick(family: str, count: int, names: Iterable[str] = tuple(FUNCTIONS)) -> int:
-    """Run the first cases of a family in this process, print the table, return the faults."""
-    start = time.perf_counter()
-    counts, faults = run(family, range(count), names)
-    seconds = time.perf_counter() - start
-    print(f"== {family}: {count} cases, {seconds:.1f} s", table(counts), sep="\n")
-    first: dict = {}
-    for seed, name, found in faults:
-        if name not in {n for key in first if key[0] == found.outcome for n in first[key]}:
-            first.setdefault((found.outcome, seed, found.detail[:120]), []).append(name)
-    for (outcome, seed, detail), functions in first.items():
-        print(f"{outcome}, seed {seed}: {', '.join(functions)}: {detail}")
-    return len(faults)
+def summary(findings: Findings) -> str:
+    """A table for each family, and the first fault of each function and outcome."""
+    lines = []
+    for family, cases in findings.cases.items():
+        mine = Counter({key[1:]: n for key, n in findings.counts.items() if key[0] == family})
+        lines += [f"== {family}: {cases} cases", table(mine)]
+        first: dict[tuple, list[str]] = {}
+        seen = set()
+        for found_in, seed, name, found in findings.faults:
+            if found_in == family and (name, found.outcome) not in seen:
+                seen.add((name, found.outcome))
+                first.setdefault((found.outcome, seed, found.detail[:120]), []).append(name)
+        for (outcome, seed, detail), functions in first.items():
+            lines.append(f"{outcome}, seed {seed}: {', '.join(functions)}: {detail}")
+    return "\n".join(lines)
+
+
+def examine_cases(families: Iterable[str], seeds: Iterable[int], names: Iterable[str]) -> Findings:
+    """Examine some cases of families in this process."""
+    findings = Findings()
+    seeds, names = list(seeds), list(names)
+    for family in families:
+        for seed in seeds:
+            findings.cases[family] += 1
+            for name, found in examine_case(family, seed, names):
+                findings.add(family, seed, name, found)
+    return findings
+
+
+def describe(family: str, seed: int, names: Iterable[str]) -> Findings:
+    """Examine one case and print everything about it."""
+    trial = Trial(draw(family, seed))
+    case, findings = trial.case, Findings()
+    findings.cases[family] += 1
+    print(case, f"sizes {case.sizes}", f"edges {list(case.graph.edges)}", sep="\n")
+    for k, matrix in enumerate(case.matrices):
+        condition = trial.reference(k).condition
+        print(f"matrix {k}: condition {condition:.1e} when equilibrated")
+        if len(matrix) <= PRINTED:
+            print(repr(matrix))
+    print(f"changed {case.changed}", f"kept {case.kept}", f"order {case.order}", sep="\n")
+    for name, found in examine_case(family, seed, names, lambda name: print(end="", flush=True)):
+        findings.add(family, seed, name, found)
+        print(f"{name:24}{found.outcome:10}{found.detail}", flush=True)
+    return findings
