@@ -7,6 +7,7 @@ import pickle
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -55,7 +56,10 @@ def solves(call, k=0, trans="N", many=False, **options):
         b = trial.columns(k, trans) if many else trial.vector(k, trans)
         return [trial.solution(x, b, k, trans)]
 
-    return Function(call, measures, lambda trial: trial.regular(k), **options)
+    def regular(trial):  # the first matrix is factorized in any case
+        return trial.regular() and trial.regular(k)
+
+    return Function(call, measures, regular, **options)
 
 
 def never(trial):
@@ -134,6 +138,11 @@ def condensed(trial):
     return gs.condense(trial.system(), trial.case.kept).schur()
 
 
+def condensed_again(trial):
+    condensation = gs.condense(trial.system(), trial.case.kept)
+    return condensation.refactorize(trial.values[1]).schur()
+
+
 def expanded(trial):
     condensation, b = gs.condense(trial.system(), trial.case.kept), trial.vector()
     x = np.linalg.solve(condensation.schur(), condensation.reduce(b))
@@ -169,7 +178,7 @@ def batch(once, trans="N"):
                 found.append(trial.solution(x[i], trial.vector(k, trans), k, trans))
         return found
 
-    return Function(call, measures)
+    return Function(call, measures, never)  # systems that fail have verdicts of their own
 
 
 def by_kernels(once):
@@ -253,10 +262,20 @@ FUNCTIONS = {
         applies=lambda t: t.case.symmetric and t.case.dtype.kind != "c",
     ),
     "schur": Function(condensed, laws.schur, laws.condensable),
+    "schur again": Function(
+        condensed_again,
+        partial(laws.schur, k=1),
+        lambda t: laws.condensable(t) and laws.condensable(t, 1),
+    ),
     "expand": Function(
         expanded, laws.expansion, laws.condensable, applies=lambda t: t.regular() and t.case.kept
     ),
     "gradient": Function(gradient, laws.gradient, applies=Trial.regular),
+    "residual": Function(
+        lambda t: t.factor.residual(laws.known_solution(t), t.vector()),
+        laws.residual,
+        applies=Trial.regular,
+    ),
     "rcond": Function(lambda t: t.factor.rcond(), laws.rcond),
     "batch": batch(False),
     "batch T": batch(False, "T"),

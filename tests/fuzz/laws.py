@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.judge import JUDGED, STABLE, Measure, bound
+from tests.fuzz.judge import JUDGED, REGULAR, STABLE, Measure, bound
 from tests.fuzz.reference import Reference, scale
 
 #: How far an estimate of the 1-norm of the inverse may be below it; 3 is usual (Higham 2002,
@@ -98,24 +98,24 @@ def parts(trial):
     return gone, kept
 
 
-def eliminated(trial):
-    """Reference of the eliminated part."""
+def eliminated(trial, k=0):
+    """Reference of the eliminated part of matrix k."""
     gone, _ = parts(trial)
-    return Reference(trial.case.matrices[0][np.ix_(gone, gone)])
+    return Reference(trial.case.matrices[k][np.ix_(gone, gone)])
 
 
-def condensable(trial):
+def condensable(trial, k=0):
     """Whether the eliminated part may not be refused."""
-    return eliminated(trial).condition * trial.eps < 2.2e-4
+    return eliminated(trial, k).condition * trial.eps < REGULAR
 
 
-def schur_and_growth(trial):
+def schur_and_growth(trial, k=0):
     """Equilibrated Schur complement, and what errors of the matrix grow by in it."""
     gone, kept = parts(trial)
-    whole, part = trial.reference(), eliminated(trial)
+    whole, part = trial.reference(k), eliminated(trial, k)
     if part.inverse is None or bound(part, trial.eps) >= JUDGED:
         return None
-    matrix = trial.case.matrices[0]
+    matrix = trial.case.matrices[k]
     en, ne = matrix[np.ix_(gone, kept)], matrix[np.ix_(kept, gone)]
     right = scale(part.solution(en), part.column)  # A_ee^-1 A_en
     left = scale(part.transposed.solution(ne.T), part.row).T
@@ -127,13 +127,13 @@ def schur_and_growth(trial):
     return exact, growth
 
 
-def schur(trial, result):
+def schur(trial, result, k=0):
     """S changes by ``[-A_ne A_ee^-1, I] dA [-A_ee^-1 A_en; I]``."""
-    found = schur_and_growth(trial)
+    found = schur_and_growth(trial, k)
     if found is None or result.size == 0:
         return []
     exact, growth = found
-    (gone, kept), whole = parts(trial), trial.reference()
+    (gone, kept), whole = parts(trial), trial.reference(k)
     most = STABLE * len(whole.row) * trial.eps * whole.norm * growth
 
     def excess(schur):
@@ -142,7 +142,7 @@ def schur(trial, result):
         return ratio(error.max(), most)
 
     def peer():
-        a = trial.case.matrices[0]
+        a = trial.case.matrices[k]
         solved = np.linalg.solve(a[np.ix_(gone, gone)], a[np.ix_(gone, kept)])
         return a[np.ix_(kept, kept)] - a[np.ix_(kept, gone)] @ solved
 
@@ -177,6 +177,19 @@ def gradient(trial, result):
     error = np.abs(values - exact)[inside]
     most = (10.0 * trial.eps * size + 10.0 * float(info.tiny))[inside]
     return [measure, Measure(float((error / most).max(initial=0.0)), lambda: 0.0)]
+
+
+def residual(trial, result):
+    """b - A x is exact but for n roundings of each of its terms."""
+    reference, b = trial.reference(), trial.vector()
+    hat = scale(known_solution(trial).astype(reference.scaled.dtype), -reference.column)
+    right = scale(b.astype(reference.scaled.dtype), reference.row)
+    found = scale(result.astype(hat.dtype), reference.row)
+    error = np.abs(found - (right - reference.scaled @ hat))
+    terms = np.abs(reference.scaled) @ np.abs(hat) + np.abs(right)
+    lost = scale(np.full(len(b), np.finfo(b.dtype).tiny, np.longdouble), reference.row)
+    most = 4.0 * (len(b) + 1) * (trial.eps * terms + lost)
+    return [Measure(float((error / most).max(initial=0.0)), lambda: 0.0)]
 
 
 def rcond(trial, result):
