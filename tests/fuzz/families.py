@@ -1,4 +1,7 @@
-"""Families of random systems with a structure, and the list of all: a seed gives a case."""
+"""Families of random systems with a structure, and the list of all: a seed gives a case.
+
+The corpus holds seeds: a generator that draws otherwise changes what they mean.
+"""
 
 from __future__ import annotations
 

@@ -145,8 +145,12 @@ def condensed_again(trial):
 
 def expanded(trial):
     condensation, b = gs.condense(trial.system(), trial.case.kept), trial.vector()
-    x = np.linalg.solve(condensation.schur(), condensation.reduce(b))
-    return condensation.expand(x.astype(b.dtype), b)
+    schur, reduced = condensation.schur(), condensation.reduce(b)
+    try:
+        x = np.linalg.solve(schur, reduced).astype(b.dtype)
+    except np.linalg.LinAlgError:  # it must be regular where the matrix is
+        return np.full_like(b, np.nan)
+    return condensation.expand(x, b)
 
 
 def gradient(trial):
