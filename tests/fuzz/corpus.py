@@ -32,11 +32,14 @@ def extend(corpus: Corpus, faults: list) -> int:
     """Add the first fault of each function and outcome; return how many were new.
 
     Seeds that are in the corpus already come first: a case is drawn once for all its functions.
+    Workers that failed before they called a function ("draw") have no case to keep.
     """
     added, seen = 0, set()
     for family, seed, name, found in sorted(
         faults, key=lambda fault: (str(fault[1]) not in corpus.get(fault[0], {}), fault[1])
     ):
+        if name == "draw":
+            continue
         cases = corpus.setdefault(family, {})
         held = sum(name in names for names in cases.values())
         if (family, name, found.outcome) in seen or held >= MOST:

@@ -71,7 +71,7 @@ def table(counts: Counter) -> str:
 
 def summary(findings: Findings) -> str:
     """A table for each family, and the first fault of each function and outcome."""
-    lines = []
+    lines = [f"{fault[3].outcome}: {fault[3].detail}" for fault in findings.faults if not fault[0]]
     for family, cases in findings.cases.items():
         mine = Counter({key[1:]: n for key, n in findings.counts.items() if key[0] == family})
         lines += [f"== {family}: {cases} cases", table(mine)]

@@ -140,6 +140,7 @@ def test_the_corpus_takes_one_case_of_each_fault(tmp_path):
         ("worked", 9, "solve", wrong),
         ("worked", 9, "slogdet", needless),
         ("saddles", 2, "solve", needless),
+        ("", 0, "draw", Verdict(judge.CRASH)),
     ]
     held = {"worked": {"9": ["solve"]}}
     assert corpus.extend(held, faults) == 2
