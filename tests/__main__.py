@@ -4,6 +4,7 @@ Each check runs even if an earlier one failed; the exit code is non-zero if any 
 slow are left out. Arguments go to pytest, and then pytest runs alone, with all tests that they
 choose: `python -m tests -k ladder`, `python -m tests -m slow`. A first argument `--plain`,
 `--bounds` or `--lowest` runs pytest in another way, see `WAYS`; further arguments go to it, too.
+`--fuzz MINUTES` tries random systems instead, see `tests.fuzz`.
 """
 
 import os
@@ -49,6 +50,8 @@ def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
         settings, chosen = WAYS[way[0]]
         os.environ.update(settings)
         pytest_arguments = [*chosen, *rest]
+    if way == ["--fuzz"]:
+        return {"fuzz": [python, "-m", "tests.fuzz", *rest]}
     pytest = [python, "-m", "pytest", *pytest_arguments]
     if pytest_arguments:
         return {"pytest": pytest}

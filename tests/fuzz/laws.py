@@ -1,0 +1,215 @@
+"""Laws: what determinants, inverses, Schur complements and gradients must be, and how exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.fuzz.judge import JUDGED, REGULAR, STABLE, Measure, bound
+from tests.fuzz.reference import Reference, scale
+
+#: How far an estimate of the 1-norm of the inverse may be below it; 3 is usual (Higham 2002,
+#: ch. 15).
+ESTIMATED = 100.0
+
+
+def known_solution(trial):
+    """Solution of the first right-hand side, to working precision."""
+    reference = trial.reference()
+    hat = reference.solution(trial.vector())
+    with np.errstate(over="ignore", under="ignore"):
+        return scale(hat, reference.column).astype(trial.case.dtype)
+
+
+def ratio(error, most):
+    """Error over its bound; infinite where it is no number."""
+    if error == 0.0:
+        return 0.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        quotient = float(np.float64(error) / np.float64(most))
+    return quotient if np.isfinite(quotient) else np.inf
+
+
+def lapack(call, excess):
+    """Excess of LAPACK's result, infinite where it refuses."""
+
+    def peer():
+        with np.errstate(all="ignore"):
+            try:
+                return excess(call())
+            except np.linalg.LinAlgError:
+                return np.inf
+
+    return peer
+
+
+def inverse(trial, values):
+    """Blocks of the inverse, relative to its largest entry in the equilibrated matrix."""
+    reference, (rows, columns) = trial.reference(), trial.place
+    most = bound(reference, trial.eps)
+    if most >= JUDGED or values.size == 0:
+        return []
+    exponent = -reference.column[rows] - reference.row[columns]
+    largest = np.abs(reference.inverse).max()
+    lost = scale(np.full(len(rows), np.finfo(values.dtype).tiny, np.longdouble), exponent)
+
+    def excess(found):
+        hat = scale(found.astype(reference.scaled.dtype), exponent)
+        error = np.abs(hat - reference.inverse[rows, columns])
+        return ratio(np.maximum(error - lost, 0.0).max(), largest * most)
+
+    def peer():
+        return np.linalg.inv(reference.matrix)[rows, columns]
+
+    return [Measure(excess(values), lapack(peer, excess))]
+
+
+def determinant(trial, result):
+    """d log|det A| = tr(A^-1 dA), at most n eps cond."""
+    reference = trial.reference()
+    most = bound(reference, trial.eps)
+    if most >= JUDGED:
+        return []
+    sign, logarithm = np.linalg.slogdet(reference.plain)
+    logarithm -= np.log(2.0) * (reference.row.sum() + reference.column.sum())
+    most += STABLE * trial.eps * (abs(logarithm) + len(reference.row))
+
+    def excess(found):
+        return ratio(max(abs(found[0] - sign), abs(found[1] - logarithm)), most)
+
+    return [Measure(excess(result), lapack(lambda: np.linalg.slogdet(reference.matrix), excess))]
+
+
+def inertia(trial, result):
+    """Sylvester's law: scaling rows and columns alike leaves the signs of the eigenvalues."""
+    reference = trial.reference()
+    eigenvalues = np.linalg.eigvalsh(reference.plain)
+    size = np.abs(eigenvalues)
+    if size.size and size.min() <= STABLE * size.size * trial.eps * size.max():
+        return []
+    exact = int((eigenvalues > 0).sum()), int((eigenvalues < 0).sum())
+    return [Measure(0.0 if tuple(result) == exact else np.inf, lambda: 0.0)]
+
+
+def parts(trial):
+    """Rows eliminated and kept by the condensation of a case."""
+    kept = [trial.case.rows(label) for label in trial.case.kept]
+    kept = np.concatenate([np.zeros(0, np.int64), *kept])
+    gone = np.setdiff1d(np.arange(len(trial.case.matrices[0])), kept)
+    return gone, kept
+
+
+def eliminated(trial, k=0):
+    """Reference of the eliminated part of matrix k."""
+    gone, _ = parts(trial)
+    return Reference(trial.case.matrices[k][np.ix_(gone, gone)])
+
+
+def condensable(trial, k=0):
+    """Whether the eliminated part may not be refused."""
+    return eliminated(trial, k).condition * trial.eps < REGULAR
+
+
+def schur_and_growth(trial, k=0):
+    """Equilibrated Schur complement, and what errors of the matrix grow by in it."""
+    gone, kept = parts(trial)
+    whole, part = trial.reference(k), eliminated(trial, k)
+    if part.inverse is None or bound(part, trial.eps) >= JUDGED:
+        return None
+    matrix = trial.case.matrices[k]
+    en, ne = matrix[np.ix_(gone, kept)], matrix[np.ix_(kept, gone)]
+    right = scale(part.solution(en), part.column)  # A_ee^-1 A_en
+    left = scale(part.transposed.solution(ne.T), part.row).T
+    c, r = whole.column, whole.row
+    right = scale(right, c[kept] - c[gone][:, None])
+    left = scale(left, r[kept][:, None] - r[gone])
+    exact = whole.scaled[np.ix_(kept, kept)] - whole.scaled[np.ix_(kept, gone)] @ right
+    growth = (1.0 + _norm(left)) * (1.0 + _norm(right))
+    return exact, growth
+
+
+def schur(trial, result, k=0):
+    """S changes by ``[-A_ne A_ee^-1, I] dA [-A_ee^-1 A_en; I]``."""
+    found = schur_and_growth(trial, k)
+    if found is None or result.size == 0:
+        return []
+    exact, growth = found
+    (gone, kept), whole = parts(trial), trial.reference(k)
+    most = STABLE * len(whole.row) * trial.eps * whole.norm * growth
+
+    def excess(schur):
+        hat = scale(schur.astype(exact.dtype), whole.row[kept][:, None] + whole.column[kept])
+        error = np.abs(hat - exact)
+        return ratio(error.max(), most)
+
+    def peer():
+        a = trial.case.matrices[k]
+        solved = np.linalg.solve(a[np.ix_(gone, gone)], a[np.ix_(gone, kept)])
+        return a[np.ix_(kept, kept)] - a[np.ix_(kept, gone)] @ solved
+
+    return [Measure(excess(result), lapack(peer, excess))]
+
+
+def expansion(trial, x):
+    """Solution through the Schur complement, whose errors grow as those of S."""
+    found = schur_and_growth(trial)
+    if found is None:
+        return []
+    measure = trial.solution(x, trial.vector())
+    most = bound(trial.reference(), trial.eps) * found[1]
+    if most >= JUDGED:
+        return []
+    return [Measure(measure.excess / found[1], measure.peer)]
+
+
+def gradient(trial, result):
+    """The adjoint solves with A^H; blocks of the gradient are its products with the solution."""
+    values, adjoint = result
+    measure = trial.solution(adjoint, trial.vector(0, "H"), 0, "H")
+    extended = trial.reference().scaled.dtype
+    lam, x = adjoint.astype(extended), known_solution(trial).astype(extended).conj()
+    rows, columns = trial.place
+    exact, size = -lam[rows] * x[columns], np.abs(lam[rows] * x[columns])
+    if trial.case.symmetric:
+        exact = (exact - lam[columns] * x[rows]) / 2
+        size = (size + np.abs(lam[columns] * x[rows])) / 2
+    info = np.finfo(trial.case.dtype)
+    inside = size < float(info.max) / 8
+    error = np.abs(values - exact)[inside]
+    most = (10.0 * trial.eps * size + 10.0 * float(info.tiny))[inside]
+    return [measure, Measure(float((error / most).max(initial=0.0)), lambda: 0.0)]
+
+
+def residual(trial, result):
+    """b - A x is exact but for n roundings of each of its terms."""
+    reference, b = trial.reference(), trial.vector()
+    hat = scale(known_solution(trial).astype(reference.scaled.dtype), -reference.column)
+    right = scale(b.astype(reference.scaled.dtype), reference.row)
+    found = scale(result.astype(hat.dtype), reference.row)
+    error = np.abs(found - (right - reference.scaled @ hat))
+    terms = np.abs(reference.scaled) @ np.abs(hat) + np.abs(right)
+    lost = scale(np.full(len(b), np.finfo(b.dtype).tiny, np.longdouble), reference.row)
+    most = 4.0 * (len(b) + 1) * (trial.eps * terms + lost)
+    return [Measure(float((error / most).max(initial=0.0)), lambda: 0.0)]
+
+
+def rcond(trial, result):
+    """An estimate is at least the reciprocal condition number, and rarely far above it."""
+    reference = trial.reference()
+    if bound(reference, trial.eps) >= JUDGED or not len(reference.row):
+        return []
+    inverse = scale(
+        reference.inverse.astype(reference.scaled.dtype),
+        reference.column[:, None] + reference.row,
+    )
+    exact = 1.0 / (
+        _norm(trial.case.matrices[0].T.astype(reference.scaled.dtype)) * _norm(inverse.T)
+    )
+    info = np.finfo(trial.case.dtype)
+    if not float(info.tiny) < exact:
+        return []
+    right = exact / 2 <= result <= ESTIMATED * exact
+    return [Measure(0.0 if right else np.inf, lambda: 0.0)]
+
+
+def _norm(matrix):
+    return np.abs(matrix).sum(axis=1).max(initial=0.0)
