@@ -192,8 +192,7 @@ class Factor(Measures, Sealed):
         numeric.factorize(values, nodes)
         if self._unseen:  # the first matrix may take its time
             self._unseen = False
-            numeric.check(values)
-            if numeric.doubtful and numeric.scaling is None and numeric.is_wild(values):
+            if numeric.doubtful and numeric.scaling is None and not numeric.can_refine(values):
                 numeric.stabilize(values)
         self._use(values)
         return self
@@ -201,8 +200,9 @@ class Factor(Measures, Sealed):
     def _use(self, values: Array) -> None:
         """Solve with the factors there are from now on."""
         numeric = self._numeric
-        doubtful = numeric.pivot_ratio < self._enough or (numeric.doubtful and self._enough > 0.0)
-        self._remember(values, doubtful or numeric.must_refine)
+        doubtful = numeric.doubtful or numeric.scaling is not None
+        refine = numeric.pivot_ratio < self._enough or (doubtful and self._enough > 0.0)
+        self._remember(values, refine or numeric.must_refine)
         quick = not numeric.must_refine and numeric.scaling is None
         self._direct = numeric.direct if quick else None
         self._once = self._direct if numeric.plain else None

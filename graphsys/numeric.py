@@ -34,6 +34,11 @@ SINGULAR = 64.0
 #: held. With `growth.GROWN` it bounds the errors that an unchecked solution may have to about 1e3
 #: times those of a stable method (tests/graphsys/test_stability.py).
 DOUBTFUL = 0.05
+#: Error of solutions by the factors alone up to which refinement is sure to converge.
+CONTRACTS = 0.01
+#: Part of the digits of a number that may be lost before what is read off the factors alone comes
+#: with a warning: 10 of 16 in double precision.
+LOST = 0.6
 #: Connected systems up to so many rows are inverted as one block where no other order helps.
 DENSE_ROWS = 512
 #: Exponents of an equilibration that differ by more tell of a matrix whose solution may hide small
@@ -240,6 +245,12 @@ class Numeric:
         ranges = (np.ptp(exponents) for exponents in (found.row, found.column) if exponents.size)
         return any(width > WILD for width in ranges)
 
+    def can_refine(self, values: Array) -> bool:
+        """Whether refinement will make up for what the factors of a matrix lack."""
+        error, condition = self.instability(values)
+        hopeless = stability.is_singular(condition, self.dtype) or not error * condition < CONTRACTS
+        return not hopeless and not self.is_wild(values)
+
     def check(self, values: Array, what: str | None = None) -> None:
         """Make sure that the factors alone are as good as those of a stable method.
 
@@ -258,24 +269,25 @@ class Numeric:
         Warns
         -----
         InaccurateSolutionWarning
-            Where no order of elimination was stable.
+            Where digits are lost all the same: the matrix is close to a singular one.
         """
         if not self.doubtful:
             return
         error, condition = self.instability(values)
         singular = stability.is_singular(condition, self.dtype)
         if singular or not stability.is_stable(error, self.dtype):
-            error = self.stabilize(values)
-            if what is not None and not stability.is_stable(error, self.dtype):
-                warnings.warn(
-                    f"{what} may have errors of {error:.1e} times the condition number: no order "
-                    f"of elimination was stable (pivot ratio {self.pivot_ratio:.1e}, growth "
-                    f"{self.pivot_growth:.1e})",
-                    InaccurateSolutionWarning,
-                    stacklevel=4,
-                )
+            error, condition = self.stabilize(values)
+        lost = max(error, self.eps) * condition
+        if what is not None and lost > self.eps ** (1.0 - LOST):
+            warnings.warn(
+                f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: the condition "
+                f"number is {condition:.1e} or more (pivot ratio {self.pivot_ratio:.1e}, growth "
+                f"{self.pivot_growth:.1e})",
+                InaccurateSolutionWarning,
+                stacklevel=4,
+            )
 
-    def stabilize(self, values: Array) -> float:
+    def stabilize(self, values: Array) -> tuple[float, float]:
         """Factorize a matrix that resists: equilibrated, and in other orders until one is stable.
 
         Nodes whose pivots are small wait for all their neighbours first. Then they share a pivot
@@ -288,7 +300,7 @@ class Numeric:
 
         Returns
         -------
-        float
+        error, condition : float
             What `stability.instability` makes of the factors.
 
         Raises
@@ -304,7 +316,7 @@ class Numeric:
         matrix = values if scaling is None else scaling.matrix(values)
         diagnosis.check_structure(graph, matrix, self.last)
         self.scaling = scaling
-        best: tuple[float, Symbolic | None] = (np.inf, None)
+        best: tuple[float, float, Symbolic | None] = (np.inf, np.inf, None)
         failure = None
         waiting: set[int] = set()
         groups: list[tuple[int, ...]] = []
@@ -323,21 +335,21 @@ class Numeric:
                     failure = self._singular(error)
                     error = max(error, self.eps**0.5)
                 elif stability.is_stable(error, self.dtype):
-                    return error
+                    return error, condition
                 if error < best[0]:
-                    best = error, self.symbolic
+                    best = error, condition, self.symbolic
                 culprits = self._weak_steps()
             if self.symbolic.ordering == "given":
                 break
             if not self._regroup(culprits, attempt, waiting, groups):
                 break
-        error, symbolic = best
+        error, condition, symbolic = best
         if symbolic is None or not error < self.eps**0.5:
             raise failure if failure is not None else self._singular(error)
         if symbolic is not self.symbolic:
             self._allocate(symbolic)
             self._eliminate(matrix)
-        return error
+        return error, condition
 
     def _singular(self, error: float) -> Exception:
         """Error for a matrix that is singular to working precision."""

@@ -111,11 +111,11 @@ class Regularized(Numeric):
         """Nothing: refinement with the matrix as it is judges each solution."""
         return 0.0, 1.0
 
-    def stabilize(self, values: Array) -> float:
+    def stabilize(self, values: Array) -> tuple[float, float]:
         """As `Numeric`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)
         if self._let_wait(values) and not self._eliminate(values):
-            return 0.0
+            return 0.0, 1.0
         return super().stabilize(values)
 
     def _redundant_rows(self) -> dict[int, int]:

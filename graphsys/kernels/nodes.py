@@ -115,7 +115,8 @@ def _small_residual(
         builder.call(function, [*pointers, low.length(6)])
         return low.none()
 
-    return types.none(r, worst, b, values, x, r.dtype, *tables), generate
+    kind = types.float32 if r.dtype == types.float32 else types.float64
+    return types.none(r, worst, b, values, x, kind, *tables), generate
 
 
 if DISABLE_JIT:

@@ -105,14 +105,14 @@ def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x
     inverse = _matrix(arena, lower, m, w, w)
     neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)
     at += NEIGHBOUR_FIELDS * count
-    for rows, place, _, source, _, _ in neighbours:
+    for rows, place, _, source, _ in neighbours:
         if source >= 0:
             copy_block(arena, lower + w + place, m, values, source, rows, rows, w)
     if x is not None:
         x[row : row + w] = z = inverse @ x[row : row + w]
-        for rows, place, first, _, _, _ in neighbours:
+        for rows, place, first, _, _ in neighbours:
             x[first : first + rows] -= _matrix(arena, lower + w + place, m, rows, w) @ z
-    for j, (columns, place, _, _, source, _) in enumerate(neighbours):
+    for j, (columns, place, _, _, source) in enumerate(neighbours):
         scaled = _matrix(arena, upper + place * w, w, w, columns)
         if symmetric:
             right = _matrix(arena, lower + w + place, m, columns, w).T
@@ -120,7 +120,7 @@ def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x
             right = _matrix(values, source, w, w, columns) if source >= 0 else scaled
         scaled[...] = inverse @ right
         for i in range(j if symmetric else 0, count):
-            rows, place, first, _, _, _ = neighbours[i]
+            rows, place, first, _, _ = neighbours[i]
             source, lds, to, ld = program[at : at + UPDATE_FIELDS]
             held = (values, source) if source >= 0 else (arena, ~source)
             old = _strided(*held, 1, lds, rows, columns).copy()

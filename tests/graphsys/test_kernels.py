@@ -58,18 +58,13 @@ def compiled_sum(s, a, lda, m, n):
 
 
 @njit
-def compiled_scaled(s, x, a, lda, m, n):
-    blocks.raise_scaled(s, 1, x, a, 2, lda, m, n)
-
-
-@njit
 def compiled_largest(a, lda, m, n):
     return blocks.largest_of(a, 2, lda, m, n)
 
 
 @njit
-def compiled_weighted(a, lda, v, m, n):
-    return blocks.largest_weighted(a, 2, lda, v, 1, m, n)
+def compiled_beyond(s, t, limit, n):
+    return blocks.any_beyond(s, 1, t, 2, limit, n)
 
 
 @njit
@@ -145,21 +140,29 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
             assert np.allclose(s, expected, rtol=(n + 5) * np.finfo(dtype).eps)
 
             close = {"rtol": 8 * np.finfo(dtype).eps}
-            reference.raise_scaled(expected, 1, 0.7, a, 2, m + 1, m, n)
-            compiled_scaled(s, s.dtype.type(0.7), a, m + 1, m, n)
-            assert np.allclose(s, expected, rtol=(n + 5) * np.finfo(dtype).eps)
             found = compiled_largest(a, m + 1, m, n)
             assert np.isclose(found, reference.largest_of(a, 2, m + 1, m, n), **close)
-            v = np.abs(numbers(rng, n + 1, dtype)).astype(s.dtype)
-            found = compiled_weighted(a, m + 1, v, m, n)
-            expected_size = reference.largest_weighted(a, 2, m + 1, v, 1, m, n)
-            assert np.isclose(found, expected_size, **close)
 
             target = numbers(rng, (m + 3) * n + 2, dtype)
             expected = target.copy()
             reference.copy_block(expected, 1, m + 3, a, 2, m + 1, m, n)
             compiled_copy(target, m + 3, a, m + 1, m, n)
             assert np.array_equal(target, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_one_number_beyond_its_limit_is_found_wherever_it_is(dtype):
+    for n in (0, 1, 7, 8, 9, 20):
+        s, t = np.full(n + 3, 6.0, dtype), np.full(n + 4, 2.0, dtype)
+        for found in (compiled_beyond, lambda s, t, x, n: reference.any_beyond(s, 1, t, 2, x, n)):
+            assert not found(s, t, dtype(3.0), n) and bool(found(s, t, dtype(2.5), n)) == (n > 0)
+            for k in range(n):
+                s[1 + k] = 6.5
+                assert found(s, t, dtype(3.0), n)
+                s[1 + k] = 6.0
+            t[2:] = np.inf
+            assert not found(s, t, dtype(1.0), n)
+            t[2:] = 2.0
 
 
 @pytest.mark.parametrize("dtype", TYPES)

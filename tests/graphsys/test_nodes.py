@@ -11,18 +11,19 @@ from graphsys.kernels import nodes, reference
 
 TYPES = [np.float64, np.float32]
 STARTS = 3  # where the programs below say where their panels begin
+RATIOS = 30  # where ratios of two blocks lie behind the magnitudes of their rows
 
 
 @njit
-def compiled_eliminate(arena, values, program, magnitude, symmetric, x):
-    nodes.eliminate_node(arena, values, program, 1, magnitude, symmetric, x)
+def compiled_eliminate(arena, values, program, magnitude, given_at, symmetric, x):
+    nodes.eliminate_node(arena, values, program, 1, magnitude, given_at, symmetric, x)
 
 
 @njit
 def compiled_two(arena, values, s, w, places):
     lower, m, source, first, lower1, m1, source1, first1 = places
     nodes.invert_two(
-        arena, values, s, w, lower, m, source, first, lower1, m1, source1, first1
+        arena, values, s, RATIOS, w, lower, m, source, first, lower1, m1, source1, first1
     )  # fmt: skip
 
 
@@ -45,13 +46,8 @@ def twin_backward(x, arena, program, begin, end):
 
 
 @njit
-def compiled_residual(r, b, values, x, tables):
-    nodes.small_residual(r, b, values, x, *tables)
-
-
-@njit
-def compiled_residual_and_sums(r, t, b, values, x, tables):
-    nodes.small_residual_and_sums(r, t, b, values, x, *tables)
+def compiled_residual(r, worst, b, values, x, floor, tables):
+    nodes.small_residual(r, worst, b, values, x, floor, *tables)
 
 
 def numbers(rng, count, dtype):
@@ -75,14 +71,14 @@ def node(rng, w, sizes, symmetric, dtype):
     zeros = upper + w * below
     free = zeros + 8
     places = np.cumsum([0, *sizes])[:-1].tolist()
-    program, at = [99, w, below, below + 4, lower, upper, len(sizes), -1, 0, 0], 5
+    program, at = [99, w, below, below + 4, lower, upper, len(sizes), -1, 0], 5
     for i, (rows, place) in enumerate(zip(sizes, places, strict=True)):
         outside = i % 2 == 0
         left, right = (
             (at, at + rows * w) if outside else (~(lower + w + place), ~(upper + place * w))
         )
         at += 2 * rows * w
-        program += [rows, place, 2 + place, left, right, 0]
+        program += [rows, place, 2 + place, left, right]
     for j in range(len(sizes)):
         for i in range(j if symmetric else 0, len(sizes)):
             rows, columns, ld = sizes[i], sizes[j], sizes[i] + i
@@ -103,7 +99,8 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
     rng = np.random.default_rng(w)
     for sizes in ([], [w], [w, w], [1, 8], [6, 5, 3], [2, 7, 1, 4]):
         program, values, arena = node(rng, w, sizes, symmetric, dtype)
-        magnitude = np.abs(numbers(rng, sum(sizes) + 4, dtype))
+        rows = sum(sizes) + 4
+        magnitude = np.abs(numbers(rng, 2 * rows, dtype))
         vector = numbers(rng, sum(sizes) + 4 + w, dtype)
         row = sum(sizes) + 4
         for solving in (False, True):
@@ -111,8 +108,10 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
             held, expected_held = magnitude.copy(), magnitude.copy()
             x, z = (vector.copy(), vector.copy()) if solving else (None, None)
 
-            compiled_eliminate(result, values, program, held, symmetric, x)
-            reference.eliminate_node(expected, values, program, 1, expected_held, symmetric, z)
+            compiled_eliminate(result, values, program, held, rows, symmetric, x)
+            reference.eliminate_node(
+                expected, values, program, 1, expected_held, rows, symmetric, z
+            )
 
             assert np.array_equal(held, expected_held)
             same = expected == arena  # blocks that changed differ by rounding only
@@ -144,19 +143,20 @@ def test_two_blocks_are_inverted_like_their_twins(w, dtype, exchanged, origin):
             array[at + j * lda : at + j * lda + w] = block[:, j]
         places += [lowers[k], ld[k], sources[k] if outside else -1, firsts[k]]
         blocks.append(block)
-    s = np.full(30, 200.0, dtype)
+    s = np.full(2 * RATIOS, 200.0, dtype)
     result, ratios, twin, expected = arena.copy(), s.copy(), arena.copy(), s.copy()
 
     compiled_two(result, values, ratios, w, tuple(places))
-    reference.invert_two(twin, values, expected, w, *places)
+    reference.invert_two(twin, values, expected, RATIOS, w, *places)
 
     # entries of size 1/100 and pivots of size 100 at least 90 apart from 0: w^2 roundings
     rounding = 4 * w**2 * float(np.finfo(dtype).eps)
     assert np.allclose(result, twin, rtol=0, atol=rounding)
     assert np.array_equal(result[twin == arena], arena[twin == arena])
+    assert np.array_equal(ratios[:RATIOS], expected[:RATIOS])
     for k in range(2):
         first = firsts[k]
-        assert abs(ratios[first] - expected[first]) <= 16 * rounding
+        assert abs(ratios[RATIOS + first] - expected[RATIOS + first]) <= 16 * rounding
         inverse = result[lowers[k] + ld[k] * np.arange(w) + np.arange(w)[:, None]]
         assert np.allclose(inverse @ blocks[k], np.eye(w), rtol=0, atol=16 * rounding)
 
@@ -166,10 +166,10 @@ def test_two_blocks_are_inverted_like_their_twins(w, dtype, exchanged, origin):
 def test_a_block_that_cannot_be_inverted_says_so_beside_one_that_can(w, dtype):
     for bad in (np.zeros((w, w)), np.full((w, w), np.nan)):
         values = np.concatenate([bad.ravel(), (3 * np.eye(w)).ravel()]).astype(dtype)
-        arena, s = np.zeros(2 * w * w + 8, dtype), np.zeros(24, dtype)
+        arena, s = np.zeros(2 * w * w + 8, dtype), np.zeros(2 * RATIOS, dtype)
         compiled_two(arena, values, s, w, (0, w, 0, 0, w * w, w, w * w, 8))
-        assert not s[0] > 0
-        assert s[8] == 1
+        assert not s[RATIOS] > 0
+        assert s[RATIOS + 8] == 1
         good = arena[w * w : 2 * w * w].reshape(w, w)
         assert np.allclose(good, np.eye(w) / 3, rtol=0, atol=float(np.finfo(dtype).eps))
 
@@ -186,7 +186,7 @@ def panels(w, lists, several=None):
         starts.append(STARTS + len(lists) + len(panel))
         first, upper = 2 + (w + 1) * s, used + (w + below) * w
         blocks = 2 if s == several else 1
-        panel += [w, below, first, used, upper, blocks, len(lengths), 0, 0, 0, w]
+        panel += [w, below, first, used, upper, blocks, len(lengths), 0, 0, w]
         panel += np.column_stack([places, lengths, behind + places]).ravel().tolist()
         used = upper + w * below
     program = np.array([7] * STARTS + starts + panel, np.int64)
@@ -233,20 +233,36 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     system = gs.System(graph, dict(enumerate([w, 1, 8, 5, 2, 7, 6])))
     values, total = numbers(rng, system.values.size, dtype), system.shape[0]
     tables = tuple(accuracy.tables(system.graph))
-    x, b, t = numbers(rng, total, dtype), numbers(rng, total, dtype), abs(numbers(rng, 8, dtype))
-    result, again, expected = (np.full(total + 1, 7.0, dtype) for _ in range(3))
-    held, expected_held = t.copy(), t.copy()
+    x, b = numbers(rng, total, dtype), numbers(rng, total, dtype)
+    result, expected = (np.full(total + 1, 7.0, dtype) for _ in range(2))
+    worst, expected_worst = np.full((2, 16), 5.0, dtype)
+    floor = dtype(3.0)
 
-    compiled_residual(result[:-1], b, values, x, tables)
-    compiled_residual_and_sums(again[:-1], held, b, values, x, tables)
-    reference.small_residual_and_sums(expected[:-1], expected_held, b, values, x, *tables)
+    compiled_residual(result[:-1], worst, b, values, x, floor, tables)
+    reference.small_residual(expected[:-1], expected_worst, b, values, x, floor, *tables)
 
     system.values = values
+    matrix = system.to_dense()
     # sums of at most 8 + 4 x 8 products, of entries of size 1 to 3
     enough = 9 * 40**2 * np.finfo(dtype).eps
-    assert np.allclose(expected[:-1], b - system.to_dense() @ x, rtol=0, atol=enough)
-    assert np.allclose(result, expected, rtol=0, atol=enough)
-    assert np.array_equal(result, again) and result[-1] == 7.0
-    assert np.allclose(held, expected_held, rtol=40 * np.finfo(dtype).eps)
-    largest = max(abs(system.to_dense()).sum(axis=1).max(initial=0), t.max())
-    assert np.isclose(held.max(), largest, rtol=40 * np.finfo(dtype).eps)
+    assert np.allclose(expected[:-1], b - matrix @ x, rtol=0, atol=enough)
+    assert np.allclose(result, expected, rtol=0, atol=enough) and result[-1] == 7.0
+    held = abs(matrix) @ abs(x) + abs(b)
+    bounds = np.maximum(held, floor * abs(matrix).sum(axis=1)), held
+    for k, bound in enumerate(bounds):
+        found = (abs(b - matrix @ x) / bound).max(initial=0.0)
+        # both residual and bound are off by at most `enough` of what the bound holds
+        rounding = 4 * 40 * np.finfo(dtype).eps
+        assert abs(worst[8 * k : 8 * k + 8].max() - found) <= rounding
+        assert np.allclose(worst, expected_worst, rtol=0, atol=rounding)
+
+
+def test_a_residual_whose_bound_overflows_is_no_small_one():
+    system = gs.System(gs.chain(2), 1)
+    system[0, 0], system[1, 1], system[0, 1], system[1, 0] = 1e300, 1.0, 1e300, 1.0
+    x, b = np.array([1e10, -1e10]), np.array([1.0, 1.0])
+    for residual in (compiled_residual, lambda *a: reference.small_residual(*a[:-1], *a[-1])):
+        r, worst = np.empty(2), np.empty(16)
+        with np.errstate(all="ignore"):
+            residual(r, worst, b, system.values, x, 0.0, tuple(accuracy.tables(system.graph)))
+        assert not worst.max() < np.inf

@@ -14,7 +14,6 @@ from graphsys.families import (
     grounded_loop,
     random_saddle_system,
 )
-from graphsys.kernels.program import watches
 from graphsys.pivots import missing_rank, precedence
 from tests.graphsys.test_factor import backward_error, right_hand_side
 
@@ -211,17 +210,6 @@ def test_rounding_noise_does_not_pass_for_a_pivot(dims, symmetric, ordering):
         x = system.factorize(system.analyze(ordering)).solve(b)
 
         assert backward_error(matrix, x, b) < 1e-12
-
-
-@pytest.mark.parametrize("family", [body_joint_chain, body_joint_tree])
-def test_without_a_watch_for_noise_nothing_else_changes(family):
-    system = random_saddle_system(family(30))
-    b = right_hand_side(system)
-    watched, free = (system.analyze(watch_pivots=watch) for watch in (True, False))
-
-    assert watches(watched.program) and not watches(free.program)
-    assert free.order == watched.order and free.program.size == watched.program.size
-    assert np.array_equal(system.factorize(free).solve(b), system.factorize(watched).solve(b))
 
 
 def test_factors_that_lost_digits_say_so_where_nothing_can_mend_them():
