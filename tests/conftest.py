@@ -2,6 +2,7 @@
 
 import os
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
@@ -29,11 +30,38 @@ settings.load_profile(
 )
 
 
-def pytest_collection_modifyitems(config, items):
-    """Tests of a folder stay together where two workers share them: see `tests.__main__`."""
-    if config.pluginmanager.hasplugin("xdist"):
-        for item in items:
-            item.add_marker(pytest.mark.xdist_group(item.path.relative_to(ROOT / "tests").parts[0]))
+#: What each of two workers runs, in this order. A file goes with the longest pattern that fits.
+SHARES = {
+    "steps": [
+        "dynamics/*",
+        # These also take steps of higher order, whose kernels the other has compiled by then.
+        *(f"dynamics/test_{name}.py" for name in ("added_mass", "armature", "composition",
+          "control_limits", "couplings", "joint_friction", "nonholonomic", "rollouts",
+          "urdf_input", "velocity_limits")),
+        "house/test_docs.py",
+    ],
+    "systems": [
+        "graphsys/*", "dynamics/test_galerkin*", "dynamics/test_tree_*", "house/*",
+        "dynamics/test_accuracy.py",
+    ],
+}  # fmt: skip
+
+
+def share(item):
+    """The worker that runs a test, and its place there."""
+    path = item.path.relative_to(ROOT / "tests").as_posix()
+    places = [(group, k) for group, patterns in SHARES.items() for k in range(len(patterns))]
+    fitting = (p for p in places if fnmatch(path, SHARES[p[0]][p[1]]))
+    return max(fitting, key=lambda p: len(SHARES[p[0]][p[1]]), default=("systems", 0))
+
+
+def pytest_collection_modifyitems(items):
+    """Divide the tests between two workers so that few kernels are compiled by both."""
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shares = {item: share(item) for item in items}
+        items.sort(key=shares.__getitem__)
+        for item, (group, _) in shares.items():
+            item.add_marker(pytest.mark.xdist_group(group))
 
 
 def pytest_report_header():
