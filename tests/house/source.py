@@ -7,6 +7,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 
 
+def expect_none(violations):
+    """Fail with every violation on a line of its own."""
+    assert not violations, "\n".join(["", *violations])
+
+
 def files(*packages):
     """Python files of the packages, as paths relative to the checkout."""
     return sorted(

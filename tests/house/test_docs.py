@@ -10,7 +10,7 @@ import dynamics
 import graphsys
 from graphsys import kernels
 
-from .source import ROOT, text
+from .source import ROOT, expect_none, text
 
 PUBLIC = (("gs", graphsys), ("dy", dynamics), ("kernels", kernels))
 PAGES = ["README.md", *sorted(p.relative_to(ROOT).as_posix() for p in ROOT.glob("docs/**/*.md"))]
@@ -76,11 +76,11 @@ def test_every_public_name_exists_and_is_in_the_api_page():
     api = text("docs/api.md")
     public = [(short, package, name) for short, package in PUBLIC for name in package.__all__]
 
-    assert [
-        f"{short}.{name}" for short, package, name in public if not hasattr(package, name)
-    ] == []
-    missing = [name for short, _, name in public if not re.search(rf"`{short}\.{name}\b", api)]
-    assert missing == []
+    expect_none(
+        [f"{short}.{name}" for short, package, name in public if not hasattr(package, name)]
+    )
+    shown = [f"{short}.{name}" for short, _, name in public]
+    expect_none([name for name in shown if not re.search(rf"`{re.escape(name)}\b", api)])
 
 
 def test_every_public_name_in_a_page_exists():
@@ -91,7 +91,7 @@ def test_every_public_name_in_a_page_exists():
         for name in sorted(set(re.findall(rf"\b{short}\.([A-Za-z_]\w*)", text(page))))
         if not hasattr(package, name)
     ]
-    assert unknown == []
+    expect_none(unknown)
 
 
 def test_every_link_in_a_page_leads_somewhere():
@@ -101,4 +101,4 @@ def test_every_link_in_a_page_leads_somewhere():
         for target in re.findall(r"\]\(([^)#\s]+)", text(page))
         if "://" not in target and not ((ROOT / page).parent / target).exists()
     ]
-    assert broken == []
+    expect_none(broken)

@@ -6,7 +6,7 @@ import re
 import dynamics
 import graphsys
 
-from .source import decorators, files, is_kernel_file, tree
+from .source import decorators, expect_none, files, is_kernel_file, tree
 
 PUBLIC = {*graphsys.__all__, *dynamics.__all__}
 #: What public classes have their methods from, by module.
@@ -112,7 +112,7 @@ def test_every_public_name_documents_what_goes_in_and_out():
         for name in MODULES
         for line in missing(tree(name), PUBLIC | {base for module, base in BASES if module == name})
     ]
-    assert wrong == []
+    expect_none(wrong)
 
 
 def test_the_rule_sees_what_is_missing():

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from .source import compiled_functions, files, is_kernel_file, tree
+from .source import compiled_functions, expect_none, files, is_kernel_file, tree
 
 SOURCES = files("graphsys", "dynamics")
 KERNELS = [name for name in SOURCES if is_kernel_file(name)]
@@ -17,11 +17,11 @@ def test_both_packages_are_looked_at():
 
 
 def test_every_file_has_a_docstring():
-    assert [name for name in SOURCES if not ast.get_docstring(tree(name))] == []
+    expect_none([name for name in SOURCES if not ast.get_docstring(tree(name))])
 
 
 def test_no_file_has_a_meaningless_name():
-    assert [name for name in SOURCES if Path(name).stem in MEANINGLESS] == []
+    expect_none([name for name in SOURCES if Path(name).stem in MEANINGLESS])
 
 
 def shadowed(name):
@@ -41,7 +41,7 @@ def shadowed(name):
 def test_a_package_exports_nothing_under_the_name_of_its_own_module():
     # `from package import solve` would give the function to one reader, the module to another.
     packages = [name for name in SOURCES if name.endswith("__init__.py")]
-    assert [f"{name}: {wrong}" for name in packages for wrong in shadowed(name)] == []
+    expect_none([f"{name}: {wrong}" for name in packages for wrong in shadowed(name)])
 
 
 def unclear(parsed):
@@ -58,7 +58,7 @@ def unclear(parsed):
 
 
 def test_every_kernel_says_in_one_line_what_it_computes_and_raises_nothing():
-    assert [f"{name}: {line}" for name in KERNELS for line in unclear(tree(name))] == []
+    expect_none([f"{name}: {line}" for name in KERNELS for line in unclear(tree(name))])
 
 
 def test_the_rule_sees_an_unclear_kernel():

@@ -4,7 +4,7 @@ import ast
 import subprocess
 import sys
 
-from .source import compiled_functions, files, imports, is_kernel_file, tree, within
+from .source import compiled_functions, expect_none, files, imports, is_kernel_file, tree, within
 
 SOURCES = files("graphsys", "dynamics")
 KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "ctypes", "graphsys.kernels")
@@ -29,13 +29,13 @@ def foreign(parsed, name):
 
 
 def test_a_file_imports_only_what_the_house_allows():
-    assert [f"{name}: {i}" for name in SOURCES for i in foreign(tree(name), name)] == []
+    expect_none([f"{name}: {i}" for name in SOURCES for i in foreign(tree(name), name)])
 
 
 def test_compiled_code_lies_in_kernels_only():
     # The numba cache of the tests is keyed by the files in kernels/: benchmarks/numba_cache.py.
     plain = [name for name in SOURCES if not is_kernel_file(name)]
-    assert [f"{name}: {f.name}" for name in plain for f in compiled_functions(tree(name))] == []
+    expect_none([f"{name}: {f.name}" for name in plain for f in compiled_functions(tree(name))])
 
 
 def test_the_rule_sees_a_foreign_import():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .source import ROOT, text
+from .source import ROOT, expect_none, text
 
 NEEDS = "needs the extra docs (sphinx and myst-parser)"
 
@@ -45,7 +45,7 @@ def test_the_menu_has_every_page_once(settings):
 def test_every_name_of_the_menu_is_a_page(settings):
     names = [name for _, group in settings["MENU"] for name in group]
 
-    assert [n for n in names if not any(Path(p).with_suffix("").match(n) for p in pages())] == []
+    expect_none([n for n in names if not any(Path(p).with_suffix("").match(n) for p in pages())])
 
 
 def test_every_anchor_that_a_link_names_is_a_heading():
@@ -55,7 +55,7 @@ def test_every_anchor_that_a_link_names_is_a_heading():
             goal = (ROOT / page).parent / target if target else ROOT / page
             if "://" not in target and anchor not in anchors(goal.resolve().relative_to(ROOT)):
                 broken.append(f"{page}: {target}#{anchor}")
-    assert broken == []
+    expect_none(broken)
 
 
 @pytest.mark.slow
