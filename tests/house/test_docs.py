@@ -27,9 +27,14 @@ def setup_commands():
 
 
 CODE = [(page, n) for page in PAGES for n in range(len(blocks(page, "python")))]
+#: 20 000 steps of Heun's method in Python; that our energy keeps its band, tests/dynamics tests.
+SLOW = {"docs/figures/energy.md"}
 
 
-@pytest.mark.parametrize(("page", "n"), CODE)
+@pytest.mark.parametrize(
+    ("page", "n"),
+    [pytest.param(*at, marks=[pytest.mark.slow] if at[0] in SLOW else []) for at in CODE],
+)
 def test_the_code_runs(page, n, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     exec(compile(blocks(page, "python")[n], f"{page}, code block {n}", "exec"), {})
