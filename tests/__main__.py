@@ -37,8 +37,8 @@ WAYS = {
     # In an environment of the lowest versions, which warn about each other.
     "--lowest": ({}, ["-m", "not slow", "-W", "default"]),
 }
-#: Workers by cores, the most that fit. Each compiles all kernels it meets: two share the work by
-#: folders, whose kernels are others, see `conftest.py`.
+#: Workers by cores, the most that fit. Each compiles all kernels that it meets first: two divide
+#: the files so that they meet few of the same at the same time, see `SHARES` in `conftest.py`.
 WORKERS = {4: ["-n", "4"], 2: ["-n", "2", "--dist", "loadgroup"]}
 
 

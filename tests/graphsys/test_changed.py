@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
 from graphsys.kernels.program import NARROW_AT
+from tests.graphsys.test_factor import SLOW_TYPES
 
 
 def changed_system(system, nodes, edges, seed=1):
@@ -62,7 +63,7 @@ def test_two_nodes_by_hand():
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("dtype", SLOW_TYPES)
 @pytest.mark.parametrize("dims", [1, 3, 6, 11])
 def test_families_equal_a_full_factorization(dims, dtype, symmetric):
     rng = np.random.default_rng(dims)

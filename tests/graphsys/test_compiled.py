@@ -98,8 +98,10 @@ def test_a_factorization_allocates_nothing_and_reads_what_it_was_given():
 
 
 WITHOUT_COMPILER = """
+import itertools
 import numpy as np
 import graphsys as gs
+import graphsys.kernels
 from graphsys.families import random_saddle_system, random_system, body_joint_tree
 from numba import config
 assert config.DISABLE_JIT
@@ -115,6 +117,35 @@ for system in (
         bound = 100 * np.finfo(system.dtype).eps * np.abs(b).max()
         assert np.abs(operator @ x - b).max() < bound * max(1, np.abs(x).max()), (system, trans)
     assert np.array_equal(factor.refactorize_and_solve(system.values, b), factor.solve(b))
+
+def error(matrix, x, b):
+    # backward error in the maximum norm, in units of the type's rounding
+    r, x, b = (np.abs(v).max() for v in (matrix @ x - b, x, b))
+    return r / (np.abs(matrix).sum(axis=1).max() * x + b) / np.finfo(matrix.dtype).eps
+
+for dtype, dims, symmetric in itertools.product(("f8", "f4", "c16"), (2, 9), (False, True)):
+    # batches, in lanes and one after another; part of a factorization; all in one call
+    options = {"dtype": dtype, "symmetric": symmetric}
+    system, other = (random_system(gs.ladder(3), dims, seed=s, **options) for s in (0, 1))
+    symbolic = system.analyze()
+    b = np.arange(1.0, 6 * dims + 1).astype(dtype) * (1 + 2j if dtype == "c16" else 1)
+    both, matrix = [system.values, other.values], system.to_dense()
+    batch = gs.Batch(symbolic, both, refine=True)
+    for trans, operator in (("N", matrix), ("T", matrix.T), ("H", matrix.conj().T)):
+        assert error(operator, batch.solve([b, b], trans)[0], b) < 45
+        once = gs.Batch(symbolic).solve_once(both, [b, b], trans)[0]
+        assert error(operator, once, b) < 45
+    factor, changed = system.factorize(symbolic), system.copy()
+    changed[2, 2] = 2 * changed[2, 2]
+    x = factor.refactorize(changed.values, changed=[2]).solve(b)
+    assert error(changed.to_dense(), x, b) < 45
+    arena, held, work = gs.kernels.work_sizes(symbolic.program, 1)
+    out, info, work = np.empty_like(b), np.zeros(3), np.empty(work, dtype)
+    assert not gs.kernels.factorize_and_solve(
+        symbolic.program, system.values, b, 1e-14, np.empty(held, b.real.dtype), work,
+        np.empty(arena, dtype), info, out,
+    )
+    assert error(matrix, out, b) < 45
 print("solved")
 """
 

@@ -15,6 +15,9 @@ import graphsys as gs
 from graphsys.families import random_system
 
 TYPES = [np.float64, np.float32, np.complex128]
+#: For a path whose kernels take long to compile for one more type: in every run that path is
+#: compiled for float64, and run as plain Python for all types (`test_compiled`).
+SLOW_TYPES = [np.float64, *(pytest.param(t, marks=pytest.mark.slow) for t in TYPES[1:])]
 
 
 def backward_error(matrix, x, b):

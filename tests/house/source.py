@@ -1,9 +1,15 @@
 """The project's source files, as text and as syntax trees."""
 
 import ast
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
+
+
+def expect_none(violations):
+    """Fail with every violation on a line of its own."""
+    assert not violations, "\n".join(["", *violations])
 
 
 def files(*packages):
@@ -17,6 +23,7 @@ def text(name):
     return (ROOT / name).read_text(encoding="utf-8")
 
 
+@cache
 def tree(name):
     return ast.parse(text(name), filename=name)
 
@@ -60,14 +67,21 @@ def decorators(function):
     return names
 
 
-def compiled_functions(parsed):
-    """Functions that numba compiles; graphsys/kernels/jit.py names the decorators."""
+@cache
+def compiling():
+    """Names of decorators that compile: numba's, and those of graphsys/kernels/jit.py."""
     names = {"jit", "njit", "vectorize", "guvectorize", "cfunc"}
     jit = "graphsys/kernels/jit.py"
     if (ROOT / jit).exists():
         for node in tree(jit).body:
             if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
                 names |= {target.id for target in node.targets}
+    return names
+
+
+def compiled_functions(parsed):
+    """Functions that numba compiles."""
+    names = compiling()
     return [
         node
         for node in ast.walk(parsed)

@@ -2,9 +2,7 @@
 
 import re
 
-import pytest
-
-from .source import ROOT, text
+from .source import ROOT, expect_none, text
 
 PAGES = sorted(path.stem for path in ROOT.glob("docs/theory/*.md"))
 #: Pages whose equations have numbers of their own (those of papers keep the paper's).
@@ -30,19 +28,22 @@ def citations():
 CITED = sorted(set(citations()))
 
 
-@pytest.mark.parametrize("page", NUMBERED)
-def test_equations_are_numbered_in_turn(page):
-    found = equations(page)
-
-    assert found and found == list(range(1, len(found) + 1))
-
-
-@pytest.mark.parametrize(("path", "page", "number"), CITED)
-def test_an_equation_that_code_cites_is_there(path, page, number):
-    assert page in PAGES
-    assert number in equations(page)
+def test_equations_are_numbered_in_turn():
+    for page in NUMBERED:
+        found = equations(page)
+        assert found and found == list(range(1, len(found) + 1)), page
 
 
-@pytest.mark.parametrize("page", NUMBERED)
-def test_code_cites_every_page(page):
-    assert any(cited == page for _, cited, _ in CITED)
+def test_an_equation_that_code_cites_is_there():
+    there = {page: equations(page) for page in PAGES}
+    wrong = [
+        f"{path}: theory/{page} ({number})"
+        for path, page, number in CITED
+        if number not in there.get(page, [])
+    ]
+    assert CITED
+    expect_none(wrong)
+
+
+def test_code_cites_every_page():
+    expect_none(sorted(set(NUMBERED) - {page for _, page, _ in CITED}))
