@@ -55,7 +55,7 @@ class Matrix:
         """Maximum norm of A, or of its transpose (the 1-norm of A); computed once."""
         if self.norms[transposed] < 0.0:
             sums = np.empty(self.graph.rows, self.values.real.dtype)
-            absolute_sums(*tables(self.graph), self.values, transposed, sums)
+            absolute_sums(*self.graph.tables(), self.values, transposed, sums)
             self.norms[transposed] = float(sums.max(initial=0))
         return self.norms[transposed]
 
@@ -64,7 +64,7 @@ class Matrix:
         r = b.copy()
         rows = b.size // max(count, 1)
         for j in range(count):
-            subtract_matrix_product(*tables(self.graph), self.values, transposed, x, j * rows, r)
+            subtract_matrix_product(*self.graph.tables(), self.values, transposed, x, j * rows, r)
         return r
 
     def backward_error(self, r: Array, b: Array, x: Array, count: int, transposed: bool) -> float:
@@ -79,7 +79,7 @@ class Matrix:
         rows = self.graph.rows
         sizes = np.zeros((count, 2 * rows))
         for j in range(count):
-            raise_sizes(*tables(self.graph), self.values, transposed, x, j * rows, sizes[j])
+            raise_sizes(*self.graph.tables(), self.values, transposed, x, j * rows, sizes[j])
         return np.ascontiguousarray(sizes[:, :rows]).ravel()
 
     def refine(
@@ -92,7 +92,7 @@ class Matrix:
         """
         work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
         failed = refine(
-            *tables(self.graph), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
+            *self.graph.tables(), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
             transposed, b, count, work, x, info,
         )  # fmt: skip
         steps, error, strict = info.tolist()
@@ -197,27 +197,10 @@ def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
 
 
 def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:
-    """`tables` in one array, behind the numbers of nodes and of neighbors.
+    """`BlockGraph.tables` in one array, after the numbers of nodes and of neighbors.
 
     Parameters
     ----------
     graph : BlockGraph
     """
-    return np.concatenate([[graph.size.size, graph.neighbor.size], *tables(graph)])
-
-
-def tables(graph: BlockGraph) -> tuple[NDArray[np.int64], ...]:
-    """Arrays of a graph that the kernels of `graphsys.kernels.matrix` start with.
-
-    Parameters
-    ----------
-    graph : BlockGraph
-    """
-    return (
-        graph.size,
-        graph.row_start,
-        graph.neighbor_start,
-        graph.neighbor,
-        graph.diagonal_at,
-        graph.block_at,
-    )
+    return np.concatenate([[graph.size.size, graph.neighbor.size], *graph.tables()])

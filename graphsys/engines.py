@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import REFINEMENTS, Matrix, tables
+from graphsys.accuracy import REFINEMENTS, Matrix
 from graphsys.errors import SingularPivotError
 from graphsys.kernels import batch_groups as compiled
 from graphsys.kernels import work_sizes
 from graphsys.kernels.batch import factorize_groups, schedule
 from graphsys.kernels.batch_nodes import node_room, solve_nodes
 from graphsys.kernels.program import NARROW_AT, WIDEST
-from graphsys.kernels.refinement import GOOD
+from graphsys.kernels.refinement import GOOD, REACHED
 from graphsys.numeric import SINGULAR
 from graphsys.solution import Solver
 from graphsys.symbolic import Symbolic
@@ -233,14 +233,14 @@ class Lanes(Engine):
         def check(x: Array) -> tuple[Array, Array]:
             r, error = np.empty_like(right), np.empty((some.size, columns))
             compiled.backward_errors(
-                *tables(graph), values.ravel(), graph.nnz, some, transposed, right.ravel(),
+                *graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
                 x.ravel(), columns, enough, sizes, r.reshape(-1), error.reshape(-1),
                 strict.reshape(-1),
             )  # fmt: skip
             return r, error
 
         residual, error = check(known)
-        active = error > enough
+        active = error > REACHED * enough
         for _ in range(REFINEMENTS):
             if not active.any():
                 break
@@ -251,7 +251,7 @@ class Lanes(Engine):
             trial = known + self._by_columns(step.reshape(full.shape)[some])
             following, new = check(trial)
             better = active & (new < error)
-            active &= (new < error / 2.0) & (new > enough)
+            active &= (new < error / 2.0) & (new > REACHED * enough)
             known[better], residual[better] = trial[better], following[better]
             error[better] = new[better]
         check(known)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from graphsys.accuracy import EPS, Matrix
 from graphsys.block import as_values
 from graphsys.direct import Direct
+from graphsys.errors import SingularPivotError
 from graphsys.kernels.at_once import MISFIT
 from graphsys.measures import Measures
 from graphsys.numeric import DOUBTFUL, Numeric
@@ -104,6 +105,7 @@ class Factor(Measures, Sealed):
         kind = Regularized if redundant else Numeric
         enough = DOUBTFUL if refine is None else np.inf if refine else 0.0
         self._numeric = kind(symbolic, self.dtype, threads=threads, enough=enough)
+        self._regularized = self._numeric if redundant else None
         self._nnz, self._enough = symbolic.graph.nnz, enough  # refined below that pivot ratio
         self._solver: Solver | None = None
         self._direct: Direct | None = None  # the short way for solves
@@ -188,8 +190,14 @@ class Factor(Measures, Sealed):
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
         self._solver = self._direct = self._once = None
+        if self._regularized is not None:
+            self._numeric = self._regularized
         numeric = self._numeric
-        numeric.factorize(values, nodes)
+        try:
+            numeric.factorize(values, nodes)
+        except SingularPivotError as failure:
+            self._go_regular(values, failure)
+            return self
         if self._unseen:  # the first matrix may take its time
             self._unseen = False
             if numeric.doubtful and numeric.scaling is None and not numeric.can_refine(values):
@@ -216,6 +224,20 @@ class Factor(Measures, Sealed):
             self._solver = self._direct = self._once = None  # unless all goes well
             self._numeric.stabilize(values)
             self._use(values)
+
+    def _go_regular(self, values: Array, failure: SingularPivotError) -> None:
+        """Factorize without regularization where that failed: the matrix may be regular."""
+        if self._numeric is not self._regularized:
+            raise failure
+        numeric = Numeric(
+            self.symbolic, self.dtype, threads=self._numeric.threads, enough=self._enough
+        )
+        try:
+            numeric.stabilize(values)
+        except SingularPivotError:
+            raise failure from None
+        self._numeric, self._solver = numeric, None
+        self._use(values)
 
     def _check(self, what: str) -> None:
         """Make sure that what is read off the factors alone is right."""
@@ -283,7 +305,12 @@ class Factor(Measures, Sealed):
                     self._told = UNREFINED
                     return x
         solver = self._ready()
-        solution, report = solver.solve(b, trans, out)
+        try:
+            solution, report = solver.solve(b, trans, out)
+        except SingularPivotError as failure:
+            self._go_regular(self._matrix().values.copy(), failure)
+            solver = self._ready()
+            solution, report = solver.solve(b, trans, out)
         if not self._settled(solver, report):
             self._stabilize()
             solver = self._ready()

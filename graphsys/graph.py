@@ -151,6 +151,17 @@ class BlockGraph:
         j = np.insert(self.neighbor, self.neighbor_start[:-1], np.arange(len(self.labels)))
         return i, j
 
+    def tables(self) -> tuple[Int, ...]:
+        """Arrays that the kernels of `graphsys.kernels.matrix` start with."""
+        return (
+            self.size,
+            self.row_start,
+            self.neighbor_start,
+            self.neighbor,
+            self.diagonal_at,
+            self.block_at,
+        )
+
     def lies_like(self, other: BlockGraph) -> bool:
         """Whether another graph lays its blocks out alike, under the same labels.
 

@@ -8,16 +8,23 @@ supplier join a neighbour in the same need: such a pair shares a pivot block, li
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.equilibration import Scaling
 from graphsys.errors import UnknownNodeError
 from graphsys.graph import BlockGraph
+from graphsys.kernels.matrix import absolute_sums
 from graphsys.kernels.pivot_supply import supply
 
 Ints = npt.NDArray[np.int64]
+
+#: Pivots smaller than this beside their row and column, in the equilibrated matrix, wait for a
+#: neighbour: eliminated first, they would let the others grow by its inverse (tests/fuzz).
+WEAK = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,7 +59,10 @@ class Precedence:
 
 
 def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
-    """Rows that each diagonal block lacks to be regular by structure.
+    """Rows that each diagonal block lacks to be regular.
+
+    A block lacks rows by structure where its zeros leave no pivot in them, and numerically where it
+    is next to singular beside the rest of the matrix.
 
     Parameters
     ----------
@@ -63,7 +73,8 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     Returns
     -------
     ndarray of int, shape (n,)
-        Size minus structural rank (the largest matching of nonzero entries).
+        Size minus structural rank (the largest matching of nonzero entries), or minus the number of
+        singular values of the equilibrated block that are above `WEAK`, whichever is larger.
     """
     demand = np.zeros(graph.size.size, np.int64)
     if not values.any():
@@ -71,18 +82,40 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     size = graph.size
     node = np.repeat(np.arange(size.size), size)
     place = np.arange(node.size) - graph.row_start[node]
-    on_diagonal = values[graph.diagonal_at[node] + place * (size[node] + 1)] != 0
-    suspects = np.unique(node[~on_diagonal])
+    diagonal = np.abs(values[graph.diagonal_at[node] + place * (size[node] + 1)])
+    weak = _weak_rows(graph, values, diagonal)
+    suspects = np.unique(node[(diagonal == 0) | weak])
     if suspects.size == 0:
         return demand
     from scipy.sparse import csr_array
     from scipy.sparse.csgraph import structural_rank
 
     demand[suspects] = size[suspects]
-    for i in suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])].tolist():
+    held = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
+    if not held.size:
+        return demand
+    scaled = values
+    if weak.any():
+        scaled = Scaling.of(graph, values, False).matrix(values)
+    for i in held.tolist():
         d, at = int(size[i]), int(graph.diagonal_at[i])
         demand[i] = d - structural_rank(csr_array(values[at : at + d * d].reshape(d, d) != 0))
+        if weak[graph.row_start[i] : graph.row_start[i] + d].any():
+            singular_values = np.linalg.svd(scaled[at : at + d * d].reshape(d, d), False, False)
+            demand[i] = max(int(demand[i]), int((singular_values < WEAK).sum()))
     return demand
+
+
+def _weak_rows(
+    graph: BlockGraph, values: npt.NDArray[np.generic], diagonal: npt.NDArray[np.floating[Any]]
+) -> npt.NDArray[np.bool_]:
+    """Rows whose diagonal entry, not zero, is tiny beside what is in their row and column."""
+    sums = np.empty((2, graph.rows), values.real.dtype)
+    for transposed in (False, True):
+        absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
+    with np.errstate(all="ignore"):
+        bound = np.sqrt(sums[0]) * np.sqrt(sums[1])
+    return (diagonal > 0) & (diagonal < WEAK * bound)
 
 
 def _not_zero(values: npt.NDArray[np.generic], at: Ints, size: Ints) -> npt.NDArray[np.bool_]:

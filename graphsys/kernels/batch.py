@@ -18,6 +18,7 @@ from .batch_blocks import (
 )
 from .batch_substitution import backward_eight, forward_eight, gather_eight, scatter_eight
 from .emit import LANES
+from .blocks import any_beyond
 from .growth import GROWN
 from .jit import allocating, kernel
 from .program import (
@@ -136,6 +137,8 @@ def lane_growth(magnitude, rows, growth, system):
     given = LANES * rows
     for lane in range(LANES):
         growth[system + lane] = 0.0
+    if any_beyond(magnitude, 0, magnitude, given, GROWN, given) == 0:
+        return
     for i in range(rows):
         for lane in range(LANES):
             held = magnitude[LANES * i + lane]

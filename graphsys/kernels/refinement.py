@@ -19,6 +19,9 @@ from .substitution import solve, solve_transposed
 
 #: Beyond this many times ``enough``, a backward error is not good.
 GOOD = 1e4
+#: Times ``enough`` from which on a backward error is at rounding level: residuals of rows with tens
+#: of entries are themselves no better (body/joint chains took one step more without).
+REACHED = 4.0
 #: Power of ``enough`` that bounds from below what a residual is compared with.
 FLOOR = 2.0 / 3.0
 
@@ -94,7 +97,7 @@ def refine(
     x,
     info,
 ):
-    """x <- x + A^-1 (b - A x) until the backward error is ``enough`` or stalls; a status.
+    """x <- x + A^-1 (b - A x) until the backward error is at rounding level or stalls; a status.
 
     ``info`` (3,) gets the steps taken, at most ``most``, the backward error, and what it would be
     without `FLOOR`. The status is 1 where a solution is not finite, else 0.
@@ -109,7 +112,7 @@ def refine(
         tables, program, values, transposed, b, count, x, enough, sizes, residual
     )
     steps = 0
-    while error > enough and steps < most:
+    while error > REACHED * enough and steps < most:
         if transposed:
             failed = solve_transposed(program, arena, residual, count, solving, trial)
         else:

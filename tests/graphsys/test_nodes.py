@@ -6,7 +6,6 @@ import pytest
 from numba import njit
 
 import graphsys as gs
-from graphsys import accuracy
 from graphsys.kernels import nodes, reference
 
 TYPES = [np.float64, np.float32]
@@ -232,7 +231,7 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     graph.add_nodes_from(range(7))
     system = gs.System(graph, dict(enumerate([w, 1, 8, 5, 2, 7, 6])))
     values, total = numbers(rng, system.values.size, dtype), system.shape[0]
-    tables = tuple(accuracy.tables(system.graph))
+    tables = tuple(system.graph.tables())
     x, b = numbers(rng, total, dtype), numbers(rng, total, dtype)
     result, expected = (np.full(total + 1, 7.0, dtype) for _ in range(2))
     worst, expected_worst = np.full((2, 16), 5.0, dtype)
@@ -264,5 +263,5 @@ def test_a_residual_whose_bound_overflows_is_no_small_one():
     for residual in (compiled_residual, lambda *a: reference.small_residual(*a[:-1], *a[-1])):
         r, worst = np.empty(2), np.empty(16)
         with np.errstate(all="ignore"):
-            residual(r, worst, b, system.values, x, 0.0, tuple(accuracy.tables(system.graph)))
+            residual(r, worst, b, system.values, x, 0.0, tuple(system.graph.tables()))
         assert not worst.max() < np.inf

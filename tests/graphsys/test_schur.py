@@ -186,7 +186,7 @@ def test_a_singular_inside_is_named_by_label():
     assert error.value.node == "b"
     condensed = gs.condense(system, ["b", "c"])
     assert_equals_dense(system, condensed)
-    with pytest.raises(gs.SingularPivotError, match="node 'a'"):
+    with pytest.raises(gs.SingularPivotError, match="'a'"):
         condensed.refactorize(np.zeros_like(system.values))
     with pytest.raises(ValueError, match="last refactorize failed"):
         condensed.schur()
