@@ -236,10 +236,12 @@ def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
 
 def _by_levels(edges: Adjacency, position: Ints, work: Ints, levels: Ints) -> tuple[Ints, Ints]:
     """Adjacency on a breadth-first numbering, which ``levels`` and ``position`` get."""
-    breadth_first(edges.neighbor_start, edges.neighbor, position, work, levels)
+    free = edges.release.size == 0  # who waits for whom follows the user's numbering anyway
+    breadth_first(edges.neighbor_start, edges.neighbor, free, position, work, levels)
     position[levels] = np.arange(levels.size)
     start, neighbor = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
-    relabel_edges(edges.neighbor_start, edges.neighbor, levels, position, start, neighbor)
+    number = relabel_edges if free else relabel
+    number(edges.neighbor_start, edges.neighbor, levels, position, start, neighbor)
     return start, neighbor
 
 

@@ -52,6 +52,8 @@ def breadth_first(
     # Tables:
     neighbor_start,
     neighbor,
+    # In:
+    by_places,
     # Work:
     mark,
     key,
@@ -60,8 +62,8 @@ def breadth_first(
 ):
     """Cuthill-McKee order: levels from an end of each component, low degrees first.
 
-    Equal degrees go by the places of all neighbours that come before. A numbering that depends on
-    the graph's shape, hardly on the user's numbering: ties of other orderings are broken by it.
+    Equal degrees go ``by_places`` of all neighbours that come before, or as they come. A numbering
+    by the graph's shape, hardly by the user's numbers: ties of other orderings are broken by it.
     """
     n = order.size
     for i in range(n):
@@ -89,7 +91,8 @@ def breadth_first(
                         continue
                     mark[i] = base + n
                     key[i] = (neighbor_start[i + 1] - neighbor_start[i]) * n * n
-                    for q in range(neighbor_start[i], neighbor_start[i + 1] if sweep == 3 else 0):
+                    last = neighbor_start[i + 1] if by_places and sweep == 3 else 0
+                    for q in range(neighbor_start[i], last):
                         place = mark[neighbor[q]] - base
                         if 0 <= place < level:
                             key[i] += place
