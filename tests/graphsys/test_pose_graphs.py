@@ -7,18 +7,18 @@ from scipy.spatial.transform import Rotation
 from tests.graphsys.test_examples import example  # noqa: F401
 
 
-def torus(g2o, rings=8, around=10, sigma=0.15):
+def torus(poses, rings=8, around=10, sigma=0.15):
     """Poses along a thread that winds round a torus; each sees the next, and the next winding."""
     rng = np.random.default_rng(0)
     n = rings * around
     small, large = 2 * np.pi * np.arange(n) / around, 2 * np.pi * np.arange(n) / n
     out = 10.0 + 3.0 * np.cos(small)
     t = np.column_stack([out * np.cos(large), out * np.sin(large), 3.0 * np.sin(small)])
-    X = g2o.pose(t, Rotation.from_euler("zy", np.column_stack([large, -small])))
+    X = poses.pose(t, Rotation.from_euler("zy", np.column_stack([large, -small])))
     i = np.concatenate([np.arange(n - 1), np.arange(n)])
     j = np.concatenate([np.arange(1, n), (np.arange(n) + around) % n])
     noise = sigma * rng.standard_normal((i.size, 6))
-    seen = g2o.moved(np.linalg.inv(X[i]) @ X[j], noise)
+    seen = poses.moved(np.linalg.inv(X[i]) @ X[j], noise)
     start = X[:1]
     for k in range(n - 1):
         start = np.concatenate([start, start[-1:] @ seen[k]])
@@ -27,8 +27,8 @@ def torus(g2o, rings=8, around=10, sigma=0.15):
 
 
 def test_a_torus_converges_from_odometry(example, monkeypatch):  # noqa: F811
-    g2o, pose_graph = example("g2o"), example("pose_graph")
-    monkeypatch.setattr(g2o, "helix", lambda: torus(g2o))
+    poses, pose_graph = example("poses"), example("pose_graph")
+    monkeypatch.setattr(poses, "helix", lambda: torus(poses))
 
     _, cost, _ = pose_graph.main()
 
