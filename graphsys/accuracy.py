@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.block import as_numbers
+from graphsys import cutting
+from graphsys.block import SYMMETRY_ULP, as_numbers
 from graphsys.graph import BlockGraph
 from graphsys.kernels.matrix import absolute_sums, raise_sizes, subtract_matrix_product
 from graphsys.kernels.refinement import refine, refined_work
@@ -21,6 +22,8 @@ Ints = NDArray[np.int64]
 
 #: Machine epsilon.
 EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.complex128)}
+#: Multiples of it modulo 1 repeat nowhere.
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
 #: Most steps of iterative refinement in one solve.
 REFINEMENTS = 5
 
@@ -114,6 +117,31 @@ def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array
     with np.errstate(all="ignore"):
         beyond = np.where(np.isfinite(norm), of_r / of_x / norm, np.nan)
     return np.where(of_r == 0.0, 0.0, np.where(finite, quotient, beyond))
+
+
+def check_symmetric(graph: BlockGraph, values: Array) -> None:
+    """Compare A x with A^T x for one x without a pattern, and look at blocks only if they differ.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (graph.nnz,)
+
+    Raises
+    ------
+    ValueError
+        Where a block is not finite, or not the transpose of its counterpart but for rounding.
+    """
+    matrix = Matrix(graph, values)
+    zero, x = np.zeros((2, graph.rows), values.dtype)
+    x[:] = 1.0 + np.arange(graph.rows) * GOLDEN % 1.0
+    size = -Matrix(graph, np.abs(values)).residual(zero.real.copy(), x.real.copy(), 1, False)
+    with np.errstate(all="ignore"):
+        gap = matrix.residual(zero, x, 1, False) - matrix.residual(zero, x, 1, True)
+        alike = np.abs(gap) <= SYMMETRY_ULP * EPS[values.dtype] * size
+    if not alike.all():
+        cutting.check_finite(graph, values)
+        cutting.symmetric_values(graph, values, cutting.offsets(graph))
 
 
 def residual(matrix: Matrix, b: Any, x: Any) -> Array:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphsys import cutting, stability
 from graphsys.accuracy import Matrix
-from graphsys.block import as_numbers
+from graphsys.block import as_dtype, as_numbers
 from graphsys.equilibration import scaled
 from graphsys.graph import BlockGraph
 from graphsys.kernels import condensation as compiled
@@ -108,7 +108,7 @@ class Condensation(Sealed):
 
     def __init__(self, symbolic: Symbolic, values: Array, nodes: tuple[Hashable, ...]) -> None:
         self.nodes = nodes
-        self.dtype = np.asarray(values).dtype
+        self.dtype = as_dtype(np.asarray(values).dtype)
         start, index = symbolic.graph.row_start, symbolic.graph.index
         ranges = [np.arange(start[index[u]], start[index[u] + 1]) for u in nodes]
         self.rows = np.concatenate([np.zeros(0, np.int64), *ranges])

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphsys.block import SYMMETRY_ULP, as_dtype, asymmetry
 from graphsys.graph import BlockGraph, block_sizes, from_pairs
+from graphsys.sparse import checked
 
 __all__ = [
     "LARGEST_FOUND_BLOCK",
@@ -72,7 +73,7 @@ def canonical(matrix: Any) -> Any:
     TypeError
         Where `matrix` is not of scipy.sparse, or its dtype is not supported.
     ValueError
-        Where it is not square, or an entry is not finite.
+        Where it is not square, an index is out of range, or an entry is not finite.
     """
     if not sp.issparse(matrix):
         raise TypeError(
@@ -82,7 +83,7 @@ def canonical(matrix: Any) -> Any:
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
         raise ValueError(f"A has shape {matrix.shape}, it must be square")
     dtype = as_dtype(matrix.dtype)
-    rows = matrix.tocsr()
+    rows = checked(matrix, "A").tocsr()
     # A new shell, for scipy sorts and sums in place and keeps its findings on the object.
     rows = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=matrix.shape)
     if not rows.has_canonical_format:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import EPS, Matrix
-from graphsys.block import as_values
+from graphsys.accuracy import EPS, Matrix, check_symmetric
+from graphsys.block import as_dtype, as_values
 from graphsys.direct import Direct
 from graphsys.errors import SingularPivotError
 from graphsys.kernels.at_once import MISFIT
@@ -88,7 +88,8 @@ class Factor(Measures, Sealed):
     SingularPivotError
         Where a pivot block is singular in every order that was tried.
     ValueError
-        Where a block has entries that are not finite.
+        Where a block has entries that are not finite, or `symbolic` is symmetric and a block is not
+        the transpose of its counterpart but for rounding.
     """
 
     def __init__(
@@ -100,7 +101,7 @@ class Factor(Measures, Sealed):
         redundant: bool = False,
         threads: int = 1,
     ) -> None:
-        self.dtype = np.asarray(values).dtype
+        self.dtype = as_dtype(np.asarray(values).dtype)
         self._told: SolveReport | tuple[int, float] = UNREFINED
         kind = Regularized if redundant else Numeric
         enough = DOUBTFUL if refine is None else np.inf if refine else 0.0
@@ -112,6 +113,8 @@ class Factor(Measures, Sealed):
         self._once: Direct | None = None  # and for factorizations
         self._refining: Matrix | None = None  # where solves refine
         self._unseen = True
+        if symbolic.symmetric:
+            check_symmetric(symbolic.graph, as_values(values, self.dtype, self._nnz))
         self.refactorize(values)
 
     @property
@@ -174,7 +177,9 @@ class Factor(Measures, Sealed):
         SingularPivotError
             As for `Factor`; it cannot solve before the next `refactorize` then.
         ValueError
-            Where `values` has another shape or entries that are not finite.
+            Where `values` has another shape or entries that are not finite. Of a symmetric matrix
+            this looks at what the elimination reads: one of the blocks (u, v) and (v, u), and one
+            triangle of diagonal blocks; that the other agrees is up to the caller.
         """
         if changed is None and self._once is not None:
             factorize = self._once.factorize  # found sooner than a method is

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
 from graphsys.seal import check, checksum
+from graphsys.sparse import checked
 
 __all__ = ["BlockGraph", "block_graph", "block_sizes", "from_pairs"]
 
@@ -181,8 +182,7 @@ class BlockGraph:
             f"{self.rows} unknowns)"
         )
 
-    # Immutable: a copy is the object itself. Pickled as its defining tables, so that the
-    # arrays come back read-only, with a checksum of these.
+    # Immutable: a copy is itself. Pickled as its defining tables: arrays come back read-only.
     def __copy__(self) -> BlockGraph:
         return self
 
@@ -190,8 +190,8 @@ class BlockGraph:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = (self.labels, self.size, self.neighbor_start, self.neighbor)
-        return _unpickled, (*tables, checksum(tables))
+        tables = self.labels, self.size, self.neighbor_start, self.neighbor
+        return _from_neighbors, (*tables, checksum(tables))
 
 
 def block_graph(
@@ -309,8 +309,10 @@ def from_pairs(labels: tuple[Hashable, ...], size: Int, i: Int, j: Int) -> Block
 
 
 def _from_neighbors(
-    labels: tuple[Hashable, ...], size: Int, neighbor_start: Int, neighbor: Int
+    labels: tuple[Hashable, ...], size: Int, neighbor_start: Int, neighbor: Int, stored: int = -1
 ) -> BlockGraph:
+    if stored != -1:
+        check("BlockGraph", stored, (labels, size, neighbor_start, neighbor))
     n = len(labels)
     index = {label: i for i, label in enumerate(labels)}
     if len(index) < n:
@@ -345,13 +347,6 @@ def _from_neighbors(
     )
 
 
-def _unpickled(
-    labels: tuple[Hashable, ...], size: Int, neighbor_start: Int, neighbor: Int, stored: int
-) -> BlockGraph:
-    check("BlockGraph", stored, (labels, size, neighbor_start, neighbor))
-    return _from_neighbors(labels, size, neighbor_start, neighbor)
-
-
 def _from_networkx(graph: Any, dims: Any, nodelist: Iterable[Hashable] | None) -> BlockGraph:
     if graph.is_multigraph():
         raise TypeError(
@@ -378,11 +373,10 @@ def _from_networkx(graph: Any, dims: Any, nodelist: Iterable[Hashable] | None) -
 def _from_adjacency(adjacency: Any, dims: Any, nodelist: Iterable[Hashable] | None) -> BlockGraph:
     if adjacency.ndim != 2 or adjacency.shape[0] != adjacency.shape[1]:
         raise ValueError(f"the adjacency has shape {adjacency.shape}, it must be square")
-    n = adjacency.shape[0]
-    labels = tuple(range(n) if nodelist is None else nodelist)
-    if len(labels) != n:
+    labels = tuple(range(adjacency.shape[0]) if nodelist is None else nodelist)
+    if len(labels) != (n := adjacency.shape[0]):
         raise ValueError(f"nodelist has {len(labels)} labels for {n} rows of the adjacency")
-    entries = adjacency.tocoo()
+    entries = checked(adjacency, "the adjacency").tocoo()
     i, j = entries.row.astype(np.int64), entries.col.astype(np.int64)
     return from_pairs(labels, block_sizes(dims, labels), i, j)
 

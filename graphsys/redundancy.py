@@ -159,6 +159,11 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     -------
     scale : ndarray of float, shape (N,)
     change : ndarray, shape (N,)
+
+    Raises
+    ------
+    OverflowError
+        Where one of them leaves the range of numbers.
     """
     from scipy.sparse import coo_array
 
@@ -183,7 +188,14 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     scale = np.where(constraint & ~(scale > 0.0), largest, scale)
     with np.errstate(all="ignore"):
         sign = np.where(signed == 0, 1.0, signed / np.abs(signed))
-    change = np.where(constraint, -size * scale * sign, 0.0).astype(values.dtype)
+        change = np.where(constraint, -size * scale * sign, 0.0).astype(values.dtype)
+    beyond = np.flatnonzero(~np.isfinite(scale) | ~np.isfinite(change))
+    if beyond.size:
+        check_finite(graph, values)
+        raise OverflowError(
+            f"pivots of the constraint rows of node {graph.labels[node[beyond[0]]]!r} would leave "
+            "the range of numbers: scale the matrix"
+        )
     return scale.astype(values.real.dtype), change
 
 

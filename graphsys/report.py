@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.cutting import coordinates
 from graphsys.cycles import spanning_forest
 from graphsys.graph import BlockGraph
 from graphsys.symbolic import Symbolic
@@ -212,12 +213,27 @@ def _pivots(symbolic: Symbolic) -> Iterator[Fact]:
         )
     if who.short.size:
         verb = "finds" if who.short.size == 1 else "find"
-        yield (
-            "redundant",
-            f"{_some(who.short.size, 'node')} {verb} no neighbours to make the diagonal block "
-            f"regular, so that rows may be redundant and the matrix singular: "
-            f"{_labels(graph, who.short)}",
-        )
+        found = f"{_some(who.short.size, 'node')} {verb} no neighbours to make the diagonal block "
+        if _regular_by_structure(graph, who.demand):
+            name, found = "late pivots", f"{found}regular before others wait for pivots too: "
+        else:
+            name = "redundant"
+            found += "regular, so that rows may be redundant and the matrix singular: "
+        yield name, found + _labels(graph, who.short)
+
+
+def _regular_by_structure(graph: BlockGraph, demand: Ints) -> bool:
+    """Whether rows and columns match by structure; no where a diagonal block lacks a part only."""
+    if ((demand > 0) & (demand < graph.size)).any():
+        return False
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import structural_rank
+
+    row, column = coordinates(graph)
+    node = np.repeat(np.arange(graph.size.size), graph.size)
+    keep = (node[row] != node[column]) | ((row == column) & (demand[node[row]] == 0))
+    entries = (np.ones(int(keep.sum())), (row[keep], column[keep]))
+    return bool(structural_rank(coo_array(entries, (graph.rows,) * 2).tocsr()) == graph.rows)
 
 
 def _times(ratio: float) -> str:

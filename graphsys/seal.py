@@ -42,7 +42,10 @@ class Sealed:
     """Base of classes whose pickles carry a checksum."""
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {_SEAL: checksum(self.__dict__)}
+        return self._sealed(self.__dict__)
+
+    def _sealed(self, state: dict[str, Any]) -> dict[str, Any]:
+        return state | {_SEAL: checksum(state)}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         state = dict(state)

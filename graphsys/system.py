@@ -359,9 +359,7 @@ class System(Sealed):
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        other = self.copy()
-        other._offsets = None  # made again from the graph when needed
-        return Sealed.__getstate__(other)
+        return self._sealed(self.__dict__ | {"_offsets": None})  # made again when needed
 
     def __repr__(self) -> str:
         return (

@@ -52,15 +52,18 @@ def breadth_first(
     # Tables:
     neighbor_start,
     neighbor,
+    # In:
+    by_places,
     # Work:
     mark,
+    key,
     # Out:
     order,
 ):
     """Cuthill-McKee order: levels from an end of each component, low degrees first.
 
-    A numbering that depends on the shape of the graph, hardly on the user's numbering: ties of
-    other orderings are broken by it.
+    Equal degrees go ``by_places`` of all neighbours that come before, or as they come. A numbering
+    by the graph's shape, hardly by the user's numbers: ties of other orderings are broken by it.
     """
     n = order.size
     for i in range(n):
@@ -72,8 +75,9 @@ def breadth_first(
         start = first
         size = 0
         for sweep in range(1, 4):  # twice to the farthest node of low degree, then for good
+            base = sweep * (n + 1)  # beyond it, marks are places in the order
             order[found] = start
-            mark[start] = sweep
+            mark[start] = base + found
             done, end, level = found, found + 1, found
             while done < end:
                 if done == level:  # a new level starts here
@@ -83,18 +87,23 @@ def breadth_first(
                 new = end
                 for p in range(neighbor_start[node], neighbor_start[node + 1]):
                     i = neighbor[p]
-                    if mark[i] == sweep:
+                    if mark[i] >= base:
                         continue
-                    mark[i] = sweep
-                    degree = neighbor_start[i + 1] - neighbor_start[i]
+                    mark[i] = base + n
+                    key[i] = (neighbor_start[i + 1] - neighbor_start[i]) * n * n
+                    last = neighbor_start[i + 1] if by_places and sweep == 3 else 0
+                    for q in range(neighbor_start[i], last):
+                        place = mark[neighbor[q]] - base
+                        if 0 <= place < level:
+                            key[i] += place
                     at = end
-                    while at > new and (
-                        neighbor_start[order[at - 1] + 1] - neighbor_start[order[at - 1]] > degree
-                    ):
+                    while at > new and key[order[at - 1]] > key[i]:
                         order[at] = order[at - 1]
                         at -= 1
                     order[at] = i
                     end += 1
+                for at in range(new, end):
+                    mark[order[at]] = base + at
             if sweep < 3:
                 best = order[last_level]
                 for k in range(last_level, end):
@@ -129,6 +138,30 @@ def relabel(
             new_neighbor[found] = position[neighbor[p]]
             found += 1
     new_start[order.size] = found
+
+
+@kernel
+def relabel_edges(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    # Out:
+    new_start,
+    new_neighbor,
+):
+    """`relabel` of symmetric lists, ascending: each node goes to its neighbours' lists in turn."""
+    found = 0
+    new_start[0] = 0
+    for k in range(order.size):
+        new_start[k + 1] = found  # where the list of k begins, until it is filled
+        found += neighbor_start[order[k] + 1] - neighbor_start[order[k]]
+    for k in range(order.size):
+        for p in range(neighbor_start[order[k]], neighbor_start[order[k] + 1]):
+            j = position[neighbor[p]] + 1
+            new_neighbor[new_start[j]] = k
+            new_start[j] += 1
 
 
 @kernel

@@ -81,7 +81,7 @@ def test_the_voltages_are_those_of_pypower(name, example):
 
 def rough_poses(example, n=12):
     """Poses some way from the optimum, with large errors in the edges."""
-    X, (i, j), seen, W = example("g2o").helix(n, turn=4, sigma=0.3, seed=3)
+    X, (i, j), seen, W = example("poses").helix(n, turn=4, sigma=0.3, seed=3)
     return X, i, j, seen, W
 
 
@@ -107,7 +107,7 @@ def scipy_optimum(X, i, j, seen, W):
 
 
 def test_the_slopes_are_those_of_differences(example):
-    g2o, pose_graph = example("g2o"), example("pose_graph")
+    poses, pose_graph = example("poses"), example("pose_graph")
     X, i, j, seen, _ = rough_poses(example)
     slopes = pose_graph.errors(X, i, j, seen)[1:]
 
@@ -117,7 +117,7 @@ def test_the_slopes_are_those_of_differences(example):
             for u in range(len(X)):
                 step = np.outer(np.arange(len(X)) == u, h_k)
                 after, before = (
-                    pose_graph.errors(g2o.moved(X, s), i, j, seen)[0] for s in (step, -step)
+                    pose_graph.errors(poses.moved(X, s), i, j, seen)[0] for s in (step, -step)
                 )
                 at = moving == u
                 difference = (after - before)[at] / (2 * h)
@@ -126,7 +126,7 @@ def test_the_slopes_are_those_of_differences(example):
 
 
 def test_gauss_newton_reaches_the_optimum_of_scipy(example):
-    X, (i, j), seen, W = example("g2o").helix()
+    X, (i, j), seen, W = example("poses").helix()
 
     poses, cost, steps = example("pose_graph").main()
 

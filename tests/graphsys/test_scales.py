@@ -115,3 +115,13 @@ def test_redundant_constraints_at_any_scale_and_precision(dtype, exponent):
 
     assert x.dtype == dtype and factor.redundant in ({2: 1}, {3: 1})
     assert x == pytest.approx([2.0, 2.0, 1.0, 1.0], rel=64 * float(np.finfo(dtype).eps))
+
+
+def test_redundant_constraints_beyond_the_range_name_their_node():
+    # the pivots of the joint scale with 1e200 1e200 / 1e-200
+    graph = nx.path_graph(["body", "joint"])
+    blocks = {("body", "body"): 1e-200, ("body", "joint"): 1e200, ("joint", "body"): 1e200}
+    system = gs.System(graph, 1, blocks=blocks)
+
+    with pytest.raises(OverflowError, match="node 'joint'.* scale the matrix"):
+        system.factorize(redundant=True)
