@@ -25,6 +25,8 @@ from graphsys.system import System
 UNREADABLE = (OSError, ValueError, TypeError, KeyError, EOFError, OverflowError, BadZipFile)
 #: What a command may refuse in words; the rest is a mistake of ours and shows its traceback.
 REFUSED = (OSError, ValueError, TypeError, ImportError, OverflowError, MemoryError)
+#: Backward error beyond which `solve` does not end well.
+LARGEST_ERROR = 1e-8
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -150,6 +152,7 @@ def _solve(arguments: argparse.Namespace) -> None:
     factor = system.factorize()
     x = factor.solve(b)
     symbolic, report = factor.symbolic, factor.report
+    error = factor.backward_error(x, b)
     _print_table(
         unknowns=f"{system.shape[0]:,}",
         nodes=f"{len(system.labels):,}",
@@ -157,13 +160,22 @@ def _solve(arguments: argparse.Namespace) -> None:
         **{"fill-in": f"{symbolic.n_fill:,}"},
         operations=in_words(symbolic.operations),
         refinements=report.refinements,
-        **{"backward error": f"{factor.backward_error(x, b):.1e}"},
+        **{
+            "pivot ratio": f"{factor.pivot_ratio:.1e}",
+            "pivot growth": f"{factor.pivot_growth:.1e}",
+            "backward error": f"{error:.1e}",
+        },
     )
     if arguments.b is None:
         _print_table(**{"largest |x - 1|": f"{np.abs(x - ones).max(initial=0.0):.1e}"})
     if arguments.out is not None:
         with arguments.out.open("wb") as file:
             np.save(file, x)
+    if not error <= LARGEST_ERROR:
+        raise ValueError(
+            f"the backward error {error:.1e} is above {LARGEST_ERROR:.0e}: the matrix is singular "
+            "to working precision, or close to it"
+        )
 
 
 def _print_table(**facts: object) -> None:

@@ -9,8 +9,9 @@ from numpy.typing import NDArray
 
 from graphsys.block import as_dtype, as_numbers
 from graphsys.engines import FAILURES, Engine, Lanes, engine_for
-from graphsys.factor import DOUBTFUL, Factor
+from graphsys.factor import Factor
 from graphsys.graph import BlockGraph
+from graphsys.numeric import DOUBTFUL
 from graphsys.seal import Sealed
 from graphsys.symbolic import Symbolic
 from graphsys.threads import as_threads

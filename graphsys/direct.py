@@ -13,6 +13,7 @@ from graphsys import kernels
 from graphsys.accuracy import EPS, REFINEMENTS, Matrix, joined_tables
 from graphsys.graph import BlockGraph
 from graphsys.kernels.at_once import (
+    BUSY,
     ENOUGH,
     INFO,
     MISFIT,
@@ -35,6 +36,12 @@ from graphsys.kernels.substitution import solve, solve_narrow
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
+
+#: What a thread is told that refactorizes at the same time as another.
+SHARED = (
+    "another thread is refactorizing this factor: threads may share its solves, but each needs a "
+    "factor of its own to refactorize, such as copy.deepcopy(factor)"
+)
 
 
 class Direct:
@@ -127,6 +134,8 @@ class Direct:
             Contiguous, of `dtype`.
         """
         status = self.factorize(values, True)
+        if status == BUSY:
+            raise RuntimeError(SHARED)
         ratio, weakest, growth = self.info[:TOLERANCE].tolist()
         return (0 if status > MISFIT else 1 + int(SINGULAR - status)), ratio, weakest, growth
 

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from graphsys.accuracy import EPS, Matrix, check_symmetric
 from graphsys.block import as_dtype, as_values
-from graphsys.direct import Direct
+from graphsys.direct import SHARED, Direct
 from graphsys.errors import SingularPivotError
-from graphsys.kernels.at_once import MISFIT
+from graphsys.kernels.at_once import BUSY, MISFIT
+from graphsys.kernels.refinement import GOOD
 from graphsys.measures import Measures
 from graphsys.numeric import DOUBTFUL, Numeric
 from graphsys.redundancy import Regularized
-from graphsys.kernels.refinement import GOOD
 from graphsys.seal import Sealed
 from graphsys.solution import UNREFINED, Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
@@ -29,6 +29,8 @@ Array = NDArray[Any]
 
 #: Held by the thread that replaces factors by stable ones; solves with the old ones may go on.
 _STABILIZING = threading.RLock()
+#: Held for a look at who refactorizes.
+_ENTERING = threading.Lock()
 
 
 def factorize(
@@ -113,6 +115,7 @@ class Factor(Measures, Sealed):
         self._once: Direct | None = None  # and for factorizations
         self._refining: Matrix | None = None  # where solves refine
         self._unseen = True
+        self._entered = False  # by a thread that refactorizes
         if symbolic.symmetric:
             check_symmetric(symbolic.graph, as_values(values, self.dtype, self._nnz))
         self.refactorize(values)
@@ -133,6 +136,11 @@ class Factor(Measures, Sealed):
         beyond 64 solves check their solution, and refine it.
         """
         return self._numeric.pivot_growth
+
+    @property
+    def refines(self) -> bool:
+        """Whether solves compute their residual, and refine until it is at rounding level."""
+        return self._refining is not None
 
     @property
     def refactorized(self) -> int:
@@ -176,6 +184,8 @@ class Factor(Measures, Sealed):
         ------
         SingularPivotError
             As for `Factor`; it cannot solve before the next `refactorize` then.
+        RuntimeError
+            Where another thread is refactorizing this factor. Solves may share a factor.
         ValueError
             Where `values` has another shape or entries that are not finite. Of a symmetric matrix
             this looks at what the elimination reads: one of the blocks (u, v) and (v, u), and one
@@ -190,6 +200,19 @@ class Factor(Measures, Sealed):
             if ratio > MISFIT:
                 self._remember(values, ratio < 0.0)
                 return self
+            if ratio == BUSY:
+                raise RuntimeError(SHARED)
+        with _ENTERING:
+            if self._entered:
+                raise RuntimeError(SHARED)
+            self._entered = True
+        try:
+            return self._refactorize(values, changed)
+        finally:
+            self._entered = False
+
+    def _refactorize(self, values: Any, changed: Iterable[Hashable] | None) -> Factor:
+        """Do as `refactorize`, whatever the values are."""
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
@@ -372,5 +395,5 @@ class Factor(Measures, Sealed):
     def __repr__(self) -> str:
         return (
             f"Factor({self.shape[0]} unknowns, {self.symbolic.ordering} order, {self.dtype}, "
-            f"pivot ratio {self.pivot_ratio:.1e})"
+            f"pivot ratio {self.pivot_ratio:.1e}, growth {self.pivot_growth:.1e})"
         )

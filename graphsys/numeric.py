@@ -14,12 +14,12 @@ from graphsys.accuracy import Matrix
 from graphsys.cutting import check_finite
 from graphsys.direct import Direct
 from graphsys.equilibration import Scaling
-from graphsys.errors import InaccurateSolutionWarning
+from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.kernels.growth import GROWN
 from graphsys.kernels.program import ROWS, SUPERNODES
+from graphsys.pivots import merged
 from graphsys.reach import Reach
 from graphsys.solution import Solver
-from graphsys.pivots import merged
 from graphsys.symbolic import Symbolic, analyze
 from graphsys.threads import Shared, as_threads, more_room, worth_sharing
 
@@ -351,7 +351,7 @@ class Numeric:
             self._eliminate(matrix)
         return error, condition
 
-    def _singular(self, error: float) -> Exception:
+    def _singular(self, error: float) -> SingularPivotError:
         """Error for a matrix that is singular to working precision."""
         weak = self._weak_steps()
         row = int(self.symbolic.row_of[weak[0]]) if weak else self.weakest
@@ -369,7 +369,8 @@ class Numeric:
         largest = sizes.max(initial=0.0)
         weak = np.flatnonzero(sizes >= max(10.0, min(largest, 1.0 / self.eps) ** 0.5))
         weak = weak[np.argsort(-sizes[weak], kind="stable")]
-        return symbolic.super_start[weak].tolist()
+        steps: list[int] = symbolic.super_start[weak].tolist()
+        return steps
 
     def _regroup(
         self, steps: list[int], attempt: int, waiting: set[int], groups: list[tuple[int, ...]]

@@ -94,14 +94,14 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     held = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
     if not held.size:
         return demand
-    scaled = values
+    scaled: npt.NDArray[Any] = values
     if weak.any():
         scaled = Scaling.of(graph, values, False).matrix(values)
     for i in held.tolist():
         d, at = int(size[i]), int(graph.diagonal_at[i])
         demand[i] = d - structural_rank(csr_array(values[at : at + d * d].reshape(d, d) != 0))
         if weak[graph.row_start[i] : graph.row_start[i] + d].any():
-            singular_values = np.linalg.svd(scaled[at : at + d * d].reshape(d, d), False, False)
+            singular_values = np.linalg.svd(scaled[at : at + d * d].reshape(d, d), compute_uv=False)
             demand[i] = max(int(demand[i]), int((singular_values < WEAK).sum()))
     return demand
 
@@ -115,7 +115,8 @@ def _weak_rows(
         absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
     with np.errstate(all="ignore"):
         bound = np.sqrt(sums[0]) * np.sqrt(sums[1])
-    return (diagonal > 0) & (diagonal < WEAK * bound)
+    weak: npt.NDArray[np.bool_] = (diagonal > 0) & (diagonal < WEAK * bound)
+    return weak
 
 
 def _not_zero(values: npt.NDArray[np.generic], at: Ints, size: Ints) -> npt.NDArray[np.bool_]:

@@ -39,7 +39,8 @@ def explain(symbolic: Symbolic | Factor) -> str:
     Parameters
     ----------
     symbolic : Symbolic or Factor
-        Of a factor made with ``redundant=True``, its dependent rows are told as well.
+        Of a factor, how good its pivots are is told as well, and which rows depend on others where
+        it was made with ``redundant=True``.
 
     Returns
     -------
@@ -62,9 +63,11 @@ def explain(symbolic: Symbolic | Factor) -> str:
     supernodes     3 groups of nodes eliminated together, the widest of 1 node and 2 rows
     """
     dependent: dict[Hashable, int] = {}
+    quality: list[tuple[str, str]] = []
     if not isinstance(symbolic, Symbolic):
+        quality = _quality(symbolic)
         dependent, symbolic = symbolic.redundant, symbolic.symbolic
-    facts = [*_graph(symbolic), *_order(symbolic), *_cost(symbolic), *_pivots(symbolic)]
+    facts = [*_graph(symbolic), *_order(symbolic), *_cost(symbolic), *_pivots(symbolic), *quality]
     if dependent:
         rows = [f"{_some(n, 'row')} of {reprlib.repr(u)}" for u, n in dependent.items()][:FEW]
         text = f"{_some(sum(dependent.values()), 'constraint row')} of this matrix depend on others"
@@ -103,6 +106,16 @@ def in_words(count: float) -> str:
 
 
 Fact = tuple[str, str]
+
+
+def _quality(factor: Factor) -> list[tuple[str, str]]:
+    """How good the pivots of a factor are."""
+    text = (
+        f"smallest pivot {factor.pivot_ratio:.1e} of what its row held; rows of pivot blocks grew "
+        f"up to {factor.pivot_growth:.1e} times; solutions are "
+        + ("checked and refined" if factor.refines else "not checked: nothing is in doubt")
+    )
+    return [("pivots", text)]
 
 
 def _graph(symbolic: Symbolic) -> Iterator[Fact]:

@@ -1,4 +1,4 @@
-"""How far factors are from those of a backward stable method, and which pivot blocks are to blame."""
+"""How far factors are from those of a stable method, and which pivot blocks are to blame."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def instability(
 ) -> tuple[float, float]:
     """Errors of solutions relative to those of a backward stable method, and a condition number.
 
-    A solution x by the factors alone is compared with the correction d that one step of refinement
-    makes: ``|d| / |A^-1| (|A| |x| + |b|)`` in the maximum norm of a connected component, which is a small multiple of the machine
-    epsilon for a stable method (N. J. Higham, Accuracy and Stability of Numerical Algorithms, SIAM,
-    2002, sec. 7.2). Right-hand sides are random, so that solutions are as large as any; products
-    with |A^-1| are sampled with random signs.
+    A solution x by the factors alone is compared with the correction d of one refinement step, in
+    the maximum norm of each connected component: ``|d| / |A^-1| (|A| |x| + |b|)`` is a small
+    multiple of the machine epsilon for a stable method (N. J. Higham, Accuracy and Stability of
+    Numerical Algorithms, SIAM, 2002, sec. 7.2). Right-hand sides are random, so that solutions are
+    as large as any. Random signs sample the products with |A^-1|.
 
     Parameters
     ----------
@@ -88,7 +88,9 @@ def _components(graph: BlockGraph) -> Ints:
     from scipy.sparse.csgraph import connected_components
 
     ones, n = np.ones(graph.neighbor.size, np.int8), graph.size.size
-    _, of_node = connected_components(csr_array((ones, graph.neighbor, graph.neighbor_start), (n, n)))
+    _, of_node = connected_components(
+        csr_array((ones, graph.neighbor, graph.neighbor_start), (n, n))
+    )
     return np.repeat(of_node, graph.size)
 
 

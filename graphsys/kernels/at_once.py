@@ -8,7 +8,7 @@ have grown so much, that solutions are to be refined, and otherwise one of the n
 
 from numba import typeof
 
-from .frame import doubles, indices, numbers, reals
+from .frame import doubles, enter, indices, leave, numbers, reals
 from .jit import DISABLE_JIT, inlined, kernel
 from .ldu import factorize_supernodes
 from .narrow import factorize_narrow
@@ -20,6 +20,8 @@ from .substitution import backward_narrow, gather, scatter, solve
 MISFIT = -2.0
 #: The solution is not finite.
 OVERFLOW = -3.0
+#: Nothing was done: another thread is at work on the same factor.
+BUSY = -4.0
 #: Less the row of a singular pivot block.
 SINGULAR = -5.0
 
@@ -85,8 +87,12 @@ def factors(frame, values):
     program, arena, magnitude, _, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]):
         return MISFIT
+    if not enter(frame):
+        return BUSY
     failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
-    return _verdict(failed, info)
+    ratio = _verdict(failed, info)
+    leave(frame)
+    return ratio
 
 
 @kernel
@@ -95,10 +101,13 @@ def factors_and_solution(frame, values, b, out):
     program, arena, magnitude, x, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]) or _misfit(b, program[ROWS]):
         return MISFIT
+    if not enter(frame):
+        return BUSY
     failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
     ratio = _verdict(failed, info)
     if ratio >= 0.0 and solve(program, arena, b, 1, x, out) != 0:
-        return OVERFLOW
+        ratio = OVERFLOW
+    leave(frame)
     return ratio
 
 
@@ -132,8 +141,12 @@ def _factors(frame, values, factorize):
     program, arena, magnitude, _, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]):
         return MISFIT
+    if not enter(frame):
+        return BUSY
     failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, None)
-    return _verdict(failed, info)
+    ratio = _verdict(failed, info)
+    leave(frame)
+    return ratio
 
 
 @inlined
@@ -142,6 +155,8 @@ def _factors_and_solution(frame, values, b, out, factorize, backward):
     program, arena, magnitude, x, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]) or _misfit(b, program[ROWS]):
         return MISFIT
+    if not enter(frame):
+        return BUSY
     order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
     gather(b, order, 1, x)
     failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, x)
@@ -149,7 +164,8 @@ def _factors_and_solution(frame, values, b, out, factorize, backward):
     if ratio >= 0.0:
         backward(program, arena, x)
         if scatter(x, order, 1, out) != 0:
-            return OVERFLOW
+            ratio = OVERFLOW
+    leave(frame)
     return ratio
 
 

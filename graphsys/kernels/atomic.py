@@ -27,6 +27,18 @@ def _take_next(typing, array, at):
 
 
 @intrinsic
+def _exchange(typing, array, at, value):
+    """array[at], which becomes ``value``."""
+
+    def generate(context, builder, signature, arguments):
+        place = _place(context, builder, signature, arguments)
+        value = context.cast(builder, arguments[2], signature.args[2], types.int64)
+        return builder.atomic_rmw("xchg", place, value, "seq_cst")
+
+    return types.int64(array, at, value), generate
+
+
+@intrinsic
 def _read(typing, array, at):
     """array[at], and with it whatever its writer wrote before."""
 
@@ -55,6 +67,12 @@ def _take_next_loop(array, at):
     return array[at] - 1
 
 
+def _exchange_loop(array, at, value):
+    before = array[at]
+    array[at] = value
+    return before
+
+
 def _read_loop(array, at):
     return array[at]
 
@@ -64,6 +82,7 @@ def _publish_loop(array, at, value):
 
 
 if DISABLE_JIT:  # Python runs one thread at a time then, and none leaves a kernel half-way
-    take_next, read, publish = _take_next_loop, _read_loop, _publish_loop
+    take_next, exchange = _take_next_loop, _exchange_loop
+    read, publish = _read_loop, _publish_loop
 else:
-    take_next, read, publish = _take_next, _read, _publish
+    take_next, exchange, read, publish = _take_next, _exchange, _read, _publish

@@ -17,8 +17,8 @@ from .batch_blocks import (
     subtract_lanes,
 )
 from .batch_substitution import backward_eight, forward_eight, gather_eight, scatter_eight
-from .emit import LANES
 from .blocks import any_beyond
+from .emit import LANES
 from .growth import GROWN
 from .jit import allocating, kernel
 from .program import (

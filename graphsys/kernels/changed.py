@@ -13,7 +13,6 @@ from .program import (
     LOAD_FIELDS,
     LOADS,
     PANEL_FIELDS,
-    ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,

@@ -2,8 +2,9 @@
 
 Small systems are solved in the time that it takes to hand a dozen arrays to compiled code. A
 *frame*, an int64 array with the address and the length of each, stands for all of them that stay
-the same. Who makes one keeps its arrays alive, and makes another for a copy of them. Under
-``NUMBA_DISABLE_JIT=1`` it holds the arrays themselves.
+the same; its last number says whether a thread is at work on them. The maker of a frame keeps its
+arrays alive, and makes another frame for a copy of them. Under ``NUMBA_DISABLE_JIT=1`` it holds the
+arrays themselves.
 """
 
 import numpy as np
@@ -11,15 +12,30 @@ from numba import types
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array, populate_array
 
-from .jit import DISABLE_JIT
+from .atomic import exchange, publish
+from .jit import DISABLE_JIT, inlined
 
 
 def new_frame(*arrays) -> object:
     """Frame of contiguous arrays, for the functions below."""
     if DISABLE_JIT:
-        return arrays
-    fields = [(array.ctypes.data, array.size) for array in arrays]
-    return np.array(fields, np.int64).ravel()
+        return *arrays, np.zeros(1, np.int64)
+    fields = [field for array in arrays for field in (array.ctypes.data, array.size)]
+    return np.array([*fields, 0], np.int64)
+
+
+@inlined
+def enter(frame):
+    """Whether no other thread works on the arrays of a frame; until `leave`, none can then."""
+    flag = frame[-1] if DISABLE_JIT else frame
+    return exchange(flag, flag.size - 1, 1) == 0
+
+
+@inlined
+def leave(frame):
+    """Let other threads work on the arrays of a frame."""
+    flag = frame[-1] if DISABLE_JIT else frame
+    publish(flag, flag.size - 1, 0)
 
 
 def _index(like):

@@ -63,8 +63,9 @@ def inverse_function(module, real):
 def two_inverses_function(module, real):
     """`inverse_function` of two blocks of one size, their instructions by turns.
 
-    Arguments ``(d, ldd, a, lda, s, ratio)`` of the one and of the other, then n. In one inverse nearly every instruction waits for the one before. A block that
-    turns out to need an exchange of rows is inverted again, by itself.
+    Arguments ``(d, ldd, a, lda, s, ratio)`` of the one and of the other, then n. In one inverse
+    nearly every instruction waits for the one before. A block that turns out to need an exchange of
+    rows is inverted again, by itself.
     """
     element = REAL[real]
     pointer = element.as_pointer()

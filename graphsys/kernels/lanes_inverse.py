@@ -10,10 +10,10 @@ from .lanes import larger
 def inverse_function(module, real):
     """``D <- D^-1``, n <= `SMALL`: ``(d, ldd, s, ratio, n)``.
 
-    ``s`` holds the largest magnitude each row had before, and is raised. ``ratio`` becomes the smaller of itself
-    and the smallest |pivot| / s, NaN where a pivot is zero or not finite. Gauss-Jordan elimination,
-    with the pivots on the diagonal; where a multiplier exceeds `GROWTH` in any lane it starts again
-    with rows exchanged in each lane by itself.
+    ``s`` holds the largest magnitude each row had before, and is raised. ``ratio`` becomes the
+    smaller of itself and the smallest |pivot| / s, NaN where a pivot is zero or not finite.
+    Gauss-Jordan elimination, with the pivots on the diagonal; where a multiplier exceeds `GROWTH`
+    in any lane it starts again with rows exchanged in each lane by itself.
 
     The steps are matrices E_j that differ from I in column j: D^-1 = E_n ... E_1. Each column goes
     through all that concern it while it is in registers; the E_j are read from a workspace.

@@ -212,9 +212,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
-            target_at = update(
-                program, target_at, p, m, lower, upper, symmetric, magnitude, arena
-            )
+            target_at = update(program, target_at, p, m, lower, upper, symmetric, magnitude, arena)
     info[0] = smallest
     return 0
 

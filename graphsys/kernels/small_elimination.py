@@ -28,8 +28,8 @@ def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 
     Arguments ``(arena, values, node, held, given, symmetric)``: the node's place in the program,
-    `narrow` says how it is laid out, and magnitudes by row, see `growth`. Where ``solving`` is set one more, ``x``: what
-    `forward_function` does to it, on the way.
+    `narrow` says how it is laid out, and magnitudes by row, see `growth`. Where ``solving`` is set
+    one more, ``x``: what `forward_function` does to it, on the way.
     """
     pointer = REAL[real].as_pointer()
     more = ["x"] if solving else []

@@ -234,9 +234,7 @@ def residual_function(module, real):
                     [emit.at(from_, rows), next_rest, rest, next_held, held, next_total, total]
                 )
             blocks_loop.carry(columns_loop.results[1:])
-        rest, held, total = (
-            builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2)
-        )
+        rest, held, total = (builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2))
         emit.store(rest, emit.at(r, row), mask)
         held = larger(held, tiny)
         raised = larger(builder.fmul(total, floor), held)
