@@ -339,6 +339,12 @@ class Factor(Measures, Sealed):
             self._go_regular(self._matrix().values.copy(), failure)
             solver = self._ready()
             solution, report = solver.solve(b, trans, out)
+        except OverflowError:  # on the way to a solution that may not overflow
+            if self._numeric.scaling is not None or self._numeric.must_refine:
+                raise
+            self._stabilize()
+            solver = self._ready()
+            solution, report = solver.solve(b, trans, out)
         if not self._settled(solver, report):
             self._stabilize()
             solver = self._ready()

@@ -66,6 +66,9 @@ def factorize_scalars(
             smallest, weakest = ratio, first
         f[lower] = 1.0 / pivot
         inverse = f[lower]  # in the precision of the factors
+        if not (abs(inverse) < np.inf):
+            info[0], info[1] = np.nan, first
+            return first + 1
         if x is not None:
             z = inverse * x[first]
             x[first] = z

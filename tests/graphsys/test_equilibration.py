@@ -1,0 +1,67 @@
+"""Equilibration by powers of two: exact, idempotent, and right at the ends of the range."""
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import graphsys as gs
+from graphsys.equilibration import Scaling, scaled
+from graphsys.families import random_system
+
+
+def spread(matrix):
+    """Largest magnitudes of rows and columns."""
+    size = np.abs(matrix)
+    return np.concatenate([size.max(axis=1), size.max(axis=0)])
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_rows_and_columns_of_any_scale_end_up_near_one(symmetric):
+    system = random_system(gs.net(3), 2, symmetric=symmetric)
+    rng = np.random.default_rng(0)
+    r, c = rng.integers(-300, 300, (2, 18))
+    scaling = Scaling(system.graph, r, r if symmetric else c)
+    system.values = scaling.matrix(system.values)
+    found = Scaling.of(system.graph, system.values, symmetric)
+    equilibrated = gs.System(system.graph)
+    equilibrated.values = found.matrix(system.values)
+
+    sizes = spread(equilibrated.to_dense())
+    assert sizes.max() <= 4.0 and sizes.min() >= 0.25  # each sweep ends within a factor of two
+    assert not symmetric or found.row is found.column
+
+
+def test_scaling_rounds_nothing_and_comes_back():
+    x = np.array([1.0 + 2.0**-52, -3.0, 0.0, 1e-300, 1e300])
+    exponent = np.array([500, -600, 7, 200, -1000])
+    for numbers in (x, x - 1j * x):
+        assert np.array_equal(scaled(scaled(numbers, exponent), -exponent), numbers)
+
+
+def test_a_row_of_zeros_stays_as_it_is():
+    system = gs.System(gs.chain(2), 1)
+    system[0, 0] = 2.0**40
+    found = Scaling.of(system.graph, system.values, False)
+    assert found.row.tolist() == [-20, 0] and found.column.tolist() == [-20, 0]
+
+
+@pytest.mark.parametrize("block", [1, 2])
+@pytest.mark.parametrize("exponent", [-1000, -530, 530, 1000])
+def test_a_matrix_at_the_ends_of_the_range_is_solved(block, exponent):
+    matrix = np.array([[4.0, 1.0], [1.0, 3.0]]) * 2.0**exponent
+    graph = nx.path_graph(2 // block)
+    system = gs.System(graph, block)
+    if block == 2:
+        system[0, 0] = matrix
+    else:
+        for u in range(2):
+            for v in range(2):
+                system[u, v] = matrix[u, v]
+    b = np.array([1.0, 2.0]) * 2.0 ** (exponent // 2)
+    x = system.factorize().solve(b) * 2.0 ** (exponent - exponent // 2)
+    assert np.allclose(x, [1 / 11, 7 / 11], rtol=1e-15)
+
+
+def test_a_pivot_whose_reciprocal_overflows_is_no_obstacle():
+    system = gs.System(nx.empty_graph(2), 1, blocks={(0, 0): 1e-310, (1, 1): 1.0})
+    assert np.allclose(system.solve([1e-310, 1e-310]), [1.0, 1e-310], rtol=1e-12)

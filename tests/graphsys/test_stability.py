@@ -1,0 +1,200 @@
+"""Factors are as good as those of a backward stable method, or nobody gets a result from them."""
+
+import threading
+
+import networkx as nx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import graphsys as gs
+from graphsys.families import random_system
+from graphsys.kernels.growth import GROWN
+
+EPS = np.finfo(float).eps
+
+
+def scalars(matrix, **options):
+    """System of single rows; edges where the matrix has entries."""
+    return gs.System.from_scipy(sp.csr_array(np.asarray(matrix, float)), 1, **options)
+
+
+def test_tiny_pivots_that_started_tiny_are_not_trusted():
+    # 1e-16 eliminated first makes 1e16 of 1e-16: the 1 of the right-hand side is lost
+    system = scalars([[1e-16, 1.0], [1.0, 1e-16]])
+    symbolic = system.analyze([0, 1])
+    for factor in (system.factorize(), system.factorize(symbolic)):
+        assert np.allclose(factor.solve([1.0, 1.0]), [1.0, 1.0], rtol=1e-15)
+        assert np.allclose(factor.solve([1.0, 1.0], "T"), [1.0, 1.0], rtol=1e-15)
+        assert np.isclose(factor.rcond(), 1.0)
+
+
+def test_growth_of_a_pivot_by_hand():
+    # 2 - 1 * (1 / 0.01) * 1 = -98: row 1 held 2 in the matrix and 98 as a pivot
+    system = scalars([[0.01, 1.0], [1.0, 2.0]])
+    factor = system.factorize(system.analyze([0, 1]), refine=False)
+    assert factor.pivot_growth == pytest.approx(49.0) and not factor.refines
+    values = system.values.copy()
+    values[0] = 0.001  # 2 - 1000 = -998
+    factor.refactorize(values)
+    assert factor.pivot_growth == pytest.approx(499.0) and factor.pivot_growth > GROWN
+    doubtful = system.factorize(system.analyze([0, 1])).refactorize(values)
+    assert doubtful.refines and doubtful.solve([1.0, 1.0]) is not None
+    assert doubtful.report.backward_error <= 4 * EPS
+
+
+@pytest.mark.parametrize("size", [5, 9])
+def test_growth_is_the_same_whatever_nodes_are_scaled_by(size):
+    # blocks of more than 4 rows are pivot blocks by themselves
+    rng = np.random.default_rng(0)
+    system = random_system(gs.net(3), size, dominance=2.0)
+    order = list(system.graph.labels)
+    growths = []
+    for _ in range(3):
+        factor = system.factorize(system.analyze(order), refine=False)
+        growths.append(factor.pivot_growth)
+        scales = 2.0 ** rng.integers(-2, 3, 9)
+        for u in range(9):
+            for v in [u, *gs.net(3).neighbors(u)]:
+                system[u, v] = system[u, v] * scales[u] * scales[v]
+    assert np.allclose(growths, growths[0], rtol=1e-6)
+
+
+def test_a_positive_definite_matrix_does_not_grow():
+    rng = np.random.default_rng(1)
+    for symmetric in (False, True):
+        system = gs.System(gs.ladder(20), 3, symmetric=symmetric)
+        for u, v in gs.ladder(20).edges:
+            root = rng.normal(size=(3, 3))
+            product = root @ root.T
+            system[u, u], system[v, v] = system[u, u] + product, system[v, v] + product
+            system[u, v] = -product
+            if not symmetric:
+                system[v, u] = -product
+        for u in range(40):
+            system[u, u] = system[u, u] + 1e-3 * np.eye(3)
+        assert system.factorize().pivot_growth < 2.0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1e-8, 1e-10, 1e-12, 1e-14, 1e-16])
+def test_a_grounded_chain_of_bodies_and_joints_is_solved_for_every_compliance(epsilon):
+    rng = np.random.default_rng(1)
+    graph = nx.path_graph(6)
+    sizes = {node: 6 if node % 2 else 3 for node in graph}
+    system = gs.System(graph, sizes, symmetric=True)
+    for node, size in sizes.items():
+        root = rng.normal(size=(size, size))
+        system[node, node] = root @ root.T + np.eye(6) if node % 2 else -epsilon * np.eye(3)
+    for u, v in graph.edges:
+        system[u, v] = rng.normal(size=(sizes[u], sizes[v]))
+    factor, dense = system.factorize(), system.to_dense()
+    condition, b = np.linalg.cond(dense), np.ones(27)
+    exact = np.linalg.inv(dense)
+
+    assert np.linalg.norm(factor.solve(b) - exact @ b) <= 100 * EPS * condition * np.linalg.norm(b)
+    inverse = factor.selected_inverse().to_scipy().toarray()
+    error = np.where(inverse == 0.0, 0.0, inverse - exact)
+    assert np.abs(error).max() <= 100 * EPS * condition * np.abs(exact).max()
+    assert factor.slogdet()[0] == np.linalg.slogdet(dense)[0]
+    assert factor.inertia() == (18, 9)
+
+
+def test_what_refinement_does_not_mend_is_right_after_a_change_of_values():
+    # the analysis sees good pivots, the values that follow have bad ones
+    system = scalars(np.eye(3) + 0.1 * np.ones((3, 3)))
+    factor = system.factorize()
+    bad = np.array([[1e-14, 1.0, 0.5], [1.0, 1e-14, 1.0], [0.5, 1.0, 1e-13]])
+    system = scalars(bad)
+    factor.refactorize(system.values)
+    exact = np.linalg.inv(bad)
+    assert np.allclose(factor.selected_inverse().to_scipy().toarray(), exact, rtol=1e-12)
+    assert np.allclose(factor.slogdet()[1], np.linalg.slogdet(bad)[1], rtol=1e-12)
+    assert np.allclose(factor.solve([1.0, 2.0, 3.0]), exact @ [1.0, 2.0, 3.0], rtol=1e-12)
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_systems_of_a_batch_are_trusted_by_the_same_rules(once):
+    good, bad = [[2.0, 1.0], [1.0, 2.0]], [[1e-16, 1.0], [1.0, 1e-16]]
+    system = scalars(good)
+    values = np.array([scalars(m).values for m in (good, bad) * 5])
+    b = np.ones((10, 2))
+    batch = gs.Batch(system.analyze([0, 1]))
+    x = batch.solve_once(values, b) if once else batch.refactorize(values).solve(b)
+    assert np.allclose(x[::2], 1 / 3, rtol=1e-15) and np.allclose(x[1::2], 1.0, rtol=1e-15)
+
+
+def test_a_conjugate_transpose_in_a_batch_is_conjugated():
+    system = random_system(gs.chain(4), 2, dtype=complex)
+    values = np.array([system.values, 2j * system.values])
+    batch = gs.Batch(system.analyze(), values)
+    b = np.ones((2, 8)) + 1j * np.arange(8)
+    dense = system.to_dense()
+    for i, matrix in enumerate((dense, 2j * dense)):
+        exact = np.linalg.solve(matrix.conj().T, b[i])
+        assert np.allclose(batch.solve(b, "H")[i], exact, rtol=1e-12)
+
+
+def test_refinement_uses_the_values_of_the_last_factorization():
+    system = random_system(gs.chain(5), 2)
+    factor, b = system.factorize(refine=True), np.ones(10)
+    for scale in (1.0, 3.0, 0.5):
+        values = scale * system.values
+        x = factor.refactorize(values).solve(b)
+        assert factor.report.backward_error <= 4 * EPS
+        assert np.allclose(scale * system.to_dense() @ x, b, rtol=0, atol=1e-13)
+        # without refinement too: what checks a solution is the matrix that was factorized
+        plain = system.factorize().refactorize(values)
+        assert np.abs(plain.residual(plain.solve(b), b)).max() <= 1e-13
+
+
+def test_rows_without_a_pivot_are_named():
+    matrix = np.random.default_rng(0).normal(size=(9, 9))
+    matrix[4] = matrix[:, 4] = 0.0
+    for dims in (1, 3, None):
+        system = gs.System.from_scipy(sp.csr_array(matrix), dims)
+        with pytest.raises(gs.SingularPivotError, match="no pivot is left for 1 of its 9 rows"):
+            system.factorize()
+
+
+def test_two_threads_that_refactorize_one_factor_are_refused_or_take_turns():
+    system = random_system(gs.net(40), 6)
+    factor, b = system.factorize(), np.ones(system.shape[0])
+    values = [system.values, 2.0 * system.values]
+    expected = [factor.refactorize(v).solve(b) for v in values]
+    refused, wrong, start = [], [], threading.Barrier(2)
+
+    def work(k):
+        start.wait()
+        for _ in range(5):
+            try:
+                factor.refactorize(values[k])
+            except RuntimeError as error:
+                refused.append(str(error))
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    x = factor.solve(b)
+    assert any(np.allclose(x, e, rtol=1e-12) for e in expected) and not wrong
+    assert all("another thread is refactorizing" in message for message in refused)
+
+
+def test_threads_share_the_solves_of_a_factor():
+    system = random_system(gs.ladder(30), 4)
+    factor, rng = system.factorize(refine=True), np.random.default_rng(0)
+    b = rng.normal(size=(8, system.shape[0]))
+    expected = [factor.solve(column) for column in b]
+    found = [None] * 8
+
+    def work(k):
+        for _ in range(20):
+            found[k] = factor.solve(b[k])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all(np.array_equal(x, e) for x, e in zip(found, expected, strict=True))
