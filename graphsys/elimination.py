@@ -24,10 +24,13 @@ from graphsys.kernels.layout import (
 )
 from graphsys.kernels.narrow_layout import append_narrow, by_turns
 from graphsys.kernels.program import (
+    ARENA_TOTAL,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
     PARTIAL_PIVOTING,
     UPDATE_FIELDS,
+    WIDEST,
+    WORK_COLUMNS,
 )
 from graphsys.pivots import Precedence
 
@@ -184,7 +187,9 @@ class Elimination:
         )  # fmt: skip
         program = np.empty(build_program(*arguments, np.empty(0, np.int64)), np.int64)
         build_program(*arguments, program)
-        program[PARTIAL_PIVOTING] = self.partial_pivoting
+        if self.partial_pivoting:
+            program[PARTIAL_PIVOTING] = 1
+            program[ARENA_TOTAL] += int(program[WIDEST]) * (int(program[WIDEST]) + WORK_COLUMNS)
         if narrow:
             pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
             more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS

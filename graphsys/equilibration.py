@@ -40,7 +40,9 @@ class Scaling:
     column: Ints
 
     @classmethod
-    def of(cls, graph: BlockGraph, values: Array, symmetric: bool) -> Scaling:
+    def of(
+        cls, graph: BlockGraph, values: Array, symmetric: bool, last: frozenset[int] = frozenset()
+    ) -> Scaling:
         """Scaling of a matrix whose entries are finite; rows of zeros stay as they are.
 
         Parameters
@@ -48,10 +50,15 @@ class Scaling:
         graph : BlockGraph
         values : ndarray, shape (graph.nnz,)
         symmetric : bool
+        last : frozenset of int, optional
+            Nodes whose rows and columns are left out, and stay as they are.
         """
         i, j = coordinates(graph)
         size = _exponents(values)
         some = size > -np.inf
+        if last:
+            inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))
+            some &= inside[i] & inside[j]
         i, j, size = i[some], j[some], size[some]
         r, c = np.zeros((2, graph.rows))
         for _ in range(SWEEPS):

@@ -166,7 +166,7 @@ class Numeric:
         """
         if self.scaling is not None:
             check_finite(self.symbolic.graph, values)
-            self.scaling = Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric)
+            self.scaling = self._equilibration(values)
             if self._eliminate(self.scaling.matrix(values)):
                 self.stabilize(values)
         elif changed is None or not self._update(values, changed):
@@ -237,11 +237,15 @@ class Numeric:
         matrix = Matrix(symbolic.graph, values)
         return stability.instability(matrix, solve, not symbolic.symmetric)
 
+    def _equilibration(self, values: Array) -> Scaling:
+        """Scaling of the part that is eliminated."""
+        return Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric, self.last)
+
     def is_wild(self, values: Array) -> bool:
         """Whether rows or columns of a matrix differ so much that unknowns hide behind others."""
         if not self.equilibrates:
             return False
-        found = Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric)
+        found = self._equilibration(values)
         ranges = (np.ptp(exponents) for exponents in (found.row, found.column) if exponents.size)
         return any(width > WILD for width in ranges)
 
@@ -274,8 +278,10 @@ class Numeric:
         if not self.doubtful:
             return
         error, condition = self.instability(values)
-        singular = stability.is_singular(condition, self.dtype)
-        if singular or not stability.is_stable(error, self.dtype):
+        good = stability.is_stable(error, self.dtype) and (
+            not stability.is_singular(condition, self.dtype)
+        )
+        if not good or (self.scaling is None and self.is_wild(values)):
             error, condition = self.stabilize(values)
         lost = max(error, self.eps) * condition
         if what is not None and lost > self.eps ** (1.0 - LOST):
@@ -312,7 +318,7 @@ class Numeric:
         """
         graph, symmetric = self.symbolic.graph, self.symbolic.symmetric
         check_finite(graph, values)
-        scaling = Scaling.of(graph, values, symmetric) if self.equilibrates else None
+        scaling = self._equilibration(values) if self.equilibrates else None
         matrix = values if scaling is None else scaling.matrix(values)
         diagnosis.check_structure(graph, matrix, self.last)
         self.scaling = scaling

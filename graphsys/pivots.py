@@ -113,8 +113,9 @@ def _weak_rows(
     sums = np.empty((2, graph.rows), values.real.dtype)
     for transposed in (False, True):
         absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
-    with np.errstate(all="ignore"):
-        bound = np.sqrt(sums[0]) * np.sqrt(sums[1])
+    if not np.isfinite(sums).all():  # what overflows, or is no number, is found by others
+        return np.zeros(graph.rows, np.bool_)
+    bound = np.sqrt(sums[0]) * np.sqrt(sums[1])
     weak: npt.NDArray[np.bool_] = (diagonal > 0) & (diagonal < WEAK * bound)
     return weak
 

@@ -140,7 +140,9 @@ class Solver:
         if conjugate:
             flat = flat.conj()
         if scaling is not None:
-            flat = scaling.right_hand_side(flat, transposed)
+            given, flat = flat, scaling.right_hand_side(flat, transposed)
+            if not np.isfinite(flat).all():
+                explain_not_finite(self.symbolic.graph, given)
         x = self.substitute(flat, count, transposed)
         report = UNREFINED
         if self.matrix is not None:

@@ -8,6 +8,7 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 import numpy as np
 
 from .blocks import (
+    add_product,
     assign_product,
     copy_block,
     invert_small,
@@ -35,6 +36,7 @@ from .program import (
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    WIDEST,
     WORK_AT,
     WORK_COLUMNS,
 )
@@ -148,6 +150,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
     partial = program[PARTIAL_PIVOTING] != 0
     in_registers = arena.itemsize == magnitude.itemsize and not partial  # real numbers
+    copy_at = work_at + WORK_COLUMNS * program[WIDEST]
     for _ in range(count):
         p, q, first = table[at], table[at + 1], table[at + 2]
         lower, upper = table[at + 3], table[at + 4]
@@ -169,6 +172,8 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                 raise_magnitude(magnitude, first + i, arena, d, m, w, w)
                 for k in range(w):
                     magnitude[scratch + k] = magnitude[first + i + k]
+                if partial:
+                    copy_block(arena, copy_at, w, arena, d, m, w, w)
                 if SMALL < w <= MEDIUM and not partial:
                     ratio = invert_medium(
                         arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at
@@ -182,7 +187,16 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             if ratio < smallest:
                 smallest = ratio
                 info[1] = first + i
-            if symmetric:
+            if partial:
+                row, column = (m, 1) if symmetric else (1, m)
+                start = d + w if symmetric else d + w * m
+                _refined_rows(
+                    arena, d, m, w, copy_at, start, row, column, d + w * m, m, right, work_at
+                )
+                row, column = (m, 1) if symmetric else (1, p)
+                start = d + w + right if symmetric else upper + i
+                _refined_rows(arena, d, m, w, copy_at, start, row, column, upper + i, p, q, work_at)
+            elif symmetric:
                 # W = D^-1 L^T: the rows to the right are never stored before
                 if right > 0:
                     assign_product(
@@ -237,6 +251,28 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
         at = rows_at + first * ld
         copy_block(arena, work_at, w, arena, at, ld, w, count)
         assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+
+
+@kernel
+def _refined_rows(
+    arena, d, m, w, copy_at, start, row_step, column_step, to, ld, columns, work_at
+):  # fmt: skip
+    """W <- D^-1 U, W <- W + D^-1 (U - D W), as good as by LU factors; D is at ``copy_at``.
+
+    Element (i, j) of U is at ``start + i row_step + j column_step``; W may take its place.
+    """
+    for first in range(0, columns, WORK_COLUMNS):
+        count = min(WORK_COLUMNS, columns - first)
+        for j in range(count):
+            for i in range(w):
+                from_ = start + i * row_step + (first + j) * column_step
+                arena[work_at + j * w + i] = arena[from_]
+        at = to + first * ld
+        assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+        subtract_product(
+            arena, work_at, w, arena, copy_at, w, arena, at, 1, ld, w, count, w
+        )  # fmt: skip
+        add_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
 
 
 @inlined

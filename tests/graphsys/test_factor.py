@@ -88,9 +88,9 @@ def test_blocks_that_are_not_dominant_are_refined_to_rounding(seed):
         assert backward_error(system.to_dense(), x, b) < 1e-15
         assert factor.report.refinements <= 2
         error = factor.report.backward_error
-        # both sum the products of a row, in another order: their residuals differ by rounding
-        again = pytest.approx(factor.backward_error(x, b), abs=float(np.finfo(float).eps))
-        assert error is None or error == again
+        # row by row an error is no smaller than in the norm of the whole, but for rounding
+        rounding = float(np.finfo(float).eps)
+        assert error is None or factor.backward_error(x, b) <= error + rounding <= 6 * rounding
 
 
 def symmetric_system(graph, dims, dtype=float, seed=0):
