@@ -15,6 +15,9 @@ from dynamics.planes import Plane, plane_between
 
 __all__ = ["Contact", "contact"]
 
+#: Touches of points and lines, each with a radius.
+BETWEEN_LINES = (kinds.SPHERE_SPHERE, kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contact:
@@ -145,6 +148,9 @@ def contact(
         two = shape_of(other, shape, label)
         low, high = sorted((one, two), key=rank)
         found = touches_of(low, high)
+        if found is None:  # roles are those of all parts of compounds: try both
+            low, high = high, low
+            found = touches_of(low, high)
         if found is None:
             if restitution > 0.0:
                 raise ValueError(
@@ -155,10 +161,32 @@ def contact(
         elif low is not one:
             first, other = other, first
         touches = tuple(found)
+        check_thickness(label, touches)
     return Contact(
         name, first, other, touches, friction, torsional, rolling, restitution, compliance,
         distance, facets_of(cone, label), plane,
     )  # fmt: skip
+
+
+def check_thickness(label: str, touches: Iterable[Touch]) -> None:
+    """Refuse points and lines against each other, whose distance never says that they crossed.
+
+    Parameters
+    ----------
+    label : str
+        Of the contact.
+    touches : iterable of Touch
+
+    Raises
+    ------
+    ValueError
+    """
+    for touch in touches:
+        if touch.kind in BETWEEN_LINES and touch.radius_first + touch.radius_other == 0.0:
+            raise ValueError(
+                f"{label} is of points or thin rods, which have no thickness and would pass "
+                "through each other; give one of them a radius, or use a Capsule or Sphere"
+            )
 
 
 def facets_of(cone: str | int, label: str) -> int:
