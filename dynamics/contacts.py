@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.errors import unknown_words
 from dynamics.features import Touch, rank, shape_of, touches_of
 from dynamics.kernels import contact_geometry as kinds
 from dynamics.planes import Plane, plane_between
@@ -17,6 +18,18 @@ __all__ = ["Contact", "contact"]
 
 #: Touches of points and lines, each with a radius.
 BETWEEN_LINES = (kinds.SPHERE_SPHERE, kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT)
+
+
+#: Options of `Mechanism.add_contact`, and the words for them elsewhere.
+OPTIONS = (
+    "name", "shape", "against_shape", "friction", "torsional", "rolling", "restitution",
+    "compliance", "distance", "cone",
+)  # fmt: skip
+MEANT = {
+    "mu": "friction", "bounce": "restitution", "elasticity": "restitution", "e": "restitution",
+    "stiffness": "compliance", "softness": "compliance", "ground": "against_shape",
+    "geometry": "shape",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,6 +108,7 @@ def contact(
     compliance: float = 0.0,
     distance: Callable[..., Any] | None = None,
     cone: str | int = "round",
+    **unknown: Any,
 ) -> Contact:
     """Check a contact and cut it into pairs of features; see `Mechanism.add_contact`.
 
@@ -129,6 +143,8 @@ def contact(
        dynamics in maximal coordinates using variational integrators, 2023.
     """
     label = f"contact {name!r}"
+    if unknown:
+        raise TypeError(unknown_words(label, unknown, OPTIONS, MEANT))
     if first is other:
         raise ValueError(f"{label} is of {first.name!r} with itself")
     check_coefficients(
