@@ -117,7 +117,8 @@ def simulate(
     states = np.concatenate([state.data[None], record[: done // every]])
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
-    what = {"steps": done} | dict(zip(names, totals[1:7].astype(int).tolist()))
+    what: dict[str, Any] = dict(zip(names, totals[1:7].astype(int).tolist()))
+    what = {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
     trajectory = Trajectory(model, time, states, table, what)
     if done < steps:
         if call is not None:
