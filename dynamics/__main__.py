@@ -213,6 +213,8 @@ def _simulate(arguments: argparse.Namespace) -> None:
         loops=len(model.tables.cycles),
         seconds=f"{trajectory.time[-1] - trajectory.time[0]:g}",
         steps=f"{trajectory.info['steps']:,}",
+        intervals=f"{trajectory.info['intervals_per_step']:.4g} per step, "
+        f"{trajectory.info['most_intervals']} at most",
         iterations=f"{trajectory.info['iterations']:,}",
         energy=f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end",
         violation=f"{trajectory.constraint_violation().max():.1e} m or rad at most",

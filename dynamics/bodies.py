@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.errors import unknown_words
 from dynamics.geometry import Geometry
 from dynamics.integrators.rigid_body_forces import check_inertia
 from dynamics.shapes import Shape
@@ -84,6 +85,17 @@ class Body:
     center_of_mass: Float = field(default_factory=lambda: np.zeros(3))
 
 
+#: Options of `Mechanism.add_body`, and the words for them elsewhere.
+OPTIONS = (
+    "name", "mass", "inertia", "position", "orientation", "drag", "spin_drag", "gravity_scale",
+    "visuals", "collisions", "center_of_mass",
+)  # fmt: skip
+MEANT = {
+    "pos": "position", "x": "position", "quaternion": "orientation", "rotation": "orientation",
+    "damping": "drag", "com": "center_of_mass",
+}  # fmt: skip
+
+
 def body(
     shape: Shape | None,
     *,
@@ -99,6 +111,7 @@ def body(
     collisions: tuple[Geometry, ...] = (),
     any_inertia: bool = False,
     center_of_mass: ArrayLike | None = None,
+    **unknown: Any,
 ) -> Body:
     """Make a body from a shape, or from mass and inertia; see `Body`.
 
@@ -132,6 +145,13 @@ def body(
         body (each principal moment at most the sum of the others).
     """
     label = f"body {name!r}"
+    if shape is not None and not isinstance(shape, Shape):
+        raise TypeError(
+            f"shape of {label} is {shape!r}, and must be one such as dynamics.Box(0.1, 0.1, 0.1, "
+            "mass=1.0); a name is given with name="
+        )
+    if unknown:
+        raise TypeError(unknown_words(label, unknown, OPTIONS, MEANT))
     if mass is None or inertia is None:
         if shape is None:
             raise ValueError(f"{label} needs a shape, or both mass and inertia")
@@ -170,6 +190,9 @@ def body(
     if x is not None or q is not None:  # a body that is placed is placed entirely
         x = np.zeros(3) if x is None else x
         q = np.array([1.0, 0.0, 0.0, 0.0]) if q is None else q
+    for numbers in (matrix, x, q, spatial, center):
+        if numbers is not None:
+            numbers.flags.writeable = False
     return Body(
         name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape,
         tuple(visuals), tuple(collisions), spatial, center,

@@ -9,11 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.errors import unknown_words
 from dynamics.features import Touch, rank, shape_of, touches_of
 from dynamics.kernels import contact_geometry as kinds
 from dynamics.planes import Plane, plane_between
 
 __all__ = ["Contact", "contact"]
+
+#: Touches of points and lines, each with a radius.
+BETWEEN_LINES = (kinds.SPHERE_SPHERE, kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT)
+
+
+#: Options of `Mechanism.add_contact`, and the words for them elsewhere.
+OPTIONS = (
+    "name", "shape", "against_shape", "friction", "torsional", "rolling", "restitution",
+    "compliance", "distance", "cone",
+)  # fmt: skip
+MEANT = {
+    "mu": "friction", "bounce": "restitution", "elasticity": "restitution", "e": "restitution",
+    "stiffness": "compliance", "softness": "compliance", "ground": "against_shape",
+    "geometry": "shape",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -92,6 +108,7 @@ def contact(
     compliance: float = 0.0,
     distance: Callable[..., Any] | None = None,
     cone: str | int = "round",
+    **unknown: Any,
 ) -> Contact:
     """Check a contact and cut it into pairs of features; see `Mechanism.add_contact`.
 
@@ -126,6 +143,8 @@ def contact(
        dynamics in maximal coordinates using variational integrators, 2023.
     """
     label = f"contact {name!r}"
+    if unknown:
+        raise TypeError(unknown_words(label, unknown, OPTIONS, MEANT))
     if first is other:
         raise ValueError(f"{label} is of {first.name!r} with itself")
     check_coefficients(
@@ -145,6 +164,9 @@ def contact(
         two = shape_of(other, shape, label)
         low, high = sorted((one, two), key=rank)
         found = touches_of(low, high)
+        if found is None:  # roles are those of all parts of compounds: try both
+            low, high = high, low
+            found = touches_of(low, high)
         if found is None:
             if restitution > 0.0:
                 raise ValueError(
@@ -155,10 +177,32 @@ def contact(
         elif low is not one:
             first, other = other, first
         touches = tuple(found)
+        check_thickness(label, touches)
     return Contact(
         name, first, other, touches, friction, torsional, rolling, restitution, compliance,
         distance, facets_of(cone, label), plane,
     )  # fmt: skip
+
+
+def check_thickness(label: str, touches: Iterable[Touch]) -> None:
+    """Refuse points and lines against each other, whose distance never says that they crossed.
+
+    Parameters
+    ----------
+    label : str
+        Of the contact.
+    touches : iterable of Touch
+
+    Raises
+    ------
+    ValueError
+    """
+    for touch in touches:
+        if touch.kind in BETWEEN_LINES and touch.radius_first + touch.radius_other == 0.0:
+            raise ValueError(
+                f"{label} is of points or thin rods, which have no thickness and would pass "
+                "through each other; give one of them a radius, or use a Capsule or Sphere"
+            )
 
 
 def facets_of(cone: str | int, label: str) -> int:

@@ -227,6 +227,8 @@ def set_joint(
             f"model.assemble(state, {{{name!r}: ...}})"
         )
     twists = twists_of(model, state)
+    ends: list[Any] = [WORLD, *model.bodies]
+    before = {end.name: frame_of(model, state, end, twists) for end in ends}
     known = {
         other.name: model.workspace.joint(other.name, state.data[None], twists.reshape(1, -1))[0]
         for other in model.mechanism.joints.values()
@@ -236,7 +238,7 @@ def set_joint(
     every = {WORLD.name, *model.mechanism.bodies}
     frames = dict.fromkeys(every - behind, STILL)  # stay where they are
     frames[joint.child.name] = child
-    hang(model, state, twists, frames, known, [joint.child.name])
+    hang(model, state, twists, frames, known, [joint.child.name], before)
     set_twists(model, state, twists, [model.body_number(one) for one in behind - {WORLD.name}])
 
 
@@ -247,6 +249,7 @@ def hang(
     frames: dict[Hashable, Frame],
     known: dict[Hashable, Float],
     waiting: list[Hashable] | None = None,
+    before: dict[Hashable, Frame] | None = None,
 ) -> None:
     """Place bodies: those with frames there, then those that joints hang on them, breadth first.
 
@@ -263,6 +266,9 @@ def hang(
         Coordinates and rates of joints; the others are at 0 and still.
     waiting : list, optional
         Names to begin with; by default all that have frames.
+    before : dict, optional
+        Frames of all bodies that they had: what a joint whose coordinates tell no pose holds, as
+        `Distance`, goes along with its neighbour.
     """
     waiting = list(frames) if waiting is None else waiting
     by_body: dict[Hashable, list[Joint]] = {}
@@ -279,8 +285,22 @@ def hang(
             other = (joint.child if down else joint.parent).name
             if other in frames:
                 continue
-            here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
-            place = child_frame if down else parent_frame
-            frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
+            if before is not None and not joint.positions and joint.kind != "fixed":
+                frames[other] = _along(before[name], before[other], frames[name])
+            else:
+                here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
+                place = child_frame if down else parent_frame
+                frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
             put(model, state, twists, other, frames[other])
             waiting.append(other)
+
+
+def _along(old: Frame, other: Frame, new: Frame) -> Frame:
+    """Frame of another body that keeps pose and motion relative to one from `old` to `new`."""
+    turn = rotation.multiply(new[1], rotation.conjugate(old[1]))
+    arm = other[0] - old[0]
+    slide = rotation.rotate(turn, other[2] - old[2] - np.cross(old[3], arm))
+    omega = new[3] + rotation.rotate(turn, other[3] - old[3])
+    arm = rotation.rotate(turn, arm)
+    velocity = new[2] + np.cross(new[3], arm) + slide
+    return new[0] + arm, rotation.multiply(turn, other[1]), velocity, omega

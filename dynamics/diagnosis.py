@@ -19,6 +19,7 @@ WENT_WRONG = {
     -3: "numbers are not finite",
     -5: "a user's distance function failed",
     -4: "a body turns too far in one interval",
+    -6: "bodies that touch go through each other between two nodes",
 }
 
 

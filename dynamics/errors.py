@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any
 
 __all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError"]
+
+
+def unknown_words(
+    label: str, given: Iterable[str], known: Iterable[str], hints: Mapping[str, str]
+) -> str:
+    """Sentence on the first keyword argument that nothing takes: the one that is meant, or all."""
+    word = next(iter(given))
+    known = sorted(known)
+    meant = [hints[word]] if word in hints else get_close_matches(word, known, 1)
+    way = f"use {meant[0]}=" if meant else "it takes " + ", ".join(f"{one}=" for one in known)
+    return f"{label} takes no {word}=; {way}"
 
 
 class UnknownNameError(KeyError):

@@ -160,7 +160,7 @@ def core_of(shape: Any) -> Core | None:
 
 
 def rank(shape: Any) -> int:
-    """Order in which pairs are offered: half-space, box, capsule, the rest.
+    """Order in which pairs are offered: half-space, box, capsule, the rest; the first of parts.
 
     Parameters
     ----------
@@ -170,6 +170,8 @@ def rank(shape: Any) -> int:
     -------
     int
     """
+    if isinstance(shape, Compound):
+        return min(rank(part.shape) for part in shape.parts)
     if isinstance(shape, HalfSpace):
         return 0
     if isinstance(shape, Box):
@@ -183,12 +185,15 @@ def _ends(shape: Any) -> tuple[Float, Float, float]:
     return -half, half, float(shape.radius)
 
 
+def _ball(shape: Any) -> tuple[Float, float]:
+    """Centre and radius of a sphere, or of a point."""
+    return (ZERO, float(shape.radius)) if isinstance(shape, Sphere) else (shape, 0.0)
+
+
 def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
     """Spheres (centre, radius) that touch a plane as the shape does; None for other shapes."""
-    if isinstance(shape, np.ndarray):
-        return [(shape, 0.0)]
-    if isinstance(shape, Sphere):
-        return [(ZERO, float(shape.radius))]
+    if isinstance(shape, (Sphere, np.ndarray)):
+        return [_ball(shape)]
     if isinstance(shape, Box):
         half = 0.5 * np.array([shape.x, shape.y, shape.z])
         signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
@@ -202,92 +207,112 @@ def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
 
 
 def touches_of(one: Any, two: Any) -> list[Touch] | None:
-    """Pairs of features of two shapes; None where features do not tell how far they are apart.
+    """Pairs of features of two shapes, each part of the one with each part of the other.
 
     Parameters
     ----------
     one, two : HalfSpace, Shape, Hull or ndarray of float, shape (3,)
-        The first of lower rank.
+        Of the first and of the other body of the touches.
 
     Returns
     -------
     list of Touch or None
+        None where the distance of some pair of parts is not offered, or only with `two` first.
     """
-    if isinstance(two, Compound):
-        each = [touches_of(one, part.shape) for part in two.parts]
-        return (
-            None
-            if None in each
-            else [
-                _moved(touch, part.position, part.orientation)
-                for part, touches in zip(two.parts, each)
-                for touch in touches or ()
-            ]
+    found: list[Touch] = []
+    for own, x, q in _parts(one):
+        for other, y, r in _parts(two):
+            touches = _pair(own, other)
+            if touches is None:
+                return None
+            found += [_moved_first(_moved_other(touch, y, r), x, q) for touch in touches]
+    return found
+
+
+def _parts(shape: Any) -> list[tuple[Any, Float, Float]]:
+    """Simple shapes of a compound, nested ones included, each with its place."""
+    if not isinstance(shape, Compound):
+        return [(shape, ZERO, np.array([1.0, 0.0, 0.0, 0.0]))]
+    return [
+        (
+            own,
+            part.position + rotation.rotate(part.orientation, x),
+            rotation.multiply(part.orientation, q),
         )
-    spheres = _spheres(two)
+        for part in shape.parts
+        for own, x, q in _parts(part.shape)
+    ]
+
+
+def _pair(one: Any, two: Any) -> list[Touch] | None:
+    """Touches of two simple shapes in their own frames; None as in `touches_of`."""
     if isinstance(one, HalfSpace):
-        plane: dict[str, Any] = {
-            "first": np.asarray(one.point),
-            "second_first": np.asarray(one.normal),
-        }
-        if isinstance(two, Cylinder):
-            # the lowest point of each rim, on which it rolls, and four that it stands on
-            low, high, radius = _ends(two)
-            axis = np.asarray(two.axis, float)
-            one_way, another, _ = basis(axis)
-            rims = [
-                Touch(kinds.PLANE_RIM, **plane, other=end, second_other=axis, radius_other=radius)
-                for end in (low, high)
-            ]
-            return rims + [
-                Touch(kinds.PLANE_SPHERE, **plane, other=end + radius * way)
-                for end in (low, high)
-                for way in (one_way, another, -one_way, -another)
-            ]
-        if spheres is not None:
-            return [
-                Touch(kinds.PLANE_SPHERE, **plane, other=at, radius_other=r) for at, r in spheres
-            ]
-    elif isinstance(one, Hull) or isinstance(two, Hull):
-        pass  # corners alone would let edges and sides through
-    elif isinstance(one, Box):  # ends alone would let a capsule through that lies across an edge
-        if spheres is not None and isinstance(two, (Sphere, np.ndarray)):
-            half = 0.5 * np.array([one.x, one.y, one.z])
-            return [
-                Touch(kinds.BOX_SPHERE, second_first=half, other=at, radius_other=r)
-                for at, r in spheres
-            ]
-    elif isinstance(one, (Capsule, Rod)):
-        low, high, radius = _ends(one)
-        line: dict[str, Any] = {"first": low, "second_first": high, "radius_first": radius}
-        if isinstance(two, (Capsule, Rod)):
+        return _on_plane(one, two)
+    round_two = isinstance(two, (Sphere, np.ndarray))  # a point is a sphere without a radius
+    if isinstance(one, Box):
+        if not round_two:  # corners or ends alone would let edges and sides through
+            return None
+        half = 0.5 * np.array([one.x, one.y, one.z])
+        at, r = _ball(two)
+        return [Touch(kinds.BOX_SPHERE, second_first=half, other=at, radius_other=r)]
+    if isinstance(one, (Capsule, Rod, Sphere, np.ndarray)):
+        if isinstance(one, (Capsule, Rod)):
+            low, high, radius = _ends(one)
+        else:
+            low, radius = _ball(one)
+            high = low
+        if isinstance(two, (Capsule, Rod)):  # a sphere is a segment without a length
             start, end, r = _ends(two)
-            return [
-                Touch(kinds.SEGMENT_SEGMENT, **line, other=start, second_other=end, radius_other=r)
-            ]
-        if spheres is not None:
-            return [
-                Touch(kinds.SEGMENT_SPHERE, **line, other=at, radius_other=r) for at, r in spheres
-            ]
-    else:
-        first = _spheres(one)
-        if first is not None and spheres is not None:
-            return [
-                Touch(kinds.SPHERE_SPHERE, first=a, radius_first=r, other=b, radius_other=s)
-                for a, r in first
-                for b, s in spheres
-            ]
+            return [Touch(kinds.SEGMENT_SEGMENT, low, high, start, end, radius, r)]
+        if round_two:
+            at, r = _ball(two)
+            if isinstance(one, (Capsule, Rod)):
+                return [Touch(kinds.SEGMENT_SPHERE, low, high, at, ZERO, radius, r)]
+            return [Touch(kinds.SPHERE_SPHERE, low, ZERO, at, ZERO, radius, r)]
     return None
 
 
-def _moved(touch: Touch, position: Float, orientation: Float) -> Touch:
-    """Touch of a part of a compound, in the compound's frame."""
+def _on_plane(one: HalfSpace, two: Any) -> list[Touch] | None:
+    """Touches of a simple shape with a half-space."""
+    plane: dict[str, Any] = {
+        "first": np.asarray(one.point),
+        "second_first": np.asarray(one.normal),
+    }
+    if isinstance(two, Cylinder):
+        # the lowest point of each rim, on which it rolls, and four that it stands on
+        low, high, radius = _ends(two)
+        axis = np.asarray(two.axis, float)
+        one_way, another, _ = basis(axis)
+        rims = [
+            Touch(kinds.PLANE_RIM, **plane, other=end, second_other=axis, radius_other=radius)
+            for end in (low, high)
+        ]
+        return rims + [
+            Touch(kinds.PLANE_SPHERE, **plane, other=end + radius * way)
+            for end in (low, high)
+            for way in (one_way, another, -one_way, -another)
+        ]
+    spheres = _spheres(two)
+    if spheres is None:
+        return None
+    return [Touch(kinds.PLANE_SPHERE, **plane, other=at, radius_other=r) for at, r in spheres]
 
-    def point(x: Float) -> Float:
-        return position + rotation.rotate(orientation, x)
 
-    second = touch.second_other
-    second = (
-        rotation.rotate(orientation, second) if touch.kind == kinds.PLANE_RIM else point(second)
-    )
-    return replace(touch, other=point(touch.other), second_other=second)
+def _moved_other(touch: Touch, position: Float, orientation: Float) -> Touch:
+    """Touch whose other shape is a part of a compound, in the compound's frame."""
+    other = position + rotation.rotate(orientation, touch.other)
+    second = rotation.rotate(orientation, touch.second_other)
+    if touch.kind != kinds.PLANE_RIM:  # of a rim it is a direction
+        second = position + second
+    return replace(touch, other=other, second_other=second)
+
+
+def _moved_first(touch: Touch, position: Float, orientation: Float) -> Touch:
+    """Touch whose first shape is a part of a compound, in the compound's frame."""
+    if touch.kind in (kinds.PLANE_SPHERE, kinds.PLANE_RIM):  # half-spaces are no parts
+        return touch
+    first = position + rotation.rotate(orientation, touch.first)
+    if touch.kind == kinds.BOX_SPHERE:  # half sizes, along the axes of `frame`
+        return replace(touch, first=first, frame=rotation.multiply(orientation, touch.frame))
+    second = position + rotation.rotate(orientation, touch.second_first)
+    return replace(touch, first=first, second_first=second)

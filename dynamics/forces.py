@@ -71,18 +71,25 @@ class Spring:
             point = rotation.as_numbers(getattr(self, what), (3,), f"{what} of {label}")
             object.__setattr__(self, what, point)
         if self.limits is not None:
-            low, high = map(float, self.limits)
+            low, high = _pair(self.limits, f"limits of {label}")
             if not (low <= high and high > 0.0):
                 raise ValueError(f"limits of {label} must be (lower, upper), in order")
             object.__setattr__(self, "limits", (low if low > 0.0 else -math.inf, high))
         if self.control_limits is not None:
-            low, high = map(float, self.control_limits)
+            low, high = _pair(self.control_limits, f"control_limits of {label}")
             if not (low <= high and self.actuated):
                 raise ValueError(
                     f"control_limits of {label} must be (lower, upper), in order, and need "
                     "actuated=True"
                 )
             object.__setattr__(self, "control_limits", (low, high))
+
+
+def _pair(given: Any, label: str) -> tuple[float, float]:
+    """Lower and upper end."""
+    if np.shape(given) != (2,):
+        raise ValueError(f"{label} must be (lower, upper), not {given!r}")
+    return float(given[0]), float(given[1])
 
 
 def Rope(

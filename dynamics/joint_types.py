@@ -50,7 +50,17 @@ def label_of(parent: Any, child: Any, options: Any) -> str:
     Returns
     -------
     str
+
+    Raises
+    ------
+    TypeError
+        Where an end is no body.
     """
+    for end in (parent, child):
+        if not hasattr(end, "name"):
+            raise TypeError(
+                f"a joint is of bodies or the world, not {end!r}; use what add_body gave"
+            )
     return f"joint {options.get('name') or f'{parent.name}-{child.name}'!r}"
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
+from dynamics.errors import unknown_words
 from dynamics.kernels import rows as kinds
 
 __all__ = ["Joint", "Row", "basis"]
@@ -239,6 +240,22 @@ TABLE = {
 }
 
 
+#: Options of joints, and the words for them elsewhere.
+OPTIONS = (
+    "name", "parent_point", "child_point", "spring", "damper", "rest", "friction", "armature",
+    "compliance", "constraint_damping", "theta", "actuated", "limits", "velocity_limits",
+    "control_limits",
+)  # fmt: skip
+MEANT = {
+    "damping": "damper", "damping_coefficient": "damper", "mu": "friction",
+    "frictionloss": "friction",
+    "stiffness": "spring", "k": "spring", "d": "damper", "c": "damper", "range": "limits",
+    "limit": "limits", "motor": "actuated", "actuator": "actuated", "springref": "rest",
+    "inertia": "armature", "position": "parent_point", "point": "parent_point",
+    "anchor": "parent_point", "torque_limits": "control_limits", "force_limits": "control_limits",
+}  # fmt: skip
+
+
 def per_axis(value: Any, count: int, what: str, label: str) -> Float:
     """One number an axis: a scalar is that of all."""
     numbers = np.array(value, np.float64)
@@ -248,17 +265,28 @@ def per_axis(value: Any, count: int, what: str, label: str) -> Float:
         raise ValueError(
             f"{what} of {label} must be one finite number, or {count}: one a free axis"
         )
-    return numbers
+    return sealed(numbers)
 
 
 def pairs(given: Any, count: int, label: str) -> Float | None:
     """Lower and upper ends, one pair a free axis; None stays."""
     if given is None:
         return None
-    ends = np.array(given, np.float64).reshape(-1, 2)
+    ends = np.array(given, np.float64)
+    if ends.size == 2 * count:
+        ends = ends.reshape(count, 2)
     if ends.shape != (count, 2) or np.isnan(ends).any() or (ends[:, 0] > ends[:, 1]).any():
-        raise ValueError(f"{label} must be {count} pairs (lower, upper), in order")
-    return ends
+        raise ValueError(
+            f"{label} must be {count} pair{'s' * (count != 1)} (lower, upper), in order, with "
+            f"numpy.inf where there is no end; {given!r} is not"
+        )
+    return sealed(ends)
+
+
+def sealed(numbers: Float) -> Float:
+    """Return an array that can no longer be written."""
+    numbers.flags.writeable = False
+    return numbers
 
 
 def check_armature(armature: Float, positions: Any, rates: Any, label: str) -> None:
@@ -310,10 +338,13 @@ def joint(
     control_limits: Any = None,
     user: Callable[..., Any] | None = None,
     n_user: int = 0,
+    **unknown: Any,
 ) -> Joint:
     """Check what every joint has; see `Joint` for the parameters."""
     name = f"{parent.name}-{child.name}" if name is None else name
     label = f"joint {name!r}"
+    if unknown:
+        raise TypeError(unknown_words(label, unknown, OPTIONS, MEANT))
     if parent is child:
         raise ValueError(f"{label} joins {parent.name!r} with itself")
     count = len(positions)
@@ -338,8 +369,8 @@ def joint(
         name,
         parent,
         child,
-        rotation.as_numbers(parent_point, (3,), f"parent_point of {label}"),
-        rotation.as_numbers(child_point, (3,), f"child_point of {label}"),
+        sealed(rotation.as_numbers(parent_point, (3,), f"parent_point of {label}")),
+        sealed(rotation.as_numbers(child_point, (3,), f"child_point of {label}")),
         offset,
         tuple(rows),
         tuple(positions),

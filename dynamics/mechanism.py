@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Hashable
 from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.bodies import WORLD, Body, body
@@ -22,6 +23,7 @@ from dynamics.shapes import Shape
 
 __all__ = ["Mechanism"]
 
+Float = NDArray[np.float64]
 Force = TypeVar("Force", Spring, Wrench, Potential)
 
 
@@ -44,7 +46,8 @@ class Mechanism:
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
-        self.gravity = rotation.as_numbers(gravity, (3,), "gravity")
+        self._finalized = False
+        self.gravity = gravity
         self.world = WORLD
         self.bodies: dict[Hashable, Body] = {}
         self.joints: dict[Hashable, Joint] = {}
@@ -82,6 +85,7 @@ class Mechanism:
             For a name in use, or a mass or inertia that no body has.
         """
         name = f"body {len(self.bodies)}" if name is None else name
+        self._check_open(f"add body {name!r}")
         self._check_name(name)
         made = body(shape, name=name, **options)
         self.bodies[name] = made
@@ -105,7 +109,14 @@ class Mechanism:
             For a name in use, and where it holds bodies of a contact rigidly.
         UnknownNameError
             Where it holds a body of another mechanism.
+        TypeError
+            Where it is no joint.
         """
+        if not isinstance(joint, Joint):
+            raise TypeError(
+                f"add_joint takes what dynamics.Revolute and its like return, not {joint!r}"
+            )
+        self._check_open(f"add joint {joint.name!r}")
         self._check_name(joint.name)
         self._check_ends(joint, f"joint {joint.name!r}")
         if joint.kind == "fixed":
@@ -161,6 +172,7 @@ class Mechanism:
                     "mechanism; use what add_joint gave back"
                 )
         name = f"{leader.name}~{follower.name}" if name is None else name
+        self._check_open(f"add coupling {name!r}")
         self._check_name(name)
         self.couplings[name] = coupling(leader, follower, name, ratio, offset)
         self._used.add(name)
@@ -183,7 +195,14 @@ class Mechanism:
             For a name in use.
         UnknownNameError
             Where it holds a body of another mechanism.
+        TypeError
+            Where it is none of these.
         """
+        if not isinstance(force, (Spring, Wrench, Potential)):
+            raise TypeError(
+                f"add_force takes a dynamics.Spring, Rope, Wrench or Potential, not {force!r}"
+            )
+        self._check_open(f"add force {force.name!r}")
         self._check_name(force.name)
         self._check_ends(force, f"force {force.name!r}")
         if isinstance(force, Wrench):
@@ -229,7 +248,14 @@ class Mechanism:
         UnknownNameError
             Where it holds a body of another mechanism.
         """
+        for end in (body, against):
+            if not isinstance(end, (Body, type(WORLD))):
+                raise TypeError(
+                    f"add_contact takes bodies or the world, not {end!r}; use what add_body "
+                    "returned, and shape= for shapes"
+                )
         name = f"{against.name}|{body.name}" if name is None else name
+        self._check_open(f"add contact {name!r}")
         self._check_name(name)
         options["first_shape"] = options.pop("against_shape", None)
         made = contact(against, body, name=name, **options)
@@ -246,7 +272,7 @@ class Mechanism:
         return made
 
     def finalize(self, timestep: float = 0.01, **options: Any) -> Model:
-        """Make the tables that a simulation runs on.
+        """Make the tables that a simulation runs on; the mechanism takes no changes from then on.
 
         Parameters
         ----------
@@ -259,7 +285,34 @@ class Mechanism:
         -------
         Model
         """
-        return Model(self, timestep, **options)
+        model = Model(self, timestep, **options)
+        self._finalized = True
+        return model
+
+    def copy(self) -> Mechanism:
+        """Return another mechanism of the same parts, which takes changes.
+
+        Returns
+        -------
+        Mechanism
+        """
+        made = copy.copy(self)
+        made._finalized = False
+        for name, value in vars(self).items():
+            if isinstance(value, (dict, set)):
+                setattr(made, name, value.copy())
+        return made
+
+    @property
+    def gravity(self) -> Float:
+        """Acceleration in the world's frame, m/s^2, shape (3,); read-only as an array."""
+        return self._gravity
+
+    @gravity.setter
+    def gravity(self, value: ArrayLike) -> None:
+        self._check_open("change gravity")
+        self._gravity = rotation.as_numbers(value, (3,), "gravity")
+        self._gravity.flags.writeable = False
 
     def graph(self) -> Any:
         """Bodies and joints as a `networkx.MultiGraph`, the world included.
@@ -289,6 +342,13 @@ class Mechanism:
         matplotlib Axes
         """
         return import_module("dynamics.plot").plot_mechanism(self, ax)
+
+    def _check_open(self, what: str) -> None:
+        if self._finalized:
+            raise ValueError(
+                f"cannot {what}: the mechanism is finalized, and its model would not know; change "
+                "mechanism.copy() and finalize that, or use dynamics.variant for numbers"
+            )
 
     def _check_name(self, name: Hashable) -> None:
         if name in self._used:

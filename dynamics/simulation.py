@@ -117,7 +117,8 @@ def simulate(
     states = np.concatenate([state.data[None], record[: done // every]])
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
-    what = {"steps": done} | dict(zip(names, totals[1:7].astype(int).tolist()))
+    what: dict[str, Any] = dict(zip(names, totals[1:7].astype(int).tolist()))
+    what = {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
     trajectory = Trajectory(model, time, states, table, what)
     if done < steps:
         if call is not None:
@@ -129,11 +130,22 @@ def simulate(
 
 
 def _steps(model: Model, seconds: float, every: int) -> int:
+    if not hasattr(model, "tables"):
+        raise TypeError(
+            f"simulate takes a model, not {model!r}; use model = mechanism.finalize(timestep)"
+        )
     if not (math.isfinite(seconds) and seconds >= 0.0):
         raise ValueError(f"seconds is {seconds}, and must be finite and not negative")
     if every < 1:
         raise ValueError(f"every is {every}, and must be at least 1")
-    return max(every, round(seconds / model.timestep / every) * every) if seconds > 0.0 else 0
+    steps = seconds / model.timestep
+    if 0.0 < steps < every * (1.0 - 1e-6):
+        what = "one step" if every == 1 else f"the {every} steps from record to record"
+        raise ValueError(
+            f"seconds is {seconds}, less than {what} of {model.timestep} s; give more of them, or "
+            "finalize the mechanism with a smaller timestep"
+        )
+    return round(steps / every) * every
 
 
 def _inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Float, Float]:

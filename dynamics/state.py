@@ -83,7 +83,8 @@ class StepInfo:
     iterations, factorizations : int
         Of Newton's method, all intervals together.
     intervals : int
-        How many the step was cut into; 1 is the rule.
+        How many the step was cut into; 1 is the rule. Each is solved by itself: the h of the
+        method is the timestep over their number.
     residual : float
         Largest error of a velocity, m/s or rad/s.
     violation : float

@@ -32,7 +32,7 @@ Float = NDArray[np.float64]
 PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Trajectory:
     """States of a model at nodes of time.
 
@@ -46,8 +46,9 @@ class Trajectory:
     controls : ndarray of float, shape (any, c or len(model.nodes) c)
         What was put in: one row a step, the last for all that follow.
     info : dict
-        What the run took: ``iterations`` and ``intervals`` of all steps, the most of one step, and
-        how many were ``softened``, see `StepInfo.softening`.
+        What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
+        intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
+        most of one step, and how many were ``softened``, see `StepInfo.softening`.
     """
 
     model: Model
@@ -55,6 +56,18 @@ class Trajectory:
     states: Float
     controls: Float = field(default_factory=lambda: np.zeros((0, 0)))
     info: dict[str, Any] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        if self.time.size == 0:
+            return "Trajectory(no states)"
+        text = f"{self.time.size} states, {self.time[0]:g} s to {self.time[-1]:g} s"
+        if self.info.get("steps"):
+            per_step, most = self.info["intervals_per_step"], self.info["most_intervals"]
+            text += f", {self.info['steps']} steps of {self.model.timestep:g} s, "
+            text += f"{per_step:.4g} interval{'s' * (per_step != 1.0)} per step"
+            if most > 1:
+                text += f" (at most {most})"
+        return f"Trajectory({text})"
 
     def __len__(self) -> int:
         return self.time.size

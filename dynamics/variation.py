@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import coordinates, rotation
+from dynamics import coordinates
 from dynamics.bodies import Body, body
 from dynamics.contacts import Contact, check_coefficients
 from dynamics.errors import UnknownNameError
@@ -70,10 +69,10 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
     ValueError
         For numbers that no body, joint, spring or contact has.
     """
-    mechanism = copy.copy(model.mechanism)
+    mechanism = model.mechanism.copy()
     given = dict(parameters)
     if "gravity" in given and "gravity" not in mechanism:
-        mechanism.gravity = rotation.as_numbers(given.pop("gravity"), (3,), "gravity")
+        mechanism.gravity = given.pop("gravity")
     bodies = {
         name: _body(old, _numbers(name, given.pop(name, {}), BODY))
         for name, old in mechanism.bodies.items()
@@ -111,7 +110,7 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
             "change"
         )
     mechanism.bodies, mechanism.joints, mechanism.springs = bodies, joints, springs
-    mechanism.contacts = contacts
+    mechanism.contacts, mechanism._finalized = contacts, True
     return _finalized(model, mechanism)
 
 

@@ -37,6 +37,7 @@ NOT_CONVERGED = -1
 SINGULAR = -2
 NOT_FINITE = -3
 USER_FAILED = -5
+PASSED = -6  # bodies go through each other between the nodes
 
 # info of an interval, with the largest velocity error and |g| before
 FACTORIZATIONS = 2

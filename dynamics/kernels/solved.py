@@ -6,9 +6,10 @@ a third of all there is to compile.
 
 from .contact import impulses
 from .interior_point import interior
-from .jit import kernel
+from .jit import kernel, pointer
 from .layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
-from .newton import SLOPED, attempt
+from .newton import PASSED, SLOPED, attempt
+from .sweep import passed
 
 
 @kernel
@@ -32,4 +33,6 @@ def solved(
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
         info[SLOPED] = 1.0
+        if done >= 0 and passed(plan, constant, h, node, x, trial, pointer(info, 8), contacts):
+            return PASSED
         return done

@@ -35,7 +35,7 @@ from .layout import (
     WRENCHES,
 )
 from .motion import rotation_matrices, turns, turns_too_far
-from .newton import FACTORIZATIONS, NOT_FINITE, SLOPED
+from .newton import FACTORIZATIONS, NOT_FINITE, PASSED, SLOPED
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
 from .rows import evaluate, held_velocity, turned_back
@@ -311,7 +311,7 @@ def step(
                         plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
                         count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, columns, info,
                     )  # fmt: skip
-                    if done >= 0 or done == TURNED or fallback.size == 0:
+                    if done >= 0 or done == TURNED or done == PASSED or fallback.size == 0:
                         break
                 if done < 0:
                     break
@@ -323,7 +323,7 @@ def step(
                 begin(plan, constant, h, False, node, mu, u, past, info)
                 break
             copy(saved, state)
-            if done != TURNED and i == 0 and info[LENGTH] == part:
+            if done != TURNED and done != PASSED and i == 0 and info[LENGTH] == part:
                 begin(plan, constant, h, True, node, mu, u, past, info)
             if i > 0:
                 info[LENGTH] = 0.0

@@ -278,7 +278,7 @@ def random_tree(
         kind = _kind(rng, every_kind)
         made.append(mechanism.add_joint(_random_joint(kind, parent, body, rng, (parent.name, i))))
         bodies.append(body)
-    placed = mechanism.finalize(timestep)
+    placed = mechanism.copy().finalize(timestep)
     state = placed.initial_state()
     for joint in made:
         if joint.n_coordinates:

@@ -123,7 +123,7 @@ def test_slope_of_a_step_is_none_where_the_command_is_cut(control):
 
 @pytest.mark.parametrize("limits", [[(1.0, 0.0)], [(0.0, math.nan)], [(0.0, 1.0)] * 2])
 def test_limits_out_of_order_are_refused(limits):
-    with pytest.raises(ValueError, match="control_limits of joint 'rail' must be 1 pairs"):
+    with pytest.raises(ValueError, match="control_limits of joint 'rail' must be 1 pair "):
         slider(control_limits=limits)
 
 

@@ -266,7 +266,7 @@ def test_a_wheel_geared_to_a_loop_is_inertia_of_its_crank():
     crank = model.mechanism.bodies["crank"]
     heavier = dy.variant(model, {"crank": {"inertia": crank.inertia + 0.05 * np.eye(3)}})
     alone, heavy_state = heavier.mechanism, dy.zoo.four_bar()[1]
-    geared = dy.zoo.four_bar()[0].mechanism
+    geared = dy.zoo.four_bar()[0].mechanism.copy()
     wheel = geared.add_body(name="wheel", mass=1.0, inertia=[0.05, 0.04, 0.04])
     axis = geared.joints["crank ground"]
     turn = geared.add_joint(dy.Revolute(geared.world, wheel, [1, 0, 0], name="turn"))

@@ -138,7 +138,7 @@ def test_spring_with_limits_keeps_two_points_between_them():
 
 @pytest.mark.parametrize("limits", [[(1.0, 0.0)], [(0.0, math.nan)], [(0.0, 1.0)] * 2])
 def test_limits_out_of_order_are_refused(limits):
-    with pytest.raises(ValueError, match="limits of joint 'hinge' must be 1 pairs"):
+    with pytest.raises(ValueError, match="limits of joint 'hinge' must be 1 pair "):
         pendulum(limits)
 
 

@@ -101,7 +101,7 @@ def test_joint_coordinates_reach_planes_through_their_ties():
 
 def test_planes_are_not_written_to_files(tmp_path):
     model, _ = boxes()
-    mechanism = model.mechanism
+    mechanism = model.mechanism.copy()
     del mechanism.joints["held"]
     mechanism.add_joint(
         dy.Revolute(mechanism.bodies["base"], mechanism.bodies["box"], axis=(0, 0, 1), name="spin")

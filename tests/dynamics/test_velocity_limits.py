@@ -94,7 +94,7 @@ def test_limits_of_spherical_joints_bound_each_rate():
 
 @pytest.mark.parametrize("limits", [[(1.0, 0.0)], [(0.0, math.nan)], [(0.0, 1.0)] * 2])
 def test_velocity_limits_out_of_order_are_refused(limits):
-    with pytest.raises(ValueError, match="velocity_limits of joint 'lift' must be 1 pairs"):
+    with pytest.raises(ValueError, match="velocity_limits of joint 'lift' must be 1 pair "):
         lift(velocity_limits=limits)
 
 

@@ -1,0 +1,146 @@
+"""What a mechanism or a run would not do is refused, in a sentence that names the way out."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+
+X, Y, Z = np.eye(3)
+
+
+def pendulum(**options):
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="rod")
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, rod, Y, child_point=(0, 0, 0.5), name="pin", **options)
+    )
+    return mechanism
+
+
+def test_a_finalized_mechanism_takes_no_changes_but_its_copy_does():
+    mechanism = pendulum()
+    mechanism.gravity = (0, 0, -1.0)
+    model = mechanism.finalize(0.01)
+    rod, pin = mechanism.bodies["rod"], mechanism.joints["pin"]
+
+    with pytest.raises(ValueError, match=r"change gravity: .* mechanism.copy\(\) .*variant"):
+        mechanism.gravity = (0, 0, 0)
+    with pytest.raises(ValueError, match="add body 'b': the mechanism is finalized"):
+        mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="b")
+    with pytest.raises(ValueError, match="add joint 'more'"):
+        mechanism.add_joint(dy.Fixed(mechanism.world, rod, name="more"))
+    with pytest.raises(ValueError, match="add force 's'"):
+        mechanism.add_force(dy.Spring(mechanism.world, rod, name="s"))
+    with pytest.raises(ValueError, match="add contact 'c'"):
+        mechanism.add_contact(rod, name="c")
+    with pytest.raises(AttributeError):
+        rod.mass = 2.0
+    for array in (mechanism.gravity, rod.inertia, pin.stiffness, pin.damping, pin.child_point):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1.0
+
+    other = mechanism.copy()
+    other.gravity = (0, 0, 0)
+    other.add_contact(other.bodies["rod"], name="c")
+
+    assert list(mechanism.contacts) == [] and list(other.contacts) == ["c"]
+    assert model.mechanism.gravity[2] == -1.0
+    assert dy.variant(model, {"gravity": (0, 0, -2.0)}).mechanism.gravity[2] == -2.0
+    assert other.finalize(0.01).n_bodies == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"damping": 1.0}, "joint 'pin' takes no damping=; use damper="),
+        ({"mu": 0.1}, "joint 'pin' takes no mu=; use friction="),
+        ({"stiffness": 1.0}, "joint 'pin' takes no stiffness=; use spring="),
+        ({"actuatd": True}, "joint 'pin' takes no actuatd=; use actuated="),
+        ({"colour": 1}, "joint 'pin' takes no colour=; it takes actuated=, armature="),
+    ],
+)
+def test_unknown_words_of_joints_are_answered_with_the_word_for_it(options, sentence):
+    with pytest.raises(TypeError, match=sentence):
+        pendulum(**options)
+
+
+def test_unknown_words_of_bodies_and_contacts_are_answered():
+    mechanism = pendulum()
+    with pytest.raises(TypeError, match="body 'b' takes no pos=; use position="):
+        mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="b", pos=(0, 0, 1))
+    with pytest.raises(TypeError, match="contact 'c' takes no mu=; use friction="):
+        mechanism.add_contact(mechanism.bodies["rod"], name="c", mu=0.3)
+
+
+@pytest.mark.parametrize("limits", [1.0, (1.0,), (1.0, 2.0, 3.0), (2.0, 1.0), (0.0, np.nan)])
+def test_limits_are_a_lower_and_an_upper_end(limits):
+    with pytest.raises(ValueError, match=r"^limits of joint 'pin' must be 1 pair \(lower, upper\)"):
+        pendulum(limits=limits)
+    if np.shape(limits) != (2,):
+        mechanism = pendulum()
+        with pytest.raises(ValueError, match=r"^limits of spring 's' must be \(lower, upper\)"):
+            dy.Spring(mechanism.world, mechanism.bodies["rod"], name="s", limits=limits)
+
+
+def test_names_in_place_of_things_are_refused():
+    mechanism = pendulum()
+    rod = mechanism.bodies["rod"]
+    with pytest.raises(TypeError, match="shape of body 'body 1' is 'box', .* name="):
+        mechanism.add_body("box")
+    with pytest.raises(TypeError, match="shape of body 'b' is 'box'"):
+        mechanism.add_body("box", name="b", mass=1.0, inertia=[1.0, 1.0, 1.0])
+    with pytest.raises(TypeError, match="add_joint takes what dynamics.Revolute .* not 'pin'"):
+        mechanism.add_joint("pin")
+    with pytest.raises(TypeError, match="add_joint takes"):
+        mechanism.add_joint(dy.Spring(mechanism.world, rod))
+    with pytest.raises(TypeError, match="add_force takes a dynamics.Spring.* not"):
+        mechanism.add_force(dy.Fixed(mechanism.world, rod))
+    with pytest.raises(TypeError, match="a joint is of bodies or the world, not 'rod'"):
+        dy.Revolute(mechanism.world, "rod", X)
+    with pytest.raises(TypeError, match="add_contact takes bodies or the world, not 'rod'"):
+        mechanism.add_contact("rod")
+
+
+def test_a_run_takes_a_model_and_at_least_a_step():
+    mechanism = pendulum()
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    with pytest.raises(TypeError, match=r"simulate takes a model, .* mechanism.finalize"):
+        dy.simulate(mechanism, state, 1.0)
+    with pytest.raises(ValueError, match="seconds is 0.001, less than one step of 0.01 s"):
+        dy.simulate(model, state, 0.001)
+    with pytest.raises(ValueError, match="seconds is 0.05, less than the 10 steps"):
+        dy.simulate(model, state, 0.05, every=10)
+    assert len(dy.simulate(model, state, 0.0)) == 1
+    assert len(dy.simulate(model, state, 0.1, every=10)) == 2
+
+
+def test_setting_a_joint_takes_along_what_rods_hold_behind_it():
+    # a rod of 0.5 m hangs a ball from the pendulum: neither it nor a hinge behind it may open
+    mechanism = pendulum()
+    rod = mechanism.bodies["rod"]
+    ball = mechanism.add_body(dy.Sphere(0.05, mass=1.0), name="ball")
+    arm = mechanism.add_body(dy.Box(0.3, 0.05, 0.05, mass=0.5), name="arm")
+    mechanism.add_joint(
+        dy.Distance(
+            rod, ball, 0.5, parent_point=(0, 0, -0.5), child_point=(0, 0, 0.05), name="rope"
+        )
+    )
+    mechanism.add_joint(dy.Revolute(ball, arm, Y, parent_point=(0.05, 0, 0), name="hinge"))
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 0.3, 0.7)
+    before = state.copy()
+
+    model.set_joint(state, "pin", 1.1, 2.0)
+
+    assert np.abs(model.constraint_violation(state)).max() < 1e-12
+    assert model.joint(state, "hinge")[0] == pytest.approx(0.3, abs=1e-12)
+    assert model.joint(state, "pin")[0] == pytest.approx(1.1, abs=1e-12)
+    assert model.joint(state, "pin")[1] == pytest.approx(2.0, abs=1e-9)
+    assert model.joint(state, "hinge")[1] == pytest.approx(0.7, abs=1e-9)
+    distances = [
+        np.linalg.norm(one.pose[1:, :3] - one.pose[0, :3], axis=1) for one in (before, state)
+    ]
+    np.testing.assert_allclose(*distances, rtol=1e-12)  # all behind the pin moves as one
+    dy.simulate(model, state, 0.02)
