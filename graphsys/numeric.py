@@ -316,7 +316,7 @@ class Numeric:
         ValueError
             Where values are not finite.
         """
-        graph, symmetric = self.symbolic.graph, self.symbolic.symmetric
+        graph = self.symbolic.graph
         check_finite(graph, values)
         scaling = self._equilibration(values) if self.equilibrates else None
         matrix = values if scaling is None else scaling.matrix(values)
