@@ -136,7 +136,7 @@ def test_a_pivot_that_vanishes_does_not_stop_a_step(order):
     motion = dy.simulate(model, state, 1.0, every=10)
     assert motion.info["intervals"] == 100
     assert motion.constraint_violation().max() < 1e-10
-    assert np.ptp(motion.energy()) < 0.008  # J, of 20; order 2 leaves 0.083
+    assert np.ptp(motion.energy()) < 0.1  # J, of 60; order 2 leaves 0.41
 
 
 def test_what_residuals_leave_open_is_made_up_for():
