@@ -97,12 +97,19 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     scaled: npt.NDArray[Any] = values
     if weak.any():
         scaled = Scaling.of(graph, values, False).matrix(values)
-    for i in held.tolist():
+    demand[held] = 0
+    with_zeros = np.zeros(size.size, np.bool_)
+    with_zeros[node[diagonal == 0]] = True
+    for i in held[with_zeros[held]].tolist():
         d, at = int(size[i]), int(graph.diagonal_at[i])
         demand[i] = d - structural_rank(csr_array(values[at : at + d * d].reshape(d, d) != 0))
-        if weak[graph.row_start[i] : graph.row_start[i] + d].any():
-            singular_values = np.linalg.svd(scaled[at : at + d * d].reshape(d, d), compute_uv=False)
-            demand[i] = max(int(demand[i]), int((singular_values < WEAK).sum()))
+    with_weak = np.zeros(size.size, np.bool_)
+    with_weak[node[weak]] = True
+    for d in np.unique(size[held]).tolist():
+        mine = held[with_weak[held] & (size[held] == d)]
+        blocks = scaled[graph.diagonal_at[mine, None] + np.arange(d * d)].reshape(-1, d, d)
+        lacking = (np.linalg.svd(blocks, compute_uv=False) < WEAK).sum(axis=1)
+        demand[mine] = np.maximum(demand[mine], lacking)
     return demand
 
 
