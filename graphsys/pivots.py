@@ -116,13 +116,15 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
 def _weak_rows(
     graph: BlockGraph, values: npt.NDArray[np.generic], diagonal: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.bool_]:
-    """Rows whose diagonal entry, not zero, is tiny beside what is in their row and column."""
+    """Rows whose diagonal entry, not zero, is tiny beside both its row and its column."""
     sums = np.empty((2, graph.rows), values.real.dtype)
-    for transposed in (False, True):
+    for transposed in (False, True):  # hardly any matrix needs the second, slower pass
         absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
+        if not transposed and not ((diagonal > 0) & (diagonal < WEAK * sums[0])).any():
+            return np.zeros(graph.rows, np.bool_)
     if not np.isfinite(sums).all():  # what overflows, or is no number, is found by others
         return np.zeros(graph.rows, np.bool_)
-    bound = np.sqrt(sums[0]) * np.sqrt(sums[1])
+    bound = np.minimum(sums[0], sums[1])
     weak: npt.NDArray[np.bool_] = (diagonal > 0) & (diagonal < WEAK * bound)
     return weak
 
