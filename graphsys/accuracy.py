@@ -54,12 +54,16 @@ class Matrix:
         self.values[...] = values
         self.norms[:] = -1.0, -1.0
 
+    def sums(self, transposed: bool) -> Array:
+        """Sums of |A| along its rows, or along its columns."""
+        sums = np.empty(self.graph.rows, self.values.real.dtype)
+        absolute_sums(*self.graph.tables(), self.values, transposed, sums)
+        return sums
+
     def norm(self, transposed: bool) -> float:
         """Maximum norm of A, or of its transpose (the 1-norm of A); computed once."""
         if self.norms[transposed] < 0.0:
-            sums = np.empty(self.graph.rows, self.values.real.dtype)
-            absolute_sums(*self.graph.tables(), self.values, transposed, sums)
-            self.norms[transposed] = float(sums.max(initial=0))
+            self.norms[transposed] = float(self.sums(transposed).max(initial=0))
         return self.norms[transposed]
 
     def residual(self, b: Array, x: Array, count: int, transposed: bool) -> Array:
@@ -82,7 +86,7 @@ class Matrix:
         rows = self.graph.rows
         sizes = np.zeros((count, 2 * rows))
         for j in range(count):
-            raise_sizes(*self.graph.tables(), self.values, transposed, x, j * rows, sizes[j])
+            raise_sizes(self.graph.tables(), self.values, transposed, x, j * rows, sizes[j])
         return np.ascontiguousarray(sizes[:, :rows]).ravel()
 
     def refine(

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from graphsys import cutting, stability
 from graphsys.accuracy import Matrix
 from graphsys.block import as_dtype, as_numbers
-from graphsys.equilibration import scaled
 from graphsys.graph import BlockGraph
 from graphsys.kernels import condensation as compiled
 from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
@@ -179,11 +178,7 @@ class Condensation(Sealed):
         schur = np.empty(kept * kept, self.dtype)
         total = int(self.symbolic.program[SUPERNODES])
         compiled.read_schur(partial.program, total, partial.place, partial.arena, schur)
-        schur = schur.reshape((kept, kept), order="F")
-        if partial.scaling is None:
-            return schur
-        row, column = partial.scaling.row[self.rows], partial.scaling.column[self.rows]
-        return scaled(schur, -row[:, None] - column[None, :])
+        return schur.reshape((kept, kept), order="F")
 
     def reduce(self, b: Any) -> Array:
         """Right-hand side b_n - A_ne A_ee^-1 b_e of S x_n = reduce(b).
@@ -205,7 +200,6 @@ class Condensation(Sealed):
             reduced = self._partial.reduce(flat, count)
         else:
             reduced = self._partial.reduce(scaling.right_hand_side(flat, False), count)
-            reduced = scaled(reduced, np.tile(-scaling.row[self.rows], count))
         if not np.isfinite(reduced).all():
             explain_not_finite(self.graph, flat)
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
@@ -237,12 +231,11 @@ class Condensation(Sealed):
             raise ValueError(f"b has shape {columns.shape}, beside this x it must be {shape}")
         count = 1 if columns.ndim == 1 else columns.shape[1]
         flat = columns.ravel(order="F")
-        told, scaling = known.ravel(order="F"), self._partial.scaling
+        at_kept, scaling = known.ravel(order="F"), self._partial.scaling
         if scaling is None:
-            solution = self._partial.expand(flat, told, count)
+            solution = self._partial.expand(flat, at_kept, count)
         else:
-            told = scaled(told, np.tile(-scaling.column[self.rows], count))
-            solution = self._partial.expand(scaling.right_hand_side(flat, False), told, count)
+            solution = self._partial.expand(scaling.right_hand_side(flat, False), at_kept, count)
             solution = scaling.solution(solution, False)
         if not np.isfinite(solution).all():
             explain_not_finite(self.graph, flat)

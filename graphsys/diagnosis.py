@@ -11,7 +11,7 @@ from graphsys.cutting import coordinates
 from graphsys.errors import SingularPivotError
 from graphsys.graph import BlockGraph
 from graphsys.kernels.ldu import factorize_supernodes
-from graphsys.kernels.program import NARROW_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.program import NARROW_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
 from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
@@ -66,9 +66,7 @@ def singular_step(
     overflown = ~np.isfinite(pivot_block).all(axis=1)
     if overflown.any():  # by pivots before it that were next to nothing
         return _step_of(symbolic, row + int(np.argmax(overflown))), 0.0
-    rows = int(program[ROWS])
-    held = np.fmax(magnitude[row : row + w], magnitude[rows + row : rows + row + w])
-    held = np.fmax(held, np.abs(pivot_block).max(axis=1))
+    held = np.fmax(magnitude[row : row + w], np.abs(pivot_block).max(axis=1))
     left, singular_values, _ = np.linalg.svd(_relative(pivot_block, held))
     guilty = row + int(np.argmax(np.abs(left[:, -1]).round(8)))
     return _step_of(symbolic, guilty), float(singular_values[-1])
@@ -156,6 +154,32 @@ def singular_pivot(symbolic: Symbolic, step: int, ratio: float) -> SingularPivot
     return SingularPivotError(
         f"pivot block of node {label!r} {what} (elimination step {step} of "
         f"{symbolic.step_node.size}, {why}); {remedy}",
+        label,
+        step,
+        ratio,
+    )
+
+
+def singular_matrix(
+    symbolic: Symbolic, step: int, condition: float, ratio: float
+) -> SingularPivotError:
+    """Error for a matrix that is singular to working precision.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    step : int
+        Elimination step with the weakest pivot block.
+    condition : float
+        Lower bound of the condition number of the equilibrated matrix.
+    ratio : float
+        Pivot ratio of the factors.
+    """
+    label = symbolic.graph.labels[int(symbolic.step_node[step])]
+    return SingularPivotError(
+        f"the matrix is singular to working precision: its condition number is {condition:.1e} or "
+        f"more, most likely for node {label!r} (elimination step {step}); add to its diagonal "
+        f"block, remove redundant rows{ALLOW}",
         label,
         step,
         ratio,

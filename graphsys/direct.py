@@ -37,7 +37,7 @@ from graphsys.kernels.substitution import solve, solve_narrow
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: What a thread is told that refactorizes at the same time as another.
+#: Error of a thread that refactorizes at the same time as another.
 SHARED = (
     "another thread is refactorizing this factor: threads may share its solves, but each needs a "
     "factor of its own to refactorize, such as copy.deepcopy(factor)"
@@ -69,6 +69,8 @@ class Direct:
         Magnitudes of all rows, as `kernels.factorize` leaves them.
     info : ndarray, shape (6,)
         What it tells, and what is told `kernels.at_once.factors` in the same place.
+    matrix : Matrix or None
+        What `solve_refined` refines with.
     factorize : callable
         ``factorize(values)``: what `kernels.at_once.factors` tells, the pivot ratio where all is
         well, or `MISFIT` where values are not as usual; they are if one says so with another True.
@@ -92,6 +94,7 @@ class Direct:
         self.magnitude, self.info = empty(magnitudes, arena.real.dtype), np.zeros(INFO)
         self.info[TOLERANCE], self.info[ENOUGH], self.info[NNZ] = tolerance, enough, graph.nnz
         self._work = empty(work, self.dtype)
+        self.matrix: Matrix | None = None
         self._spare_refining: list[tuple[Array, Array]] = []
         self._tables: Ints | None = None
         self._refine: Callable[..., tuple[int, float]] | None = None
@@ -121,8 +124,8 @@ class Direct:
         """Growth of pivot blocks where that is a reason to check solutions, else 0."""
         return float(self.info[2])
 
-    def tell(self, ratio: float, weakest: int, growth: float) -> None:
-        """What a factorization by others found."""
+    def report(self, ratio: float, weakest: int, growth: float) -> None:
+        """Store the result of a factorization by another kernel."""
         self.info[0], self.info[1], self.info[2] = ratio, weakest, growth
 
     def eliminate(self, values: Array) -> tuple[int, float, float, float]:
@@ -139,15 +142,16 @@ class Direct:
         ratio, weakest, growth = self.info[:TOLERANCE].tolist()
         return (0 if status > MISFIT else 1 + int(SINGULAR - status)), ratio, weakest, growth
 
-    def solve_refined(self, b: Any, matrix: Matrix) -> tuple[Array, tuple[int, float]] | None:
+    def solve_refined(self, b: Any) -> tuple[Array, tuple[int, float]] | None:
         """Solution as by `solve`, refinements and backward error; None where it is not good.
 
         Parameters
         ----------
         b : array_like
-        matrix : Matrix
-            What was factorized.
         """
+        matrix = self.matrix
+        if matrix is None:
+            return None
         if type(b) is not ndarray or b.dtype is not self.dtype or b.ndim != 1:
             return None
         if b.size != self.rows or not b.flags.c_contiguous or self.dtype.kind == "c":
@@ -177,7 +181,6 @@ class Direct:
         self.__dict__.update(state)
         self._refine = None
         self.dtype = _the_one(self.dtype)
-        self._refine = None
         self._bind()
 
 

@@ -127,9 +127,7 @@ class Lanes(Engine):
 
     def sure(self, below: float) -> bool:
         """Whether no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
-        smallest = self.ratio.min()  # NaN where one is
-        fine = smallest > self.tolerance and smallest >= below
-        return bool(fine) and not (below > 0.0 and self.growth[: self.count].any())
+        return bool(self.trusted().all() and not self.doubtful(below).any())
 
     def _workspace(self, columns: int) -> Workspace:
         """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
@@ -228,16 +226,15 @@ class Lanes(Engine):
         graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
         right, known = self._by_columns(b[some]), self._by_columns(x[some])
         enough = float(np.finfo(self.dtype).eps)
-        sizes, strict = np.empty(2 * self.rows, self.dtype), np.empty((some.size, columns))
+        sizes, errors = np.empty(2 * self.rows, self.dtype), np.empty((2, some.size * columns))
 
         def check(x: Array) -> tuple[Array, Array]:
-            r, error = np.empty_like(right), np.empty((some.size, columns))
+            r = np.empty_like(right)
             compiled.backward_errors(
-                *graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
-                x.ravel(), columns, enough, sizes, r.reshape(-1), error.reshape(-1),
-                strict.reshape(-1),
+                graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
+                x.ravel(), columns, enough, sizes, r.reshape(-1), errors,
             )  # fmt: skip
-            return r, error
+            return r, errors[0].reshape(some.size, columns).copy()
 
         residual, error = check(known)
         active = error > REACHED * enough
@@ -255,6 +252,7 @@ class Lanes(Engine):
             known[better], residual[better] = trial[better], following[better]
             error[better] = new[better]
         check(known)
+        strict = errors[1].reshape(error.shape)
         error[~(strict <= GOOD * enough)] = np.inf  # small unknowns may hide behind large ones
         return self._by_rows(known, b), error.max(axis=1, initial=0.0)
 
@@ -325,7 +323,7 @@ class Each(Engine):
         except FAILURES:
             return np.nan, np.inf
         enough = GOOD * float(np.finfo(self.dtype).eps)
-        if report.componentwise_error is None or not report.componentwise_error <= enough:
+        if not (report.componentwise_error or 0.0) <= enough:
             return x, np.inf  # another order may do better
         return x, report.backward_error or 0.0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,9 +26,10 @@ class Scaling:
 
     Attributes
     ----------
-    graph : BlockGraph
     row, column : ndarray of int, shape (N,)
         Exponents of R and of C; the same array where A is symmetric.
+    entry : ndarray of int, shape (graph.nnz,)
+        Their sums, for each number in `System.values`.
 
     References
     ----------
@@ -35,9 +37,9 @@ class Scaling:
        Rutherford Appleton Laboratory, RAL-TR-2001-034, 2001.
     """
 
-    graph: BlockGraph
     row: Ints
     column: Ints
+    entry: Ints
 
     @classmethod
     def of(
@@ -53,13 +55,13 @@ class Scaling:
         last : frozenset of int, optional
             Nodes whose rows and columns are left out, and stay as they are.
         """
-        i, j = coordinates(graph)
+        rows, columns = coordinates(graph)
         size = _exponents(values)
         some = size > -np.inf
         if last:
             inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))
-            some &= inside[i] & inside[j]
-        i, j, size = i[some], j[some], size[some]
+            some &= inside[rows] & inside[columns]
+        i, j, size = rows[some], columns[some], size[some]
         r, c = np.zeros((2, graph.rows))
         for _ in range(SWEEPS):
             left = size + r[i] + c[j]
@@ -71,12 +73,16 @@ class Scaling:
             r -= of_rows / 2.0
             c -= of_columns / 2.0
         row = np.rint(r).astype(np.int64)
-        return cls(graph, row, row if symmetric else np.rint(c).astype(np.int64))
+        column = row if symmetric else np.rint(c).astype(np.int64)
+        return cls(row, column, row[rows] + column[columns])
 
     def matrix(self, values: Array) -> Array:
         """Values of R A C."""
-        i, j = coordinates(self.graph)
-        return scaled(values, self.row[i] + self.column[j])
+        return scaled(values, self.entry)
+
+    def logarithm(self) -> float:
+        """Natural logarithm of the determinant of R C."""
+        return float(self.row.sum() + self.column.sum()) * math.log(2.0)
 
     def right_hand_side(self, b: Array, transposed: bool) -> Array:
         """R b, or C b for the transpose, of columns one after another."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import threading
+import warnings
 from collections.abc import Hashable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from numpy.typing import NDArray
 from graphsys.accuracy import EPS, Matrix, check_symmetric
 from graphsys.block import as_dtype, as_values
 from graphsys.direct import SHARED, Direct
-from graphsys.errors import SingularPivotError
+from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
 from graphsys.kernels.at_once import BUSY, MISFIT
 from graphsys.kernels.refinement import GOOD
 from graphsys.measures import Measures
@@ -27,6 +29,9 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+#: Part of the digits of a number that may be lost before what is read off the factors alone comes
+#: with a warning: 10 of 16 in double precision.
+LOST = 0.6
 #: Held by the thread that replaces factors by stable ones; solves with the old ones may go on.
 _STABILIZING = threading.RLock()
 #: Held for a look at who refactorizes.
@@ -78,7 +83,7 @@ class Factor(Measures, Sealed):
         `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
     refine : bool, optional
         Whether solves compute their residual and refine until it is at rounding level. By default
-        they do when a pivot was small beside what its block held before.
+        they do when `pivot_ratio` is below 0.05 or `pivot_growth` above 64.
     redundant : bool, optional
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused.
@@ -217,14 +222,15 @@ class Factor(Measures, Sealed):
         nodes = None
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
-        self._solver = self._direct = self._once = None
+        self._forget()
         if self._regularized is not None:
             self._numeric = self._regularized
         numeric = self._numeric
         try:
             numeric.factorize(values, nodes)
         except SingularPivotError as failure:
-            self._go_regular(values, failure)
+            self._held = values
+            self._go_regular(failure)
             return self
         if self._unseen:  # the first matrix may take its time
             self._unseen = False
@@ -234,64 +240,86 @@ class Factor(Measures, Sealed):
         return self
 
     def _use(self, values: Array) -> None:
-        """Solve with the factors there are from now on."""
+        """Solve with the present factors from now on."""
         numeric = self._numeric
         doubtful = numeric.doubtful or numeric.scaling is not None
         refine = numeric.pivot_ratio < self._enough or (doubtful and self._enough > 0.0)
+        self._direct = self._once = None
         self._remember(values, refine or numeric.must_refine)
-        quick = not numeric.must_refine and numeric.scaling is None
-        self._direct = numeric.direct if quick else None
-        self._once = self._direct if numeric.plain else None
-
-    def _stabilize(self) -> None:
-        """Replace the factors by stable ones, for a matrix that was found to need them."""
-        with _STABILIZING:
-            if self._numeric.scaling is not None:  # another thread was faster
-                return
-            values = self._matrix().values.copy()
-            self._solver = self._direct = self._once = None  # unless all goes well
-            self._numeric.stabilize(values)
-            self._use(values)
-
-    def _go_regular(self, values: Array, failure: SingularPivotError) -> None:
-        """Factorize without regularization where that failed: the matrix may be regular."""
-        if self._numeric is not self._regularized:
-            raise failure
-        numeric = Numeric(
-            self.symbolic, self.dtype, threads=self._numeric.threads, enough=self._enough
-        )
-        try:
-            numeric.stabilize(values)
-        except SingularPivotError:
-            raise failure from None
-        self._numeric, self._solver = numeric, None
-        self._use(values)
-
-    def _check(self, what: str) -> None:
-        """Make sure that what is read off the factors alone is right."""
-        self._ready()
-        numeric = self._numeric
-        if numeric.doubtful and not numeric.must_refine:
-            with _STABILIZING:
-                values, symbolic = self._matrix().values, numeric.symbolic
-                scaling = numeric.scaling
-                self._solver = self._direct = self._once = None  # unless all goes well
-                numeric.check(values, what)
-                if numeric.symbolic is not symbolic or numeric.scaling is not scaling:
-                    values = values.copy()
-                self._use(values)
+        if not numeric.must_refine and numeric.scaling is None:
+            self._direct = numeric.direct
+            self._once = numeric.direct if numeric.plain else None
 
     def _remember(self, values: Array, refine: bool) -> None:
         """Hold a matrix: as it is, or copied where solves refine with it."""
         if refine or self._refining is not None or self._solver is None:
             self._solver = self._numeric.solver(values if refine else None)
-            self._refining = self._solver.matrix
+            self._refining = self._numeric.direct.matrix = self._solver.matrix
         if self._refining is None:
             self._held = values
         elif self._solver.scaling is None:
             self._held = self._refining
         else:
             self._held = Matrix(self.graph, values.copy())
+
+    def _forget(self) -> None:
+        """Refuse to solve until the next factorization."""
+        self._solver = self._direct = self._once = None
+
+    def _stabilize(self) -> None:
+        """Replace the factors by stable ones; other threads may solve with the old ones."""
+        with _STABILIZING:
+            if self._numeric.scaling is not None:  # another thread was faster
+                return
+            values = self._matrix().values
+            try:
+                self._numeric.stabilize(values)
+            except SingularPivotError:
+                self._forget()
+                raise
+            self._use(values)
+
+    def _go_regular(self, failure: SingularPivotError) -> None:
+        """Replace regularized factors that failed: the matrix may be regular."""
+        if self._numeric is not self._regularized:
+            raise failure
+        values = self._matrix().values
+        try:
+            self._numeric = self._without_regularization(values)
+        except SingularPivotError:
+            raise failure from None
+        self._use(values)
+
+    def _without_regularization(self, values: Array) -> Numeric:
+        """Stable factors of a regular matrix."""
+        threads = self._numeric.threads
+        numeric = Numeric(self.symbolic, self.dtype, threads=threads, enough=self._enough)
+        numeric.stabilize(values)
+        return numeric
+
+    def _trusted(self, what: str) -> Numeric:
+        """Factors that are right by themselves, without refinement or regularization."""
+        self._ready()
+        with _STABILIZING:
+            values = self._matrix().values
+            if self._numeric.must_refine:
+                return self._without_regularization(values)
+            try:
+                replaced, lost = self._numeric.check(values)
+            except SingularPivotError:
+                self._forget()
+                raise
+            if replaced:
+                self._use(values)
+            if lost > EPS[self.dtype] ** (1.0 - LOST):
+                warnings.warn(
+                    f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: the "
+                    f"matrix is close to a singular one (pivot ratio {self.pivot_ratio:.1e}, "
+                    f"growth {self.pivot_growth:.1e})",
+                    InaccurateSolutionWarning,
+                    stacklevel=3,
+                )
+            return self._numeric
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
         """Solution of A x = b.
@@ -322,44 +350,41 @@ class Factor(Measures, Sealed):
         InaccurateSolutionWarning
             Where refinement leaves a residual well above rounding level.
         """
-        if self._direct is not None and trans == "N" and out is None:
-            if self._refining is not None:
-                if (told := self._direct.solve_refined(b, self._refining)) is not None:
+        direct = self._direct
+        if direct is not None and trans == "N" and out is None:
+            if direct.matrix is not None:
+                if (told := direct.solve_refined(b)) is not None:
                     solution, self._told = told
                     return solution
-            else:
-                solve = self._direct.solve
-                if (x := solve(b)) is not None:
-                    self._told = UNREFINED
-                    return x
-        solver = self._ready()
+            elif (x := direct.solve(b)) is not None:
+                self._told = UNREFINED
+                return x
+        solver, mend = self._ready(), None
         try:
             solution, report = solver.solve(b, trans, out)
+            if not self._settled(report):
+                mend = self._stabilize
         except SingularPivotError as failure:
-            self._go_regular(self._matrix().values.copy(), failure)
-            solver = self._ready()
-            solution, report = solver.solve(b, trans, out)
+            mend = partial(self._go_regular, failure)
         except OverflowError:  # on the way to a solution that may not overflow
             if self._numeric.scaling is not None or self._numeric.must_refine:
                 raise
-            self._stabilize()
-            solver = self._ready()
-            solution, report = solver.solve(b, trans, out)
-        if not self._settled(solver, report):
-            self._stabilize()
+            mend = self._stabilize
+        if mend is not None:
+            mend()
             solver = self._ready()
             solution, report = solver.solve(b, trans, out)
         solver.judge(report)
         self._told = report
         return solution
 
-    def _settled(self, solver: Solver, report: SolveReport) -> bool:
+    def _settled(self, report: SolveReport) -> bool:
         """Whether no other elimination order would give a better solution."""
         numeric, error, strict = self._numeric, report.backward_error, report.componentwise_error
         if error is None or numeric.scaling is not None or numeric.must_refine:
             return True
         enough = GOOD * EPS[self.dtype]
-        if error <= enough and strict is not None and strict <= enough:
+        if strict is not None and strict <= enough:
             return True
         return error <= enough and not numeric.is_wild(self._matrix().values)
 

@@ -102,17 +102,18 @@ class Measures(ABC):
         ------
         ValueError
             Where the last `refactorize` failed.
+        SingularPivotError
+            Where the matrix is singular to working precision.
 
         Warns
         -----
         InaccurateSolutionWarning
-            Where the pivots lost many digits, which no refinement mends here.
+            Where many digits are lost: the matrix is close to a singular one.
         """
-        self._check("the determinant")
-        sign, logarithm = slogdet(self.symbolic.program, self._numeric.arena)
-        scaling = self._numeric.scaling
-        if scaling is not None:
-            logarithm -= float(scaling.row.sum() + scaling.column.sum()) * np.log(2.0)
+        numeric = self._trusted("the determinant")
+        sign, logarithm = slogdet(numeric.program, numeric.arena)
+        if numeric.scaling is not None:
+            logarithm -= numeric.scaling.logarithm()
         return sign, logarithm
 
     def inertia(self) -> tuple[int, int]:
@@ -126,6 +127,8 @@ class Measures(ABC):
         ------
         ValueError
             Where the factorization is not of a real symmetric system, or failed.
+        SingularPivotError
+            As for `slogdet`.
 
         Warns
         -----
@@ -134,8 +137,8 @@ class Measures(ABC):
         """
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
-        self._check("the inertia")
-        return inertia(self.symbolic.program, self._numeric.arena)
+        numeric = self._trusted("the inertia")
+        return inertia(numeric.program, numeric.arena)
 
     def rcond(self) -> float:
         """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.
@@ -206,6 +209,8 @@ class Measures(ABC):
         ------
         ValueError
             Where the last `refactorize` failed.
+        SingularPivotError
+            As for `slogdet`.
 
         Warns
         -----
@@ -217,8 +222,8 @@ class Measures(ABC):
         .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
            sparse matrix, Comm. ACM 18, 1975.
         """
-        self._check("the selected inverse")
-        return selected_inverse(self.symbolic, self._numeric.arena, self._numeric.scaling)
+        numeric = self._trusted("the selected inverse")
+        return selected_inverse(numeric.symbolic, numeric.arena, numeric.scaling)
 
     def as_linear_operator(self) -> Any:
         """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.
@@ -230,8 +235,8 @@ class Measures(ABC):
         return linear_operator(self.solve, self.shape, self.dtype)
 
     @abstractmethod
-    def _check(self, what: str) -> None:
-        """Make sure that what is read off the factors alone is right."""
+    def _trusted(self, what: str) -> Numeric:
+        """Factors that are right by themselves, without refinement or regularization."""
 
     @abstractmethod
     def _ready(self) -> object:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable
 from typing import Any
 
@@ -14,7 +13,7 @@ from graphsys.accuracy import Matrix
 from graphsys.cutting import check_finite
 from graphsys.direct import Direct
 from graphsys.equilibration import Scaling
-from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
+from graphsys.errors import SingularPivotError
 from graphsys.kernels.growth import GROWN
 from graphsys.kernels.program import ROWS, SUPERNODES
 from graphsys.pivots import merged
@@ -31,18 +30,14 @@ REANALYSES = 8
 #: A pivot this small relative to what its row held before is cancellation (times machine epsilon).
 SINGULAR = 64.0
 #: Solves check and refine their solution when a pivot is smaller than this relative to what its row
-#: held. With `growth.GROWN` it bounds the errors that an unchecked solution may have to about 1e3
-#: times those of a stable method (tests/graphsys/test_stability.py).
+#: held. A pivot at this bound and growth at `growth.GROWN` amplify rounding errors 64 / 0.05 times.
 DOUBTFUL = 0.05
 #: Error of solutions by the factors alone up to which refinement is sure to converge.
 CONTRACTS = 0.01
-#: Part of the digits of a number that may be lost before what is read off the factors alone comes
-#: with a warning: 10 of 16 in double precision.
-LOST = 0.6
-#: Connected systems up to so many rows are inverted as one block where no other order helps.
+#: Systems up to so many rows are inverted as one block where no other order helps.
 DENSE_ROWS = 512
-#: Exponents of an equilibration that differ by more tell of a matrix whose solution may hide small
-#: unknowns behind large ones: the equilibrated matrix is factorized instead.
+#: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
+#: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
 
 
@@ -181,7 +176,7 @@ class Numeric:
             failed, ratio, weakest, growth = self._shared.factorize(
                 values, self._tolerance, self.magnitude, self.arena
             )
-        self.direct.tell(ratio, int(weakest), growth)
+        self.direct.report(ratio, int(weakest), growth)
         self.weakest, self.factorized = int(weakest), self._supernodes
         return failed
 
@@ -208,7 +203,7 @@ class Numeric:
         failed, ratio, self.weakest, growth = self._reach.refactorize(
             reached, values, self._tolerance, self.magnitude, self.arena
         )
-        self.direct.tell(ratio, self.weakest, growth)
+        self.direct.report(ratio, self.weakest, growth)
         return failed == 0
 
     def instability(self, values: Array) -> tuple[float, float]:
@@ -243,11 +238,15 @@ class Numeric:
 
     def is_wild(self, values: Array) -> bool:
         """Whether rows or columns of a matrix differ so much that unknowns hide behind others."""
-        if not self.equilibrates:
+        if not self.equilibrates or self.symbolic.graph.rows == 0:
+            return False
+        matrix = Matrix(self.symbolic.graph, values)
+        with np.errstate(all="ignore"):
+            ranges = [sums.max() / sums.min() for sums in map(matrix.sums, (False, True))]
+        if all(width <= 2.0**WILD for width in ranges):  # most: no need to equilibrate
             return False
         found = self._equilibration(values)
-        ranges = (np.ptp(exponents) for exponents in (found.row, found.column) if exponents.size)
-        return any(width > WILD for width in ranges)
+        return bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
 
     def can_refine(self, values: Array) -> bool:
         """Whether refinement will make up for what the factors of a matrix lack."""
@@ -255,43 +254,35 @@ class Numeric:
         hopeless = stability.is_singular(condition, self.dtype) or not error * condition < CONTRACTS
         return not hopeless and not self.is_wild(values)
 
-    def check(self, values: Array, what: str | None = None) -> None:
-        """Make sure that the factors alone are as good as those of a stable method.
+    def check(self, values: Array) -> tuple[bool, float]:
+        """Replace doubtful factors that are less accurate than those of a stable method.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
             What was factorized.
-        what : str, optional
-            Subject of a sentence that warns; by default nothing does.
+
+        Returns
+        -------
+        replaced : bool
+            Whether the factors are others now.
+        lost : float
+            Bound on relative errors of the inverse; 0 where nothing is in doubt.
 
         Raises
         ------
         SingularPivotError
             Where the matrix is singular to working precision.
-
-        Warns
-        -----
-        InaccurateSolutionWarning
-            Where digits are lost all the same: the matrix is close to a singular one.
         """
         if not self.doubtful:
-            return
+            return False, 0.0
         error, condition = self.instability(values)
-        good = stability.is_stable(error, self.dtype) and (
-            not stability.is_singular(condition, self.dtype)
-        )
-        if not good or (self.scaling is None and self.is_wild(values)):
+        replace = not stability.is_stable(error, self.dtype)
+        replace |= stability.is_singular(condition, self.dtype)
+        replace |= self.scaling is None and self.is_wild(values)
+        if replace:
             error, condition = self.stabilize(values)
-        lost = max(error, self.eps) * condition
-        if what is not None and lost > self.eps ** (1.0 - LOST):
-            warnings.warn(
-                f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: the condition "
-                f"number is {condition:.1e} or more (pivot ratio {self.pivot_ratio:.1e}, growth "
-                f"{self.pivot_growth:.1e})",
-                InaccurateSolutionWarning,
-                stacklevel=4,
-            )
+        return replace, max(error, self.eps) * condition
 
     def stabilize(self, values: Array) -> tuple[float, float]:
         """Factorize a matrix that resists: equilibrated, and in other orders until one is stable.
@@ -321,6 +312,7 @@ class Numeric:
         scaling = self._equilibration(values) if self.equilibrates else None
         matrix = values if scaling is None else scaling.matrix(values)
         diagnosis.check_structure(graph, matrix, self.last)
+        before = self.symbolic, self.scaling
         self.scaling = scaling
         best: tuple[float, float, Symbolic | None] = (np.inf, np.inf, None)
         failure = None
@@ -337,12 +329,14 @@ class Numeric:
                 culprits = [step, *self._weak_steps(failed - 1)]
             else:
                 error, condition = self._error(matrix)
+                stable = stability.is_stable(error, self.dtype)
                 if stability.is_singular(condition, self.dtype):
-                    failure = self._singular(error)
-                    error = max(error, self.eps**0.5)
-                elif stability.is_stable(error, self.dtype):
+                    failure = self._singular(condition)
+                    if stable:  # no other order will find another condition number
+                        break
+                elif stable:
                     return error, condition
-                if error < best[0]:
+                elif error < best[0]:
                     best = error, condition, self.symbolic
                 culprits = self._weak_steps()
             if self.symbolic.ordering == "given":
@@ -351,17 +345,20 @@ class Numeric:
                 break
         error, condition, symbolic = best
         if symbolic is None or not error < self.eps**0.5:
-            raise failure if failure is not None else self._singular(error)
+            failure = failure or self._singular(1.0 / self.eps)
+            symbolic, self.scaling = before  # for the matrices that follow
+            self._allocate(symbolic)
+            raise failure
         if symbolic is not self.symbolic:
             self._allocate(symbolic)
             self._eliminate(matrix)
         return error, condition
 
-    def _singular(self, error: float) -> SingularPivotError:
+    def _singular(self, condition: float) -> SingularPivotError:
         """Error for a matrix that is singular to working precision."""
         weak = self._weak_steps()
-        row = int(self.symbolic.row_of[weak[0]]) if weak else self.weakest
-        return diagnosis.useless_factors(self.symbolic, row, error, self.pivot_ratio)
+        step = weak[0] if weak else 0
+        return diagnosis.singular_matrix(self.symbolic, step, condition, self.pivot_ratio)
 
     def _weak_steps(self, end: int | None = None) -> list[int]:
         """First step of each supernode with entries of D^-1, L or W that are large, worst first.
@@ -390,7 +387,7 @@ class Numeric:
         for step, s in zip(steps, super_of.tolist()):
             own = symbolic.step_node[symbolic.super_start[s] : symbolic.super_start[s + 1]]
             node = int(symbolic.step_node[step])
-            if attempt == 0 and own.size == 1 and not {node} & (waiting | inside):
+            if attempt == 0 and own.size == 1 and node not in waiting | inside:
                 waiting.add(node)
                 continue
             group, at = set(own.tolist()), int(symbolic.super_start[s + 1]) - 1

@@ -112,7 +112,9 @@ def is_singular(condition: float, dtype: np.dtype[Any]) -> bool:
 
 
 def inverse_sizes(program: Ints, arena: Array) -> Array:
-    """Largest entry of D^-1 of each supernode: large where an equilibrated pivot block is weak.
+    """Largest entry of D^-1, L and W among the pivots of each supernode.
+
+    In an equilibrated matrix it is large where a pivot block is weak.
 
     Parameters
     ----------

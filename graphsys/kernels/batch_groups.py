@@ -58,48 +58,23 @@ def solve_groups(
 
 @kernel
 def backward_errors(
-    # Tables (as in BlockGraph):
-    size,
-    row_start,
-    neighbor_start,
-    neighbor,
-    diagonal_at,
-    block_at,
-    # In:
-    values,
-    nnz,
-    systems,
-    transposed,
-    b,
-    x,
-    columns,
-    enough,
-    # Work:
-    sizes,
-    # Out:
-    r,
-    error,
-    strict,
-):
+    tables, values, nnz, systems, transposed, b, x, columns, enough, sizes, r, errors
+):  # fmt: skip
     """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
 
-    b, x and r are (systems columns rows,), the errors (systems columns,), with and without the
-    floor of `refinement`; ``sizes`` (2 rows,).
+    b, x and r are (systems columns rows,), ``errors`` (2, systems columns), with and without the
+    floor of `refinement`; ``sizes`` (2 rows,) is workspace, ``tables`` as of `BlockGraph.tables`.
     """
-    rows = row_start[size.size]
+    rows = tables[1][tables[0].size]
     for k in range(b.size):
         r[k] = b[k]
     for k in range(systems.size * columns):
         s = systems[k // columns]
         mine = values[s * nnz : (s + 1) * nnz]
-        subtract_matrix_product(
-            size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            mine, transposed, x, k * rows, r,
-        )  # fmt: skip
-        error[k], strict[k] = vector_error(
-            size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            mine, transposed, b, x, k * rows, enough, sizes, r,
-        )  # fmt: skip
+        subtract_matrix_product(*tables, mine, transposed, x, k * rows, r)
+        errors[0, k], errors[1, k] = vector_error(
+            tables, mine, transposed, b, x, k * rows, enough, sizes, r
+        )
 
 
 @kernel

@@ -39,23 +39,12 @@ def subtract_matrix_product(
 
 
 @kernel
-def raise_sizes(
-    # Tables (as in BlockGraph):
-    size,
-    row_start,
-    neighbor_start,
-    neighbor,
-    diagonal_at,
-    block_at,
-    # In:
-    values,
-    transposed,
-    x,
-    x_at,
-    # In and out:
-    sizes,
-):
-    """d <- d + |A| |x|, s <- s + sum_j |A_ij|, or of A^T: ``sizes`` is d and s, one vector x."""
+def raise_sizes(tables, values, transposed, x, x_at, sizes):
+    """d <- d + |A| |x|, s <- s + sum_j |A_ij|, or of A^T: ``sizes`` is d and s, one vector x.
+
+    ``tables`` are those of `BlockGraph.tables`.
+    """
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at = tables
     rows = row_start[size.size]
     for i in range(size.size):
         height, first = size[i], row_start[i]

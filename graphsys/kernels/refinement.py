@@ -140,10 +140,9 @@ def refine(
 @kernel
 def _residual(tables, program, values, transposed, b, count, x, enough, sizes, r):
     """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`."""
-    size, row_start, neighbor_start, neighbor, diagonal_at, block_at = tables
-    rows, least = program[ROWS], enough**FLOOR
+    rows = program[ROWS]
     if program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
-        floor = least * _size(x, 0, rows)
+        floor = enough**FLOOR * _size(x, 0, rows)
         small_residual(r, sizes, b, values, x, floor, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
@@ -153,49 +152,21 @@ def _residual(tables, program, values, transposed, b, count, x, enough, sizes, r
     for i in range(r.size):
         r[i] = b[i]
     for j in range(count):
-        at = j * rows
-        subtract_matrix_product(
-            size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            values, transposed, x, at, r,
-        )  # fmt: skip
-        floored, plain = vector_error(
-            size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-            values, transposed, b, x, at, enough, sizes, r,
-        )  # fmt: skip
+        subtract_matrix_product(*tables, values, transposed, x, j * rows, r)
+        floored, plain = vector_error(tables, values, transposed, b, x, j * rows, enough, sizes, r)
         worst, strict = _larger(floored, worst), _larger(plain, strict)
     return worst, strict
 
 
 @kernel
-def vector_error(
-    # Tables (of BlockGraph):
-    size,
-    row_start,
-    neighbor_start,
-    neighbor,
-    diagonal_at,
-    block_at,
-    # In:
-    values,
-    transposed,
-    b,
-    x,
-    at,
-    enough,
-    # Work:
-    sizes,
-    # In:
-    r,
-):
+def vector_error(tables, values, transposed, b, x, at, enough, sizes, r):
     """Backward error, with and without `FLOOR`, of one vector x[at:] whose residual is r[at:]."""
+    size, row_start = tables[0], tables[1]
     rows = row_start[size.size]
     worst = strict = 0.0
     for i in range(rows):
         sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
-    raise_sizes(
-        size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
-        values, transposed, x, at, sizes,
-    )  # fmt: skip
+    raise_sizes(tables, values, transposed, x, at, sizes)
     floor = enough**FLOOR * _size(x, at, rows)
     for i in range(rows):
         rest, held = abs(r[at + i]), sizes[i].real

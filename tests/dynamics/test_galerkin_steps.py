@@ -132,11 +132,14 @@ def test_impulses_of_loops_do_not_run_away(order):
 @pytest.mark.parametrize("order", [4, 6])
 def test_a_pivot_that_vanishes_does_not_stop_a_step(order):
     # two joints hold the same of the one body that was eliminated before them
-    model, state = zoo.random_tree(9, 396, branch=2, loops=1, every_kind=True, order=order)
-    motion = dy.simulate(model, state, 1.0, every=10)
+    def motion_of(order):
+        model, state = zoo.random_tree(9, 396, branch=2, loops=1, every_kind=True, order=order)
+        return dy.simulate(model, state, 1.0)
+
+    motion, rough = motion_of(order), motion_of(2)
     assert motion.info["intervals"] == 100
     assert motion.constraint_violation().max() < 1e-10
-    assert np.ptp(motion.energy()) < 0.1  # J, of 60; order 2 leaves 0.41
+    assert np.ptp(motion.energy()) < 0.2 * np.ptp(rough.energy())
 
 
 def test_what_residuals_leave_open_is_made_up_for():

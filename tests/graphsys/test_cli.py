@@ -286,6 +286,14 @@ def test_a_singular_matrix_is_refused_by_its_node(folder, capsys):
     assert not Path("x.npy").exists()
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_a_solution_is_judged_by_the_digits_of_its_type(folder, capsys, monkeypatch, dtype):
+    sp.save_npz("typed.npz", sp.csr_array(A.astype(dtype)))
+    assert cli.main(["solve", "typed.npz", "--dims", "3"]) == 0
+    monkeypatch.setattr(gs.Factor, "solve", lambda factor, b: b)  # no solution at all
+    assert "the backward error" in refused(capsys, "solve", "typed.npz", "--dims", 3)
+
+
 def test_right_hand_sides_of_another_length_are_refused(folder, capsys):
     np.save("b.npy", np.ones(47))
 

@@ -156,7 +156,7 @@ def test_refined_solutions_are_those_of_the_long_way(kind, dtype):
         kind == "wide"
     )
 
-    x, told = factor._direct.solve_refined(b, factor._refining)
+    x, told = factor._direct.solve_refined(b)
     y, report = factor._solver.solve(b, "N", None)
     assert np.array_equal(x, y)
     assert told == (report.refinements, report.backward_error) and report.refinements > 0
@@ -218,7 +218,7 @@ def test_refinement_keeps_a_matrix_of_its_own():
 def test_what_refinement_cannot_mend_goes_the_long_way():
     system = random_saddle_system(body_joint_chain(12))
     factor, b = system.factorize(), right_hand_side(system)
-    assert factor._direct.solve_refined(b[:-1], factor._refining) is None
+    assert factor._direct.solve_refined(b[:-1]) is None
     b[3] = np.nan
     with pytest.raises(ValueError, match="b is not finite"):
         factor.solve(b)
