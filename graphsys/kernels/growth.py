@@ -4,7 +4,7 @@ An update A_ij <- A_ij - L_i W_j carries rounding errors of the size of |L_i| |W
 far larger than what row i of the pivot block held in the matrix, the errors are larger than the
 matrix's own entries, and nothing but a residual tells whether they matter (N. J. Higham, Accuracy
 and Stability of Numerical Algorithms, SIAM, 2002, ch. 9). Rows that began as zeros outgrow them by
-any factor. The measure does not change when rows, or nodes, are scaled.
+any factor. The measure does not change when rows are scaled.
 
 ``magnitude`` (3 rows,) holds, for the rows in elimination order: the largest magnitude each ever
 had in its pivot block; the one it has in the matrix, infinity where nothing updates it; and at the
@@ -16,8 +16,8 @@ import numpy as np
 from .blocks import any_beyond
 from .jit import kernel
 
-#: Growth from which on solutions are checked. Below, errors stay within 64 / `factor.DOUBTFUL`, or
-#: 1e3, times those of a stable factorization.
+#: Growth from which on solutions are checked: 64 costs two of sixteen digits. Systems of the
+#: benchmarks grow by less than 1.2, positive definite ones not at all.
 GROWN = 64.0
 
 
