@@ -34,6 +34,7 @@ settings.load_profile(
 SHARES = {
     "steps": [
         "dynamics/*",
+        "faults/*",
         "house/test_docs.py",
         # These also take steps of higher order, whose kernels the other has compiled by then.
         *(f"dynamics/test_{name}.py" for name in ("added_mass", "armature", "composition",
@@ -42,7 +43,7 @@ SHARES = {
     ],
     "systems": [
         "graphsys/*", "dynamics/test_galerkin*", "graphsys/test_[g-z]*", "dynamics/test_tree_*",
-        "house/*", "dynamics/test_accuracy.py",
+        "house/*", "dynamics/test_accuracy.py", "faults/test_interrupted_factors.py",
     ],
 }  # fmt: skip
 

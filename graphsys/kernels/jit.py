@@ -5,14 +5,15 @@ import gc
 from numba import config, njit, types
 from numba.core import event
 
+from .disk_cache import cached
+
 #: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
 DISABLE_JIT = bool(config.DISABLE_JIT)
 
-#: No GIL, cached on disk, IEEE arithmetic (NaN must survive), no bounds checks, division by zero
+#: No GIL, IEEE arithmetic (NaN must survive), no bounds checks, division by zero
 #: gives inf instead of raising: a kernel reports by its status. Nobody calls a kernel as C does.
 OPTIONS = {
     "nogil": True,
-    "cache": True,
     "error_model": "numpy",
     "boundscheck": False,
     "no_cfunc_wrapper": True,
@@ -94,10 +95,10 @@ def _compiled(**options):
     """
 
     def decorate(function):
-        outside = njit(**OPTIONS, **options)(function)
         if DISABLE_JIT:
-            return outside
-        inside = njit(**OPTIONS, **options, no_cpython_wrapper=True)(_namesake(function))
+            return function
+        outside = cached(njit(**OPTIONS, **options)(function))
+        inside = cached(njit(**OPTIONS, **options, no_cpython_wrapper=True)(_namesake(function)))
 
         def get_call_template(arguments, keywords):
             kinds = [types.unliteral(kind) for kind in arguments]
@@ -108,6 +109,15 @@ def _compiled(**options):
         outside.get_overload = inside.get_overload
         _Compiling.kernels.update((outside, inside))
         return outside
+
+    return decorate
+
+
+def _inlined(**options):
+    """Decorator that compiles a function as part of each of its callers."""
+
+    def decorate(function):
+        return function if DISABLE_JIT else cached(njit(**OPTIONS, **options)(function))
 
     return decorate
 
@@ -127,7 +137,7 @@ kernel = _compiled(_nrt=False)
 
 #: For a kernel with one caller: compiled as part of it, since LLVM optimizes a function anew with
 #: every caller that links it.
-inlined = njit(**OPTIONS, _nrt=False, inline="always")
+inlined = _inlined(_nrt=False, inline="always")
 
 #: A kernel that makes arrays.
 allocating = _compiled()

@@ -1,0 +1,64 @@
+"""Ctrl-C after a while, in this process and in others, and scripts that run apart."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def is_ours(frame):
+    """Whether code of the packages runs, in a frame or in one that called it."""
+    while frame is not None:
+        if frame.f_globals.get("__name__", "").split(".")[0] in ("graphsys", "dynamics"):
+            return True
+        frame = frame.f_back
+    return False
+
+
+@contextmanager
+def interrupted(seconds):
+    """Expect the KeyboardInterrupt of a SIGINT that comes after some seconds; yields its info.
+
+    It comes while code of the packages runs: one between two lines of a test would end the tests.
+    """
+    main, over = threading.main_thread().ident, threading.Event()
+
+    def interrupt():
+        wait = seconds
+        while not over.wait(wait):
+            signal.pthread_kill(main, signal.SIGINT)
+            wait = 0.002
+
+    def handle(number, frame):
+        if not over.is_set() and (frame is None or is_ours(frame)):
+            over.set()
+            raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, handle)
+    thread = threading.Thread(target=interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt) as caught:
+            thread.start()
+            yield caught
+    finally:
+        over.set()
+        thread.join()
+        signal.signal(signal.SIGINT, before)
+
+
+def script(code, *arguments, timeout=120, check=True, **options):
+    """Run Python code in a process of its own, which finds the packages; its output."""
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(code), *map(str, arguments)],
+        capture_output=True, text=True, timeout=timeout, cwd=ROOT, **options,
+    )  # fmt: skip
+    if check:
+        assert done.returncode == 0, done.stderr
+    return done
