@@ -26,10 +26,12 @@ _LATER = {
     "SelectedInverse": "selected_inverse",
     "SolveReport": "solution",
     "Symbolic": "symbolic",
+    "check_writable": "output",
     "condense": "condensation",
     "explain": "report",
     "plot_fill": "plot",
     "plot_graph": "plot",
+    "whole_file": "output",
 }
 
 __all__ = [

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 import graphsys
 from graphsys.demo import SIZES, demo
 from graphsys.ordering import NAMES
+from graphsys.output import check_writable, whole_file
 from graphsys.report import explain, in_words
 from graphsys.system import System
 
@@ -46,6 +47,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", graphsys.InaccurateSolutionWarning)
         try:
+            for option in ("out", "plot"):
+                if getattr(arguments, option, None) is not None:
+                    check_writable(getattr(arguments, option), f"--{option}")
             arguments.run(arguments)
             sys.stdout.flush()
             code = 0
@@ -169,7 +173,7 @@ def _solve(arguments: argparse.Namespace) -> None:
     if arguments.b is None:
         _print_table(**{"largest |x - 1|": f"{np.abs(x - ones).max(initial=0.0):.1e}"})
     if arguments.out is not None:
-        with arguments.out.open("wb") as file:
+        with whole_file(arguments.out) as beside, beside.open("wb") as file:
             np.save(file, x)
     largest = LARGEST_ERROR[system.dtype.char]
     if not error <= largest:
@@ -200,7 +204,8 @@ def _info(arguments: argparse.Namespace) -> None:
     if arguments.plot is not None:
         from graphsys.plot import plot_fill
 
-        plot_fill(symbolic)[0].figure.savefig(arguments.plot, dpi=150)
+        with whole_file(arguments.plot) as beside:
+            plot_fill(symbolic)[0].figure.savefig(beside, dpi=150)
 
 
 def _warm_up(arguments: argparse.Namespace) -> None:

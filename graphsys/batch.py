@@ -128,12 +128,12 @@ class Batch(Sealed):
         numbers, engine = self._start(values)
         engine.factorize(numbers, self.threads)
         self.pivot_ratio = engine.ratio[: self.count]
-        self._factors = True
         self._values = numbers
         if engine.doubtful(self._refine_below).any():
             self._values = numbers.copy()
         for i in np.flatnonzero(~engine.trusted()).tolist():
             self._go_alone(i, numbers[i])
+        self._factors = True
         return self
 
     def solve(self, b: Any, trans: str = "N") -> Array:

@@ -111,11 +111,22 @@ def as_numbers(given: Any, dtype: np.dtype[Any] | None, name: str) -> NDArray[An
         what = type(given).__name__ if array.dtype.kind == "O" else f"{array.dtype}"
         raise TypeError(f"{name} is not an array of numbers but of type {what}")
     if dtype is None or array.dtype == dtype:
-        return array
+        return as_plain(array)
     if array.dtype.kind == "c" and dtype.kind != "c":
         raise TypeError(f"{name} is complex, the system is {dtype}: make it with dtype=complex")
     with np.errstate(over="ignore"):  # what overflows is found as inf
-        return array.astype(dtype, copy=False)
+        return array.astype(dtype)
+
+
+def as_plain(array: NDArray[Any]) -> NDArray[Any]:
+    """`array`, or a copy where it is read-only or in another byte order.
+
+    Kernels are compiled for every kind of arrays that they meet, which takes seconds.
+    """
+    flags, dtype = array.flags, array.dtype
+    if flags.writeable and flags.aligned and dtype.isnative:
+        return array
+    return array.astype(dtype.newbyteorder("="))
 
 
 def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
@@ -128,7 +139,7 @@ def as_values(given: Any, dtype: np.dtype[Any], nnz: int) -> NDArray[Any]:
     ValueError
         Where the shape is another.
     """
-    if type(given) is np.ndarray and given.dtype is dtype and given.flags.c_contiguous:
+    if type(given) is np.ndarray and given.dtype is dtype and given.flags.carray:
         values: NDArray[Any] = given
     else:
         values = np.ascontiguousarray(as_numbers(given, dtype, "values"))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from graphsys import cutting, stability
 from graphsys.accuracy import Matrix
 from graphsys.block import as_dtype, as_numbers
+from graphsys.errors import SingularPivotError
 from graphsys.graph import BlockGraph
 from graphsys.kernels import condensation as compiled
 from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
@@ -114,7 +115,7 @@ class Condensation(Sealed):
         self._partial = _Partial(
             symbolic, self.dtype, frozenset(index[u] for u in nodes), self.rows
         )
-        self._ready = False
+        self._ready, self._interrupted = False, False
         self.refactorize(values)
 
     @property
@@ -157,12 +158,27 @@ class Condensation(Sealed):
             raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
         self._ready = False
         cutting.check_finite(self.graph, values)
-        self._partial.factorize(values)
-        self._partial.check(values)
+        if self._interrupted:  # nothing of its arrays is to be trusted
+            old = self._partial
+            self._partial = _Partial(old.symbolic, self.dtype, old.last, self.rows)
+            self._interrupted = False
+        try:
+            self._partial.factorize(values)
+            self._partial.check(values)
+        except (SingularPivotError, ValueError):
+            raise
+        except BaseException:  # as by Ctrl-C
+            self._interrupted = True
+            raise
         self._ready = True
         return self
 
     def _check_ready(self) -> None:
+        if self._interrupted:
+            raise ValueError(
+                "the last refactorize was interrupted, so nothing is condensed: call refactorize "
+                "again"
+            )
         if not self._ready:
             raise ValueError("the last refactorize failed, so nothing is condensed")
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,6 +38,16 @@ LOST = 0.6
 _STABILIZING = threading.RLock()
 #: Held for a look at who refactorizes.
 _ENTERING = threading.Lock()
+
+
+def _unlock() -> None:
+    """Locks of a forked child, which has not the threads that may hold those of its parent."""
+    global _STABILIZING, _ENTERING
+    _STABILIZING, _ENTERING = threading.RLock(), threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
 
 
 def factorize(
@@ -121,6 +133,7 @@ class Factor(Measures, Sealed):
         self._refining: Matrix | None = None  # where solves refine
         self._unseen = True
         self._entered = False  # by a thread that refactorizes
+        self._interrupted = False  # as by Ctrl-C: nothing of the factors is to be trusted
         if symbolic.symmetric:
             check_symmetric(symbolic.graph, as_values(values, self.dtype, self._nnz))
         self.refactorize(values)
@@ -188,7 +201,8 @@ class Factor(Measures, Sealed):
         Raises
         ------
         SingularPivotError
-            As for `Factor`; it cannot solve before the next `refactorize` then.
+            As for `Factor`; it cannot solve before the next `refactorize` then. Nor can it after
+            Ctrl-C.
         RuntimeError
             Where another thread is refactorizing this factor. Solves may share a factor.
         ValueError
@@ -198,23 +212,29 @@ class Factor(Measures, Sealed):
         """
         if changed is None and self._once is not None:
             factorize = self._once.factorize  # found sooner than a method is
-            ratio = factorize(values)
-            if ratio > 0.0 and self._refining is None:
-                self._held = values  # as `_remember` would
-                return self
-            if ratio > MISFIT:
-                self._remember(values, ratio < 0.0)
-                return self
+            try:
+                ratio = factorize(values)
+                if ratio > 0.0 and self._refining is None:
+                    self._held = values  # as `_remember` would
+                    return self
+                if ratio > MISFIT:
+                    self._remember(values, ratio < 0.0)
+                    return self
+            except BaseException:  # as by Ctrl-C
+                self._break_off()
+                raise
             if ratio == BUSY:
                 raise RuntimeError(SHARED)
-        with _ENTERING:
-            if self._entered:
-                raise RuntimeError(SHARED)
-            self._entered = True
+        mine = False
         try:
+            with _ENTERING:
+                if self._entered:
+                    raise RuntimeError(SHARED)
+                mine = self._entered = True
             return self._refactorize(values, changed)
         finally:
-            self._entered = False
+            if mine:
+                self._entered = False
 
     def _refactorize(self, values: Any, changed: Iterable[Hashable] | None) -> Factor:
         """Do as `refactorize`, whatever the values are."""
@@ -223,21 +243,48 @@ class Factor(Measures, Sealed):
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
         self._forget()
-        if self._regularized is not None:
-            self._numeric = self._regularized
-        numeric = self._numeric
-        try:
-            numeric.factorize(values, nodes)
-        except SingularPivotError as failure:
-            self._held = values
-            self._go_regular(failure)
-            return self
-        if self._unseen:  # the first matrix may take its time
-            self._unseen = False
-            if numeric.doubtful and numeric.scaling is None and not numeric.can_refine(values):
-                numeric.stabilize(values)
-        self._use(values)
+        with self._whole():
+            if self._interrupted:
+                self._renew()
+            if self._regularized is not None:
+                self._numeric = self._regularized
+            numeric = self._numeric
+            try:
+                numeric.factorize(values, nodes)
+            except SingularPivotError as failure:
+                self._held = values
+                self._go_regular(failure)
+                return self
+            if self._unseen:  # the first matrix may take its time
+                self._unseen = False
+                if numeric.doubtful and numeric.scaling is None and not numeric.can_refine(values):
+                    numeric.stabilize(values)
+            self._use(values)
         return self
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Refuse to solve where anything but a refused matrix ends the replacement of factors."""
+        try:
+            yield
+        except (SingularPivotError, ValueError):
+            raise
+        except BaseException:
+            self._break_off()
+            raise
+
+    def _break_off(self) -> None:
+        """Refuse to solve until the next factorization, which trusts nothing of this one."""
+        self._interrupted = True
+        self._forget()
+
+    def _renew(self) -> None:
+        """Make the arrays of the factors anew."""
+        old = self._numeric if self._regularized is None else self._regularized
+        kind = Numeric if self._regularized is None else Regularized
+        self._numeric = kind(old.symbolic, self.dtype, threads=old.threads, enough=self._enough)
+        self._regularized = None if self._regularized is None else self._numeric
+        self._unseen, self._interrupted = True, False
 
     def _use(self, values: Array) -> None:
         """Solve with the present factors from now on."""
@@ -272,23 +319,25 @@ class Factor(Measures, Sealed):
             if self._numeric.scaling is not None:  # another thread was faster
                 return
             values = self._matrix().values
-            try:
-                self._numeric.stabilize(values)
-            except SingularPivotError:
-                self._forget()
-                raise
-            self._use(values)
+            with self._whole():
+                try:
+                    self._numeric.stabilize(values)
+                except SingularPivotError:
+                    self._forget()
+                    raise
+                self._use(values)
 
     def _go_regular(self, failure: SingularPivotError) -> None:
         """Replace regularized factors that failed: the matrix may be regular."""
         if self._numeric is not self._regularized:
             raise failure
         values = self._matrix().values
-        try:
-            self._numeric = self._without_regularization(values)
-        except SingularPivotError:
-            raise failure from None
-        self._use(values)
+        with self._whole():
+            try:
+                self._numeric = self._without_regularization(values)
+            except SingularPivotError:
+                raise failure from None
+            self._use(values)
 
     def _without_regularization(self, values: Array) -> Numeric:
         """Stable factors of a regular matrix."""
@@ -304,13 +353,14 @@ class Factor(Measures, Sealed):
             values = self._matrix().values
             if self._numeric.must_refine:
                 return self._without_regularization(values)
-            try:
-                replaced, lost = self._numeric.check(values)
-            except SingularPivotError:
-                self._forget()
-                raise
-            if replaced:
-                self._use(values)
+            with self._whole():
+                try:
+                    replaced, lost = self._numeric.check(values)
+                except SingularPivotError:
+                    self._forget()
+                    raise
+                if replaced:
+                    self._use(values)
             if lost > EPS[self.dtype] ** (1.0 - LOST):
                 warnings.warn(
                     f"{what} may be wrong in its digit {max(1, round(-np.log10(lost)))}: the "
@@ -359,6 +409,9 @@ class Factor(Measures, Sealed):
             elif (x := direct.solve(b)) is not None:
                 self._told = UNREFINED
                 return x
+            if isinstance(b, np.ndarray) and b.ndim == 1 and not b.flags.carray:
+                if b.dtype.newbyteorder("=") == self.dtype:  # the same numbers, laid out as usual
+                    return self.solve(np.array(b, self.dtype, subok=False), trans)
         solver, mend = self._ready(), None
         try:
             solution, report = solver.solve(b, trans, out)
@@ -413,14 +466,23 @@ class Factor(Measures, Sealed):
         """
         if self._once is not None and self._refining is None:
             both = self._once.factorize_and_solve
-            if (x := both(values, b)) is not None:
-                self._held, self._told = values, UNREFINED
-                return x
+            try:
+                if (x := both(values, b)) is not None:
+                    self._held, self._told = values, UNREFINED
+                    return x
+            except BaseException:  # as by Ctrl-C
+                self._break_off()
+                raise
         return self.refactorize(values).solve(b)
 
     def _ready(self) -> Solver:
         if self._solver is not None:
             return self._solver
+        if self._interrupted:
+            raise ValueError(
+                "the last refactorize was interrupted, so there are no factors to solve with: call "
+                "refactorize again"
+            )
         raise ValueError("the last refactorize failed, so there are no factors to solve with")
 
     def __repr__(self) -> str:

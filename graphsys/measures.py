@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.accuracy import Matrix, inertia, residual, slogdet
+from graphsys.block import as_plain
 from graphsys.gradient import values_gradient
 from graphsys.graph import BlockGraph
 from graphsys.numeric import Numeric
@@ -87,7 +88,8 @@ class Measures(ABC):
         ValueError
             As for `residual`.
         """
-        r, b, x = (v.ravel(order="F") for v in (self.residual(x, b), np.asarray(b), np.asarray(x)))
+        vectors = self.residual(x, b), as_plain(np.asarray(b)), as_plain(np.asarray(x))
+        r, b, x = (vector.ravel(order="F") for vector in vectors)
         return self._matrix().backward_error(r, b, x, b.size // max(self.shape[0], 1), False)
 
     def slogdet(self) -> tuple[Any, float]:
@@ -244,5 +246,5 @@ class Measures(ABC):
 
     def _matrix(self) -> Matrix:
         if not isinstance(self._held, Matrix):
-            self._held = Matrix(self.graph, self._held)
+            self._held = Matrix(self.graph, as_plain(self._held))
         return self._held

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.program import ARENA_SIZE, ARENA_TOTAL, is_narrow
 from graphsys.kernels.shared import (
+    STOP,
     WAITING,
     subtree_roots,
     take_part,
@@ -42,6 +44,44 @@ def pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads)
 
 
+if hasattr(os, "register_at_fork"):  # a child has the pools of its parent, without their threads
+    os.register_at_fork(after_in_child=pool.cache_clear)
+
+
+class Crew:
+    """Threads at work on the same arrays, which all have left when an error or Ctrl-C gets out."""
+
+    def __init__(self) -> None:
+        self._came: list[None] = []
+        self._left: list[None] = []
+        self._over = False
+
+    def do(self, work: Callable[..., Any], *arguments: Any) -> Any:
+        """Do a part of the work in a helper; nothing after `dismiss`.
+
+        Parameters
+        ----------
+        work : callable
+        *arguments : object
+        """
+        self._came.append(None)
+        try:
+            return None if self._over else work(*arguments)
+        finally:
+            self._left.append(None)
+
+    def dismiss(self) -> None:
+        """Wait until all helpers have left, however often Ctrl-C is pressed meanwhile."""
+        while True:
+            try:
+                self._over = True
+                while len(self._came) > len(self._left):
+                    time.sleep(1e-4)
+                return
+            except KeyboardInterrupt:  # the first one is on its way
+                continue
+
+
 def share(threads: int, total: int, work: Callable[[int, int], None]) -> None:
     """Call ``work(first, last)`` for parts of ``range(total)``, each in a thread of its own.
 
@@ -56,8 +96,13 @@ def share(threads: int, total: int, work: Callable[[int, int], None]) -> None:
             work(0, total)
         return
     edges = [total * part // parts for part in range(parts + 1)]
-    for _ in pool(parts).map(work, edges[:-1], edges[1:]):
-        pass
+    crew = Crew()
+    try:
+        for _ in pool(parts).map(partial(crew.do, work), edges[:-1], edges[1:]):
+            pass
+    except BaseException:
+        crew.dismiss()
+        raise
 
 
 def as_threads(threads: Any) -> int:
@@ -125,10 +170,17 @@ class Shared:
         def part(thread: int) -> tuple[int, float, int, float]:
             return self._take_part(thread, ticket, values, tolerance, magnitude, arena)
 
-        helpers = [pool(self.threads - 1).submit(part, i) for i in range(1, self.threads)]
-        results = [part(0)]
-        # A helper that has not begun has nothing left to do.
-        results += [helper.result() for helper in helpers if not helper.cancel()]
+        crew = Crew()
+        try:
+            submit = pool(self.threads - 1).submit
+            helpers = [submit(crew.do, part, i) for i in range(1, self.threads)]
+            results = [part(0)]
+            # A helper that has not begun has nothing left to do.
+            results += [helper.result() for helper in helpers if not helper.cancel()]
+        except BaseException:
+            ticket[STOP] = 1
+            crew.dismiss()
+            raise
         failed = [result for result in results if result[0]]
         return min(failed) if failed else self.reach.summary(magnitude)
 

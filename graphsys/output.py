@@ -1,0 +1,60 @@
+"""Files that are written whole or not at all, and refused before the work for them begins."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["check_writable", "whole_file"]
+
+
+@contextmanager
+def whole_file(path: str | Path) -> Iterator[Path]:
+    """Path beside a file, of the same kind; it takes the file's place when it is written.
+
+    Where that fails, as on a full disk, nothing is left behind and the file is as it was.
+
+    Parameters
+    ----------
+    path : str or Path
+    """
+    target = Path(path).resolve()
+    if target.exists() and not target.is_file():  # a device or a pipe has nothing to replace
+        yield target
+        return
+    beside = target.with_name(f".{target.stem[:80]}-{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield beside
+        if target.exists():
+            shutil.copymode(target, beside)
+        os.replace(beside, target)
+    except BaseException:
+        with suppress(OSError):
+            beside.unlink(missing_ok=True)
+        raise
+
+
+def check_writable(path: Path, option: str) -> None:
+    """Refuse an output whose folder is missing or cannot be written.
+
+    Parameters
+    ----------
+    path : Path
+    option : str
+        That names it, for the message.
+
+    Raises
+    ------
+    OSError
+    """
+    folder = path.resolve().parent
+    if not folder.is_dir():
+        raise FileNotFoundError(f"{option} {path}: there is no folder {folder}; make it first")
+    if path.is_dir():
+        raise IsADirectoryError(f"{option} {path} is a folder; name a file in it")
+    if not os.access(path if path.exists() else folder, os.W_OK):
+        raise PermissionError(f"{option} {path}: this user may not write there")
