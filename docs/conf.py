@@ -55,7 +55,7 @@ MENU = [
             "conventions",
             "robots*",
         ]
-        + ["examples/index", "recipes/*", "large_systems"],
+        + ["examples/index", "recipes/*", "large_systems", "reliability"],
     ),
     (
         "Tutorials",

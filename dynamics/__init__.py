@@ -27,7 +27,7 @@ _LATER = {
     "FreeAxis": "joint_types",
     "HalfSpace": "features",
     "Helical": "special_joints",
-    "Job": "ensemble",
+    "Job": "jobs",
     "Joint": "joints",
     "KnifeEdge": "special_joints",
     "Mechanism": "mechanism",

@@ -48,6 +48,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("ignore", DeprecationWarning)  # for those who write code
         code, complaint = 0, ""
         try:
+            for option in ("out", "plot", "html"):
+                if getattr(arguments, option, None) is not None:
+                    graphsys.check_writable(getattr(arguments, option), f"--{option}")
             arguments.run(arguments)
             sys.stdout.flush()
         except BrokenPipeError:  # as by `| head`; nobody is left to be told
@@ -200,9 +203,9 @@ def _simulate(arguments: argparse.Namespace) -> None:
             every=arguments.every,
             progress=bar.show if bar.shown else False,
         )
-    except ConvergenceError as error:
-        if error.trajectory is not None:
-            _keep(error.trajectory, arguments)
+    except (ConvergenceError, KeyboardInterrupt) as error:  # the motion so far
+        if getattr(error, "trajectory", None) is not None:
+            _keep(error.trajectory, arguments)  # type: ignore[union-attr]
         raise
     finally:
         bar.close()
@@ -225,10 +228,11 @@ def _simulate(arguments: argparse.Namespace) -> None:
 def _keep(trajectory: Trajectory, arguments: argparse.Namespace) -> None:
     """Write the files that were asked for."""
     if arguments.out is not None:
-        with arguments.out.open("wb") as file:  # numpy would add .npz to a name without
-            trajectory.save(file)
+        with graphsys.whole_file(arguments.out) as beside, beside.open("wb") as file:
+            trajectory.save(file)  # numpy would add .npz to a name without
     if arguments.plot is not None:
-        trajectory.plot().savefig(arguments.plot, dpi=150)
+        with graphsys.whole_file(arguments.plot) as beside:
+            trajectory.plot().savefig(beside, dpi=150)
     if arguments.html is not None:
         trajectory.export_html(arguments.html, arguments.robot.stem)
 
@@ -263,7 +267,8 @@ def _info(arguments: argparse.Namespace) -> None:
         from dynamics.plot import matplotlib_module
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
-        mechanism.plot().figure.savefig(arguments.plot, dpi=150)
+        with graphsys.whole_file(arguments.plot) as beside:
+            mechanism.plot().figure.savefig(beside, dpi=150)
 
 
 def _view(arguments: argparse.Namespace) -> None:

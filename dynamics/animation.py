@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import graphsys as gs
 from dynamics import rotation
 from dynamics.bodies import Body
 from dynamics.plot import matplotlib_module
@@ -42,7 +43,8 @@ class Animation:
         **options
             Those of matplotlib's `FuncAnimation.save`.
         """
-        self.movie.save(str(path), **options)
+        with gs.whole_file(path) as beside:
+            self.movie.save(str(beside), **options)
 
     def to_html(self) -> str:
         """Player with the pictures inside, without a network.

@@ -1,19 +1,21 @@
 """Users' Python functions as C functions that compiled code can call.
 
 A function that numba compiles runs at full speed; any other is called through ctypes, which takes
-the GIL and some microseconds a call. An exception ends the step: it is kept, and raised again.
+the GIL and some microseconds a call. An exception ends the step: it is kept, the function is not
+called again, and `Callback.reraise` raises it.
 """
 
 from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import rotation
+from dynamics import interrupts, rotation
 
 __all__ = ["Callback", "constraint", "potential", "wrench"]
 
@@ -35,35 +37,40 @@ class Callback:
     ----------
     address : int
         Of the C function: of pointers to doubles, giving 0 or, after an exception, 1.
-    error : Exception or None
-        What the function raised last.
     """
 
     def __init__(self, function: Callable[..., None], shapes: tuple[tuple[int, ...], ...]) -> None:
         self.function, self.shapes = function, shapes
-        self.error: BaseException | None = None
+        self._errors: dict[int, BaseException] = {}  # by thread; from then on it is not called
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, *[POINTER] * len(shapes))
         self._c = prototype(self._call)
         self.address = int(ctypes.cast(self._c, ctypes.c_void_p).value or 0)
 
     def _call(self, *pointers: Any) -> int:
+        deferred = interrupts.current()
         try:
+            if self._errors and get_ident() in self._errors:
+                return 1
+            if deferred is not None:
+                deferred.deliver()
+                deferred.open = True
             arrays = (
                 np.ctypeslib.as_array(p, (max(1, int(np.prod(s))),))[: int(np.prod(s))].reshape(s)
                 for p, s in zip(pointers, self.shapes)
             )
             self.function(*arrays)
+            if deferred is not None:
+                deferred.open = False
         except BaseException as error:  # nothing may leave a C function
-            self.error = error
+            if deferred is not None:
+                deferred.open = False
+            self._errors[get_ident()] = error
             return 1
         return 0
 
-    def reraise(self, trajectory: Any = None) -> None:
-        """Raise what the function raised, with the motion before it as its ``trajectory``."""
-        if self.error is not None:
-            error, self.error = self.error, None
-            if trajectory is not None and hasattr(error, "__dict__"):
-                error.__dict__["trajectory"] = trajectory
+    def reraise(self) -> None:
+        """Raise what the function raised in this thread."""
+        if self._errors and (error := self._errors.pop(get_ident(), None)) is not None:
             raise error
 
 

@@ -1,102 +1,43 @@
 """Many simulations of one model at once, in threads, processes or on a cluster: `rollouts`.
 
 Anything with the interface of `concurrent.futures.Executor` runs them; the results are the same
-bit for bit, wherever they come from on machines of one kind. A job that fails is a result too.
+bit for bit, wherever they come from on machines of one kind. A job that fails is a result too, and
+neither a process that dies nor Ctrl-C loses what is done.
 """
 
 from __future__ import annotations
 
 import os
-import traceback
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from concurrent.futures import Executor, Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
+import threading
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    BrokenExecutor,
+    Executor,
+    Future,
+    ProcessPoolExecutor,
+    ThreadPoolExecutor,
+    as_completed,
+    wait,
+)
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-
-from dynamics.simulation import simulate
-from dynamics.state import State
-from dynamics.trajectory import Trajectory
-from dynamics.variation import carried, variant
+from dynamics.jobs import Found, InterruptedJobError, Job, Rollout, result_of, run_parcel
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["Job", "Rollout", "rollouts"]
-
-Float = NDArray[np.float64]
+__all__ = ["rollouts"]
 
 #: Parcels that an executor gets for each of its workers: enough to even out slow jobs.
 PARCELS = 4
-#: Whose exceptions come back as they are.
-KNOWN = ("builtins", "dynamics", "graphsys", "numpy")
+#: Seconds in which processes that got Ctrl-C, too, may send what they have.
+GRACE = 5.0
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Job:
-    """One simulation.
-
-    Attributes
-    ----------
-    state : State
-        Where it starts.
-    seconds : float
-    controls, wrenches : array_like, optional
-        As in `simulate`.
-    controller : callable, optional
-        ``controller(state, time)``, as in `simulate`.
-    policy : callable, optional
-        ``policy(model, rng)`` makes the controller where the job runs, with the job's own random
-        numbers.
-    parameters : mapping, optional
-        Numbers of the mechanism that are other here: see `dynamics.variation.variant`. Poses and
-        velocities at the start are kept.
-    every : int, optional
-        Steps between records.
-    seed : int, optional
-        Of the job's random numbers; by default one that follows from that of all jobs and the
-        number of this one.
-    """
-
-    state: State
-    seconds: float
-    controls: ArrayLike | None = None
-    wrenches: ArrayLike | None = None
-    controller: Callable[..., Any] | None = None
-    policy: Callable[..., Any] | None = None
-    parameters: Mapping[Hashable, Any] | None = None
-    every: int = 1
-    seed: int | None = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Rollout:
-    """What came of a job.
-
-    Attributes
-    ----------
-    job : Job
-    error : Exception or None
-        What went wrong: a `ConvergenceError`, what a controller raised (a `RuntimeError` with its
-        text where the class is the user's own), or that of a worker that died.
-    trajectory : Trajectory or None
-        The motion, up to where it failed; None where it never began.
-    """
-
-    job: Job
-    error: Exception | None = field(default=None)
-    trajectory: Trajectory | None = field(default=None, repr=False)
-
-    @property
-    def ok(self) -> bool:
-        """Whether the job came to its end."""
-        return self.error is None
-
-
-#: Times, states, controls and what the run took.
-Record = tuple[Float, Float, Float, dict[str, Any]]
+#: Jobs that were lost, by number, and why.
+Lost = dict[int, Exception]
 
 
 def rollouts(
@@ -117,7 +58,9 @@ def rollouts(
     executor : concurrent.futures.Executor, optional
         Threads, processes, ``dask.distributed.Client(...).get_executor()``,
         ``mpi4py.futures.MPIPoolExecutor()``, ...; it is not shut down. Processes get the model
-        pickled, and so must be able to import what controllers are made of.
+        pickled, and so must be able to import what controllers are made of. Where a process dies,
+        what it had runs once more, for a `ProcessPoolExecutor` in new processes: only a job that
+        kills its process again fails.
     threads : int, optional
         Of the pool that runs the jobs where there is no executor; by default one a core, 1 is none
         at all. Simulations without a Python controller run side by side, as compiled code holds no
@@ -134,6 +77,8 @@ def rollouts(
 
     Raises
     ------
+    KeyboardInterrupt
+        By Ctrl-C; ``error.rollouts`` is the list, jobs that were not done with an error.
     TypeError
         Where a process needs the model, and it holds a Python function: see `Model`.
     ValueError
@@ -145,21 +90,24 @@ def rollouts(
     >>> [result.trajectory.energy()[-1] for result in results if result.ok]
     """
     todo = list(jobs)
-    if executor is not None:
-        return _spread(model, todo, executor, _workers(executor), seed, progress)
     count = _cores() if threads is None else threads
     if count < 1:
         raise ValueError(f"threads is {threads}, and must be at least 1")
     count = min(count, max(1, len(todo)))
-    if count > 1:
-        with ThreadPoolExecutor(count) as pool:
-            return _spread(model, todo, pool, count, seed, progress)
-    results = []
-    for i, job in enumerate(todo):
-        results.append(_result(model, job, _run(model, job, _seed(job, seed, i))))
-        if progress is not None:
-            progress((i + 1) / len(todo))
-    return results
+    whole = _Ensemble(model, todo, seed, progress)
+    try:
+        if executor is not None:
+            whole.spread(executor, _workers(executor), None)
+        elif count > 1:
+            with ThreadPoolExecutor(count) as pool:
+                whole.spread(pool, count, threading.Event())
+        else:
+            for i in range(len(todo)):
+                whole.keep([i], run_parcel(model, [whole.job(i)]))
+    except KeyboardInterrupt as error:
+        error.rollouts = whole.rollouts()  # type: ignore[attr-defined]
+        raise
+    return whole.rollouts()
 
 
 def _cores() -> int:
@@ -177,101 +125,145 @@ def _workers(executor: Executor) -> int:
     return _cores()
 
 
-def _seed(job: Job, seed: int, number: int) -> list[int]:
-    return [seed, number] if job.seed is None else [job.seed]
+class _Ensemble:
+    """Jobs of one model, and what came of them so far."""
 
+    def __init__(
+        self, model: Model, jobs: Sequence[Job], seed: int, progress: Callable[[float], None] | None
+    ) -> None:
+        self.model, self.jobs, self.seed, self.progress = model, jobs, seed, progress
+        self.results: list[Rollout | None] = [None] * len(jobs)
+        self.done = 0
 
-def _spread(
-    model: Model,
-    jobs: Sequence[Job],
-    executor: Executor,
-    workers: int,
-    seed: int,
-    progress: Callable[[float], None] | None,
-) -> list[Rollout]:
-    """Run parcels of jobs on an executor."""
-    size = max(1, -(-len(jobs) // (PARCELS * workers)))
-    waiting: dict[Future[Any], range] = {}
-    results: list[Rollout | None] = [None] * len(jobs)
-    for first in range(0, len(jobs), size):
-        part = range(first, min(first + size, len(jobs)))
-        parcel = [(jobs[i], _seed(jobs[i], seed, i)) for i in part]
+    def job(self, i: int) -> tuple[Job, list[int]]:
+        """Job i and the seed of its random numbers."""
+        job = self.jobs[i]
+        return job, [self.seed, i] if job.seed is None else [job.seed]
+
+    def keep(self, numbers: Sequence[int], found: Sequence[Found]) -> None:
+        """Keep what came of some jobs; KeyboardInterrupt where an interrupt ended one of them."""
+        for i, record in zip(numbers, found):
+            self.results[i] = result_of(self.model, self.jobs[i], record)
+        self.done += len(numbers)
+        if any(isinstance(error, InterruptedJobError) for error, _ in found):
+            raise KeyboardInterrupt
+        if self.progress is not None:
+            self.progress(self.done / len(self.jobs))
+
+    def rollouts(self) -> list[Rollout]:
+        """Results in the order of the jobs; one without any was interrupted."""
+        return [
+            Rollout(job, InterruptedJobError("interrupted before its end"))
+            if result is None
+            else result
+            for job, result in zip(self.jobs, self.results)
+        ]
+
+    def spread(self, executor: Executor, workers: int, stop: threading.Event | None) -> None:
+        """Run parcels of jobs on an executor; what is lost with a worker runs once more."""
+        size = max(1, -(-len(self.jobs) // (PARCELS * workers)))
+        every = range(len(self.jobs))
+        lost = self._run(executor, [every[k : k + size] for k in every[::size]], stop)
+        if isinstance(executor, ProcessPoolExecutor):  # once broken, it accepts nothing
+            again = [i for i, error in sorted(lost.items()) if isinstance(error, BrokenExecutor)]
+            found = self._in_new_processes(executor, workers, again)
+            lost = {i: error for i, error in lost.items() if i not in again} | found
+        elif lost:
+            lost = self._run(executor, [[i] for i in sorted(lost)], stop)
+        for i, error in sorted(lost.items()):
+            self.keep([i], [(error, None)])
+
+    def _run(
+        self, executor: Executor, parcels: Sequence[Sequence[int]], stop: threading.Event | None
+    ) -> Lost:
+        """Run parcels on an executor; what was lost."""
+        running: dict[Future[Any], Sequence[int]] = {}
+        lost: Lost = {}
+        more = () if stop is None else (stop,)  # threads only: it cannot be pickled
         try:
-            waiting[executor.submit(_parcel, model, parcel)] = part
-        except RuntimeError as error:  # a pool that broke, or was shut down
-            for i in part:
-                results[i] = Rollout(jobs[i], error)
-    done = sum(result is not None for result in results)
-    for future in as_completed(waiting):
-        part = waiting[future]
+            for part in parcels:
+                try:
+                    jobs = [self.job(i) for i in part]
+                    running[executor.submit(run_parcel, self.model, jobs, *more)] = part
+                except RuntimeError as error:  # a pool that broke, or was shut down
+                    lost |= dict.fromkeys(part, error)
+            for future in as_completed(list(running)):
+                lost |= self._kept(future, running.pop(future))
+        except KeyboardInterrupt:
+            self._end(running, stop)
+            raise
+        return lost
+
+    def _kept(self, future: Future[Any], part: Sequence[int]) -> Lost:
+        """Keep what came of a parcel, or say why it was lost."""
         try:
-            records: list[Any] = future.result()
+            found = future.result()
         except (TypeError, AttributeError) as error:  # of pickling: nothing has run
-            _refuse(error)
-            records = [(error, None)] * len(part)
+            if "cannot be pickled" in str(error):  # the model, which is no fault of a job
+                raise
+            found = [(error, None)] * len(part)
         except Exception as error:  # of a worker that died
-            records = [(error, None)] * len(part)
-        for i, record in zip(part, records):
-            results[i] = _result(model, jobs[i], record)
-        done += len(part)
-        if progress is not None:
-            progress(done / len(jobs))
-    return [result for result in results if result is not None]
+            return dict.fromkeys(part, error)
+        self.keep(part, found)
+        return {}
+
+    def _end(self, running: dict[Future[Any], Sequence[int]], stop: threading.Event | None) -> None:
+        """Stop what runs, cancel what has not begun, and keep what is there."""
+        self.progress = None
+        if stop is not None:
+            stop.set()
+        begun = {future: part for future, part in running.items() if not future.cancel()}
+        wait(begun, GRACE if stop is None else None)
+        for future, part in begun.items():
+            if future.done():
+                with suppress(Exception, KeyboardInterrupt):
+                    self.keep(part, future.result())
+
+    def _in_new_processes(
+        self, broken: ProcessPoolExecutor, workers: int, again: Iterable[int]
+    ) -> Lost:
+        """Run jobs in pools like one that broke, no more at once than it has workers.
+
+        Where such a pool breaks, one of the jobs that ran did it. Each of these then runs in a pool
+        of its own, so that the others are not lost.
+        """
+        waiting, suspects = deque(again), list[int]()
+        while waiting:
+            suspects += self._one_by_one(_like(broken, workers), workers, waiting)
+        lost: Lost = {}
+        for i in suspects:
+            lost |= self._one_by_one(_like(broken, 1), 1, deque([i]))
+        return lost
+
+    def _one_by_one(self, pool: Executor, workers: int, waiting: deque[int]) -> Lost:
+        """Run jobs until none waits or the pool breaks; those that ran then."""
+        running: dict[Future[Any], Sequence[int]] = {}
+        lost: Lost = {}
+        try:
+            while running or (waiting and not lost):
+                while waiting and not lost and len(running) < workers:
+                    i = waiting.popleft()
+                    try:
+                        future = pool.submit(run_parcel, self.model, [self.job(i)])
+                    except BrokenExecutor as error:
+                        lost[i] = error
+                    else:
+                        running[future] = [i]
+                for future in wait(running, return_when=FIRST_COMPLETED).done:
+                    lost |= self._kept(future, running.pop(future))
+        except KeyboardInterrupt:
+            self._end(running, None)
+            raise
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+        return lost
 
 
-def _refuse(error: Exception) -> None:
-    """Raise what says that a model cannot be pickled: that is no fault of a job."""
-    if "cannot be pickled" in str(error):
-        raise error
-
-
-def _parcel(
-    model: Model, parcel: Sequence[tuple[Job, list[int]]]
-) -> list[tuple[Exception | None, Record | None]]:
-    """Run some jobs where the executor put them."""
-    return [_run(model, job, seed) for job, seed in parcel]
-
-
-def _run(model: Model, job: Job, seed: list[int]) -> tuple[Exception | None, Record | None]:
-    """Error and record of one job; whatever goes wrong is a value."""
-    try:
-        state = job.state
-        if job.parameters:
-            other = variant(model, job.parameters)
-            model, state = other, carried(model, state, other)
-        controller = job.controller
-        if job.policy is not None:
-            controller = job.policy(model, np.random.default_rng(seed))
-        motion = simulate(
-            model, state, job.seconds, controller=controller, controls=job.controls,
-            wrenches=job.wrenches, every=job.every,
-        )  # fmt: skip
-    except Exception as error:  # one job must not lose the others
-        before = getattr(error, "trajectory", None)
-        if before is not None:
-            error.trajectory = None  # type: ignore[attr-defined]
-        return _sendable(error), None if before is None else _record(before)
-    return None, _record(motion)
-
-
-def _sendable(error: Exception) -> Exception:
-    """The error, or its text where its class is not one that every process knows."""
-    if type(error).__module__.split(".")[0] in KNOWN:
-        return error
-    made = RuntimeError(f"{type(error).__name__}: {error}")
-    made.add_note("".join(traceback.format_exception(error)))
-    return made
-
-
-def _record(motion: Trajectory) -> Record:
-    return motion.time, motion.states, motion.controls, motion.info
-
-
-def _result(model: Model, job: Job, found: tuple[Exception | None, Record | None]) -> Rollout:
-    """The result of a job from what its worker sent back."""
-    error, record = found
-    if record is None:
-        return Rollout(job, error)
-    whose = variant(model, job.parameters) if job.parameters else model
-    motion = Trajectory(whose, *record)
-    return Rollout(job, error, motion)
+def _like(pool: ProcessPoolExecutor, workers: int) -> ProcessPoolExecutor:
+    """Another pool of processes, made as one that broke."""
+    return ProcessPoolExecutor(
+        workers,
+        mp_context=getattr(pool, "_mp_context", None),
+        initializer=getattr(pool, "_initializer", None),
+        initargs=getattr(pool, "_initargs", ()),
+    )

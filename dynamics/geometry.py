@@ -30,6 +30,8 @@ class Mesh:
         Before scaling, m.
     faces : ndarray of int, shape (f, 3), or None
         Corners of each triangle, anticlockwise from outside.
+    within : str
+        Folder that the file must lie in, links resolved; by default ``folder``.
     """
 
     path: str
@@ -37,6 +39,7 @@ class Mesh:
     scale: Float
     vertices: Float | None = None
     faces: NDArray[np.int64] | None = None
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

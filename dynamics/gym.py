@@ -134,7 +134,8 @@ class Task:
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1, 0,
                 self.most * np.clip(action[None], -1.0, 1.0), outside, state,
-                space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE), np.zeros(8),
+                space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE),
+                np.zeros(stepping.TOTALS_SIZE),
             )  # fmt: skip
             done[i] = finished == self.skip
         space.kick(states, -0.5)

@@ -109,7 +109,7 @@ def controls_table(model: Model, controls: ArrayLike) -> Float:
     ValueError
         Where its shape is another, or it is not finite.
     """
-    table = np.array(controls, np.float64)
+    table = np.array(controls, np.float64, order="C")
     c, nodes = model.n_controls, model.nodes.size
     table = np.atleast_2d(table)
     if table.shape[1:] not in ((c,), (nodes, c)) or not np.isfinite(table).all():

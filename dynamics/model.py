@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics import closing, coordinates, galerkin, inputs, placing, rotation
+from dynamics import closing, coordinates, galerkin, inputs, interrupts, placing, rotation
 from dynamics.diagnosis import failure
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
@@ -369,26 +369,29 @@ class Model(Shared):
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
         after = placing.placed(self, state)
-        self.workspace.kick(after.data[None], 0.5)
         info = np.zeros(kernel.INFO_SIZE)
-        info[kernel.TIME] = state.time
-        space = self.workspace
-        bad = self.kernel.step(
-            *space.step_tables,
-            self.timestep,
-            self.settings,
-            inputs.controls_in_step(self, control),
-            inputs.wrenches_of(self, wrenches),
-            after.data,
-            space.work,
-            space.step_solver,
-            info,
-            False,
-        )
+        space = self.workspace.free()
+        time, resumed = space.begin(after, info)
+        info[kernel.TIME] = time
+        with interrupts.around(self.tables.callbacks):
+            bad = self.kernel.step(
+                *space.step_tables,
+                self.timestep,
+                self.settings,
+                inputs.controls_in_step(self, control),
+                inputs.wrenches_of(self, wrenches),
+                after.data,
+                space.work,
+                space.step_solver,
+                info,
+                resumed,
+            )
         if bad != 0:
             raise failure(self, bad, 0, state.time, info)
-        self.workspace.kick(after.data[None], -0.5)
+        kicked = after.data.copy()
+        space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
+        after.memory = space.memory(after, kicked, time + self.timestep, info)
         told = info.tolist()
         counts = int(told[3]), int(told[2]), int(told[4])
         return after, StepInfo(0, *counts, told[0], told[1], max(1.0, told[kernel.SOFTER]))

@@ -13,6 +13,7 @@ from dynamics import inputs
 from dynamics.callbacks import Callback
 from dynamics.diagnosis import failure
 from dynamics.errors import InconsistentStateError
+from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels import step as kernel
 from dynamics.placing import placed
 from dynamics.state import State
@@ -29,6 +30,8 @@ Float = NDArray[np.float64]
 
 #: How far open the constraints of a first state may be, m or rad.
 CONSISTENT = 1e-6
+#: Numbers of states that the first portion of a run computes, in 1 to 10 ms.
+PORTION = 20_000
 
 
 def simulate(
@@ -78,7 +81,9 @@ def simulate(
     ------
     ConvergenceError
         Where a step's equations were not solved; ``error.trajectory`` is the motion before it. So
-        it is of what a controller raises, which comes through.
+        it is of what a controller raises, which comes through, and of Ctrl-C.
+    KeyboardInterrupt
+        By Ctrl-C in the main thread, within about 0.1 s or a step. The model stays usable.
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
     ValueError
@@ -88,45 +93,67 @@ def simulate(
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     state = placed(model, state)
-    space = model.workspace if workspace is None else workspace
+    space = (model.workspace if workspace is None else workspace).free()
     record = np.empty((steps // every, state.data.size))
     call = None
     if controller is not None:
         table = np.zeros((1, model.n_controls))
         call = _controller(model, controller, state)
-    info, totals = np.zeros(kernel.INFO_SIZE), np.zeros(8)
-    totals[0] = state.time
+    info, totals = np.zeros(kernel.INFO_SIZE), np.zeros(kernel.TOTALS_SIZE)
     now = state.copy()
-    model.workspace.kick(now.data[None], 0.5)
-    done = 0
-    for count in _portions(steps, every, progress):
-        part = record[done // every : (done + count) // every]
-        finished = model.kernel.simulate(
+    most = max(every, steps // 100 // every * every)
+
+    def run(done: int, count: int) -> int:
+        return int(model.kernel.simulate(
             *space.step_tables, model.timestep, model.settings, count, every,
-            0 if call is None else call.address,
-            table if table.shape[0] == 1 else table[min(done, len(table) - 1) :],
-            outside if outside.shape[0] == 1 else outside[min(done, len(outside) - 1) :],
-            now.data, space.work, space.step_solver, part, info, totals,
+            0 if call is None else call.address, table, outside, now.data, space.work,
+            space.step_solver, record, info, totals,
+        ))  # fmt: skip
+
+    with Deferred() as deferred, space:
+        totals[0], totals[kernel.RESUMED] = space.begin(now, info)
+        stopped = in_portions(
+            deferred, run, steps, PORTION // now.data.size, 0 if progress is False else most,
+            None if progress is False else lambda done: _show(progress, done, steps),
         )  # fmt: skip
-        done += finished
-        _show(progress, done, steps)
-        if finished < count:
-            break
-    model.workspace.kick(record[: done // every], -0.5)
-    time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=np.float64)
-    states = np.concatenate([state.data[None], record[: done // every]])
+        done = int(totals[kernel.DONE])
+        space.kick(record[: done // every], -0.5)
+        time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=float)
+        states = np.concatenate([state.data[None], record[: done // every]])
+        trajectory = Trajectory(model, time, states, table, _what(totals, done))
+        if done and done % every == 0 and info[kernel.STATUS] == 0.0:
+            last = trajectory.final
+            trajectory.memory = space.memory(last, now.data, float(totals[0]), info)
+        if stopped is None and done < steps:
+            stopped = _failure(model, call, done, totals, info)
+    hand_on(deferred, stopped, trajectory)
+    return trajectory
+
+
+def _what(totals: Float, done: int) -> dict[str, Any]:
+    """What a run took, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
-    what: dict[str, Any] = dict(zip(names, totals[1:7].astype(int).tolist()))
-    what = {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
-    trajectory = Trajectory(model, time, states, table, what)
-    if done < steps:
+    what: dict[str, Any] = dict(zip(names, totals[1 : kernel.DONE].astype(int).tolist()))
+    return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
+
+
+def _failure(
+    model: Model, call: Callback | None, done: int, totals: Float, info: Float
+) -> BaseException:
+    """Why a run ended early: what a user's function raised, or a step that was not solved."""
+    try:
         if call is not None:
-            call.reraise(trajectory)
-        error = failure(model, int(info[kernel.STATUS]), done, float(totals[0]), info)
-        error.trajectory = trajectory
-        raise error
-    return trajectory
+            call.reraise()
+        bad = int(info[kernel.STATUS])
+        if bad == 0:
+            return RuntimeError(
+                f"step {done}: the controller was stopped before it began, by an exception that "
+                "Python printed above: a signal handler other than that of Ctrl-C raised it"
+            )
+        return failure(model, bad, done, float(totals[0]), info)
+    except BaseException as error:
+        return error
 
 
 def _steps(model: Model, seconds: float, every: int) -> int:
@@ -156,7 +183,7 @@ def _inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Flo
         _check_length(table, f"controls of {names}", steps)
     outside = np.zeros((1, 0))
     if wrenches is not None:
-        outside = np.atleast_2d(np.array(wrenches, np.float64))
+        outside = np.atleast_2d(np.array(wrenches, np.float64, order="C"))
         if outside.shape[1] != 6 * model.n_bodies or not np.isfinite(outside).all():
             raise ValueError(f"wrenches must be finite, {6 * model.n_bodies} a step")
         _check_length(outside, "wrenches", steps)
@@ -197,19 +224,7 @@ def _controller(model: Model, controller: Callable[..., Any], state: State) -> C
     return Callback(call, ((1,), (state.data.size,), (names,)))
 
 
-def _portions(steps: int, every: int, progress: Any) -> list[int]:
-    if steps == 0:
-        return []
-    if progress is False:
-        return [steps]
-    most = max(every, steps // 100 // every * every)
-    portions = [most] * (steps // most)
-    return portions + ([steps % most] if steps % most else [])
-
-
 def _show(progress: Any, done: int, steps: int) -> None:
-    if progress is False:
-        return
     if callable(progress):
         progress(done / steps)
         return

@@ -5,13 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from dynamics.kernels.layout import POSE, TWIST
 
 __all__ = ["State", "StepInfo"]
 
 Float = NDArray[np.float64]
+
+
+def as_plain(numbers: ArrayLike) -> Float:
+    """Return the same array, or a copy of the one kind that kernels are compiled for.
+
+    Parameters
+    ----------
+    numbers : array_like
+    """
+    if isinstance(numbers, np.ndarray) and numbers.flags.carray and numbers.dtype == np.float64:
+        return numbers
+    return np.require(numbers, np.float64, ["C", "A", "W"])
 
 
 @dataclass(slots=True, eq=False)
@@ -21,7 +33,8 @@ class State:
     Attributes
     ----------
     data : ndarray of float, shape (25 n + m + c,)
-        Of n bodies, m constraint rows and c numbers of contacts.
+        Of n bodies, m constraint rows and c numbers of contacts; a copy where what is given is
+        read-only or has gaps.
     n : int
         Number of bodies.
     rows : int
@@ -42,6 +55,9 @@ class State:
     contacts : ndarray of float, shape (c,)
         Of each contact: force and gap velocity, then the blocks of friction (see
         `dynamics.kernels.leaf`).
+    memory : object
+        First guess and node of the step that led here, with which motions go on as if uncut, to the
+        last bit. Steps ignore it where the numbers have changed since; pickles leave it out.
     """
 
     data: Float
@@ -54,8 +70,10 @@ class State:
     interval_velocity_before: Float = field(init=False, repr=False)
     multipliers: Float = field(init=False, repr=False)
     contacts: Float = field(init=False, repr=False)
+    memory: object = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
+        self.data = as_plain(self.data)
         n, at = self.n, POSE * self.n
         self.pose = self.data[:at].reshape(n, POSE)
         ends = [at + k * TWIST * n for k in range(4)]
@@ -66,7 +84,9 @@ class State:
 
     def copy(self) -> State:
         """Return another state of the same numbers."""
-        return State(self.data.copy(), self.n, self.rows, self.time)
+        made = State(self.data.copy(), self.n, self.rows, self.time)
+        made.memory = self.memory
+        return made
 
     def __reduce__(self) -> tuple[type, tuple[Float, int, int, float]]:
         return type(self), (self.data, self.n, self.rows, self.time)

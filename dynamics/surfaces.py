@@ -84,10 +84,10 @@ def _coarser(corners: Float, cells: int) -> Float:
     points = corners.reshape(-1, 3)
     low, high = points.min(axis=0), points.max(axis=0)
     cell = np.floor((points - low) / max(float((high - low).max()), 1e-300) * cells)
-    _, owner = np.unique(cell, axis=0, return_inverse=True)
-    owner = owner.ravel()
+    owner = (cell.astype(np.int64) @ [(cells + 1) ** 2, cells + 1, 1]).ravel()
     count = np.bincount(owner)
-    means = np.stack([np.bincount(owner, points[:, i]) / count for i in range(3)], axis=1)
+    sums = np.stack([np.bincount(owner, points[:, i]) for i in range(3)], axis=1)
+    means = sums / np.maximum(count, 1)[:, None]
     i, j, k = (faces := owner.reshape(-1, 3)).T
     return np.asarray(means[faces[(i != j) & (j != k) & (k != i)]])
 
@@ -102,6 +102,11 @@ def found(mesh: Mesh) -> Path | None:
     Returns
     -------
     Path or None
+
+    Raises
+    ------
+    ValueError
+        Where it lies outside the folders it may lie in, its links resolved.
     """
     start = Path(mesh.folder).resolve()
     parts = Path(mesh.path).parts
@@ -111,7 +116,15 @@ def found(mesh: Mesh) -> Path | None:
             places.append(folder.parent / mesh.path)
     if len(parts) > 1:  # a package's own folder, of whatever name
         places += [start.joinpath(*parts[1:]), start.parent.joinpath(*parts[1:])]
-    return next((place for place in places if place.is_file()), None)
+    root = Path(mesh.within).resolve() if mesh.within else start
+    files = [place.resolve() for place in places if place.is_file()]
+    inside = [file for file in files if file.is_relative_to(root)]
+    if files and not inside:
+        raise ValueError(
+            f"it lies outside the folder {root.name!r} of the robot file; name the folder that "
+            "holds both by within="
+        )
+    return inside[0] if inside else None
 
 
 @lru_cache(maxsize=64)

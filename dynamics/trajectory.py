@@ -8,17 +8,17 @@ from functools import cached_property
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.archive import read_motion, write_motion
 from dynamics.bodies import WORLD
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
-from dynamics.state import State
+from dynamics.state import State, as_plain
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -49,6 +49,8 @@ class Trajectory:
         What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
         intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
         most of one step, and how many were ``softened``, see `StepInfo.softening`.
+    memory : object
+        That of the last state, see `State`.
     """
 
     model: Model
@@ -56,6 +58,10 @@ class Trajectory:
     states: Float
     controls: Float = field(default_factory=lambda: np.zeros((0, 0)))
     info: dict[str, Any] = field(default_factory=dict)
+    memory: object = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.time, self.states = as_plain(self.time), as_plain(self.states)
 
     def __repr__(self) -> str:
         if self.time.size == 0:
@@ -73,7 +79,9 @@ class Trajectory:
         return self.time.size
 
     def __getitem__(self, k: int) -> State:
-        return self.model.state_of(self.states[k].copy(), float(self.time[k]))
+        state = self.model.state_of(self.states[k].copy(), float(self.time[k]))
+        state.memory = self.memory  # only the last state's numbers agree with it
+        return state
 
     @property
     def final(self) -> State:
@@ -319,19 +327,16 @@ class Trajectory:
     def save(self, path: str | Path) -> None:
         """Write times, states and names to a ``.npz`` file; no pickles inside.
 
+        A file that is there is replaced when all is written, and stays as it was where that fails.
+
         Parameters
         ----------
         path : str or Path
         """
-        np.savez_compressed(
-            path,
-            version=np.array(1),
-            time=self.time,
-            states=self.states,
-            controls=self.controls,
-            bodies=np.array([str(name) for name in self.model.tables.body_index]),
-            joints=np.array([str(name) for name in self.model.tables.joint_index]),
-        )
+        names = ("bodies", self.model.tables.body_index), ("joints", self.model.tables.joint_index)
+        kept = {what: np.array([str(name) for name in index], str) for what, index in names}
+        arrays = {"time": self.time, "states": self.states, "controls": self.controls}
+        write_motion(path, arrays | kept)
 
     @classmethod
     def load(cls, path: str | Path, model: Model) -> Trajectory:
@@ -352,15 +357,9 @@ class Trajectory:
         ValueError
             Where the file is no trajectory, or one of another mechanism.
         """
-        try:
-            with open(path, "rb") as stream, np.load(stream, allow_pickle=False) as file:
-                kept = {name: file[name] for name in file.files}
-            time, states, controls = kept["time"], kept["states"], kept["controls"]
-            names = tuple([str(name) for name in kept[index]] for index in ("bodies", "joints"))
-        except (KeyError, TypeError, ValueError, EOFError, OSError, BadZipFile) as error:
-            if isinstance(error, FileNotFoundError):
-                raise
-            raise ValueError(f"{path} holds no trajectory of dynamics: {error}") from None
+        kept = read_motion(path)
+        time, states, controls = kept["time"], kept["states"], kept["controls"]
+        names = tuple([str(name) for name in kept[index]] for index in ("bodies", "joints"))
         here = tuple(
             [str(name) for name in index]
             for index in (model.tables.body_index, model.tables.joint_index)

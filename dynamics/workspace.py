@@ -2,23 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.errors import UnknownNameError
+from dynamics.interrupts import around
 from dynamics.kernels import layout as at
 from dynamics.kernels import measure as kernel
 from dynamics.tables import residual_of, settling_columns, solver_arrays, worst_part
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.state import State
 
 __all__ = ["Workspace"]
 
 Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Memory:
+    """Node and guess after a step, which a state does not hold: see `Workspace.begin`."""
+
+    model: Model
+    numbers: bytes
+    shown: float
+    time: float
+    kicked: Float
+    info: Float
+    arrays: list[Float]
 
 
 class Workspace:
@@ -66,6 +82,56 @@ class Workspace:
         self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
         self.x, self.r, self.dx = np.zeros((3, max(unknowns, 10)))
         self.contacts = np.zeros(at.CONTACT_WORK * int(self.plan[at.CONTACTS]))
+        self._model, self._running = model, False
+        self._kept = list(_arrays(self.work))
+
+    def free(self) -> Workspace:
+        """Workspace for a run: another one while a run is in this, whose controller asks."""
+        return Workspace(self._model) if self._running else self
+
+    def __enter__(self) -> Workspace:
+        self._running = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running = False
+
+    def begin(self, state: State, info: Float) -> tuple[float, bool]:
+        """Time of a state, and whether the workspace now holds node and guess of its step.
+
+        Parameters
+        ----------
+        state : State
+            Its momenta become those of half kicks.
+        info : ndarray of float
+            Of steps to come; changed where it goes on.
+        """
+        memory = state.memory
+        if isinstance(memory, Memory) and memory.model is self._model:
+            if memory.numbers == state.data.tobytes():
+                for array, kept in zip(self._kept, memory.arrays):
+                    array[...] = kept
+                info[:], state.data[:] = memory.info, memory.kicked
+                return memory.time if state.time == memory.shown else state.time, True
+        self.kick(state.data[None], 0.5)
+        return state.time, False
+
+    def memory(self, state: State, kicked: Float, time: float, info: Float) -> Memory:
+        """Make what `begin` goes on with.
+
+        Parameters
+        ----------
+        state : State
+            After a step.
+        kicked : ndarray of float, shape (state size,)
+            Its numbers with the momenta of half kicks.
+        time : float
+            The sum of all timesteps, which differs from the state's by rounding.
+        info : ndarray of float
+        """
+        arrays = [array.copy() for array in self._kept]
+        numbers = state.data.tobytes()
+        return Memory(self._model, numbers, state.time, time, kicked.copy(), info.copy(), arrays)
 
     def velocities(self, states: Float) -> Float:
         """Projected velocities of many states.
@@ -82,11 +148,12 @@ class Workspace:
         failed = 0
         for symbolic in (self.tables.symbolic, self.tables.fallback):
             self.projector = symbolic.program
-            failed = kernel.project(
-                self.plan, self.constant, self.projector, self.timestep, states, self.pose,
-                self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts, self.solver,
-                twists,
-            )  # fmt: skip
+            with around(self.callbacks):
+                failed = kernel.project(
+                    self.plan, self.constant, self.projector, self.timestep, states, self.pose,
+                    self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
+                    self.solver, twists,
+                )  # fmt: skip
             if not failed or self.tables.fallback is None:
                 break
         self.reraise()
@@ -128,10 +195,11 @@ class Workspace:
         own = groups[:, at.EQUATION] == groups[:, at.FIRST_ROW]
         rows = int(groups[own, at.N_ROWS].sum())
         out = np.empty((states.shape[0], rows, 2))
-        kernel.measure(
-            self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
-            self.g, self.G, out,
-        )  # fmt: skip
+        with around(self.callbacks):
+            kernel.measure(
+                self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
+                self.g, self.G, out,
+            )  # fmt: skip
         self.reraise()
         return out
 
@@ -175,10 +243,12 @@ class Workspace:
         ndarray of float, shape (k, 3)
         """
         out = np.empty((states.shape[0], 3))
-        kernel.energies(
-            self.plan, self.constant, 0, int(self.plan[at.GROUPS]), states, twists,
-            self.pose, self.matrix, self.g, self.G, out,
-        )  # fmt: skip
+        with around(self.callbacks):
+            kernel.energies(
+                self.plan, self.constant, 0, int(self.plan[at.GROUPS]), states, twists,
+                self.pose, self.matrix, self.g, self.G, out,
+            )  # fmt: skip
+        self.reraise()
         return out
 
     def momenta(self, states: Float, twists: Float) -> Float:
@@ -203,3 +273,12 @@ class Workspace:
             found: tuple[Any, str] = self.stages.worst(self.work)
             return found
         return worst_part(self.tables, residual_of(self.plan, self.work))
+
+
+def _arrays(work: Any) -> Iterator[Float]:
+    """All arrays that steps may change."""
+    if isinstance(work, tuple):
+        for part in work:
+            yield from _arrays(part)
+    elif work.flags.writeable:
+        yield work

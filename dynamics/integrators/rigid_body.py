@@ -33,6 +33,7 @@ from dynamics.integrators.rigid_body_forces import (
     skew,
 )
 from dynamics.integrators.rigid_body_trajectory import RigidBodyState, RigidBodyTrajectory
+from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.rotation import as_numbers
 
 __all__ = ["RigidBody"]
@@ -47,6 +48,8 @@ CONSISTENT = 1e-8
 # The end wrench of a user's function is found by repetition, to this relative change of momentum.
 # A change that has grown so much shows that it will not settle.
 SETTLED, REPETITIONS, GROWN = 1e-13, 50, 1e6
+# Steps of the first portion of a run, some milliseconds.
+PORTION = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
@@ -268,22 +271,51 @@ class RigidBody:
         counts = sum(isinstance(force, WorldForce) for force in self.forces), springs
         tables = table, self.pivot is not None, *counts, h
         time = np.asarray(state.time + h * np.arange(n + 1), dtype=np.float64)
-        if self.external is None:
-            done, status = kernels.run(*tables, pose.ravel(), p.ravel(), iterations, work)
-        else:
-            done, status = self._run(tables, implicit, time, pose, p, iterations, work)
-        twist = p[: done + 1] @ self.mobility
-        if status != layout.SOLVED:
-            raise _failure(status, done, time[done], h, twist[done], work[layout.RESIDUAL])
-        twist[0] = state.twist
-        arrays = time, pose[:, :3], pose[:, 3:], twist, iterations
-        for array in arrays:
-            array.flags.writeable = False
-        return RigidBodyTrajectory(self, *arrays)
+        status, made = layout.SOLVED, [0]
+
+        def run(first: int, count: int) -> int:
+            nonlocal status
+            rest = pose[first:].ravel(), p[first:].ravel(), iterations[first:][:count]
+            did, status = kernels.run(*tables, *rest, work)
+            made[0] += did
+            return int(did)
+
+        with Deferred() as deferred:
+            if self.external is None:
+                stopped = in_portions(deferred, run, n, PORTION)
+            else:
+                try:
+                    deferred.open = True
+                    status = self._run(tables, implicit, time, pose, p, iterations, work, made)
+                except BaseException as error:  # of the user's function, or Ctrl-C
+                    stopped = error
+                else:
+                    stopped = None
+                deferred.open = False
+            done = made[0]
+            twist = p[: done + 1] @ self.mobility
+            if status != layout.SOLVED:
+                raise _failure(status, done, time[done], h, twist[done], work[layout.RESIDUAL])
+            twist[0] = state.twist
+            time, pose = time[: done + 1], pose[: done + 1]
+            arrays = time, pose[:, :3], pose[:, 3:], twist, iterations[:done]
+            for array in arrays:
+                array.flags.writeable = False
+            trajectory = RigidBodyTrajectory(self, *arrays)
+        hand_on(deferred, stopped, trajectory)
+        return trajectory
 
     def _run(
-        self, tables: Any, implicit: Float, time: Float, pose: Float, p: Float, n: Any, work: Float
-    ) -> tuple[int, int]:
+        self,
+        tables: Any,
+        implicit: Float,
+        time: Float,
+        pose: Float,
+        p: Float,
+        n: Any,
+        work: Float,
+        made: list[int],
+    ) -> int:
         """`kernels.run` with the user's function called between the kernels."""
         from dynamics.kernels import dual_quaternion as layout
         from dynamics.kernels import dual_quaternion_step as kernels
@@ -299,7 +331,7 @@ class RigidBody:
                 table, jointed, h, pose.ravel(), 7 * k, p.ravel(), 6 * k, work, 7 * k + 7, 6 * k + 6
             )
             if status != layout.SOLVED:
-                return k, status
+                return int(status)
             place = tuple(pose[k + 1, :3]), tuple(pose[k + 1, 3:])
             layout.node_wrench(table, n_forces, n_springs, *place, work, layout.NODE)
             built_in = p[k + 1] + 0.5 * h * node
@@ -320,7 +352,8 @@ class RigidBody:
                     k,
                     gap / size,
                 )
-        return n.size, layout.SOLVED
+            made[0] = k + 1
+        return layout.SOLVED
 
     def _external(self, time: float, pose: Float, p: Float) -> Float:
         """The user's wrench at a node, checked."""

@@ -13,6 +13,7 @@ from dynamics.integrators.tree_quadrature import NAMED, lobatto
 from dynamics.integrators.tree_tables import tables
 from dynamics.integrators.tree_trajectory import TreeTrajectory, not_solved, singular
 from dynamics.integrators.tree_work import Loads, Work, loads
+from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels import tree_layout as layout
 from dynamics.kernels import tree_momentum, tree_motion, tree_step
 
@@ -25,6 +26,8 @@ Int = NDArray[np.int64]
 CLOSED = 1e-8
 #: Iterations of Newton's and of the quasi-Newton method by default.
 MOST = {"newton": 30, "quasi-newton": 200}
+#: Joints times nodes of the first portion of a run, some milliseconds.
+PORTION = 2000
 
 
 class TreeIntegrator:
@@ -331,16 +334,28 @@ class TreeIntegrator:
         places[0], momenta[0], speeds[0] = q, p, speed
         multipliers = np.zeros((steps, self.degree, m))
         iterations = np.zeros(steps, np.int64)
-        done, status = tree_step.simulate(
-            self.tables.tree, tuple(self.rule), self.tables.pins, load, self.method,
-            h, 0, steps, self.work.arrays, *self.work.vectors,
-            places.reshape(-1), momenta.reshape(-1), speeds.reshape(-1), multipliers.reshape(-1),
-            iterations,
-        )  # fmt: skip
-        if status != layout.SOLVED:
-            raise not_solved(self, done, status)
-        time: Float = h * np.arange(steps + 1, dtype=float)
-        return TreeTrajectory(time, places, momenta, speeds, multipliers, iterations, self.joints)
+        flat = [array.reshape(-1) for array in (places, momenta, speeds, multipliers)]
+        status, done = layout.SOLVED, 0
+
+        def run(first: int, count: int) -> int:
+            nonlocal status, done
+            done, status = tree_step.simulate(
+                self.tables.tree, tuple(self.rule), self.tables.pins, load, self.method,
+                h, first, first + count, self.work.arrays, *self.work.vectors, *flat, iterations,
+            )  # fmt: skip
+            return int(done) - first
+
+        with Deferred() as deferred:
+            stopped = in_portions(deferred, run, steps, PORTION // max(1, n * self.degree))
+            if status != layout.SOLVED:
+                raise not_solved(self, done, status)
+            time: Float = h * np.arange(done + 1, dtype=float)
+            made = TreeTrajectory(
+                time, places[: done + 1], momenta[: done + 1], speeds[: done + 1],
+                multipliers[:done], iterations[:done], self.joints,
+            )  # fmt: skip
+        hand_on(deferred, stopped, made)
+        return made
 
     def motion(self, q: ArrayLike, velocity: ArrayLike) -> Float:
         """Poses, twists and joint axes of all bodies, as the kernels hold them.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Collection
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from xml.etree.ElementTree import Element, TreeBuilder
 from xml.parsers import expat
@@ -18,6 +18,10 @@ Float = NDArray[np.float64]
 #: No robot nests deeper; a file that does is meant to exhaust memory.
 DEEPEST = 200
 LARGEST = 64 * 2**20  #: bytes
+
+
+class RefusedError(ValueError):
+    """XML that no robot needs."""
 
 
 def tree(path: Path) -> Element:
@@ -47,7 +51,7 @@ def tree(path: Path) -> Element:
         nonlocal depth
         depth += 1
         if depth > DEEPEST:
-            raise ValueError(f"{path.name} nests elements more than {DEEPEST} deep")
+            raise RefusedError(f"{path.name} nests elements more than {DEEPEST} deep")
         builder.start(tag, attributes)
 
     def end(tag: str) -> None:
@@ -56,7 +60,7 @@ def tree(path: Path) -> Element:
         builder.end(tag)
 
     def refuse(*_: object) -> None:
-        raise ValueError(
+        raise RefusedError(
             f"{path.name} declares a document type or entities, which no robot needs and which "
             "can fill the memory: remove <!DOCTYPE ...>"
         )
@@ -70,6 +74,12 @@ def tree(path: Path) -> Element:
         raise ValueError(
             f"{path.name} is no well-formed XML: {expat.ErrorString(error.code)} in line "
             f"{error.lineno}"
+        ) from None
+    except RefusedError:
+        raise
+    except Exception as error:  # of codecs: expat asks Python for encodings that it does not know
+        raise ValueError(
+            f"{path.name} is in an encoding that is not read ({error}); save it as UTF-8"
         ) from None
     return builder.close()
 
@@ -133,10 +143,10 @@ def mesh_path(
     label: str,
     way_out: str = "load without pictures: meshes=False",
     *,
-    starts: Iterable[Path] = (),
+    starts: Collection[Path] = (),
     within: Path | None = None,
 ) -> str:
-    """Path of a mesh that stays below its folder, as ``folder/name.stl``.
+    """Path of a mesh that stays below its folder, links resolved, as ``folder/name.stl``.
 
     Parameters
     ----------
@@ -146,7 +156,7 @@ def mesh_path(
         Whose it is.
     way_out : str, optional
         What else to do, for the message.
-    starts : iterable of Path, optional
+    starts : collection of Path, optional
         Folders that a relative path may begin in.
     within : Path, optional
         Folder that paths with parent folders must stay in; without it there may be none.
@@ -165,10 +175,13 @@ def mesh_path(
     bare = bare.lstrip("/") if bare != text.strip() else bare
     parts = PurePosixPath(bare.replace("\\", "/")).parts
     outside = PurePosixPath(bare).is_absolute() or bool(PureWindowsPath(bare).drive)
+    places = [] if outside or "\0" in bare else [start / "/".join(parts) for start in starts]
     if ".." in parts:
-        places = [(start / "/".join(parts)).resolve() for start in starts]
-        inside = [within is not None and place.is_relative_to(within) for place in places]
+        inside = [within is not None and one.resolve().is_relative_to(within) for one in places]
         outside = outside or not inside or not all(inside)
+    for start, place in zip(starts, places):  # links may lead anywhere
+        if place.exists():
+            outside |= not place.resolve().is_relative_to(within or start.resolve())
     if not parts or outside or "://" in bare or "\0" in bare:
         raise ValueError(
             f"{label}: {text!r} lies outside the robot's folder; use a path below it, name the "

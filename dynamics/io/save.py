@@ -12,6 +12,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+import graphsys as gs
 from dynamics import rotation
 from dynamics.bodies import WORLD, Body
 from dynamics.geometry import Geometry, Mesh
@@ -101,7 +102,8 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         for one in getattr(mechanism, what, ()):
             notes.leave_out(what, one)
     indent(robot)
-    ElementTree(robot).write(path, encoding="unicode", xml_declaration=True)
+    with gs.whole_file(path) as beside:
+        ElementTree(robot).write(beside, encoding="utf-8", xml_declaration=True)
     notes.emit(stacklevel=2)
 
 

@@ -185,7 +185,8 @@ class _Reader:
             name = attribute(element, "filename", label)
             name = mesh_path(name, label, starts=[self.path.parent], within=self.within)
             scale = numbers(element.get("scale", "1 1 1"), 3, f"{label}: scale of the mesh")
-            return Mesh(name, str(self.path.parent), scale)
+            within = "" if self.within is None else str(self.within)
+            return Mesh(name, str(self.path.parent), scale, within=within)
         self.notes.leave_out(f"<{element.tag}> as a geometry", owner)
         return None
 

@@ -7,7 +7,7 @@ from . import step as second_order
 from .callback import call_three
 from .jit import kernel
 from .newton import FACTORIZATIONS
-from .step import INTERVALS, ITERATIONS, copy, note
+from .step import DONE, INTERVALS, ITERATIONS, RESUMED, copy, note
 
 
 @kernel
@@ -80,17 +80,18 @@ def simulate(
 ):  # fmt: skip
     """Run ``steps`` steps, record the state behind every ``every``; steps done (see `step`)."""
     time = totals[0:1]
-    for k in range(steps):
+    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
             row = 0
             if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k
+                return k - done
         bad = step(
             plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0,
+            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
         )  # fmt: skip
         if bad != 0:
-            return k
+            return k - done
         note(k, every, h, info, state, totals, record)
     return steps

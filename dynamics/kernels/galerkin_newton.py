@@ -83,6 +83,7 @@ def attempt(
     )
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
+    ours = False  # whether they are of this interval
     tried = middle = info[WAIT] == 0.0  # whether the matrix of the middle serves
     before = 0.0
     for iteration in range(ITERATIONS):
@@ -100,7 +101,7 @@ def attempt(
             )
         elif middle:  # it serves where few more iterations will do
             middle = worst * (merit / before) ** s <= level
-        if not middle and (merit > KEEP * before or iteration == 0):
+        if not middle and (merit > KEEP * before or not ours):
             assemble(plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values)
             if plan[WRENCHES] > 0:
                 ease(
@@ -110,7 +111,7 @@ def attempt(
             if factorize(programs[0], values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
             info[2] += 1.0
-            fresh = True
+            fresh = ours = True
         if middle:
             solve_middle(plan, programs[1], s, stages, r, solvers[1], dx)
         else:

@@ -25,7 +25,7 @@ from .motion import rotation_matrices
 from .newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
 from .quaternion import load3, multiply_matrix
 from .rows import evaluate, turned_back
-from .step import INTERVALS, ITERATIONS, STATUS, TIME, copy, note
+from .step import DONE, INTERVALS, ITERATIONS, RESUMED, STATUS, TIME, copy, note
 
 
 @kernel
@@ -287,20 +287,21 @@ def simulate(
     info,
     totals,
 ):  # fmt: skip
-    """Run ``steps`` steps, record the state behind every ``every``; steps done (see `step`)."""
+    """Run ``steps`` steps, record the state behind every ``every``; steps done: see `step`."""
     time = totals[0:1]
-    for k in range(steps):
+    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
             row = 0
             if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k
+                return k - done
         info[TIME] = time[0]
         bad = step(
             plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0,
+            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
         )  # fmt: skip
         if bad != 0:
-            return k
+            return k - done
         note(k, every, h, info, state, totals, record)
     return steps

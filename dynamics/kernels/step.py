@@ -51,6 +51,11 @@ SIDE = 27  # which half of the workspace holds the node of the state
 SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
 INFO_SIZE = 37  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
 
+#: Places in the totals of a run, behind time and counts (`note`): its steps, and whether its first
+#: one finds node and guess in the workspace, as a later one does.
+DONE, RESUMED = 7, 8
+TOTALS_SIZE = 9
+
 #: Settings of an interval, of which there are as many sets as barriers to try.
 SETTINGS = 4
 
@@ -224,7 +229,7 @@ def copy(source, target):
 
 @kernel
 def note(k, every, h, info, state, totals, record):
-    """Time and counts behind step k of a run, and the state where it is an ``every``-th."""
+    """Totals of a run after its step k, and the state where it is an ``every``-th."""
     totals[0] += h
     totals[1] += info[ITERATIONS]
     totals[2] += info[INTERVALS]
@@ -232,6 +237,7 @@ def note(k, every, h, info, state, totals, record):
     totals[4] = max(totals[4], info[INTERVALS])
     totals[5] += info[FACTORIZATIONS]
     totals[6] += 1.0 if info[SOFTER] > 1.0 else 0.0
+    totals[DONE] += 1.0
     if (k + 1) % every == 0:
         copy(state, record[(k + 1) // every - 1])
 
@@ -363,24 +369,28 @@ def simulate(
     info,
     totals,
 ):  # fmt: skip
-    """Run ``steps`` steps, record the state behind every ``every``; steps done.
+    """Run ``steps`` more steps, record the state behind every ``every``; steps done.
 
-    Row k of ``controls`` and ``wrenches`` is that of step k, the last row that of all later ones.
-    ``controller(time, state, control)`` changes row 0 where its address is not 0.
+    Steps count from ``totals[DONE]``. Where that is not 0, or ``totals[RESUMED]`` is not, the run
+    goes on from an earlier call, whose node and guess the workspace and ``info`` still hold: no bit
+    depends on how a motion is cut. Row k of ``controls`` and ``wrenches`` is that of step k, the
+    last row that of all later ones. ``controller(time, state, control)`` changes row 0 where its
+    address is not 0.
     """
     time = totals[0:1]
-    for k in range(steps):
+    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
             row = 0
             if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k
+                return k - done
         info[TIME] = time[0]
         bad = step(
             plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0,
+            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
         )  # fmt: skip
         if bad != 0:
-            return k
+            return k - done
         note(k, every, h, info, state, totals, record)
     return steps

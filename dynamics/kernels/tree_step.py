@@ -230,10 +230,10 @@ def simulate(
     # Out:
     q, p, speed, multiplier, iterations,
 ):  # fmt: skip
-    """(q, p)_{k+1} from (q, p)_k for k < steps; the number of steps done and a status."""
+    """(q, p)_{k+1} from (q, p)_k for first <= k < steps; the steps done and a status."""
     n, nodes, m = tree[0].size, rule[0].size, pins[0].size
     s = nodes - 1
-    for k in range(steps):
+    for k in range(first, steps):
         for i in range(n):
             for a in range(nodes):
                 nodes_q[a * n + i] = q[k * n + i] + rule[2][a] * h * speed[k * n + i]
@@ -241,7 +241,7 @@ def simulate(
         for c in range(s * m):
             impulse[c] = multiplier[(k - 1) * s * m + c] if k > 0 else 0.0
         status, count = solve_step(
-            tree, rule, pins, loads, method, h, first + k, p[k * n : (k + 1) * n],
+            tree, rule, pins, loads, method, h, k, p[k * n : (k + 1) * n],
             work, step, gap, trial, nodes_q, impulse, r,
         )  # fmt: skip
         iterations[k] = count

@@ -13,6 +13,7 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
+import graphsys as gs
 from dynamics.trajectory import Trajectory
 from dynamics.viewer.scene import scene_of
 
@@ -37,7 +38,8 @@ class Page:
         ----------
         path : str or Path
         """
-        Path(path).write_text(self.html, encoding="utf-8")
+        with gs.whole_file(path) as beside:
+            beside.write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         content = html.escape(self.html, quote=True)

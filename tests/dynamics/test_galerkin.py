@@ -7,7 +7,7 @@ import dynamics as dy
 from dynamics import galerkin, rotation, zoo
 from dynamics.kernels import galerkin_matrix, galerkin_residual, galerkin_step
 from dynamics.kernels import layout as at
-from dynamics.kernels.step import INFO_SIZE
+from dynamics.kernels.step import INFO_SIZE, TOTALS_SIZE
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps of convergence tests are never cut
@@ -183,7 +183,7 @@ def test_one_stage_is_the_second_order_step():
         done = galerkin_step.simulate(
             *stages.tables, 0.01, model.settings, 100, 1, 0, np.zeros((1, model.n_controls)),
             np.zeros((1, 0)), data, stages.work(), stages.solver(), record,
-            np.zeros(INFO_SIZE), np.zeros(8),
+            np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE),
         )  # fmt: skip
         assert done == 100
         size = at.POSE * model.n_bodies

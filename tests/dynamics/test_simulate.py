@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics import interrupts
 from dynamics.kernels import step as kernel
 from dynamics.zoo import cart_pole, damped_pendulum, double_pendulum, four_bar, free_top, pendulum
 
@@ -36,8 +37,7 @@ def test_a_run_goes_on_where_another_ended():
     first = dy.simulate(model, state, 0.5)
     second = dy.simulate(model, first.final, 0.5)
     assert second.time[-1] == pytest.approx(1.0)
-    # nodes are looked at anew where a run begins: round-off, amplified over half a second
-    np.testing.assert_allclose(second.final.pose, whole.final.pose, atol=1e-9)
+    assert np.array_equal(second.states, whole.states[50:])
 
 
 # Controls
@@ -141,11 +141,7 @@ def test_progress_changes_nothing():
     model, state = double_pendulum()
     quiet = dy.simulate(model, state, 2.0, every=5)
     shown = dy.simulate(model, state, 2.0, every=5, progress=lambda part: None)
-    # a portion guesses anew, so that Newton's method stops elsewhere within its tolerance, 1e-10 of
-    # the largest velocity, 6/s; multipliers are impulses over h, and both add up over 200 steps
-    pose = 7 * model.n_bodies
-    np.testing.assert_allclose(shown.states[:, :pose], quiet.states[:, :pose], atol=2e-9)
-    np.testing.assert_allclose(shown.states, quiet.states, atol=1e-5)
+    assert np.array_equal(shown.states, quiet.states)
 
 
 def test_a_trajectory_comes_back_from_its_file(tmp_path):
@@ -245,13 +241,15 @@ def test_a_state_of_another_model_is_refused():
         dy.simulate(model, state, 0.1)
 
 
-def test_a_run_crosses_into_compiled_code_once(monkeypatch):
+def test_a_run_crosses_into_compiled_code_a_few_times(monkeypatch):
+    # Portions get longer until each takes about PORTION seconds, after which Ctrl-C is looked for.
+    monkeypatch.setattr(interrupts, "PORTION", np.inf)
     model, state = double_pendulum()
     calls = []
     simulate = kernel.simulate
     monkeypatch.setattr(kernel, "simulate", lambda *a: calls.append(1) or simulate(*a))
-    dy.simulate(model, state, 10.0)
-    assert len(calls) == 1
+    dy.simulate(model, state, 100.0)
+    assert len(calls) <= 2 + np.log(10_000) / np.log(interrupts.GROWTH)
 
 
 def test_the_largest_turn_cuts_steps_and_says_so():
