@@ -166,12 +166,11 @@ class _Ensemble:
         lost = self._run(executor, [every[k : k + size] for k in every[::size]], stop)
         if isinstance(executor, ProcessPoolExecutor):  # once broken, it accepts nothing
             again = [i for i, error in sorted(lost.items()) if isinstance(error, BrokenExecutor)]
-            found = self._in_new_processes(executor, workers, again)
-            lost = {i: error for i, error in lost.items() if i not in again} | found
-        elif lost:
-            lost = self._run(executor, [[i] for i in sorted(lost)], stop)
-        for i, error in sorted(lost.items()):
-            self.keep([i], [(error, None)])
+            left = {*self._in_new_processes(executor, workers, again), *(lost.keys() - again)}
+        else:
+            left = {*self._run(executor, [[i] for i in sorted(lost)], stop)}
+        for i in sorted(left):
+            self.keep([i], [(lost[i], None)])
 
     def _run(
         self, executor: Executor, parcels: Sequence[Sequence[int]], stop: threading.Event | None

@@ -125,7 +125,7 @@ def test_joints_on_loops_are_set_with_all_others(tmp_path, capsys):
         (["simulate", "{urdf}", "--base=fixed", "--every=0"], "every is 0"),
         (["view", "{urdf}", "{urdf}", "--base=fixed"], "holds no trajectory"),
         (["simulate", "{urdf}", "--base=fixed", "--seconds=0.1", "--out", "none/x.npz"],
-         "No such file"),
+         "--out none/x.npz: there is no folder"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_done_is_said_in_one_line_with_exit_code_1(urdf, arguments, message, capsys):

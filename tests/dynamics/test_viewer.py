@@ -220,9 +220,10 @@ def test_a_mesh_of_a_package_is_found_in_the_folders_above(tmp_path):
     write_obj(folder / "c.obj")
     (tmp_path / "me" / "urdf").mkdir()
 
-    assert triangles_of(Mesh("me/meshes/c.obj", str(tmp_path / "me" / "urdf"), np.ones(3))) is not (
-        None
-    )
+    start, within = str(tmp_path / "me" / "urdf"), str(tmp_path / "me")
+    assert triangles_of(Mesh("me/meshes/c.obj", start, np.ones(3), within=within)) is not None
+    with pytest.warns(UserWarning, match="lies outside the folder 'urdf' .* within="):
+        assert triangles_of(Mesh("me/meshes/c.obj", start, np.ones(3))) is None
 
 
 @pytest.mark.parametrize(
