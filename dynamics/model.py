@@ -388,7 +388,7 @@ class Model(Shared):
             )
         if bad != 0:
             raise failure(self, bad, 0, state.time, info)
-        kicked = after.data.copy()
+        kicked = after.data.copy() if space.first_order else None
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         after.memory = space.memory(after, kicked, time + self.timestep, info)

@@ -123,7 +123,8 @@ def simulate(
         trajectory = Trajectory(model, time, states, table, _what(totals, done))
         if done and done % every == 0 and info[kernel.STATUS] == 0.0:
             last = trajectory.final
-            trajectory.memory = space.memory(last, now.data, float(totals[0]), info)
+            kicked = now.data if space.first_order else None
+            trajectory.memory = space.memory(last, kicked, float(totals[0]), info)
         if stopped is None and done < steps:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)

@@ -242,8 +242,8 @@ class Factor(Measures, Sealed):
         nodes = None
         if changed is not None and self._solver is not None:
             nodes = np.array([self.graph.node(label) for label in changed], np.int64)
-        self._forget()
         with self._whole():
+            self._forget()
             if self._interrupted:
                 self._renew()
             if self._regularized is not None:
