@@ -5,6 +5,8 @@ import gc
 from numba import config, njit, types
 from numba.core import event
 
+from .linking import callee, link
+
 #: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
 DISABLE_JIT = bool(config.DISABLE_JIT)
 
@@ -105,7 +107,9 @@ def _compiled(**options):
             return inside.get_call_template(kinds, named)
 
         outside.get_call_template = get_call_template
-        outside.get_overload = inside.get_overload
+        outside.get_overload = lambda arguments: callee(inside, arguments)
+        outside.inside = inside
+        link(outside, inside)
         _Compiling.kernels.update((outside, inside))
         return outside
 

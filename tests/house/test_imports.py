@@ -8,7 +8,8 @@ from .source import compiled_functions, expect_none, files, imports, is_kernel_f
 
 SOURCES = files("graphsys", "dynamics")
 KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "ctypes", "graphsys.kernels")
-JIT_MAY_ALSO = ("gc",)  # graphsys/kernels/jit.py: the collector waits while numba compiles
+#: The collector waits while numba compiles; kernels from the cache load those they call.
+ALSO = {"graphsys/kernels/jit.py": ("gc",), "graphsys/kernels/linking.py": ("importlib",)}
 
 
 def foreign(parsed, name):
@@ -21,7 +22,7 @@ def foreign(parsed, name):
         wrong = {i for i in inside if i != "graphsys" and not within(i, "graphsys.kernels")}
     if is_kernel_file(name):
         also = ("dynamics.kernels",) if name.startswith("dynamics/") else ()
-        also += JIT_MAY_ALSO if name == "graphsys/kernels/jit.py" else ()
+        also += ALSO.get(name, ())
         wrong |= {i for i in found if not within(i, *KERNELS_MAY_IMPORT, *also)}
     else:
         wrong |= {i for i in found if within(i, "numba", "llvmlite", "graphsys.kernels.jit")}
