@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -162,8 +163,15 @@ class Measures(ABC):
             return 1.0
         from scipy.sparse.linalg import onenormest
 
-        inverse = onenormest(self.as_linear_operator(), t=1)
-        return 1.0 / (self._matrix().norm(True) * float(inverse))
+        norm = self._matrix().norm(True)
+        unit = 2.0 ** math.floor(math.log2(norm)) if 0.0 < norm < np.inf else 1.0
+
+        def solve(b: Array, trans: str = "N") -> Array:  # of A / unit: its inverse overflows later
+            solution: Array = self.solve(b * unit, trans)
+            return solution
+
+        inverse = onenormest(linear_operator(solve, self.shape, self.dtype), t=1)
+        return 1.0 / (norm / unit * float(inverse))
 
     def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
         """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.

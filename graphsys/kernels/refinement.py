@@ -171,7 +171,8 @@ def vector_error(tables, values, transposed, b, x, at, enough, sizes, r):
     for i in range(rows):
         rest, held = abs(r[at + i]), sizes[i].real
         if rest != 0.0:
-            bound = max(held, floor * sizes[rows + i].real)
+            floored = floor * sizes[rows + i].real
+            bound = floored if held < floored < np.inf else held
             worst = _larger(_quotient(rest, bound), worst)
             strict = _larger(_quotient(rest, held), strict)
     return worst, strict
