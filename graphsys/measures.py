@@ -147,7 +147,8 @@ class Measures(ABC):
         Returns
         -------
         float
-            At most 1; about the machine epsilon where the matrix is singular to rounding.
+            At most 1; about the machine epsilon where the matrix is singular to rounding, or where
+            its rows differ as much; 0 where the norm of the inverse overflows.
 
         Raises
         ------
@@ -170,7 +171,10 @@ class Measures(ABC):
             solution: Array = self.solve(b * unit, trans)
             return solution
 
-        inverse = onenormest(linear_operator(solve, self.shape, self.dtype), t=1)
+        try:
+            inverse = onenormest(linear_operator(solve, self.shape, self.dtype), t=1)
+        except OverflowError:
+            return 0.0
         return 1.0 / (norm / unit * float(inverse))
 
     def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
