@@ -25,7 +25,7 @@ EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.
 #: Multiples of it modulo 1 repeat nowhere.
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
 #: Most steps of iterative refinement in one solve.
-REFINEMENTS = 10
+REFINEMENTS = 5
 
 
 @dataclass(slots=True, eq=False)
