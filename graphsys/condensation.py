@@ -300,7 +300,7 @@ class _Partial(Numeric):
     def _work(self, b: Array) -> Array:
         return np.empty(b.size + int(self.program[WIDEST]), self.dtype)
 
-    def _error(self, values: Array) -> tuple[float, float]:
+    def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
         """`instability` of the eliminated part; the other unknowns are zero."""
         matrix = Matrix(self.symbolic.graph, values)
         kept = self.rows
@@ -311,4 +311,4 @@ class _Partial(Numeric):
         def solve(b: Array, transposed: bool) -> Array:
             return self.expand(b, known, stability.PROBES)
 
-        return stability.instability(matrix, solve, False, eliminated)
+        return stability.instability(matrix, solve, False, eliminated, normwise)

@@ -237,7 +237,7 @@ class Lanes(Engine):
             return r, errors[0].reshape(some.size, columns).copy()
 
         residual, error = check(known)
-        active = error > REACHED * enough
+        active, last = error > REACHED * enough, np.full(error.shape, np.inf)
         for _ in range(REFINEMENTS):
             if not active.any():
                 break
@@ -245,12 +245,14 @@ class Lanes(Engine):
             full[some] = self._by_rows(residual, b)
             groups = np.unique(some[active.any(axis=1)] // LANES)
             step = self._substitute(full.ravel(), columns, transposed, groups, threads)
-            trial = known + self._by_columns(step.reshape(full.shape)[some])
+            change = self._by_columns(step.reshape(full.shape)[some])
+            trial, correction = known + change, np.abs(change).max(axis=2, initial=0.0)
             following, new = check(trial)
-            better = active & (new < error)
-            active &= (new < error / 2.0) & (new > REACHED * enough)
+            going_on = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
+            better = active & ((new < error) | (going_on & (new < np.inf)))
+            active &= going_on & better & (new > REACHED * enough)
             known[better], residual[better] = trial[better], following[better]
-            error[better] = new[better]
+            error[better], last = new[better], correction
         check(known)
         strict = errors[1].reshape(error.shape)
         error[~(strict <= GOOD * enough)] = np.inf  # small unknowns may hide behind large ones

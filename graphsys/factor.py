@@ -316,7 +316,7 @@ class Factor(Measures, Sealed):
     def _stabilize(self) -> None:
         """Replace the factors by stable ones; other threads may solve with the old ones."""
         with _STABILIZING:
-            if self._numeric.scaling is not None:  # another thread was faster
+            if self._numeric.stabilized:  # another thread was faster
                 return
             values = self._matrix().values
             with self._whole():
@@ -420,7 +420,7 @@ class Factor(Measures, Sealed):
         except SingularPivotError as failure:
             mend = partial(self._go_regular, failure)
         except OverflowError:  # on the way to a solution that may not overflow
-            if self._numeric.scaling is not None or self._numeric.must_refine:
+            if self._numeric.stabilized or self._numeric.must_refine:
                 raise
             mend = self._stabilize
         if mend is not None:
@@ -434,7 +434,7 @@ class Factor(Measures, Sealed):
     def _settled(self, report: SolveReport) -> bool:
         """Whether no other elimination order would give a better solution."""
         numeric, error, strict = self._numeric, report.backward_error, report.componentwise_error
-        if error is None or numeric.scaling is not None or numeric.must_refine:
+        if error is None or numeric.stabilized or numeric.must_refine:
             return True
         enough = GOOD * EPS[self.dtype]
         if strict is not None and strict <= enough:

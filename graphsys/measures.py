@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
@@ -148,7 +149,8 @@ class Measures(ABC):
         Returns
         -------
         float
-            At most 1; about the machine epsilon where the matrix is singular to rounding.
+            At most 1; about the machine epsilon where the matrix is singular to rounding, or where
+            its rows differ as much; 0 where the norm of the inverse overflows.
 
         Raises
         ------
@@ -164,8 +166,18 @@ class Measures(ABC):
             return 1.0
         from scipy.sparse.linalg import onenormest
 
-        inverse = onenormest(self.as_linear_operator(), t=1)
-        return 1.0 / (self._matrix().norm(True) * float(inverse))
+        norm = self._matrix().norm(True)
+        unit = 2.0 ** math.floor(math.log2(norm)) if 0.0 < norm < np.inf else 1.0
+
+        def solve(b: Array, trans: str = "N") -> Array:  # of A / unit: its inverse overflows later
+            solution: Array = self.solve(b * unit, trans)
+            return solution
+
+        try:
+            inverse = onenormest(linear_operator(solve, self.shape, self.dtype), t=1)
+        except OverflowError:
+            return 0.0
+        return 1.0 / (norm / unit * float(inverse))
 
     def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
         """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.

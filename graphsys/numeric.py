@@ -71,6 +71,8 @@ class Numeric:
         First row of the pivot block with the smallest pivot ratio.
     factorized : int
         Supernodes that the last `factorize` computed.
+    stabilized : bool
+        Whether order and scaling were chosen for the last matrix, not for one before.
     """
 
     #: Whether solves refine whatever the pivots are.
@@ -94,6 +96,7 @@ class Numeric:
         self.eps = float(np.finfo(real).eps)
         self._tolerance = SINGULAR * self.eps
         self.scaling: Scaling | None = None
+        self.stabilized = False
         self._allocate(symbolic)
 
     @property
@@ -159,6 +162,7 @@ class Numeric:
         ValueError
             Where values are not finite.
         """
+        self.stabilized = False
         if self.scaling is not None:
             check_finite(self.symbolic.graph, values)
             self.scaling = self._equilibration(values)
@@ -218,7 +222,7 @@ class Numeric:
             values = self.scaling.matrix(values)
         return self._error(values)
 
-    def _error(self, values: Array) -> tuple[float, float]:
+    def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
         """`instability` of the matrix that the factors are of."""
         symbolic = self.symbolic
         solver = Solver(symbolic, self.arena, None, self.pivot_ratio, self.weakest)
@@ -230,7 +234,7 @@ class Numeric:
                 return np.full_like(b, np.nan)
 
         matrix = Matrix(symbolic.graph, values)
-        return stability.instability(matrix, solve, not symbolic.symmetric)
+        return stability.instability(matrix, solve, not symbolic.symmetric, normwise=normwise)
 
     def _equilibration(self, values: Array) -> Scaling:
         """Scaling of the part that is eliminated."""
@@ -344,14 +348,17 @@ class Numeric:
             if not self._regroup(culprits, attempt, waiting, groups):
                 break
         error, condition, symbolic = best
+        if symbolic is not None and symbolic is not self.symbolic:
+            self._allocate(symbolic)
+            self._eliminate(matrix)
+        if symbolic is not None and not error < self.eps**0.5:
+            error, condition = self._error(matrix, normwise=True)
         if symbolic is None or not error < self.eps**0.5:
             failure = failure or self._singular(1.0 / self.eps)
             symbolic, self.scaling = before  # for the matrices that follow
             self._allocate(symbolic)
             raise failure
-        if symbolic is not self.symbolic:
-            self._allocate(symbolic)
-            self._eliminate(matrix)
+        self.stabilized = True
         return error, condition
 
     def _singular(self, condition: float) -> SingularPivotError:

@@ -39,12 +39,16 @@ class SolveReport:
         Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
     componentwise_error : float or None
         The same for rows that hold no more than rounding noise, too.
+    normwise_error : float or None
+        ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm, of the equilibrated matrix; None where
+        the backward error is good, or the matrix not equilibrated.
     """
 
     refinements: int
     backward_error: float | None
     redundant: dict[Hashable, int] = field(default_factory=dict)
     componentwise_error: float | None = None
+    normwise_error: float | None = None
 
 
 #: Report of a solve that had no reason to compute its residual.
@@ -173,7 +177,11 @@ class Solver:
     ) -> tuple[Array, SolveReport]:
         program = self.symbolic.program
         steps, error, strict = matrix.refine(program, self.arena, flat, x, count, transposed)
-        return x, SolveReport(steps, error, componentwise_error=strict)
+        normwise = None
+        if self.scaling is not None and not error <= EPS[self.arena.dtype] ** 0.5:
+            r = matrix.residual(flat, x, count, transposed)
+            normwise = matrix.backward_error(r, flat, x, count, transposed)
+        return x, SolveReport(steps, error, {}, strict, normwise)
 
     def judge(self, report: SolveReport) -> None:
         """Refuse a solution whose backward error is large, or warn of it.
@@ -191,11 +199,13 @@ class Solver:
         error, eps = report.backward_error, EPS[self.arena.dtype]
         if error is None or error <= GOOD * eps:
             return
-        if not error <= eps**0.5:
+        normwise = error if report.normwise_error is None else report.normwise_error
+        if not min(error, normwise) <= eps**0.5:
             raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)
+        all_rows = f" ({normwise:.1e} in the maximum norm)" if normwise < error else ""
         warnings.warn(
-            f"backward error {error:.1e} after {report.refinements} refinements: the factors lost "
-            f"digits (pivot ratio {self.pivot_ratio:.1e})",
+            f"backward error {error:.1e}{all_rows} after {report.refinements} refinements: the "
+            f"factors lost digits (pivot ratio {self.pivot_ratio:.1e})",
             InaccurateSolutionWarning,
             stacklevel=4,
         )

@@ -29,6 +29,7 @@ def instability(
     solve: Callable[[Array, bool], Array],
     both: bool,
     rows_of: Array | None = None,
+    normwise: bool = False,
 ) -> tuple[float, float]:
     """Errors of solutions relative to those of a backward stable method, and a condition number.
 
@@ -36,7 +37,8 @@ def instability(
     the maximum norm of each connected component: ``|d| / |A^-1| (|A| |x| + |b|)`` is a small
     multiple of the machine epsilon for a stable method (N. J. Higham, Accuracy and Stability of
     Numerical Algorithms, SIAM, 2002, sec. 7.2). Right-hand sides are random, so that solutions are
-    as large as any. Random signs sample the products with |A^-1|.
+    as large as any. Products with |A^-1| are sampled by random signs, and by random magnitudes as well:
+    with signs alone, columns of the inverse of a nearly singular block can cancel exactly.
 
     Parameters
     ----------
@@ -49,6 +51,9 @@ def instability(
         Whether to look at the transpose too.
     rows_of : ndarray of bool, shape (N,), optional
         Rows that the factors are of; the others' unknowns are zero. All by default.
+    normwise : bool, optional
+        Whether to allow every row of a component the largest error of any, ``max(|A| |x| + |b|)``:
+        what Gaussian elimination with partial pivoting promises, without refinement.
 
     Returns
     -------
@@ -63,8 +68,8 @@ def instability(
         return 0.0, 1.0
     rng = np.random.default_rng(0)
     every = np.tile(chosen, PROBES)
-    signs = rng.choice([-1.0, 1.0], every.size) * every
-    b = (signs * rng.uniform(0.5, 1.0, every.size)).astype(matrix.values.dtype)
+    b = rng.choice([-1.0, 1.0], every.size) * rng.uniform(0.5, 1.0, every.size) * every
+    b = b.astype(matrix.values.dtype)
     error, condition, component = 0.0, 1.0, _components(matrix.graph)
     for transposed in (False, True) if both else (False,):
         with np.errstate(all="ignore"):
@@ -72,7 +77,10 @@ def instability(
             r = matrix.residual(b, x, PROBES, transposed) * every
             size = matrix.sizes(x, PROBES, transposed) * every
             d = solve(r.astype(b.dtype), transposed)
-            allowed = solve((signs * (size + np.abs(b))).astype(b.dtype), transposed)
+            error_of_rows = size + np.abs(b)
+            if normwise:
+                error_of_rows = np.tile(_largest(error_of_rows, component)[component], PROBES)
+            allowed = solve((b * error_of_rows).astype(b.dtype), transposed)
             if not (np.isfinite(d) & np.isfinite(allowed) & np.isfinite(x)).all():
                 return np.inf, np.inf
             found = _largest(d * every, component)

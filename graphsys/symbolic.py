@@ -229,11 +229,17 @@ def analyze(
         order = orders.behind(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)
         return _finished(best, {"given": best.operations})
+
+    def tried_with(name: str) -> Elimination:
+        seeds = range(orders.SEEDS if name == "nd" else 1)
+        found = (orders.order_by_name(name, edges, kept, seed) for seed in seeds)
+        return min((prepared(name, order) for order in found), key=attrgetter("operations"))
+
     names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
-    tried = [prepared(name, orders.order_by_name(name, edges, kept)) for name in names]
+    tried = [tried_with(name) for name in names]
     best = min(tried, key=attrgetter("operations"))
     if ordering == "auto" and best.worth_dissecting() and find_spec("pymetis") is not None:
-        tried.append(prepared("nd", orders.order_by_name("nd", edges, kept)))
+        tried.append(tried_with("nd"))
         best = min(tried, key=attrgetter("operations"))
     candidates = {candidate.name: candidate.operations for candidate in tried}
     return _finished(best, candidates)

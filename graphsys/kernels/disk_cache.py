@@ -91,8 +91,11 @@ class _Files(IndexDataCacheFile):
             file.write(self._key + zlib.crc32(code).to_bytes(SUM) + code)
 
 
-class _OnDisk(FunctionCache):
+class OnDisk(FunctionCache):
     """numba's cache of one kernel, with checked files."""
+
+    #: Errors of code that is whole, but of no use any more.
+    unusable: tuple[type[Exception], ...] = ()
 
     def __init__(self, function, key):
         super().__init__(function)
@@ -102,6 +105,8 @@ class _OnDisk(FunctionCache):
     def load_overload(self, sig, target_context):
         try:
             return super().load_overload(sig, target_context)
+        except self.unusable:
+            return None
         except Exception:  # whole, and still not what this numba can load
             warn_damaged(self._cache_path)
             return None
@@ -129,12 +134,11 @@ class _InMemory(NullCache):
         )
 
 
-def cached(dispatcher):
-    """The same compiled function, whose machine code is kept."""
+def keep(dispatcher, kind):
+    """Keep the machine code of a compiled function in a cache of some kind."""
     function = dispatcher.py_func
     try:
         folder = Path(function.__code__.co_filename).parent
-        dispatcher._cache = _OnDisk(function, key_of(folder))
+        dispatcher._cache = kind(function, key_of(folder))
     except (OSError, RuntimeError):  # numba's word for: no folder can be written
         dispatcher._cache = _InMemory()
-    return dispatcher

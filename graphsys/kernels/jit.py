@@ -5,7 +5,8 @@ import gc
 from numba import config, njit, types
 from numba.core import event
 
-from .disk_cache import cached
+from .disk_cache import OnDisk, keep
+from .linking import callee, link
 
 #: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
 DISABLE_JIT = bool(config.DISABLE_JIT)
@@ -97,8 +98,8 @@ def _compiled(**options):
     def decorate(function):
         if DISABLE_JIT:
             return function
-        outside = cached(njit(**OPTIONS, **options)(function))
-        inside = cached(njit(**OPTIONS, **options, no_cpython_wrapper=True)(_namesake(function)))
+        outside = njit(**OPTIONS, **options)(function)
+        inside = njit(**OPTIONS, **options, no_cpython_wrapper=True)(_namesake(function))
 
         def get_call_template(arguments, keywords):
             kinds = [types.unliteral(kind) for kind in arguments]
@@ -106,7 +107,9 @@ def _compiled(**options):
             return inside.get_call_template(kinds, named)
 
         outside.get_call_template = get_call_template
-        outside.get_overload = inside.get_overload
+        outside.get_overload = lambda arguments: callee(inside, arguments)
+        outside.inside = inside
+        link(outside, inside)
         _Compiling.kernels.update((outside, inside))
         return outside
 
@@ -117,7 +120,11 @@ def _inlined(**options):
     """Decorator that compiles a function as part of each of its callers."""
 
     def decorate(function):
-        return function if DISABLE_JIT else cached(njit(**OPTIONS, **options)(function))
+        if DISABLE_JIT:
+            return function
+        dispatcher = njit(**OPTIONS, **options)(function)
+        keep(dispatcher, OnDisk)
+        return dispatcher
 
     return decorate
 

@@ -99,6 +99,8 @@ def refine(
 ):
     """x <- x + A^-1 (b - A x) until the backward error is at rounding level or stalls; a status.
 
+    As long as small unknowns are noise, their rows hold the backward error at 1, whereas corrections
+    become smaller. So it stalls where neither the error nor the correction falls to a half.
     ``info`` (3,) gets the steps taken, at most ``most``, the backward error, and what it would be
     without `FLOOR`. The status is 1 where a solution is not finite, else 0.
     """
@@ -111,7 +113,7 @@ def refine(
     error, strict = _residual(
         tables, program, values, transposed, b, count, x, enough, sizes, residual
     )
-    steps = 0
+    steps, last = 0, np.inf
     while error > REACHED * enough and steps < most:
         if transposed:
             failed = solve_transposed(program, arena, residual, count, solving, trial)
@@ -119,19 +121,21 @@ def refine(
             failed = solve(program, arena, residual, count, solving, trial)
         if failed != 0:
             return 1
+        correction = _size(trial, 0, length)
         for i in range(length):
             trial[i] += x[i]
         new_error, new_strict = _residual(
             tables, program, values, transposed, b, count, trial, enough, sizes, following
         )
-        if not (new_error < error):
+        going_on = new_error <= error / 2.0 or correction <= last / 2.0
+        if not (new_error < error or (going_on and new_error < np.inf)):
             break
-        stalled = new_error > error / 2.0
         for i in range(length):
             x[i], residual[i] = trial[i], following[i]
         error, strict = new_error, new_strict
         steps += 1
-        if stalled:
+        last = correction
+        if not going_on:
             break
     info[0], info[1], info[2] = steps, error, strict
     return 0
@@ -171,7 +175,8 @@ def vector_error(tables, values, transposed, b, x, at, enough, sizes, r):
     for i in range(rows):
         rest, held = abs(r[at + i]), sizes[i].real
         if rest != 0.0:
-            bound = max(held, floor * sizes[rows + i].real)
+            floored = floor * sizes[rows + i].real
+            bound = floored if held < floored < np.inf else held
             worst = _larger(_quotient(rest, bound), worst)
             strict = _larger(_quotient(rest, held), strict)
     return worst, strict

@@ -5,7 +5,8 @@ The exit status is 0 where nothing was silently wrong, refused although regular,
 hung; otherwise one case of each fault is added to the corpus, which the tests replay.
 
 `--family NAME --seed N` examines one case in this process and prints everything about it.
-`--cases N` examines the first N cases of each family in this process.
+`--cases N` examines the first N cases of each family in this process, `--drawn K` each by K functions
+that its seed draws: many systems in little time.
 """
 
 import argparse
@@ -32,6 +33,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--function", action="append", choices=FUNCTIONS, help="all by default")
     parser.add_argument("--seed", type=int, help="of the case, or of the first case")
     parser.add_argument("--cases", type=int, help="instead of minutes, in this process")
+    parser.add_argument("--drawn", type=int, help="functions of each of `--cases`")
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--corpus", type=Path, default=corpus.PATH, help="file to add faults to")
     parser.add_argument("--worker", help=argparse.SUPPRESS)
@@ -43,7 +45,7 @@ def main(arguments: list[str]) -> int:
     first, start = given.seed or 0, time.perf_counter()
     if given.cases:
         seeds = range(first, first + given.cases)
-        findings = series.examine_cases(families, seeds, functions)
+        findings = series.examine_cases(families, seeds, functions, given.drawn)
     elif given.seed is not None and len(families) == 1:
         return bool(series.describe(families[0], first, functions).faults)
     else:

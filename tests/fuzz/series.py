@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -86,14 +87,20 @@ def summary(findings: Findings) -> str:
     return "\n".join(lines)
 
 
-def examine_cases(families: Iterable[str], seeds: Iterable[int], names: Iterable[str]) -> Findings:
-    """Examine some cases of families in this process."""
+def examine_cases(
+    families: Iterable[str],
+    seeds: Iterable[int],
+    names: Iterable[str],
+    drawn: int | None = None,
+) -> Findings:
+    """Examine some cases of families in this process, each by all functions or by `drawn` ones."""
     findings = Findings()
     seeds, names = list(seeds), list(names)
     for family in families:
         for seed in seeds:
             findings.cases[family] += 1
-            for name, found in examine_case(family, seed, names):
+            mine = names if drawn is None else random.Random(seed).sample(names, drawn)
+            for name, found in examine_case(family, seed, mine):
                 findings.add(family, seed, name, found)
     return findings
 

@@ -37,7 +37,7 @@ def test_a_constant_compiles_no_kernel_anew():
         for upwards in (True, False):
             scaled.get_call_template((types.float64, types.literal(factor)), {})
             scaled.get_call_template((types.float64, types.int64, types.literal(upwards)), {})
-    inside = scaled.get_overload.__self__  # ``upwards`` is left out, or a bool
+    inside = scaled.inside  # ``upwards`` is left out, or a bool
     assert len([kinds for kinds in inside.overloads if kinds[1] == types.int64]) == 2
     assert not any(isinstance(kind, types.Literal) for kinds in inside.overloads for kind in kinds)
 

@@ -8,9 +8,11 @@ from .source import compiled_functions, expect_none, files, imports, is_kernel_f
 
 SOURCES = files("graphsys", "dynamics")
 KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "ctypes", "graphsys.kernels")
-#: The collector waits while numba compiles; machine code is kept on disk.
-MAY_ALSO = {
+#: The collector waits while numba compiles; machine code is kept on disk, and kernels from there
+#: load those they call.
+ALSO = {
     "graphsys/kernels/jit.py": ("gc",),
+    "graphsys/kernels/linking.py": ("importlib",),
     "graphsys/kernels/disk_cache.py": (
         "functools", "hashlib", "pathlib", "pickle", "warnings", "zlib",
     ),
@@ -27,7 +29,7 @@ def foreign(parsed, name):
         wrong = {i for i in inside if i != "graphsys" and not within(i, "graphsys.kernels")}
     if is_kernel_file(name):
         also = ("dynamics.kernels",) if name.startswith("dynamics/") else ()
-        also += MAY_ALSO.get(name, ())
+        also += ALSO.get(name, ())
         wrong |= {i for i in found if not within(i, *KERNELS_MAY_IMPORT, *also)}
     else:
         wrong |= {i for i in found if within(i, "numba", "llvmlite", "graphsys.kernels.jit")}
