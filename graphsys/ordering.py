@@ -16,8 +16,8 @@ Ints = npt.NDArray[np.int64]
 
 #: Orderings that `analyze` knows by name.
 NAMES = ("auto", "dfs", "amd", "nd")
-#: Random seeds that METIS gets one after the other. Its orders of crystals are of two kinds, one with
-#: 1.5 times the operations of the other, and which one a seed finds is a matter of luck.
+#: Random seeds that METIS gets one after the other. Its orders of crystals are of two kinds, one
+#: with 1.5 times the operations of the other, and which one a seed finds is a matter of luck.
 SEEDS = 4
 #: Separators that METIS finds at every step, of which it takes the best: 0.6 of the operations of
 #: crystal(20) with one.

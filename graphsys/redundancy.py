@@ -107,7 +107,7 @@ class Regularized(Numeric):
         self._allocate(self._analyzed(values, set(), []))
         return True
 
-    def _error(self, values: Array) -> tuple[float, float]:
+    def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
         """Nothing: refinement with the matrix as it is judges each solution."""
         return 0.0, 1.0
 

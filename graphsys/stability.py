@@ -37,8 +37,8 @@ def instability(
     the maximum norm of each connected component: ``|d| / |A^-1| (|A| |x| + |b|)`` is a small
     multiple of the machine epsilon for a stable method (N. J. Higham, Accuracy and Stability of
     Numerical Algorithms, SIAM, 2002, sec. 7.2). Right-hand sides are random, so that solutions are
-    as large as any. Products with |A^-1| are sampled by random signs, and by random magnitudes as well:
-    with signs alone, columns of the inverse of a nearly singular block can cancel exactly.
+    as large as any. Products with |A^-1| are sampled by random signs and random magnitudes: with
+    signs alone, columns of the inverse of a nearly singular block can cancel exactly.
 
     Parameters
     ----------

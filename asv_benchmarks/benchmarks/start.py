@@ -1,4 +1,28 @@
-"""What a user waits for in a fresh process; the kernels come from numba's cache."""
+"""What a user waits for in a fresh process: with kernels from the cache, or with an empty cache."""
+
+EMPTY_CACHE = """
+        import os, tempfile
+
+        os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
+"""
+FIRST_SOLVE = """
+        import numpy as np
+        import graphsys as gs
+        from graphsys.families import random_system
+
+        random_system(gs.ladder(50), 6).solve(np.ones(600))
+"""
+FIRST_MOTION = """
+        import dynamics as dy
+
+        mechanism = dy.Mechanism(gravity=(0, 0, -9.81))
+        rod = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0))
+        mechanism.add_joint(
+            dy.Revolute(mechanism.world, rod, axis=(0, 1, 0), child_point=(0, 0, 0.5))
+        )
+        model = mechanism.finalize(timestep=0.01)
+        dy.simulate(model, model.initial_state(), seconds=10.0).energy()
+"""
 
 
 class Start:
@@ -10,10 +34,18 @@ class Start:
         return "import graphsys"
 
     def timeraw_first_solve(self):
-        return """
-        import numpy as np
-        import graphsys as gs
-        from graphsys.families import random_system
+        return FIRST_SOLVE
 
-        random_system(gs.ladder(50), 6).solve(np.ones(600))
-        """
+    def timeraw_first_motion(self):
+        return FIRST_MOTION
+
+
+class Cold:
+    number = repeat = rounds = 1
+    timeout = 600
+
+    def timeraw_first_solve(self):
+        return EMPTY_CACHE + FIRST_SOLVE
+
+    def timeraw_first_motion(self):
+        return EMPTY_CACHE + FIRST_MOTION

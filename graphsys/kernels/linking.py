@@ -1,8 +1,8 @@
 """Kernels call kernels by the names of their symbols, so that each is optimized only once.
 
 numba links every function that a function calls into it, and optimizes all of that once more. Here
-the caller only declares a kernel that is too large to be inlined anyway, and LLVM's linker finds its
-machine code in the process. Compiled code of others, which numba may load from its own cache
+the caller only declares a kernel that is too large to be inlined anyway, and LLVM's linker finds
+its machine code in the process. Compiled code of others, which numba may load from its own cache
 without us, still gets all that it calls linked into it.
 
 Names say all that makes a compiled kernel what it is: module, function, types of the arguments and
@@ -22,8 +22,8 @@ from .disk_cache import OnDisk, keep
 #: Packages whose kernels are called by name.
 PACKAGES = "graphsys", "dynamics"
 #: Instructions up to which a kernel is linked into its callers all the same, where LLVM may inline
-#: it (it inlines up to about 50). A first simulation takes 0.67 of the time that it takes when all
-#: is linked (benchmarks.cold).
+#: it (it inlines up to about 50). The first simulation with an empty cache takes 0.67 of the time
+#: that it takes when all is linked (`benchmarks.start.Cold`).
 SMALL = 100
 
 
@@ -102,7 +102,7 @@ class Callee:
         return self._call(context, builder, signature, values)
 
     def _closure(self):
-        """This kernel and those called by name below it."""
+        """Kernels that are called by name, directly or not, and this one."""
         found, left = {}, [self]
         while left:
             callee = left.pop()

@@ -99,8 +99,9 @@ def refine(
 ):
     """x <- x + A^-1 (b - A x) until the backward error is at rounding level or stalls; a status.
 
-    As long as small unknowns are noise, their rows hold the backward error at 1, whereas corrections
+    As long as small unknowns are noise, their rows hold the backward error at 1 while corrections
     become smaller. So it stalls where neither the error nor the correction falls to a half.
+
     ``info`` (3,) gets the steps taken, at most ``most``, the backward error, and what it would be
     without `FLOOR`. The status is 1 where a solution is not finite, else 0.
     """

@@ -5,8 +5,8 @@ The exit status is 0 where nothing was silently wrong, refused although regular,
 hung; otherwise one case of each fault is added to the corpus, which the tests replay.
 
 `--family NAME --seed N` examines one case in this process and prints everything about it.
-`--cases N` examines the first N cases of each family in this process, `--drawn K` each by K functions
-that its seed draws: many systems in little time.
+`--cases N` examines the first N cases of each family in this process, `--drawn K` each by K
+functions that its seed draws: many systems in little time.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Kernels that call kernels by name: compiled once, loaded after what they call, whole for others."""
+"""Kernels call kernels by name: compiled once, loaded after what they call, whole for others."""
 
 import os
 import subprocess
