@@ -55,6 +55,20 @@ def initial_state(model: Model) -> State:
     return placed(model, state)
 
 
+def _follow(model: Model, targets: dict[Hashable, Float]) -> None:
+    """Add coordinates that couplings give to those that are told.
+
+    A coupling of angles holds up to the teeth of its wheels: the pose alone does not tell which.
+    """
+    couplings = list(model.mechanism.couplings.values())
+    for _ in couplings:
+        for one in couplings:
+            if one.leader in targets and one.follower not in targets:
+                value = one.ratio * targets[one.leader] + one.offset
+                if np.abs(value).max() <= 2.0 * np.pi:  # beyond, coordinates come back
+                    targets[one.follower] = value
+
+
 def assemble(
     model: Model,
     state: State,
@@ -68,6 +82,7 @@ def assemble(
         name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "position")
         for name, value in joints.items()
     }
+    _follow(model, targets)
     wanted = {
         name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "velocity")
         for name, value in velocities.items()

@@ -17,7 +17,7 @@ from dynamics.kernels import rows as kinds
 
 __all__ = ["Coupling", "Half", "coupling", "halves"]
 
-#: Teeth of the larger wheel up to which ratios count as one wheel's turns over the other's.
+#: Teeth of the leader's wheel up to which ratios count as one wheel's turns over the other's.
 MOST_TURNS = 1000
 
 
@@ -148,8 +148,8 @@ def _period(leader: Joint, follower: Joint, ratio: float) -> float:
         return kinds.FULL_TURNS
     turns = Fraction(abs(ratio)).limit_denominator(MOST_TURNS)
     exact = turns > 0 and abs(float(turns) - abs(ratio)) <= 1e-12 * abs(ratio)
-    whole = exact and 1 in (turns.numerator, turns.denominator)
-    return kinds.FULL_TURNS / turns.denominator if whole else 0.0
+    # jumps of 1 and of a / b full turns are whole multiples of 1 / b
+    return kinds.FULL_TURNS / turns.denominator if exact else 0.0
 
 
 def on_loops(couplings: Mapping[Hashable, Coupling]) -> set[Any]:

@@ -146,8 +146,8 @@ class Mechanism:
             Of one coordinate each, anywhere in the mechanism.
         ratio : float, optional
             rad or m of the follower over rad or m of the leader. Two hinges may wind on without end
-            where it is a whole number or one over a whole number; with other ratios both have to
-            stay within one turn of 0.
+            where it is a ratio of whole numbers, as of teeth, the lower one up to 1000; with other
+            ratios both have to stay within one turn of 0.
         offset : float, optional
             Coordinate of the follower where the leader's is 0, rad or m.
         name : hashable, optional
