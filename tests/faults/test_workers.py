@@ -141,7 +141,7 @@ def test_an_interrupt_of_a_process_keeps_what_it_has_finished(processes):
 
     def progress(part):
         if part >= 6 / 8 and not pids:
-            threading.Timer(0.3, interrupt_all).start()
+            threading.Timer(2.0, interrupt_all).start()  # both run by then
 
     with pytest.raises(KeyboardInterrupt) as caught:
         dy.rollouts(model, jobs, processes, progress=progress)
