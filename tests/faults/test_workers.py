@@ -36,6 +36,19 @@ class Kills:
         os.kill(os.getpid(), signal.SIGKILL)
 
 
+class Announces:
+    """Controller that writes a file when its job begins."""
+
+    def __init__(self, file):
+        self.file, self.running = file, False
+
+    def __call__(self, state, time):
+        if not self.running:
+            self.file.touch()
+            self.running = True
+        return [0.1]
+
+
 def jobs_of(count, seconds=0.05):
     model, state = cart_pole()
     dy.simulate(model, state, 0.05, controller=push)  # compiled before processes fork
@@ -128,23 +141,23 @@ def test_an_interrupt_keeps_what_is_finished(threads):
     same(dy.rollouts(model, jobs[:4], threads=threads), expected)
 
 
-def test_an_interrupt_of_a_process_keeps_what_it_has_finished(processes):
+def test_an_interrupt_of_a_process_keeps_what_it_has_finished(processes, tmp_path):
     model, jobs = jobs_of(8)
     expected = dy.rollouts(model, jobs[:6], threads=1)
-    jobs[6:] = [dy.Job(job.state, 5_000.0) for job in jobs[6:]]
-    pids = []
+    files = [tmp_path / "6", tmp_path / "7"]
+    jobs[6:] = [
+        dy.Job(job.state, 5_000.0, controller=Announces(file)) for job, file in zip(jobs[6:], files)
+    ]
 
     def interrupt_all():  # as a terminal does
+        while not all(file.exists() for file in files):  # both jobs run
+            time.sleep(0.05)
         for pid in processes._processes:
             os.kill(pid, signal.SIGINT)
-            pids.append(pid)
 
-    def progress(part):
-        if part >= 6 / 8 and not pids:
-            threading.Timer(2.0, interrupt_all).start()  # both run by then
-
+    threading.Thread(target=interrupt_all, daemon=True).start()
     with pytest.raises(KeyboardInterrupt) as caught:
-        dy.rollouts(model, jobs, processes, progress=progress)
+        dy.rollouts(model, jobs, processes)
 
     same(caught.value.rollouts[:6], expected)
     assert [result.ok for result in caught.value.rollouts[6:]] == [False, False]
