@@ -65,7 +65,9 @@ def processes():
     # a server without threads imports once what its forks need
     context = get_context("forkserver")
     context.set_forkserver_preload(["dynamics.ensemble", "dynamics.model", __name__])
-    with ProcessPoolExecutor(2, mp_context=context) as pool:
+    # what runs the tests in the background may have them ignore SIGINT, which children inherit
+    handle = signal.SIGINT, signal.default_int_handler
+    with ProcessPoolExecutor(2, context, signal.signal, handle) as pool:
         yield pool
 
 
