@@ -228,11 +228,11 @@ def _simulate(arguments: argparse.Namespace) -> None:
 def _keep(trajectory: Trajectory, arguments: argparse.Namespace) -> None:
     """Write the files that were asked for."""
     if arguments.out is not None:
-        with graphsys.whole_file(arguments.out) as beside, beside.open("wb") as file:
+        with graphsys.whole_file(arguments.out) as temporary, temporary.open("wb") as file:
             trajectory.save(file)  # numpy would add .npz to a name without
     if arguments.plot is not None:
-        with graphsys.whole_file(arguments.plot) as beside:
-            trajectory.plot().savefig(beside, dpi=150)
+        with graphsys.whole_file(arguments.plot) as temporary:
+            trajectory.plot().savefig(temporary, dpi=150)
     if arguments.html is not None:
         trajectory.export_html(arguments.html, arguments.robot.stem)
 
@@ -267,8 +267,8 @@ def _info(arguments: argparse.Namespace) -> None:
         from dynamics.plot import matplotlib_module
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
-        with graphsys.whole_file(arguments.plot) as beside:
-            mechanism.plot().figure.savefig(beside, dpi=150)
+        with graphsys.whole_file(arguments.plot) as temporary:
+            mechanism.plot().figure.savefig(temporary, dpi=150)
 
 
 def _view(arguments: argparse.Namespace) -> None:

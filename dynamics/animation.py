@@ -43,8 +43,8 @@ class Animation:
         **options
             Those of matplotlib's `FuncAnimation.save`.
         """
-        with gs.whole_file(path) as beside:
-            self.movie.save(str(beside), **options)
+        with gs.whole_file(path) as temporary:
+            self.movie.save(str(temporary), **options)
 
     def to_html(self) -> str:
         """Player with the pictures inside, without a network.

@@ -43,8 +43,8 @@ def write_motion(target: str | Path | IO[bytes], arrays: dict[str, Array]) -> No
         return
     path = Path(target)
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
-    with gs.whole_file(path) as beside:
-        np.savez_compressed(beside, **everything)
+    with gs.whole_file(path) as temporary:
+        np.savez_compressed(temporary, **everything)
 
 
 def read_motion(path: str | Path) -> dict[str, Array]:

@@ -56,7 +56,7 @@ def initial_state(model: Model) -> State:
 
 
 def _follow(model: Model, targets: dict[Hashable, Float]) -> None:
-    """Add coordinates that couplings give to those that are told.
+    """Add coordinates that couplings give to those that are given.
 
     A coupling of angles holds up to the teeth of its wheels: the pose alone does not tell which.
     """

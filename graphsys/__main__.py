@@ -173,7 +173,7 @@ def _solve(arguments: argparse.Namespace) -> None:
     if arguments.b is None:
         _print_table(**{"largest |x - 1|": f"{np.abs(x - ones).max(initial=0.0):.1e}"})
     if arguments.out is not None:
-        with whole_file(arguments.out) as beside, beside.open("wb") as file:
+        with whole_file(arguments.out) as temporary, temporary.open("wb") as file:
             np.save(file, x)
     largest = LARGEST_ERROR[system.dtype.char]
     if not error <= largest:
@@ -204,8 +204,8 @@ def _info(arguments: argparse.Namespace) -> None:
     if arguments.plot is not None:
         from graphsys.plot import plot_fill
 
-        with whole_file(arguments.plot) as beside:
-            plot_fill(symbolic)[0].figure.savefig(beside, dpi=150)
+        with whole_file(arguments.plot) as temporary:
+            plot_fill(symbolic)[0].figure.savefig(temporary, dpi=150)
 
 
 def _warm_up(arguments: argparse.Namespace) -> None:

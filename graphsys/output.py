@@ -14,9 +14,9 @@ __all__ = ["check_writable", "whole_file"]
 
 @contextmanager
 def whole_file(path: str | Path) -> Iterator[Path]:
-    """Path beside a file, of the same kind; it takes the file's place when it is written.
+    """Temporary file in the folder of a file, which it replaces once it is written.
 
-    Where that fails, as on a full disk, nothing is left behind and the file is as it was.
+    Where that fails, as on a full disk, the temporary file is removed and the file is as it was.
 
     Parameters
     ----------
@@ -26,15 +26,15 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     if target.exists() and not target.is_file():  # a device or a pipe has nothing to replace
         yield target
         return
-    beside = target.with_name(f".{target.stem[:80]}-{secrets.token_hex(4)}{target.suffix}")
+    temporary = target.with_name(f".{target.stem[:80]}-{secrets.token_hex(4)}{target.suffix}")
     try:
-        yield beside
+        yield temporary
         if target.exists():
-            shutil.copymode(target, beside)
-        os.replace(beside, target)
+            shutil.copymode(target, temporary)
+        os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
         raise
 
 

@@ -102,8 +102,8 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
         for one in getattr(mechanism, what, ()):
             notes.leave_out(what, one)
     indent(robot)
-    with gs.whole_file(path) as beside:
-        ElementTree(robot).write(beside, encoding="utf-8", xml_declaration=True)
+    with gs.whole_file(path) as temporary:
+        ElementTree(robot).write(temporary, encoding="utf-8", xml_declaration=True)
     notes.emit(stacklevel=2)
 
 

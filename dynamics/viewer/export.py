@@ -38,8 +38,8 @@ class Page:
         ----------
         path : str or Path
         """
-        with gs.whole_file(path) as beside:
-            beside.write_text(self.html, encoding="utf-8")
+        with gs.whole_file(path) as temporary:
+            temporary.write_text(self.html, encoding="utf-8")
 
     def _repr_html_(self) -> str:
         content = html.escape(self.html, quote=True)

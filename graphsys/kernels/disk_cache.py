@@ -1,6 +1,6 @@
 """Machine code on disk: never that of other sources, never damaged, and never a reason to stop.
 
-numba compares the file of the function that it loads, but the code of a kernel holds that of all
+numba compares the file of the function that it loads, but the code of a kernel depends on all
 kernels it calls. So a key over all of these sources goes with it, and a checksum. What does not fit
 is compiled again; where nothing can be written, code is kept in memory. A warning says so, once.
 """
@@ -19,7 +19,7 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile, NullCache
 
 #: Folder of the kernels that all others call.
 SHARED = Path(__file__).parent
-#: Bytes of the key of sources, and of the checksum behind it.
+#: Bytes of the key of sources, and of the checksum that follows it.
 KEY, SUM = 16, 4
 
 
@@ -77,10 +77,10 @@ class _Files(IndexDataCacheFile):
             data = Path(self._data_path(name)).read_bytes()
         except OSError:
             return None
-        key, told, code = data[:KEY], data[KEY : KEY + SUM], data[KEY + SUM :]
+        key, checksum, code = data[:KEY], data[KEY : KEY + SUM], data[KEY + SUM :]
         if key != self._key and len(key) == KEY:  # written after the index, by other sources
             return None
-        if zlib.crc32(code).to_bytes(SUM) != told:
+        if zlib.crc32(code).to_bytes(SUM) != checksum:
             warn_damaged(self._folder)
             return None
         return pickle.loads(code)
