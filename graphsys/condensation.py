@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys import cutting, stability
-from graphsys.accuracy import Matrix
+from graphsys.accuracy import REFINEMENTS, Matrix
 from graphsys.block import as_dtype, as_numbers
 from graphsys.errors import SingularPivotError
 from graphsys.graph import BlockGraph
@@ -165,6 +165,7 @@ class Condensation(Sealed):
         try:
             self._partial.factorize(values)
             self._partial.check(values)
+            self._partial.refine_with(values)
         except (SingularPivotError, ValueError):
             raise
         except BaseException:  # as by Ctrl-C
@@ -277,6 +278,7 @@ class _Partial(Numeric):
         self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int], rows: Array
     ) -> None:
         self.rows = rows
+        self._matrix: Matrix | None = None
         super().__init__(symbolic, dtype, last)
 
     def _allocate(self, symbolic: Symbolic) -> None:
@@ -287,12 +289,38 @@ class _Partial(Numeric):
         position[self.rows] = np.arange(self.rows.size)
         self.place = position[order[total - self.rows.size :]]
 
+    def refine_with(self, values: Array) -> None:
+        """Refine `reduce` and `expand` with what was factorized, where its factors are doubtful."""
+        self._matrix = None
+        if self.doubtful:
+            held = values.copy() if self.scaling is None else self.scaling.matrix(values)
+            self._matrix = Matrix(self.symbolic.graph, held)
+
     def reduce(self, b: Array, count: int) -> Array:
+        """b_n - A_ne A_ee^-1 b_e."""
+        if self._matrix is not None:
+            x = self.expand(b, np.zeros(self.rows.size * count, self.dtype), count)
+            rest = self._matrix.residual(b, x, count, False).reshape(count, -1)
+            return np.ascontiguousarray(rest[:, self.rows]).ravel()
         out = np.empty(self.rows.size * count, self.dtype)
         compiled.reduce(self.program, self.place, self.arena, b, count, self._work(b), out)
         return out
 
     def expand(self, b: Array, known: Array, count: int) -> Array:
+        """A_ee^-1 (b_e - A_en x_n) beside x_n, refined while corrections halve."""
+        x = self._expand(b, known, count)
+        if self._matrix is None:
+            return x
+        last, zero = np.inf, np.zeros_like(known)
+        for _ in range(REFINEMENTS):
+            change = self._expand(self._matrix.residual(b, x, count, False), zero, count)
+            size = float(np.abs(change).max(initial=0.0))
+            if not 0.0 < size <= last / 2.0:
+                break
+            x, last = x + change, size
+        return x
+
+    def _expand(self, b: Array, known: Array, count: int) -> Array:
         out = np.empty(b.size, self.dtype)
         compiled.expand(self.program, self.place, self.arena, b, known, count, self._work(b), out)
         return out
@@ -309,6 +337,32 @@ class _Partial(Numeric):
         known = np.zeros(kept.size * stability.PROBES, self.dtype)
 
         def solve(b: Array, transposed: bool) -> Array:
-            return self.expand(b, known, stability.PROBES)
+            return self._expand(b, known, stability.PROBES)
 
-        return stability.instability(matrix, solve, False, eliminated, normwise)
+        error, condition = stability.instability(matrix, solve, False, eliminated, normwise)
+        return max(error, self._schur_error(matrix, eliminated)), condition
+
+    def _schur_error(self, matrix: Matrix, eliminated: Array) -> float:
+        """Backward error of X = A_ee^-1 A_en, which is that of S = A_nn - A_ne X.
+
+        Random right-hand sides of `instability` do not show it: the columns of A_en may be as far
+        below ``|A_ee| |X|`` as the blocks of A_ee are close to singular.
+        """
+        kept, count = self.rows, stability.PROBES
+        rng = np.random.default_rng(0)
+        known = rng.choice([-1.0, 1.0], kept.size * count) * rng.uniform(
+            0.5, 1.0, kept.size * count
+        )
+        known /= np.tile(self._sizes_of_kept(matrix, eliminated), count)
+        with np.errstate(all="ignore"):
+            zero = np.zeros(eliminated.size * count, self.dtype)
+            x = self._expand(zero, known.astype(self.dtype), count)
+            return stability.backward_error(matrix, x, eliminated)
+
+    def _sizes_of_kept(self, matrix: Matrix, eliminated: Array) -> Array:
+        """Largest entry of each column of A_en; 1 where there is none."""
+        rows, columns = cutting.coordinates(matrix.graph)
+        inside, sizes = eliminated[rows], np.zeros(eliminated.size)
+        np.maximum.at(sizes, columns[inside], np.abs(matrix.values[inside]))
+        of_kept = sizes[self.rows]
+        return np.where(of_kept > 0.0, of_kept, 1.0)

@@ -186,6 +186,34 @@ def singular_matrix(
     )
 
 
+def no_stable_order(
+    symbolic: Symbolic, step: int, error: float, ratio: float
+) -> SingularPivotError:
+    """Error for a matrix whose factors are inaccurate in all elimination orders that were tried.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    step : int
+        Elimination step with the weakest pivot block.
+    error : float
+        Smallest error of solutions by the factors alone, relative to those of a stable method.
+    ratio : float
+        Pivot ratio of the factors.
+    """
+    label = symbolic.graph.labels[int(symbolic.step_node[step])]
+    given = symbolic.ordering == "given"
+    tried = "in the order that was given" if given else "in all elimination orders that were tried"
+    return SingularPivotError(
+        f"the factors lose too many digits {tried}: relative errors of {error:.1e} beside those of "
+        f"a stable method, most likely from node {label!r} (elimination step {step}); use another "
+        "order, or factorize(redundant=True), which refines all solutions",
+        label,
+        step,
+        ratio,
+    )
+
+
 def useless_factors(symbolic: Symbolic, row: int, error: float, ratio: float) -> SingularPivotError:
     """Error for factors whose solutions cannot be refined.
 

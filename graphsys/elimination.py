@@ -189,7 +189,7 @@ class Elimination:
         build_program(*arguments, program)
         if self.partial_pivoting:
             program[PARTIAL_PIVOTING] = 1
-            program[ARENA_TOTAL] += int(program[WIDEST]) * (int(program[WIDEST]) + WORK_COLUMNS)
+            program[ARENA_TOTAL] += int(program[WIDEST]) * (int(program[WIDEST]) + 2 * WORK_COLUMNS)
         if narrow:
             pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
             more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS

@@ -35,7 +35,7 @@ DOUBTFUL = 0.05
 #: Error of solutions by the factors alone up to which refinement is sure to converge.
 CONTRACTS = 0.01
 #: Systems up to so many rows are inverted as one block where no other order helps.
-DENSE_ROWS = 512
+DENSE_ROWS = 2048
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
@@ -339,6 +339,7 @@ class Numeric:
                     if stable:  # no other order will find another condition number
                         break
                 elif stable:
+                    self.stabilized = True
                     return error, condition
                 elif error < best[0]:
                     best = error, condition, self.symbolic
@@ -354,7 +355,7 @@ class Numeric:
         if symbolic is not None and not error < self.eps**0.5:
             error, condition = self._error(matrix, normwise=True)
         if symbolic is None or not error < self.eps**0.5:
-            failure = failure or self._singular(1.0 / self.eps)
+            failure = failure or self._unstable(error)
             symbolic, self.scaling = before  # for the matrices that follow
             self._allocate(symbolic)
             raise failure
@@ -363,9 +364,20 @@ class Numeric:
 
     def _singular(self, condition: float) -> SingularPivotError:
         """Error for a matrix that is singular to working precision."""
+        return diagnosis.singular_matrix(
+            self.symbolic, self._weakest_step(), condition, self.pivot_ratio
+        )
+
+    def _unstable(self, error: float) -> SingularPivotError:
+        """Error for a matrix that no elimination order is stable for."""
+        return diagnosis.no_stable_order(
+            self.symbolic, self._weakest_step(), error, self.pivot_ratio
+        )
+
+    def _weakest_step(self) -> int:
+        """Elimination step with the weakest pivot block; 0 where none is weak."""
         weak = self._weak_steps()
-        step = weak[0] if weak else 0
-        return diagnosis.singular_matrix(self.symbolic, step, condition, self.pivot_ratio)
+        return weak[0] if weak else 0
 
     def _weak_steps(self, end: int | None = None) -> list[int]:
         """First step of each supernode with entries of D^-1, L or W that are large, worst first.

@@ -196,7 +196,10 @@ def precedence(
     for group in together:
         needy[list(group)] = True
     supplier, served, lack = _supplied(graph, demand, needy)
-    joined = merged([*_join_short(graph, demand, lack.tolist()), *together])
+    pairs = _join_short(graph, demand, lack.tolist())
+    if together:  # pivots have failed before
+        pairs += _join_stuck(graph, demand, lack.tolist(), pairs)
+    joined = merged([*pairs, *together])
     inside = {j for group in joined for j in group}
     short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
     last = {*short.tolist(), *after_all}
@@ -229,7 +232,7 @@ def _awaited(
 ) -> dict[int, list[int]]:
     """Whom those wait for who come behind their neighbours, or share a pivot block.
 
-    Groups that would wait for each other do not wait for each other at all.
+    Of groups and nodes that would wait for each other, the groups do not wait.
     """
     awaited: dict[int, set[int]] = {}
     for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
@@ -240,8 +243,9 @@ def _awaited(
         together = of_flow.union(*(awaited.get(j, set()) for j in group)) - set(group)
         awaited.update((j, together) for j in group)
     knot = _knots(awaited, joined)
+    inside = {j for group in joined for j in group}
     return {
-        j: sorted(i for i in who if i not in knot or knot[i] != knot.get(j))
+        j: sorted(i for i in who if j not in inside or i not in knot or knot[i] != knot.get(j))
         for j, who in awaited.items()
     }
 
@@ -368,3 +372,26 @@ def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple
     among = among.subgraph(empty)
     pairs = nx.max_weight_matching(among, maxcardinality=True)
     return sorted((min(pair), max(pair)) for pair in pairs)
+
+
+def _join_stuck(
+    graph: BlockGraph, demand: Ints, short: list[int], pairs: list[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """Pairs of an empty node, all of whose neighbours lack rows as well, and one of these.
+
+    Nodes with the fewest such neighbours choose first.
+    """
+    missing, taken = set(short), {j for pair in pairs for j in pair}
+    options = {}
+    for j in short:
+        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
+        if demand[j] == graph.size[j] and missing.issuperset(row):
+            options[j] = [i for i in row if graph.size[i] >= graph.size[j]]
+    found = []
+    for j in sorted(options, key=lambda j: (len(options[j]), j)):
+        free = [i for i in options[j] if i not in taken]
+        if j not in taken and free:
+            i = min(free, key=lambda i: (len(options.get(i, ())), i))
+            taken.update((i, j))
+            found.append((min(i, j), max(i, j)))
+    return found

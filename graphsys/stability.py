@@ -83,11 +83,41 @@ def instability(
             allowed = solve((b * error_of_rows).astype(b.dtype), transposed)
             if not (np.isfinite(d) & np.isfinite(allowed) & np.isfinite(x)).all():
                 return np.inf, np.inf
+            size_of_b = _largest(error_of_rows, component)
             found = _largest(d * every, component)
             bound = _largest(np.fmax(np.abs(x), np.abs(allowed)) * every, component)
-        error = max(error, float(np.max(found / np.where(bound > 0.0, bound, 1.0), initial=0.0)))
+        forward = found / np.where(bound > 0.0, bound, 1.0)
+        error = max(error, float(np.max(forward, initial=0.0)))
+        if not transposed:
+            backward = _largest(r, component) / np.where(size_of_b > 0.0, size_of_b, 1.0)
+            error = max(error, float(np.max(backward, initial=0.0)))
         condition = max(condition, float(size.max() / np.abs(b).max()))
     return error, condition
+
+
+def backward_error(matrix: Matrix, x: Array, rows_of: Array) -> float:
+    """Largest ``|A x| / |A| |x|`` in the maximum norm of each connected component.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        Equilibrated, or nearly so.
+    x : ndarray, shape (N * PROBES,)
+        `PROBES` columns, flat, that should solve A x = 0 in the rows ``rows_of``.
+    rows_of : ndarray of bool, shape (N,)
+
+    Returns
+    -------
+    float
+        inf where x is not finite.
+    """
+    if not np.isfinite(x).all():
+        return np.inf
+    component, every = _components(matrix.graph), np.tile(rows_of, PROBES)
+    r = matrix.residual(np.zeros_like(x), x, PROBES, False) * every
+    found = _largest(r, component)
+    size = _largest(matrix.sizes(x, PROBES, False) * every, component)
+    return float(np.max(found / np.where(size > 0.0, size, 1.0), initial=0.0))
 
 
 def _components(graph: BlockGraph) -> Ints:

@@ -188,6 +188,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                 smallest = ratio
                 info[1] = first + i
             if partial:
+                _refined_inverse(arena, d, m, w, copy_at, work_at)
                 row, column = (m, 1) if symmetric else (1, m)
                 start = d + w if symmetric else d + w * m
                 _refined_rows(
@@ -251,6 +252,39 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
         at = rows_at + first * ld
         copy_block(arena, work_at, w, arena, at, ld, w, count)
         assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+
+
+@kernel
+def _refined_inverse(arena, d, m, w, copy_at, work_at):
+    """X <- X + X (I - D X), some columns at a time; D is at ``copy_at``, a workspace behind it.
+
+    Columns of a product U^-1 L^-1 may have residuals far beyond w eps |D| |X|, those of
+    substitution with L and U (Higham 2002, sec. 14.3); others stay as they are.
+    """
+    change_at = copy_at + w * w
+    rounding = 0.0
+    for i in range(w * w):
+        rounding = max(rounding, abs(arena[copy_at + i]))
+    rounding *= w * np.finfo(arena.dtype).eps
+    for first in range(0, w, WORK_COLUMNS):
+        count = min(WORK_COLUMNS, w - first)
+        for j in range(count):
+            for i in range(w):
+                arena[work_at + j * w + i] = 0.0
+            arena[work_at + j * w + first + j] = 1.0
+        at = d + first * m
+        subtract_product(
+            arena, work_at, w, arena, copy_at, w, arena, at, 1, m, w, count, w
+        )  # fmt: skip
+        assign_product(arena, change_at, w, arena, d, m, arena, work_at, 1, w, w, count, w)
+        for j in range(count):
+            largest = size = 0.0
+            for i in range(w):
+                largest = max(largest, abs(arena[work_at + j * w + i]))
+                size = max(size, abs(arena[at + j * m + i]))
+            if rounding * size < largest < 0.5:  # beyond, the block is as good as singular
+                for i in range(w):
+                    arena[at + j * m + i] += arena[change_at + j * w + i]
 
 
 @kernel

@@ -27,7 +27,8 @@ hold their inverses D^-1, the columns below them L (not scaled), the rows to the
 Behind the panels lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256
 numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
 both. Where ``partial_pivoting`` is not 0, every pivot block is inverted by LU factors with partial
-pivoting and W is refined once, which takes longer; there is room for a copy of the widest block.
+pivoting, D^-1 and W are refined once, which takes longer; there is room for a copy of the widest
+block and 8 columns more.
 There are three magnitudes for each row, see `growth`.
 """
 

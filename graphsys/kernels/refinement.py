@@ -18,7 +18,7 @@ from .program import ROWS, WIDEST
 from .substitution import solve, solve_transposed
 
 #: Beyond this many times ``enough``, a backward error is not good.
-GOOD = 1e4
+GOOD = 1e3
 #: Times ``enough`` from which on a backward error is at rounding level: residuals of rows with tens
 #: of entries are themselves no better (body/joint chains took one step more without).
 REACHED = 4.0

@@ -226,3 +226,47 @@ def test_vectors_that_are_not_finite_are_refused_by_label():
             condensed.expand([0.0, 0.0], b)
         with pytest.raises(ValueError, match="x is not finite"):
             condensed.expand([0.0, bad])
+
+
+@pytest.mark.parametrize("symmetric", [True, False])
+def test_a_schur_complement_next_to_a_nearly_singular_block_is_backward_stable(symmetric):
+    # D = Q diag(1 ... 1e-11) Q^T is close to singular, but A_en = D X with X of size 1 is not large
+    # on its weak vectors: S = 2 I - X^T D X moves by |X| |dD| |X| when D moves by rounding, not by
+    # |D^-1| times as much
+    rng = np.random.default_rng(3)
+    q = np.linalg.qr(rng.normal(size=(8, 8)))[0]
+    d = q * np.logspace(0, -11, 8) @ q.T
+    x = rng.normal(size=(8, 3))
+    u = (d + d.T) / 2 @ x
+    system = gs.System(nx.path_graph(["in", "out"]), {"in": 8, "out": 3}, symmetric=symmetric)
+    system["in", "in"], system["out", "out"] = (d + d.T) / 2, 2 * np.eye(3)
+    system["in", "out"] = u
+    if not symmetric:
+        system["out", "in"] = u.T
+    condensed = gs.condense(system, ["out"])
+    exact = 2 * np.eye(3) - x.T @ u
+    # rounding of u moves X by D^-1 times as much, and U^T D^-1 (du) = X^T du is small again
+    growth = (1 + np.abs(x).sum(axis=1).max()) * (1 + np.abs(x.T).sum(axis=1).max())
+    bound = 11**2 * np.finfo(float).eps * growth
+    assert np.abs(condensed.schur() - exact).max() <= bound
+
+    # and so are right-hand sides A_ee y with y of size 1, and solutions for them
+    y, known = rng.normal(size=8), rng.normal(size=3)
+    b = np.zeros(11)
+    b[:8] = (d + d.T) / 2 @ y
+    assert np.abs(condensed.reduce(b) + u.T @ y).max() <= bound * np.abs(y).max()
+    b[:8] += u @ known
+    residual = system.to_dense()[:8] @ condensed.expand(known, b) - b[:8]
+    assert np.abs(residual).max() <= bound
+
+
+def test_columns_of_any_size_show_what_a_schur_complement_lost():
+    # the same with columns of A_en 1e100 apart, the larger one harmless
+    d = np.array([[1.0, 1.0], [1.0, 1.0 + 1e-9]])
+    system = gs.System(nx.path_graph(3), {0: 1, 1: 2, 2: 1})
+    system[0, 0] = system[2, 2] = 1.0
+    system[1, 1], system[0, 1], system[2, 1] = d, [[0.0, 0.0]], (d @ [1.0, 2.0])[None]
+    system[1, 0], system[1, 2] = 1e100 * d @ [[0.0], [1.0]], (d @ [1.0, 2.0])[:, None]
+    exact = 1.0 - np.array([1.0, 2.0]) @ d @ [1.0, 2.0]
+    schur = gs.condense(system, [2, 0]).schur()
+    assert abs(schur[0, 0] - exact) <= 100 * np.finfo(float).eps * 9

@@ -1,6 +1,7 @@
 """Factors are as good as those of a backward stable method, or nobody gets a result from them."""
 
 import threading
+from unittest import mock
 
 import networkx as nx
 import numpy as np
@@ -10,6 +11,8 @@ import scipy.sparse as sp
 import graphsys as gs
 from graphsys.families import random_system
 from graphsys.kernels.growth import GROWN
+from graphsys.numeric import Numeric
+from graphsys.solution import Solver
 
 EPS = np.finfo(float).eps
 
@@ -233,3 +236,38 @@ def test_no_determinant_is_read_off_regularized_factors():
     assert factor.redundant and factor.solve([1.0, 0.0, 0.0]) is not None
     regular = scalars([[2.0, 1.0], [1.0, 0.0]], symmetric=True).factorize(redundant=True)
     assert regular.inertia() == (1, 1) and np.isclose(regular.slogdet()[1], 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("ordering", "tried"),
+    [("amd", "in all elimination orders that were tried"), ([0], "in the order that was given")],
+)
+def test_factors_that_lose_digits_in_every_order_are_refused_with_the_way_out(ordering, tried):
+    # as if measured: no order of a matrix so small is that bad
+    system = gs.System.from_scipy(sp.csr_array([[1.0, 1.0], [1.0, 1.0 + 1e-6]]), 2)
+    system.analyze(ordering)
+    factor = system.factorize()
+    with mock.patch("graphsys.stability.instability", return_value=(1e-3, 10.0)):
+        with pytest.raises(gs.SingularPivotError, match=f"{tried}.*another order, or") as caught:
+            factor.selected_inverse()
+    assert caught.value.node == 0
+    with pytest.raises(ValueError, match="no factors"):
+        factor.solve([1.0, 2.0])
+
+
+@pytest.mark.parametrize("size", [3, 12, 40])
+def test_inverses_of_a_resisting_matrix_solve_as_well_as_substitution(size):
+    # one block of condition 1e12, columns of the inverse X by substitution with L and U:
+    # |A X - I| <= c n eps |A| |X| (Higham 2002, sec. 14.3); U^-1 L^-1 exceeds that by 1e5
+    rng = np.random.default_rng(size)
+    u, v = (np.linalg.qr(rng.normal(size=(size, size)))[0] for _ in "uv")
+    matrix = u * np.logspace(0, -12, size) @ v.T
+    system = gs.System(nx.empty_graph(1), size)
+    system[0, 0] = matrix
+    numeric = Numeric(system.analyze(), np.dtype(float))
+    numeric.stabilize(system.values)
+    scaled = numeric.scaling.matrix(system.values).reshape(size, size, order="F")
+    solver = Solver(numeric.symbolic, numeric.arena, None, 1.0, 0)
+    x = solver.substitute(np.eye(size).ravel(), size, False).reshape(size, size, order="F")
+    error = np.abs(scaled @ x - np.eye(size)).max()
+    assert error <= 10 * size * EPS * np.abs(scaled).max() * np.abs(x).max()
