@@ -15,13 +15,19 @@ from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
 from dynamics.placing import placed
 from dynamics.state import State
+from dynamics.tables import row_units
+from dynamics.units import UNITLESS, lighter
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
 Float = NDArray[np.float64]
 
-CLOSED, OPEN = 1e-12, 1e-10  # m or rad: what is aimed at, and what is refused beyond
+#: How far open rows are when they count as closed, and when they are refused, over the unit of
+#: length, or in rad.
+CLOSED, OPEN = 1e-12, 1e-10
+#: Error of velocities that is refused, over the largest one or the unit of speed.
+UNMOVED = 1e-8
 ITERATIONS = 300
 JUMPS, JOLT = 5, 0.3  # how often bodies are turned at random where nothing else helps, and by what
 #: Least damping, against redundant rows, over the diagonal of G M^-1 G^T; what a step that does not
@@ -50,9 +56,25 @@ def initial_state(model: Model) -> State:
         if body.name not in known:
             known[body.name] = coordinates.STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
-    if np.abs(model.constraint_violation(state)).max(initial=0.0) > CLOSED:
+    if not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
     return placed(model, state)
+
+
+def is_closed(model: Model, state: State, most: float) -> bool:
+    """Whether constraint rows are open by at most ``most`` units of length, or rad."""
+    g = row_units(model.tables) * model.constraint_violation(state)
+    return bool(np.abs(g).max(initial=0.0) <= most)
+
+
+def _units(model: Model, targets: Mapping[Hashable, Float]) -> Float:
+    """Reciprocal units of the rows of `equations`."""
+    more = []
+    for name in targets:
+        joint = model.mechanism.joints[name]
+        length = lighter(model.tables.units, joint.parent, joint.child).length
+        more += [1.0 if row.kind in UNITLESS else 1.0 / length for row in joint.positions]
+    return np.concatenate([row_units(model.tables), more])
 
 
 def _follow(model: Model, targets: dict[Hashable, Float]) -> None:
@@ -92,9 +114,10 @@ def assemble(
     lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
     n = model.n_bodies
     g, G = equations(model, after, targets)
+    units = _units(model, targets)
     damping, jumps, rng = DAMPED, JUMPS, np.random.default_rng(0)
     for _ in range(ITERATIONS):
-        error = float(np.abs(g).max(initial=0.0))
+        error = float(np.abs(units * g).max(initial=0.0))
         if error <= CLOSED or (damping > HOPELESS and jumps == 0):
             break
         jump = damping > HOPELESS  # out of a valley, or off a saddle such as a flat linkage
@@ -105,15 +128,15 @@ def assemble(
             move = -least(G, g, lengths, damping).reshape(n, 6)
         trial = _moved(after, move)
         g_trial, G_trial = equations(model, trial, targets)
-        if jump or g_trial @ g_trial < g @ g:
+        if jump or np.linalg.norm(units * g_trial) < np.linalg.norm(units * g):
             after, g, G = trial, g_trial, G_trial
             damping = max(DAMPED, 0.1 * damping)
         elif error <= OPEN:
             break  # round-off
         else:
             damping = max(CAREFUL, 10.0 * damping)
-    if not np.abs(g).max(initial=0.0) <= OPEN:
-        k = int(np.argmax(np.abs(g)))
+    if not np.abs(units * g).max(initial=0.0) <= OPEN:
+        k = int(np.argmax(np.abs(units * g)))
         name = _owner(model, k, targets)
         raise InconsistentStateError(
             f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
@@ -124,14 +147,22 @@ def assemble(
     if wanted:
         rates[model.n_rows :] = np.concatenate(list(wanted.values()))
     twist = twists.ravel() - least(G, G @ twists.ravel() - rates, weights)
-    if not np.abs(G @ twist - rates).max(initial=0.0) <= 1e-8 * max(1.0, np.abs(twist).max()):
-        k = int(np.argmax(np.abs(G @ twist - rates)))
+    left = np.abs(_units(model, wanted) * (G @ twist - rates))
+    if not left.max(initial=0.0) <= UNMOVED * _fastest(model, twist.reshape(n, 6)):
+        k = int(np.argmax(left))
         raise InconsistentStateError(
             f"the velocities cannot all be fulfilled: that of {_owner(model, k, wanted)!r} is not "
             "what was asked for"
         )
     coordinates.set_twists(model, after, twist.reshape(n, 6), list(range(n)))
     return after
+
+
+def _fastest(model: Model, twists: Float) -> float:
+    """Largest rate of a body, lengths or rad per second, at least the unit of speed over length."""
+    units = [model.tables.units[body.name] for body in model.bodies]
+    rates = [max(u.speed, np.abs(v[:3]).max()) / u.length for u, v in zip(units, twists)]
+    return float(max(*rates, np.abs(twists[:, 3:]).max()))
 
 
 def _moved(state: State, move: Float) -> State:

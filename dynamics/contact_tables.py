@@ -14,6 +14,8 @@ from dynamics.bodies import WORLD
 from dynamics.contacts import Contact
 from dynamics.kernels import contact_geometry as kinds
 from dynamics.kernels import layout as at
+from dynamics.kernels import rows as kind_of
+from dynamics.units import UNITLESS, Unit, lighter
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -43,6 +45,8 @@ class Record:
         Whether a limit is one of the row's rate.
     friction : float
         Bound of dry friction along the row, N or N m; 0 for all else.
+    angular : bool
+        Whether the limited or rubbing row is an angle's.
     """
 
     label: tuple[Hashable, int]
@@ -57,6 +61,7 @@ class Record:
     softness: float = 0.0
     of_rate: bool = False
     friction: float = 0.0
+    angular: bool = False
 
     @property
     def blocks(self) -> int:
@@ -117,7 +122,7 @@ def records_of(
         records += [
             Record(
                 (joint.name, i), joint.parent, joint.child, row=rated_row[joint.name] + i,
-                friction=bound,
+                friction=bound, angular=joint.rates[i].kind in UNITLESS,
             )
             for i, bound in enumerate(joint.friction)
             if bound > 0.0
@@ -129,25 +134,32 @@ def _limits(
     owner: Any, limits: Float, rest: Float, row: int, softness: float, of_rate: bool = False
 ) -> list[Record]:
     """Records of the finite limits of a joint's or spring's rows, which are off by their rests."""
+    row_kinds = [row.kind for row in getattr(owner, "rates" if of_rate else "positions", ())]
+    row_kinds = row_kinds or [kind_of.DISTANCE]  # of a spring
     return [
         Record(
             (owner.name, i), owner.parent, owner.child, row=row + i, limit=limit - rest[i],
-            sign=sign, softness=softness, of_rate=of_rate,
+            sign=sign, softness=softness, of_rate=of_rate, angular=kind in UNITLESS,
         )
-        for i, ends in enumerate(limits)
+        for i, (ends, kind) in enumerate(zip(limits, row_kinds))
         for limit, sign in zip(ends, (1.0, -1.0))
         if np.isfinite(limit)
     ]  # fmt: skip
 
 
 def written(
-    records: list[Record], body_index: Mapping[Hashable, int], graph: Any
+    records: list[Record],
+    units: dict[Hashable, Unit],
+    body_index: Mapping[Hashable, int],
+    graph: Any,
 ) -> tuple[NDArray[np.int64], Float, NDArray[np.int64]]:
     """Records as the kernels read them.
 
     Parameters
     ----------
     records : list of Record
+    units : dict
+        By name of body.
     body_index : mapping
     graph : BlockGraph
 
@@ -165,6 +177,12 @@ def written(
         a, b = (body_index.get(end.name, n) for end in (record.parent, record.child))
         p[at.A], p[at.B], p[at.BLOCKS], p[at.SLOT] = a, b, record.blocks, slot
         p[at.FACETS] = record.facets
+        unit = lighter(units, record.parent, record.child)
+        arm = unit.length if record.angular else 1.0
+        c[at.ENERGY], c[at.CONTACT_PACE] = unit.energy, arm / unit.speed
+        c[at.TURNING_PACE] = unit.length / unit.speed
+        c[at.CONTACT_LENGTH] = unit.length / arm
+        c[at.FALL] = unit.speed**2 / (unit.length * arm)
         p[at.AB_AT] = p[at.BA_AT] = -1
         if record.joins_bodies:
             p[at.AB_AT], p[at.BA_AT] = graph.edge_at(a, b), graph.edge_at(b, a)

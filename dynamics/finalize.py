@@ -17,6 +17,7 @@ from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
 from dynamics.tables import Tables
+from dynamics.units import LIGHTEST, UNITLESS, Unit, lighter, planes_of, units_of
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -61,7 +62,11 @@ class _Group:
         return bool(self.damping.any() or self.armature.any())
 
 
-def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
+def tables_of(
+    mechanism: Mechanism,
+    like: Tables | None = None,
+    units: dict[Hashable, Unit] | None = None,
+) -> Tables:
     """Write the tables of a mechanism.
 
     Parameters
@@ -69,6 +74,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     mechanism : Mechanism
     like : Tables, optional
         Of a mechanism with the same graph: its loops and symbolic factorization are taken over.
+    units : dict, optional
+        By name of body, by default those of `units_of`.
 
     Returns
     -------
@@ -81,6 +88,7 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     """
     if not mechanism.bodies:
         raise ValueError("the mechanism has no body; add one with add_body")
+    units = units_of(mechanism) if units is None else units
     joints = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
     calls = {
         joint.name: callbacks.constraint(joint.user, joint.n_user, f"joint {joint.name!r}")
@@ -123,9 +131,11 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         if like
         else symbolic_of(mechanism.bodies, joints, coupled, forces, records, bool(cycles))
     )
-    plan, constant = _written(mechanism, groups, forces, measures, body_index, symbolic.graph)
+    plan, constant = _written(
+        mechanism, units, groups, forces, measures, body_index, symbolic.graph
+    )
     plan[at.CONTROLS] = len(names)
-    more, numbers, slots = contact_tables.written(records, body_index, symbolic.graph)
+    more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
     plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
     plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
     counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
@@ -133,6 +143,8 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
     plan[at.WORK_SIZE] = at.work_size(*counts)
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
+    plan[at.UNITS_AT] = constant.size
+    constant = np.concatenate([constant, _row_units(units, groups)])
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
         plan[at.FALLBACK_AT], plan[at.FALLBACK_SIZE] = plan.size, fallback.program.size
@@ -152,6 +164,7 @@ def tables_of(mechanism: Mechanism, like: Tables | None = None) -> Tables:
         slots,
         {r.label: int(slot) for r, slot in zip(records, slots) if r.friction > 0.0},
         cycles,
+        units,
         (*calls.values(), *distances, *users, *more_users),
     )
 
@@ -307,8 +320,23 @@ def _with_wrenches(
     return np.concatenate([plan, np.array(records, np.int64)]), calls
 
 
+def _row_units(units: dict[Hashable, Unit], groups: list[_Group]) -> Float:
+    """A time, then reciprocal units of constraint rows and of their multipliers: see `layout`."""
+    rows, impulses = [], []
+    for group in groups:
+        if group.partner is None:
+            unit = lighter(units, group.parent, group.child)
+            for row in group.rows:
+                arm = 1.0 if row.kind in UNITLESS else unit.length
+                rows.append(1.0 / arm)
+                impulses.append(arm / (unit.energy / unit.speed * unit.length))
+    time = float(np.median([unit.length / unit.speed for unit in units.values()]))
+    return np.array([time, *rows, *impulses])
+
+
 def _written(
     mechanism: Mechanism,
+    units: dict[Hashable, Unit],
     joints: list[_Group],
     forces: list[_Group],
     measures: list[_Group],
@@ -337,6 +365,7 @@ def _written(
     ):  # fmt: skip
         plan[place] = value
     plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
+    planes = planes_of(mechanism)
     for i, body in enumerate(mechanism.bodies.values()):
         c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
         spatial = body.spatial_inertia
@@ -346,8 +375,15 @@ def _written(
         c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
         c[at.DRAG], c[at.SPIN_DRAG] = body.drag, body.spin_drag
         c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
-        c[at.LIGHTNESS : at.LIGHTNESS + 3] = 1.0 / c[at.MASS]
-        c[at.LIGHTNESS + 3 : at.LIGHTNESS + 6] = 1.0 / c[at.LARGEST_INERTIA]
+        unit = units[body.name]
+        arms = np.array([1.0] * 3 + [unit.length] * 3)
+        inertias = np.repeat([c[at.MASS], c[at.LARGEST_INERTIA]], 3)
+        plane = planes[body.name].plane if body.name in planes else None
+        mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
+        c[at.LIGHTNESS : at.LIGHTNESS + 6] = arms / (inertias * unit.speed)
+        c[at.PACE : at.PACE + 6] = arms / unit.speed
+        c[at.IMPULSE : at.IMPULSE + 6] = 1.0 / (mass * unit.speed * arms)
+        c[at.EXTENT] = 1.0 / unit.length
     first_row = 0
     start = np.cumsum([0, *(group.n_rows for group in groups)])
     for k, group in enumerate(groups):

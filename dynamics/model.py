@@ -45,19 +45,22 @@ class Model(Shared):
         positions are the same; a start of given velocities is half a kick off, which makes the
         papers' form first order. Reported velocities are then those of the last interval.
     tolerance : float, optional
-        Of Newton's method: error of velocities over the largest, and of constraints in m or rad;
-        by default 1e-10, 1e-11 at order 4 and 5e-12 at order 6.
+        Of Newton's method: error of velocities over the largest, or over the unit of speed where
+        that is more, and of constraints over the unit of length, or in rad. By default 1e-10,
+        1e-11 at order 4 and 5e-12 at order 6. Units are those of `dynamics.units`: lengths and
+        masses of the mechanism's own bodies, and speeds of their fall.
     largest_turn : float, optional
         Angle in rad by which bodies may turn in one interval of a step: 0.17 at order 2, 0.6 at 4,
         1.2 at 6. With contacts their mean, weighted by kinetic energy, and 0.6 for any one.
     order : {2, 4, 6}, optional
         Of accuracy over the time step: see `dynamics.galerkin`.
     barrier : float, optional
-        Accuracy of contacts, J: a contact that bears a force rests ``barrier / force`` metres off.
+        Accuracy of contacts, over the unit of energy of each: a body that rests on one contact
+        hovers ``barrier`` of its unit of length off. `Model.barrier` returns the product in J.
         A step that cannot be solved with it is solved with one 100 or 10 000 times as large, if
         that helps: `StepInfo.softening` tells.
     contact_tolerance : float, optional
-        Largest residual of a step with contacts, N s or m/s.
+        Largest residual of a step with contacts, over units of momentum, speed and energy.
 
     Attributes
     ----------
@@ -80,7 +83,7 @@ class Model(Shared):
         order: int = 2,
         tolerance: float | None = None,
         largest_turn: float | None = None,
-        barrier: float = 1e-8,
+        barrier: float = 5e-9,
         contact_tolerance: float = 1e-9,
     ) -> None:
         if integrator != "variational":
@@ -255,6 +258,29 @@ class Model(Shared):
             raise UnknownNameError(
                 f"there is no body {name!r}; bodies are {list(self.tables.body_index)}"
             ) from None
+
+    def barrier(self, name: Hashable) -> float:
+        """Barrier kappa of a contact, J: under a force F it rests ``kappa / F`` off.
+
+        Parameters
+        ----------
+        name : hashable
+            Of a contact, a joint or spring with limits, or a joint with friction.
+
+        Returns
+        -------
+        float
+
+        Raises
+        ------
+        UnknownNameError
+        """
+        tables = self.tables
+        names = [label[0] for label in (*tables.contact_touches, *tables.friction_slot)]
+        if name not in names:
+            raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")
+        first = int(tables.plan[at.CONTACT_CONSTANT_AT]) + names.index(name) * at.CONTACT_SIZE
+        return float(self.settings[2] * tables.constant[first + at.ENERGY])
 
     # What a state holds
 

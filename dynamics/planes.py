@@ -8,6 +8,7 @@ that forces pass where faces, edges and corners of both meet, without a look at 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -30,8 +31,10 @@ SLOW = (1e-3, 1e-2)
 #: Sides of the prism around a cylinder, which it counts as where the other shape is rounded, too.
 SIDES = 24
 #: Of the tie: rates at which a plane's motion along its body and its turning fade, and that of the
-#: spring that keeps it near, 1/s. They hold up what rolls on a plane, by a part LIGHT or SLOW.
-FADING, SPIN_FADING, NEAR = 10.0, 1.0, 3.0
+#: spring that keeps it near, over sqrt(STANDARD_GRAVITY / size of its body): 10, 1 and 3 per second
+#: at 0.43 m, of a cube of 0.5 m. They hold up what rolls on a plane, by a part LIGHT or SLOW.
+FADING, SPIN_FADING, NEAR = 2.1, 0.21, 0.63
+STANDARD_GRAVITY = 9.81  # m/s^2
 #: Height of a plane over its frame, as a part of how far its body reaches.
 HEIGHT = 0.6
 
@@ -119,9 +122,11 @@ def plane_between(
         None, name=f"{name} plane", mass=mass, inertia=np.full(3, inertia),
         gravity_scale=owner.gravity_scale,
     )  # fmt: skip
+    rate = math.sqrt(STANDARD_GRAVITY / size)
+    near = (NEAR * rate) ** 2 * mass
     tie = Floating(
-        made, owner, name=f"{name} tie", spring=[NEAR**2 * mass, NEAR**2 * mass, 0, 0, 0, 0],
-        damper=[FADING * mass] * 3 + [SPIN_FADING * inertia] * 3,
+        made, owner, name=f"{name} tie", spring=[near, near, 0, 0, 0, 0],
+        damper=[FADING * rate * mass] * 3 + [SPIN_FADING * rate * inertia] * 3,
     )  # fmt: skip
     up, at = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, height])
     touches = list(touches_of(HalfSpace(up, at), two) or ())

@@ -17,6 +17,7 @@ from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels import step as kernel
 from dynamics.placing import placed
 from dynamics.state import State
+from dynamics.tables import row_units
 from dynamics.touching import check_apart
 from dynamics.trajectory import Trajectory
 from dynamics.workspace import Workspace
@@ -28,7 +29,7 @@ __all__ = ["simulate"]
 
 Float = NDArray[np.float64]
 
-#: How far open the constraints of a first state may be, m or rad.
+#: How far open the constraints of a first state may be, over the unit of length, or in rad.
 CONSISTENT = 1e-6
 #: Numbers of states that the first portion of a run computes, in 1 to 10 ms.
 PORTION = 20_000
@@ -206,10 +207,12 @@ def _check_start(model: Model, state: State) -> None:
         raise ValueError("the state holds numbers that are not finite")
     if model.n_rows:
         g = np.abs(model.constraint_violation(state))
-        if g.max() > CONSISTENT and not model.soft:
-            k = int(np.searchsorted(model.tables.row_start, np.argmax(g), side="right")) - 1
+        units = row_units(model.tables)
+        row = int(np.argmax(units * g))
+        if units[row] * g[row] > CONSISTENT and not model.soft:
+            k = int(np.searchsorted(model.tables.row_start, row, side="right")) - 1
             raise InconsistentStateError(
-                f"joint {list(model.tables.joint_index)[k]!r} is open by {g.max():.2e} at the "
+                f"joint {list(model.tables.joint_index)[k]!r} is open by {g[row]:.2e} at the "
                 "start; use model.assemble(state), or set the joint's coordinates"
             )
     check_apart(model, state, CONSISTENT)

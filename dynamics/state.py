@@ -106,9 +106,9 @@ class StepInfo:
         How many the step was cut into; 1 is the rule. Each is solved by itself: the h of the
         method is the timestep over their number.
     residual : float
-        Largest error of a velocity, m/s or rad/s.
+        Largest error of a velocity, over the units of `dynamics.units`.
     violation : float
-        Largest constraint value, m or rad.
+        Largest constraint value, over the unit of length, or in rad.
     softening : float
         By how much the barrier of contacts was larger than asked for, as the step could not be
         solved otherwise; 1 is the rule.

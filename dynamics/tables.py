@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
 from dynamics.kernels import layout as at
+from dynamics.units import Unit
 
-__all__ = ["Tables", "residual_of", "solver_arrays", "worst_part"]
+__all__ = ["Tables", "residual_of", "row_units", "solver_arrays", "worst_part"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -52,6 +53,8 @@ class Tables:
         First number of dry friction by (joint, coordinate).
     cycles : tuple of tuple
         Joints on each independent loop, from the joint or body that opens it.
+    units : dict
+        Units of the part that a body belongs to, by name of the body: see `dynamics.units`.
     callbacks : tuple
         Keeps users' functions alive.
     """
@@ -70,6 +73,7 @@ class Tables:
     contact_slot: Ints
     friction_slot: dict[tuple[Hashable, int], int]
     cycles: tuple[tuple[Hashable, ...], ...]
+    units: dict[Hashable, Unit]
     callbacks: tuple[Any, ...]
 
     def __post_init__(self) -> None:
@@ -80,6 +84,22 @@ class Tables:
         if self.callbacks:
             raise TypeError("tables with a user's functions cannot be pickled: see `Model`")
         return type(self), tuple(getattr(self, one.name) for one in fields(self))
+
+
+def row_units(tables: Tables) -> Float:
+    """Reciprocal units of constraint rows.
+
+    Parameters
+    ----------
+    tables : Tables
+
+    Returns
+    -------
+    ndarray of float, shape (m,)
+        1/m, 1 of rows in rad.
+    """
+    first = int(tables.plan[at.UNITS_AT]) + 1
+    return tables.constant[first : first + int(tables.plan[at.ROWS])]
 
 
 def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:

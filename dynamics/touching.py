@@ -23,7 +23,8 @@ __all__ = ["ContactHistory", "separate"]
 
 Float = NDArray[np.float64]
 
-#: Left between what `separate` moves apart, m or rad, and how often it tries.
+#: Left between what `separate` moves apart, over the unit of length or in rad, and how often it
+#: tries.
 APART, ROUNDS = 1e-9, 100
 
 
@@ -141,7 +142,7 @@ def check_apart(model: Model, state: State, most: float) -> None:
     model : Model
     state : State
     most : float
-        What is let through, m or rad.
+        What is let through, over the unit of length, or in rad.
 
     Raises
     ------
@@ -151,8 +152,9 @@ def check_apart(model: Model, state: State, most: float) -> None:
         return
     state = placed(model, state)
     gaps = look_at(model, state.data[None])[0, :, 0]
-    k = int(np.argmin(gaps))
-    if gaps[k] < -most:
+    over = gaps / _lengths(model)
+    k = int(np.argmin(over))
+    if over[k] < -most:
         name = model.tables.contact_touches[k][0]
         contact = model.mechanism.contacts.get(name)
         if contact is not None:
@@ -165,6 +167,13 @@ def check_apart(model: Model, state: State, most: float) -> None:
             f"{name!r} is {-gaps[k]:.2e} beyond its limit at the start; set it within, or use "
             "dynamics.separate(model, state)"
         )
+
+
+def _lengths(model: Model) -> Float:
+    """Units of length of all touches and of dry friction, 1 of an angle."""
+    plan, constant = model.tables.plan, model.tables.constant
+    first = int(plan[at.CONTACT_CONSTANT_AT]) + at.CONTACT_LENGTH
+    return np.asarray(constant[first :: at.CONTACT_SIZE][: int(plan[at.CONTACTS])])
 
 
 def separate(model: Model, state: State) -> State:
@@ -197,7 +206,7 @@ def separate(model: Model, state: State) -> State:
         found = look_at(model, after.data[None])[0]
         over = np.flatnonzero(found[:, 0] < 0.0)
         g, G = closing.equations(model, after, {})
-        if over.size == 0 and np.abs(g).max(initial=0.0) <= closing.CLOSED:
+        if over.size == 0 and closing.is_closed(model, after, closing.CLOSED):
             return after
         rows, values = _stacked(model, g, G, over, found)
         move = -closing.least(rows, values, weights).reshape(-1, 6)
@@ -230,4 +239,6 @@ def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[A
                 columns += range(6 * body, 6 * body + 6)
                 values += list(found[k, 10 + side : 16 + side])
     more = csr_array((values, (rows, columns)), shape=(over.size, 6 * n))
-    return vstack([G, more]).tocsr(), np.concatenate([g, found[over, 0] - APART])
+    return vstack([G, more]).tocsr(), np.concatenate(
+        [g, found[over, 0] - APART * _lengths(model)[over]]
+    )

@@ -197,7 +197,7 @@ def _finalized(model: Model, mechanism: Mechanism) -> Model:
     made = object.__new__(Model)
     made.__dict__.update(model.__dict__)
     made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
-    made.tables = tables_of(mechanism, model.tables if same else None)
+    made.tables = tables_of(mechanism, model.tables if same else None, model.tables.units)
     made.symbolic = made.tables.symbolic
     if made.stages is not None:
         made.stages = made.stages.like(made.tables)

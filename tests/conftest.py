@@ -40,6 +40,7 @@ SHARES = {
         *(f"dynamics/test_{name}.py" for name in ("added_mass", "armature", "composition",
           "control_limits", "couplings", "joint_friction", "nonholonomic", "rollouts",
           "urdf_input", "velocity_limits")),
+        "dynamics/laws/test_one_scale.py",
     ],
     "systems": [
         "graphsys/*", "dynamics/test_galerkin*", "graphsys/test_[g-z]*", "dynamics/test_tree_*",

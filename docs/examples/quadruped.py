@@ -35,7 +35,7 @@ def walk(parameters, model, state, seconds=10.0, every=10):
 def main(path=None, episodes=100, seed=1, seconds=10.0):
     """What was learnt, the motion of the best gait."""
     robot = dy.load(path) if path else None
-    model, state = dy.zoo.quadruped(robot, barrier=1e-4, contact_tolerance=1e-6)
+    model, state = dy.zoo.quadruped(robot, barrier=2e-5, contact_tolerance=2e-7)
     start = (0.1, 0.0, 1.0, 0.0, -1.5)
     found = dy.random_search(
         lambda p: walk(p, model, state, seconds)[0], start, episodes, seed=seed

@@ -14,10 +14,12 @@ from .layout import (
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
     CONTACT_KIND,
+    CONTACT_LENGTH,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
     FACETS,
+    FALL,
     GAP_AT,
     LARGEST_INERTIA,
     LIMIT,
@@ -39,6 +41,11 @@ from .layout import (
 from .matrix import stretched
 from .quaternion import cross, load3
 from .rows import turned_back, write
+
+#: Accelerations of an interval that make no bounce, and that bring a contact near, over its unit.
+FALLS = 3.0
+#: Distance that is near in any interval, over the unit of length.
+CLOSE = 1e-9
 
 
 @kernel
@@ -205,9 +212,10 @@ def approach(
         bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != TOLD
         if bounces and distance + h * approaching < 0.0:
             # Newton's law, where it is more than what gravity gives in some steps
-            if approaching < -30.0 * h:
+            if approaching < -FALLS * h * constant[c + FALL]:
                 contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching
-        near = distance < h * (3.0 * speed + 30.0 * h) + 1e-9
+        way = h * (3.0 * speed + FALLS * h * constant[c + FALL])
+        near = distance < way + CLOSE * constant[c + CONTACT_LENGTH]
         if constant[c + OF_RATE] != 0.0:  # s = sign (G u - limit), in every interval
             bound = -constant[c + SIGN] * constant[c + LIMIT]
             contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY

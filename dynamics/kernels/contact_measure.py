@@ -20,6 +20,7 @@ from .layout import (
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
     CONTACT_KIND,
+    CONTACT_PACE,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
@@ -47,6 +48,8 @@ from .rows import evaluate
 LOOKED = 22
 #: Stiffness of what holds a row, over its effective mass.
 HELD = 1e7
+#: Speed, over its unit, below which what closes a gap is rounding.
+CLOSING = 1e-9
 #: Rounds that look for rows to hold.
 ROUNDS = 8
 
@@ -142,7 +145,8 @@ def hold_more(plan, constant, x, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         speed = rate(plan, at, contacts, w + W_AT, x)
-        if contacts[w + K_AT] == 0.0 and speed < -1e-9:
+        pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
+        if contacts[w + K_AT] == 0.0 and pace * speed < -CLOSING:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
             contacts[w + K_AT] = HELD * mass
             changed += 1

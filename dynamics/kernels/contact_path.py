@@ -21,6 +21,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    ENERGY,
     FACETS,
     FRICTION,
     MASS_AT,
@@ -65,7 +66,7 @@ def follow(plan, constant, h, least, u, c, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        kappa = max(least, contacts[w + BARRIER_AT])
+        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         if not rubs(plan, k):
             speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + 1]
             mass = contacts[w + MASS_AT]
@@ -88,7 +89,7 @@ def follow(plan, constant, h, least, u, c, contacts):
 
 
 @kernel
-def slide(plan, constant, kappa, u, c, contacts):
+def slide(plan, constant, barrier, u, c, contacts):
     """`follow` for `interior_point`: eta <- T u, eta0 on the path; linearized cones as there."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -97,6 +98,7 @@ def slide(plan, constant, kappa, u, c, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
+        kappa = barrier * constant[p + ENERGY]
         for i in range(plan[at + BLOCKS]):
             q = slot + 2 + BLOCK * i
             to = w + W_AT + 12 + 24 * i

@@ -20,6 +20,7 @@ from .layout import (
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
     CONTACT_KIND,
+    CONTACT_LENGTH,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
@@ -92,10 +93,13 @@ def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
             for i in range(size):
                 out[W_SIZE * j + i] = 0.0
             continue
+        step = STEP
+        if j % 6 < 3:
+            step *= constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_LENGTH]
         for i in range(POSE):
             kept[i] = pose[POSE * body + i]
         for side in (1.0, -1.0):
-            nudge(pose, POSE * body, j % 6, side * STEP)
+            nudge(pose, POSE * body, j % 6, side * step)
             rotation_matrix(pose, POSE * body + 3, matrix, 9 * body)
             normal_row(plan, constant, k, node, found, row, 0)
             friction_rows(plan, k, node, sign, found, row, 0)
@@ -103,7 +107,7 @@ def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
                 if side > 0.0:
                     out[W_SIZE * j + i] = row[i]
                 else:
-                    out[W_SIZE * j + i] = (out[W_SIZE * j + i] - row[i]) / (2.0 * STEP)
+                    out[W_SIZE * j + i] = (out[W_SIZE * j + i] - row[i]) / (2.0 * step)
             for i in range(POSE):
                 pose[POSE * body + i] = kept[i]
         rotation_matrix(pose, POSE * body + 3, matrix, 9 * body)

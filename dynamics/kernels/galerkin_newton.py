@@ -12,9 +12,10 @@ from graphsys.kernels import factorize, solve
 from .galerkin_matrix import assemble, ease
 from .galerkin_middle import factorize_middle, solve_middle
 from .galerkin_residual import residual
-from .jit import kernel
-from .layout import BODIES, POSE, ROWS, TWIST, WRENCHES
-from .newton import EPS, HALVINGS, ITERATIONS, KEEP, NOT_CONVERGED, NOT_FINITE, SINGULAR, largest
+from .jit import kernel, pointer
+from .layout import BODIES, ROWS, TWIST, UNITS_AT, WRENCHES
+from .newton import EPS, HALVINGS, ITERATIONS, KEEP, NOT_CONVERGED, NOT_FINITE, SINGULAR
+from .residual import extent, fastest
 
 #: Intervals without another try after one that failed, at most.
 PAUSES = 64.0
@@ -34,11 +35,11 @@ def settle(tried, middle, info):
 
 
 @kernel
-def largest_change(s, n, unknowns, x):
-    """max |x_i| over velocities of all stages."""
+def largest_change(plan, constant, s, unknowns, x):
+    """`fastest` of all stages."""
     most = 0.0
     for b in range(s):
-        most = max(most, largest(x, b * unknowns, b * unknowns + n))
+        most = max(most, fastest(plan, constant, pointer(x, b * unknowns)))
     return most
 
 
@@ -69,15 +70,15 @@ def attempt(
 ):  # fmt: skip
     """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
 
-    ``info[0], info[1]`` are the largest velocity error and |g|.
+    ``info[0], info[1]`` are the largest velocity error and |g|, over their units.
     """
     values, magnitude, arena, work, status, rhs, solution = solvers[0]
     r, dx, kept, mu, f, L, C, K, E, W = scratch
     s, n = rule[0], TWIST * plan[BODIES]
     stage = n + plan[ROWS]
     unknowns = s * stage
-    reach = largest(nodes[0], 0, POSE * (plan[BODIES] + 1))
-    closed = max(h * tolerance, 64.0 * EPS * reach)
+    part = h / constant[plan[UNITS_AT]]
+    closed = max(part * tolerance, 64.0 * EPS * extent(plan, constant, nodes[0]))
     worst, opened, merit = residual(
         plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
     )
@@ -90,7 +91,7 @@ def attempt(
         info[0], info[1] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
-        level = tolerance * max(1.0, largest_change(s, n, stage, x))
+        level = tolerance * max(1.0, largest_change(plan, constant, s, stage, x))
         if (worst <= level or settled) and opened <= closed and iteration > 0:
             settle(tried, middle, info)
             return iteration
@@ -118,7 +119,8 @@ def attempt(
             solve(programs[0], arena, rhs, 1, work, solution)
         for i in range(unknowns):
             kept[i] = x[i]
-        settled = largest_change(s, n, stage, dx) <= level  # light bodies drown in round-off
+        # residuals of light bodies drown in round-off
+        settled = largest_change(plan, constant, s, stage, dx) <= level
         before = merit
         part = 1.0
         for _ in range(HALVINGS):

@@ -20,11 +20,12 @@ from .layout import (
     GROUP_FIELDS,
     GROUPS,
     JOINTS,
-    LARGEST_INERTIA,
+    LIGHTNESS,
     MASS,
     N_ROWS,
     ROWS,
     TWIST,
+    UNITS_AT,
     WRENCHES,
     A,
     B,
@@ -87,13 +88,13 @@ def residual(
     # Out:
     r,
 ):  # fmt: skip
-    """r(x) of one step; the largest velocity error, |g|, and the squared norm of both."""
+    """r(x) of one step; largest velocity error, |g|, squared norm of both, over units."""
     s, weights, slope, place = rule
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     control_points(plan, s, h, x, nodes)
     velocities(plan, constant, s, slope, h, x, nodes)
-    worst, opened, merit, rate = 0.0, 0.0, 0.0, 1.0 / h
+    worst, opened, merit, rate, units = 0.0, 0.0, 0.0, 1.0 / h, plan[UNITS_AT] + 1
     for b in range(s + 1):
         here = node(plan, nodes, b)
         if b > 0:
@@ -101,9 +102,10 @@ def residual(
             evaluate(plan, constant, 0, last, here[0], here[1], True, here[2], here[3])
             out, g = pointer(r, (b - 1) * (m + rows) + m), here[2]
             for i in range(rows):
-                opened = max(opened, abs(g[i]))
-                value = rate * g[i]
-                out[i] = value
+                value = constant[units + i] * g[i]
+                opened = max(opened, abs(value))
+                out[i] = rate * g[i]
+                value *= rate * constant[units - 1]
                 merit += value * value
         if b == s:
             break
@@ -120,7 +122,7 @@ def residual(
             c, t = i * BODY_SIZE, natural(TWIST * i)
             mass = constant[c + MASS]
             linear, angular = momentum(mass, s, weights, slope, h, n, i, b, nodes)
-            light, thin = 1.0 / mass, 1.0 / constant[c + LARGEST_INERTIA]
+            light, thin = constant[c + LIGHTNESS], constant[c + LIGHTNESS + 3]
             for j in range(3):
                 push, twist = -linear[j] - f[t + j], -angular[j] - f[t + 3 + j]
                 r[first + t + j], r[first + t + 3 + j] = push, twist

@@ -22,6 +22,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    ENERGY,
     GAP_AT,
     LEFT,
     MASS_AT,
@@ -53,8 +54,8 @@ CENTRED = 0.1
 
 
 @kernel
-def complementarity(plan, c, dc, part, contacts):
-    """Mean of gamma s at c + part dc."""
+def complementarity(plan, constant, c, dc, part, contacts):
+    """Mean of gamma s, over units of energy, at c + part dc."""
     total, count = 0.0, 0
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or rubs(plan, k):
@@ -62,7 +63,8 @@ def complementarity(plan, c, dc, part, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
         gamma = c[slot] + part * dc[slot]
-        total += gamma * (c[slot + 1] + part * dc[slot + 1])
+        unit = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
+        total += gamma * (c[slot + 1] + part * dc[slot + 1]) / unit
         count += 1
     return total / max(1, count)
 
@@ -92,7 +94,7 @@ def correct(plan, part, dc, contacts):
 
 
 @kernel
-def recentre(plan, constant, kappa, c, contacts):
+def recentre(plan, constant, barrier, c, contacts):
     """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -100,7 +102,8 @@ def recentre(plan, constant, kappa, c, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        low = CENTRED * kappa
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        low = CENTRED * barrier * constant[p + ENERGY]
         if c[slot] * c[slot + 1] < low:
             if contacts[w + MASS_AT] * c[slot + 1] < c[slot]:
                 c[slot + 1] = low / c[slot]
@@ -163,7 +166,7 @@ def interior_attempt(
         if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
         info[2] += 1.0
-        now = complementarity(plan, c, c, 0.0, contacts)
+        now = complementarity(plan, constant, c, c, 0.0, contacts)
         target, second = least, 0.0
         if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
             solve(program, arena, rhs, 1, work, solution)
@@ -171,7 +174,7 @@ def interior_attempt(
                 dx[i] = -dx[i]
             steps_of(plan, constant, h, dx, x, c, contacts, dc)
             part = longest(plan, c, dc, 1.0, contacts)
-            then = complementarity(plan, c, dc, part, contacts)
+            then = complementarity(plan, constant, c, dc, part, contacts)
             target, second = max(least, (max(then, 0.0) / now) ** 3 * now), 1.0
         for i in range(unknowns):
             r[i] = kept[i]

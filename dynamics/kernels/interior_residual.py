@@ -5,13 +5,14 @@ import math
 from .contact import approach, gaps
 from .interior_start import WARM, centre, first_barrier, lower
 from .jit import kernel
-from .layout import BODIES, GROUPS, POSE, ROWS, TWIST, WRENCHES
+from .layout import BODIES, BODY_SIZE, GROUPS, IMPULSE, ROWS, TWIST, UNITS_AT, WRENCHES
 from .leaf import errors, push_out
 from .motion import move
-from .newton import EPS, largest
-from .residual import residual
+from .newton import EPS
+from .residual import extent, fastest, residual
 from .rows import evaluate, roll
 from .settle import decide_all
+from .six import largest, most_of, nothing, products
 from .wrench import renew
 
 #: Momentum error over the largest impulse that ends an iteration which gains no more.
@@ -31,7 +32,10 @@ def look_there(plan, constant, h, node, x, trial, found, contacts):
 
 @kernel
 def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
-    """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is."""
+    """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is.
+
+    Both over their units.
+    """
     n = TWIST * plan[BODIES]
     if plan[WRENCHES] > 0:
         renew(plan, h, node, x, kick)
@@ -40,14 +44,28 @@ def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
     wrong = 0  # `largest` may pass over what is no number
     for i in range(n):
         wrong += r[i] != r[i]
-    return largest(r, 0, n), opened, math.nan if wrong > 0 else merit
+    most = nothing()
+    for i in range(plan[BODIES]):
+        most = largest(most, products(nothing(), constant, i * BODY_SIZE + IMPULSE, r, TWIST * i))
+    return most_of(most), opened, math.nan if wrong > 0 else merit
+
+
+@kernel
+def largest_impulse(plan, constant, x):
+    """Largest momentum of a body or impulse of a joint, over its unit."""
+    most, mu = fastest(plan, constant, x), TWIST * plan[BODIES]
+    units = plan[UNITS_AT] + 1 + plan[ROWS]
+    for row in range(plan[ROWS]):
+        most = max(most, constant[units + row] * abs(x[mu + row]))
+    return most
 
 
 @kernel
 def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, found, contacts):
     """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
 
-    A cold start has one barrier for all, a warm one a barrier for each contact.
+    A cold start has one barrier for all, a warm one a barrier for each contact. What comes back is
+    over the contacts' units of energy.
     """
     if approach(plan, constant, h, node, x, every, found, contacts) != 0:
         return -1.0
@@ -67,10 +85,9 @@ def solved(plan, constant, h, settings, speed, opened, before, node, x, c, conta
     info[0], info[1] = speed, opened
     if speed > settings[3]:
         # stiff contacts and large impulses: no better than rounding
-        rounding = ROUNDING * largest(x, 0, TWIST * plan[BODIES] + plan[ROWS])
-        if not 0.1 * before < speed <= rounding:
+        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, x):
             return False
-    worst, _ = errors(plan, constant, h, settings[2], x, c, contacts)
+    worst = errors(plan, constant, h, settings[2], x, c, contacts)
     info[0] = max(speed, worst)
-    closed = max(settings[0], 64.0 * EPS * largest(node[0], 0, POSE * (plan[BODIES] + 1)))
+    closed = max(settings[0], 64.0 * EPS * extent(plan, constant, node[0]))
     return worst <= settings[3] and opened <= closed

@@ -13,6 +13,7 @@ from .layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    ENERGY,
     FACETS,
     FRICTION,
     MASS_AT,
@@ -36,7 +37,7 @@ def expected(plan, constant, h, k, u, c, contacts):
 
 @kernel
 def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
-    """Largest energy that is likely to change at a contact in the interval; each contact's own.
+    """Largest energy, over its unit, that is likely to change at a contact; each contact's own.
 
     A warm start expects impacts where gaps would close, and elsewhere velocities to change as they
     did before; a cold one, that all motion at contacts ends.
@@ -59,7 +60,8 @@ def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
             ahead, _ = expected(plan, constant, h, k, x, c, contacts)
             speed = max(speed, -ahead)
         contacts[w + BARRIER_AT] = mass * speed * speed
-        most = max(most, mass * speed * speed)
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        most = max(most, mass * speed * speed / constant[p + ENERGY])
     return most
 
 
@@ -80,7 +82,7 @@ def centre(plan, constant, h, least, u, c, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        kappa = max(least, contacts[w + BARRIER_AT])
+        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         if rubs(plan, k):
             c[slot + 1] = 1.0
         else:

@@ -40,7 +40,8 @@ ROTORS = 24  # groups of forces with inertia on their rows, the first of them
 SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
-HEADER = 28
+UNITS_AT = 28  # place in constant of the units of rows
+HEADER = 29
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -79,8 +80,15 @@ GRAVITY = 10  # world frame
 DRAG = 13  # force over velocity
 SPIN_DRAG = 14  # torque over angular velocity
 LARGEST_INERTIA = 15
-LIGHTNESS = 16  # 1 / MASS thrice, then 1 / LARGEST_INERTIA thrice
-BODY_SIZE = 22
+# Reciprocals of the units of its part, see `dynamics.units`: length l, speed v, mass m
+LIGHTNESS = 16  # 1 / (MASS v) thrice, then l / (LARGEST_INERTIA v) thrice: of impulses
+PACE = 22  # 1 / v thrice, then l / v thrice: of a twist
+IMPULSE = 28  # 1 / (m v) thrice, then 1 / (m l v) thrice: of residuals with contacts
+EXTENT = 34  # 1 / l
+BODY_SIZE = 35
+
+# Units of rows, from place plan[UNITS_AT]: a time, the median of l / v of all bodies; then of each
+# constraint row 1 / l, 1 of a row in rad; then of its multiplier 1 / (m v), or 1 / (m l v)
 
 # One group in constant
 POINT_A = 0  # frame of a
@@ -128,7 +136,14 @@ LIMIT = 20
 SIGN = 21
 FRICTION = 22  # coefficients of the blocks: none, m, m; of dry friction its bound, N or N m
 OF_RATE = 25  # whether a limit is that of a velocity
-CONTACT_SIZE = 26
+# Units of the lighter of both parts: m v^2; reciprocals of v, and of v / l of blocks beyond the
+# first; length and acceleration v^2 / l. Those of a limited angle are 1 rad, v / l and v^2 / l^2.
+ENERGY = 26
+CONTACT_PACE = 27
+TURNING_PACE = 28
+CONTACT_LENGTH = 29
+FALL = 30
+CONTACT_SIZE = 31
 
 # Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block, then those of
 # `polygon`. Dry friction of a row is a contact that presses with gamma = 1, whose row N is 0 and

@@ -27,9 +27,11 @@ from .layout import (
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
+    CONTACT_PACE,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    ENERGY,
     FACETS,
     FREE_AT,
     FRICTION,
@@ -42,6 +44,7 @@ from .layout import (
     SOFTNESS,
     SPEED_AT,
     SUM_AT,
+    TURNING_PACE,
     TWIST,
     UNDECIDED_AT,
     W_AT,
@@ -97,9 +100,9 @@ def take(plan, n, at, W, to, part, r):
 
 
 @kernel
-def errors(plan, constant, h, kappa, u, c, contacts):
-    """Largest residual of the contacts at a barrier, and the sum of squares."""
-    most, merit = 0.0, 0.0
+def errors(plan, constant, h, barrier, u, c, contacts):
+    """Largest residual of the contacts at a barrier, over units of speed and energy."""
+    most = 0.0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
@@ -107,26 +110,25 @@ def errors(plan, constant, h, kappa, u, c, contacts):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
+        kappa, pace = barrier * constant[p + ENERGY], constant[p + CONTACT_PACE]
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        f = 0.0 if rubs(plan, k) else c[slot] * c[slot + 1] - kappa
-        most = max(most, max(abs(e), abs(f)))
-        merit += e * e + f * f
+        f = 0.0 if rubs(plan, k) else c[slot] * c[slot + 1] / constant[p + ENERGY] - barrier
+        most = max(most, max(pace * abs(e), abs(f)))
         for i in range(plan[at + BLOCKS]):
             q = slot + 2 + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
             to = w + W_AT + 12 + 24 * i
             x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
             if i == 0 and plan[at + FACETS] > 0:
-                e = max(abs(x - c[q + 3]), abs(y - c[q + 4]))
-                most = max(most, e)
-                merit += e * e
+                most = max(most, pace * max(abs(x - c[q + 3]), abs(y - c[q + 4])))
                 continue
+            if i > 0:
+                pace = constant[p + TURNING_PACE]
             heat, _ = sliding(kappa / head, x, y)
             scale = 1.0 / (heat + head)
             e, f = scale * (head * x + heat * c[q]), scale * (head * y + heat * c[q + 1])
-            most = max(most, max(abs(e), abs(f)))
-            merit += e * e + f * f
-    return most, merit
+            most = max(most, pace * max(abs(e), abs(f)))
+    return most
 
 
 @kernel
@@ -207,7 +209,8 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
     """K and the free steps of every leaf at a barrier or its own; r <- r - W^T (free steps).
 
-    Friction by `friction_law` where contacts are ``on_path``, else by `sliding_law`.
+    ``kappa`` is over units of energy. Friction by `friction_law` where contacts are ``on_path``,
+    else by `sliding_law`.
     """
     n, least = plan[BODIES], kappa
     for k in range(plan[CONTACTS]):
@@ -221,7 +224,7 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
             for j in range(K_AT, SECOND_AT):
                 contacts[w + j] = 0.0
             continue
-        kappa = max(least, contacts[w + BARRIER_AT])
+        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         gamma, s = c[slot], c[slot + 1]
         soft = 0.0
         if contacts[w + SPEED_AT] == 0.0:

@@ -12,10 +12,10 @@ from graphsys.kernels import factorize_and_solve, solve
 
 from .broyden import accelerate
 from .jit import kernel, pointer
-from .layout import BODIES, JOINTS, POSE, ROTORS, ROWS, TWIST, WRENCHES
+from .layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
 from .matrix import assemble, relax
 from .motion import move
-from .residual import residual
+from .residual import extent, fastest, residual
 from .rows import evaluate, roll
 from .six import larger, most_of, nothing
 from .wrench import ease, renew
@@ -39,7 +39,7 @@ NOT_FINITE = -3
 USER_FAILED = -5
 PASSED = -6  # bodies go through each other between the nodes
 
-# info of an interval, with the largest velocity error and |g| before
+# info of an interval, with the largest velocity error and |g| before, over their units
 FACTORIZATIONS = 2
 EXPECTED = 25  # iterations of the last interval
 SLOPED = 26  # 1 where the rows at the end are there with their slopes
@@ -107,14 +107,13 @@ def attempt(
 
     ``node`` and ``trial`` are (pose, matrix, g, G, f) at the start and, when solved, at the end
     (there without forces, and with slopes where ``info[SLOPED]`` says so). ``info[0], info[1]`` are
-    the largest velocity error and |g|.
+    the largest velocity error and |g|, over their units.
     """
     blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
     n = TWIST * plan[BODIES]
     unknowns = n + plan[ROWS]
-    reach = largest(node[0], 0, POSE * (plan[BODIES] + 1))
-    closed = max(tolerance, 64.0 * EPS * reach)
+    closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node[0]))
     worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
     settled = False  # whether the last change of velocities was below the tolerance
     age = -1  # iterations with these factors; -1 before there are any
@@ -129,14 +128,14 @@ def attempt(
         info[0], info[1] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
-        level = tolerance * max(1.0, largest(x, 0, n))
+        level = tolerance * max(1.0, fastest(plan, constant, x))
         if (worst <= level or settled) and opened <= closed and age >= 0:
             info[EXPECTED], info[SLOPED] = iteration, 1.0 if sloped else 0.0
             return iteration
         fresh = age < 0 or merit > KEEP * before
         if not fresh:
             solve(program, arena, rhs, 1, work, solution)
-            fresh = largest(dx, 0, n) > FRESH * changed and worst > NEAR * level
+            fresh = fastest(plan, constant, dx) > FRESH * changed and worst > NEAR * level
         if fresh:
             if not sloped:
                 look_at(plan, constant, h, True, node, x, trial)
@@ -156,7 +155,7 @@ def attempt(
             info[FACTORIZATIONS] += 1.0
             age = stored = 0
         stored = accelerate(n, unknowns, stored, held, dx)
-        change = largest(dx, 0, n)
+        change = fastest(plan, constant, dx)
         if iteration == 1:
             info[CONTRACTION] = change / changed
         changed = change

@@ -14,20 +14,23 @@ from .layout import (
     BODY_SIZE,
     COMPLIANCE,
     DAMPING,
+    EXTENT,
     INERTIA,
     LIGHTNESS,
     MASS,
+    PACE,
+    POSE,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
     SOFT,
     THETA,
     TWIST,
+    UNITS_AT,
 )
 from .quaternion import cross, load3, multiply_matrix
 from .rotor import add_rotors
 from .six import (
-    larger,
     largest,
     most_of,
     multiplied,
@@ -40,38 +43,61 @@ from .six import (
 
 
 @kernel
-def closed(rows, rate, g, r):
-    """r <- rate g, how far constraints are open as velocities; max |g|, and |r|^2."""
+def closed(plan, constant, rate, g, r):
+    """r <- rate g, how far constraints are open as velocities; max |g|, and |r|^2, over units."""
+    rows, units = plan[ROWS], plan[UNITS_AT] + 1
     whole = rows - rows % 6
     most, squares = nothing(), nothing()
     for row in range(0, whole, 6):
-        most = larger(most, g, row)
-        value = plus(nothing(), rate, g, row)
-        squares = multiplied(squares, value, value)
-        put(r, row, value)
+        value = products(nothing(), constant, units + row, g, row)
+        most, squares = largest(most, value), multiplied(squares, value, value)
+        put(r, row, plus(nothing(), rate, g, row))
     opened, merit = most_of(most), total_of(squares)
     for row in range(whole, rows):
-        opened = max(opened, abs(g[row]))
+        value = constant[units + row] * g[row]
+        opened = max(opened, abs(value))
+        merit += value * value
         r[row] = rate * g[row]
-        merit += r[row] * r[row]
-    return opened, merit
+    scale = rate * constant[units - 1]
+    return opened, scale * scale * merit
 
 
 @kernel
-def softened(rows, rate, plan, constant, g, g_next, mu, r):
+def fastest(plan, constant, u):
+    """Largest velocity over the unit of speed; of omega over speed / length."""
+    most = nothing()
+    for i in range(plan[BODIES]):
+        most = largest(most, products(nothing(), constant, i * BODY_SIZE + PACE, u, TWIST * i))
+    return most_of(most)
+
+
+@kernel
+def extent(plan, constant, pose):
+    """Largest coordinate of a body over the unit of length, at least 1."""
+    most = 1.0
+    for i in range(plan[BODIES]):
+        scale = constant[i * BODY_SIZE + EXTENT]
+        for j in range(3):
+            most = max(most, scale * abs(pose[POSE * i + j]))
+    return most
+
+
+@kernel
+def softened(plan, constant, rate, g, g_next, mu, r):
     """The same where constraints have compliances: theory/step (4)."""
     opened, merit = 0.0, 0.0
-    c = plan[ROW_CONSTANT_AT]
-    for row in range(rows):
+    c, units = plan[ROW_CONSTANT_AT], plan[UNITS_AT] + 1
+    for row in range(plan[ROWS]):
         compliance = rate * constant[c + COMPLIANCE]
         late = constant[c + THETA] + compliance * constant[c + DAMPING]
         value = late * g_next[row] + (1.0 - late) * g[row] + compliance * mu[row]
+        r[row] = rate * value
+        value *= constant[units + row]
         opened = max(opened, abs(value))
-        value *= rate
-        r[row] = value
         merit += value * value
         c += ROW_SIZE
-    return opened, merit
+    scale = rate * constant[units - 1]
+    return opened, scale * scale * merit
 
 
 @kernel
@@ -91,8 +117,8 @@ def residual(
 ):  # fmt: skip
     """r(x) of one step: momentum balance and constraints.
 
-    Gives the largest velocity error, largest |g|, and the
-    squared norm of both as velocities (NaN where anything is).
+    Gives the largest velocity error, largest |g|, and the squared norm of both as velocities (NaN
+    where anything is), over the units of each body and row.
 
     ``kick`` is the momentum with all impulses at the start node that do not depend on x; ``G, g``
     are the rows at the start, ``g_next`` at the end.
@@ -113,13 +139,12 @@ def residual(
     add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     damp(plan, constant, 0.5 * h, G, x, r)
     add_rotors(plan, constant, h, g, g_next, G, r)
-    rows = plan[ROWS]
     mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     if plan[SOFT] == 0:
-        opened, merit = closed(rows, 1.0 / h, g_next, rest)
+        opened, merit = closed(plan, constant, 1.0 / h, g_next, rest)
     else:
-        opened, merit = softened(rows, 1.0 / h, plan, constant, g, g_next, mu, rest)
+        opened, merit = softened(plan, constant, 1.0 / h, g, g_next, mu, rest)
     most, squares = nothing(), nothing()
     for i in range(n):
         error = products(nothing(), constant, i * BODY_SIZE + LIGHTNESS, r, TWIST * i)

@@ -18,15 +18,19 @@ from .layout import (
     BLOCK,
     BLOCKS,
     BODIES,
+    BODY_SIZE,
     COLUMNS,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
+    CONTACT_PACE,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    ENERGY,
     FACETS,
     FRICTION,
+    IMPULSE,
     NEXT_AT,
     ROWS,
     SETTLED_ROWS,
@@ -65,11 +69,13 @@ def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        error = abs(normal_error(plan, constant, h, k, x, c, contacts))
+        pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
+        error = pace * abs(normal_error(plan, constant, h, k, x, c, contacts))
         for body in (plan[at + A], plan[at + B]):
             if body < n:
+                units = body * BODY_SIZE + IMPULSE
                 for j in range(TWIST):
-                    error = max(error, abs(r[TWIST * body + j]))
+                    error = max(error, constant[units + j] * abs(r[TWIST * body + j]))
         most = max(most, error)
         if error > part * OPEN * tolerance:
             contacts[w + UNDECIDED_AT] = 1.0
@@ -230,8 +236,11 @@ def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
 
 
 @kernel
-def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
-    """One round over the undecided contacts; the largest change of an impulse, the largest one."""
+def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
+    """One round over the undecided contacts; the largest change of an impulse, the largest one.
+
+    The barrier is over the unit of energy.
+    """
     i, changed, most = 0, 0.0, 0.0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -239,7 +248,7 @@ def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        slot = plan[at + SLOT]
+        slot, kappa = plan[at + SLOT], barrier * constant[p + ENERGY]
         round_cone = plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not rubs(plan, k)
         if round_cone:
             change, gamma = together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
@@ -275,7 +284,7 @@ def sweep(plan, constant, h, kappa, rows, contacts, D, v, c):
 
 
 @kernel
-def settle(plan, constant, program, h, kappa, rows, x, r, dx, dc, contacts, solver, c):
+def settle(plan, constant, program, h, barrier, rows, x, r, dx, dc, contacts, solver, c):
     """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
 
     Behind `condense` and a factorization without them; ``dc`` is a workspace.
@@ -305,7 +314,7 @@ def settle(plan, constant, program, h, kappa, rows, x, r, dx, dc, contacts, solv
     for j in range(plan[SLOTS]):
         dc[j] = c[j]
     for _ in range(SWEEPS):
-        changed, most = sweep(plan, constant, h, kappa, rows, contacts, D, v, c)
+        changed, most = sweep(plan, constant, h, barrier, rows, contacts, D, v, c)
         if not changed > SETTLED * most:
             break
     for k in range(plan[CONTACTS]):

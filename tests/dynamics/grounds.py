@@ -6,7 +6,7 @@ G, H = 9.81, 0.01
 
 
 def single(
-    own, position=(0, 0, 1), timestep=H, against=None, barrier=1e-8, form="second order", **options
+    own, position=(0, 0, 1), timestep=H, against=None, barrier=5e-9, form="second order", **options
 ):
     """Model of one body over the ground, or over what it is set against."""
     mechanism = dy.Mechanism()

@@ -15,12 +15,14 @@ from .test_linearization import differences, error
 H, KAPPA = 0.01, 1e-4
 #: Gaps at rest are some 1e-4 m (KAPPA over forces of 1 N to 10 N) and derivatives change over that
 #: length: differences over 1e-5 m to the sixth order are off by (1e-5 / 1e-4)^6 = 1e-6 at most. The
-#: steps are solved to 1e-12 of complementarities of 1e-4, that is to 1e-8.
+#: steps are solved to 1e-12 units, which are about 1 J and 1 m/s: complementarities to 1e-8.
 STEP, CLOSE = 1e-5, 1e-6
 
 
 def model_of(mechanism, **options):
-    return mechanism.finalize(H, barrier=KAPPA, contact_tolerance=1e-12, **options)
+    """Model with a barrier of KAPPA at the contact of the least unit of energy."""
+    energy = min(unit.energy for unit in mechanism.finalize(H).tables.units.values())
+    return mechanism.finalize(H, barrier=KAPPA / energy, contact_tolerance=1e-12, **options)
 
 
 def single(shape, height, settings=None, **options):
@@ -349,7 +351,7 @@ def test_a_larger_barrier_smooths_and_none_makes_it_infinite():
         assert np.isfinite(A).all()
         fall = A[2, 8]
         mass, gamma = 1.0, 9.81 * H
-        s = kappa / gamma
+        s = model.barrier("floor") / gamma
         # N du + s dgamma / gamma = 0, m du = p + dgamma: du = p / (m + gamma / s)
         assert fall == pytest.approx(H * mass / (mass + gamma / s), rel=2e-3)
 

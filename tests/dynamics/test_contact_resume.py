@@ -8,7 +8,7 @@ from dynamics.kernels import layout as at
 from dynamics.kernels.contact_resume import resume
 from dynamics.kernels.leaf import condense, sliding
 
-H, KAPPA = 0.01, 1e-8
+H, BARRIER = 0.01, 5e-9
 
 
 @pytest.mark.parametrize("gamma", [1e-6, 1e-2, 1.0])
@@ -19,11 +19,12 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
     mechanism.add_contact(ball, friction=0.5, torsional=0.01)
     model = mechanism.finalize(H)
     plan, constant = model.tables.plan, model.tables.constant
+    kappa = BARRIER * constant[plan[at.CONTACT_CONSTANT_AT] + at.ENERGY]
     rng = np.random.default_rng(1)
     own = np.zeros(at.CONTACT_WORK)
     own[: at.GAP_AT] = rng.normal(size=at.GAP_AT)
     own[at.ACTIVE_AT], own[at.MASS_AT : at.MASS_AT + 4] = 1.0, 1.0
-    s = KAPPA / gamma
+    s = kappa / gamma
     own[at.GAP_AT] = H * (s + 1e-7)  # the speed at the gap is off by 1e-7
     u, c = rng.normal(size=6), np.zeros(plan[at.SLOTS])
     c[0], c[1] = gamma, s
@@ -31,10 +32,10 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
     for i in range(plan[plan[at.CONTACT_AT] + at.BLOCKS]):
         head = constant[p + at.FRICTION + i] * gamma
         one, two = speed * np.array([0.6, 0.8 if i == 0 else 0.0])
-        heat, _ = sliding(KAPPA / head, one, two)
+        heat, _ = sliding(kappa / head, one, two)
         c[2 + 5 * i : 7 + 5 * i] = -head * one / heat, -head * two / heat, heat, one, two
     before = np.zeros(6)
-    condense(plan, constant, H, KAPPA, True, u, c, own, before)
+    condense(plan, constant, H, BARRIER, True, u, c, own, before)
     free = own[at.FREE_AT : at.FREE_AT + 5].copy()
     assert np.abs(free).max() > 0.0
     own[at.FREE_AT : at.FREE_AT + 5] = np.nan

@@ -13,17 +13,20 @@ from .grounds import G, H, cube, single
 # Figures of the specification (maths B.4) and of Bruedigam et al. 2021, Fig. 7
 
 
-@pytest.mark.parametrize("barrier", [1e-4, 1e-6, 1e-8])
+@pytest.mark.parametrize("barrier", [5e-5, 5e-7, 5e-9])
 def test_dropped_box_rests_the_barrier_over_its_force_off_the_ground(barrier):
     model = single(cube(), (0, 0, 0.65), barrier=barrier, friction=0.3)
 
     motion = dy.simulate(model, model.initial_state(), 2.0)
     gap = motion.contact("touch").gap.min(axis=1)
 
-    # four corners bear a quarter of the weight each: 4.08e-5, 4.08e-7 and 4.08e-9 m
+    # four corners bear a quarter of the weight each: 4.08e-5, 4.08e-7 and 4.08e-9 m. The barrier is
+    # that part of the weight times the unit of length, the radius of gyration 0.5 / sqrt(6)
+    kappa = barrier * G * 0.5 / math.sqrt(6.0)
+    assert model.barrier("touch") == pytest.approx(kappa, rel=1e-12)
     assert gap.min() > 0.0
-    # velocities are solved to 1e-9 m/s, gaps to that times H
-    assert gap[-1] == pytest.approx(4.0 * barrier / G, rel=1e-3, abs=1e-9 * H)
+    # velocities are solved to 1e-9 of sqrt(G 0.5 / sqrt(6)) = 1.4 m/s, gaps to that times H
+    assert gap[-1] == pytest.approx(4.0 * kappa / G, rel=1e-3, abs=1.4e-9 * H)
     assert motion.contact("touch").normal_force[-1].sum() == pytest.approx(G, rel=1e-6)
 
 

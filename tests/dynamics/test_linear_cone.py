@@ -88,7 +88,8 @@ def test_box_sticks_below_and_slides_above_the_angle_of_its_direction(degrees, p
         cube(), name="box", position=0.25000001 * normal,
         orientation=rotation.from_axis_angle((-across[1], across[0], 0), angle),
     )  # fmt: skip
-    mechanism.add_contact(box, against_shape=dy.HalfSpace(normal), friction=0.5, cone=4)
+    ground = dy.HalfSpace(normal)
+    mechanism.add_contact(box, against_shape=ground, friction=0.5, cone=4, name="touch")
     model = mechanism.finalize(H)
     state = model.initial_state()
 
@@ -96,7 +97,7 @@ def test_box_sticks_below_and_slides_above_the_angle_of_its_direction(degrees, p
 
     slope = G * (math.sin(angle) - 0.5 * part * math.cos(angle))
     if off < 0.0:  # it creeps: what each corner leaves of its cone is kappa / psi of all that idle
-        creep = idle * 1e-8 / (H * -slope / 4.0)
+        creep = idle * model.barrier("touch") / (H * -slope / 4.0)
         assert moved == pytest.approx(5.0 * creep, rel=0.05)
     else:
         assert moved == pytest.approx(0.5 * slope * 25.0, rel=2e-3)

@@ -9,7 +9,7 @@ from dynamics import rotation
 from dynamics.placing import apart
 from dynamics.planes import LIGHT
 
-G, H, KAPPA = 9.81, 0.01, 1e-8
+G, H = 9.81, 0.01
 SIGNS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
 
@@ -51,10 +51,11 @@ def test_box_rests_on_a_box_at_the_gaps_of_the_barrier():
     motion = dy.simulate(model, model.initial_state(), 1.0)
 
     each = 0.25 * G
-    wanted = KAPPA / each + KAPPA / (each * (1.0 + LIGHT))
+    kappa = model.barrier("touch")
+    wanted = kappa / each + kappa / (each * (1.0 + LIGHT))
     assert motion.body("box")[0][-1, 2] - 0.25 == pytest.approx(wanted, rel=1e-3)
     touch = motion.contact("touch")
-    np.testing.assert_allclose(np.sort(touch.gap[-1])[:4], KAPPA / each, rtol=1e-3)
+    np.testing.assert_allclose(np.sort(touch.gap[-1])[:4], kappa / each, rtol=1e-3)
     assert touch.normal_force[-1].sum() == pytest.approx(G, rel=1e-6)
     assert (motion.states[:, 9] >= 0.25).all()
 
@@ -76,7 +77,7 @@ def test_crossed_edges_come_to_rest_one_on_the_other():
 
     x = motion.body("box")[0]
     # two ends of each edge bear m g / 2
-    assert x[-1, 2] - 2 * half == pytest.approx(2 * KAPPA / (0.5 * G), rel=5e-3)
+    assert x[-1, 2] - 2 * half == pytest.approx(4.0 * model.barrier("touch") / G, rel=5e-3)
     # falls for sqrt(2 (0.6 - 2 half) / g) = 0.189 s, then stays; pushes the plane, a thousandth of
     # its mass, before it at the end: 1e-3 (1.9 m/s) (0.02 s)
     fall = np.sqrt(2 * (0.6 - 2 * half) / G)

@@ -97,13 +97,14 @@ def test_undecided_contact_alone_settles_on_its_law():
     ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name="ball", position=(0, 0, 0.25))
     mechanism.add_contact(ball, friction=0.5)
     plan, constant = mechanism.finalize(H).tables.plan, mechanism.finalize(H).tables.constant
-    contacts, c, kappa = np.zeros(at.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 1e-8
+    contacts, c, barrier = np.zeros(at.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 5e-9
+    kappa = barrier * constant[plan[at.CONTACT_CONSTANT_AT] + at.ENERGY]
     contacts[at.ACTIVE_AT], contacts[at.UNDECIDED_AT] = 1.0, 1.0
     D = np.diag([0.5, 1.75, 1.75])  # 1/m, and (1 + 5/2)/m at the surface
     start = np.array([-3.0, 4.0, 0.0])
     v = start + D @ [1.0, 0.0, 0.0]
     for _ in range(3):
-        changed, most = sweep(plan, constant, H, kappa, 3, contacts, D.ravel(), v, c)
+        changed, most = sweep(plan, constant, H, barrier, 3, contacts, D.ravel(), v, c)
 
     assert changed < 1e-12
     np.testing.assert_allclose(v, start + D @ [c[0], c[2], c[3]], atol=1e-14)
@@ -149,9 +150,9 @@ def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
     D[:, 1] *= 1e-2
     c, v = np.array([1.0, 1, 0, 0, 1, 0, 0]), np.array([-1.0, 1e-5, 0.3]) + D[:, 0]
 
-    sweep(model.tables.plan, model.tables.constant, H, 1e-8, 3, contacts, D.T.ravel(), v, c)
+    sweep(model.tables.plan, model.tables.constant, H, 5e-9, 3, contacts, D.T.ravel(), v, c)
     changed, most = sweep(
-        model.tables.plan, model.tables.constant, H, 1e-8, 3, contacts, D.T.ravel(), v, c
+        model.tables.plan, model.tables.constant, H, 5e-9, 3, contacts, D.T.ravel(), v, c
     )
 
     assert changed < 1e-6 * most
