@@ -375,8 +375,8 @@ def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple
 
 
 def _join_stuck(
-    graph: BlockGraph, demand: Ints, short: list[int], pairs: list[tuple[int, int]]
-) -> list[tuple[int, int]]:
+    graph: BlockGraph, demand: Ints, short: list[int], pairs: list[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
     """Pairs of an empty node, all of whose neighbours lack rows as well, and one of these.
 
     Nodes with the fewest such neighbours choose first.
@@ -387,7 +387,7 @@ def _join_stuck(
         row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
         if demand[j] == graph.size[j] and missing.issuperset(row):
             options[j] = [i for i in row if graph.size[i] >= graph.size[j]]
-    found = []
+    found: list[tuple[int, ...]] = []
     for j in sorted(options, key=lambda j: (len(options[j]), j)):
         free = [i for i in options[j] if i not in taken]
         if j not in taken and free:
