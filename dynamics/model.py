@@ -65,6 +65,9 @@ class Model(Shared):
     timestep : float
     tables : Tables
     symbolic : graphsys.Symbolic
+    stiff : tuple of str
+        Springs and dampers too stiff for the time step, which are taken implicitly and lose what
+        energy they hold: see `dynamics.stiffness`.
     nodes : ndarray of float, shape (nodes,)
         Parts of a step at which controls that vary are asked for: its middle at order 2, Lobatto's
         nodes beyond.
@@ -101,8 +104,8 @@ class Model(Shared):
         self.timestep = float(timestep)
         self.form = form
         self.tolerance = float(tolerance)
-        self.tables = tables_of(mechanism)
-        self.symbolic = self.tables.symbolic
+        self.tables = tables_of(mechanism, self.timestep, order)
+        self.symbolic, self.stiff = self.tables.symbolic, self.tables.stiff
         self.stages = galerkin.Stages(self.tables, order) if order > 2 else None
         self.order, self.kernel = order, kernel if self.stages is None else self.stages.kernel
         self.nodes = np.array([0.5]) if self.stages is None else self.stages.rule[2]

@@ -142,8 +142,11 @@ def _changed(model: Model, name: Hashable, what: str) -> tuple[Float, float]:
     number = value.item()
     if number == 0.0:
         raise ValueError(f"{label} is 0, where equations are others; start from a small number")
-    other = variant(model, {name: {what: number * (1.0 - PART)}})
-    return other.tables.constant, -PART * number
+    for part in (-PART, PART):  # the same springs and dampers are stiff at one of both
+        other = variant(model, {name: {what: number * (1.0 + part)}})
+        if other.stiff == model.stiff:
+            break
+    return other.tables.constant, part * number
 
 
 def _value(model: Model, name: Hashable, what: str) -> Any:

@@ -52,6 +52,8 @@ class Tables:
         First number of dry friction by (joint, coordinate).
     cycles : tuple of tuple
         Joints on each independent loop, from the joint or body that opens it.
+    stiff : tuple of str
+        Springs and dampers that steps take implicitly: see `dynamics.stiffness`.
     callbacks : tuple
         Keeps users' functions alive.
     """
@@ -70,6 +72,7 @@ class Tables:
     contact_slot: Ints
     friction_slot: dict[tuple[Hashable, int], int]
     cycles: tuple[tuple[Hashable, ...], ...]
+    stiff: tuple[str, ...]
     callbacks: tuple[Any, ...]
 
     def __post_init__(self) -> None:

@@ -197,8 +197,9 @@ def _finalized(model: Model, mechanism: Mechanism) -> Model:
     made = object.__new__(Model)
     made.__dict__.update(model.__dict__)
     made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
-    made.tables = tables_of(mechanism, model.tables if same else None)
-    made.symbolic = made.tables.symbolic
+    order = 2 * getattr(model.stages, "s", 1)  # compositions are of second-order steps
+    made.tables = tables_of(mechanism, model.timestep, order, model.tables if same else None)
+    made.symbolic, made.stiff = made.tables.symbolic, made.tables.stiff
     if made.stages is not None:
         made.stages = made.stages.like(made.tables)
     made.prepare()

@@ -36,7 +36,7 @@ ADDED = 20  # bodies with an inertia of 6 x 6
 ADDED_AT = 21
 WRENCHES = 22  # users' functions of time, pose and twist
 WRENCH_AT = 23
-ROTORS = 24  # groups of forces with inertia on their rows, the first of them
+ROTORS = 24  # groups of forces with inertia on their rows or taken late, the first of them
 SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
@@ -80,7 +80,8 @@ DRAG = 13  # force over velocity
 SPIN_DRAG = 14  # torque over angular velocity
 LARGEST_INERTIA = 15
 LIGHTNESS = 16  # 1 / MASS thrice, then 1 / LARGEST_INERTIA thrice
-BODY_SIZE = 22
+DRAG_THETA = 22  # part of the drags that acts at the start of an interval
+BODY_SIZE = 23
 
 # One group in constant
 POINT_A = 0  # frame of a
@@ -96,13 +97,15 @@ PITCH = 7  # metres a radian
 COMPLIANCE = 8
 DAMPING = 9
 STIFFNESS = 10
-THETA = 11
+THETA = 11  # part of a multiplier or of a damper that acts at the start of an interval
 REGULARIZATION = 12  # in the matrix only
 PULL = 13  # force of a row that does not depend on its value
 LEAST, MOST = 14, 15  # what a control of the row is cut to
 PERIOD = 16  # of a coupling or a rotor, whole multiples of which mean nothing; 0: there is none
 ARMATURE = 17  # inertia of the rotor on a row
-ROW_SIZE = 18
+LATE_STIFFNESS, LATE_DAMPING = 18, 19  # of the end of an interval: see `late`
+GAIN, TARGET = 20, 21  # of a servo, whose control adds to its target; its force is cut as controls
+ROW_SIZE = 22
 
 # One contact in plan; A and B are bodies as in a group
 CONTACT_KIND = 2  # of `contact_geometry`
@@ -176,7 +179,7 @@ def forces_size(bodies: int, wrenches: int) -> int:
 
 def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
     """Length of a node: see `step.node_of`."""
-    return (POSE + 9) * (bodies + 1) + 13 * all_rows + forces_size(bodies, wrenches)
+    return (POSE + 9) * (bodies + 1) + 15 * all_rows + forces_size(bodies, wrenches)
 
 
 def work_size(

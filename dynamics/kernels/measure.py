@@ -17,6 +17,7 @@ from .layout import (
     DIAGONAL_AT,
     EQUATION,
     FIRST_ROW,
+    GAIN,
     GRAVITY,
     GROUP_AT,
     GROUP_FIELDS,
@@ -25,6 +26,7 @@ from .layout import (
     JA_AT,
     JB_AT,
     JOINTS,
+    LATE_STIFFNESS,
     MASS,
     N_ROWS,
     POSE,
@@ -110,7 +112,10 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
             for i in range(row, row + plan[at + N_ROWS]):
                 c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
                 if group >= plan[JOINTS]:
-                    stored += (0.5 * constant[c + STIFFNESS] * g[i] + constant[c + PULL]) * g[i]
+                    hard = constant[c + STIFFNESS]
+                    if constant[c + GAIN] == 0.0:  # servos store nothing
+                        hard += constant[c + LATE_STIFFNESS]
+                    stored += (0.5 * hard * g[i] + constant[c + PULL]) * g[i]
                 elif constant[c + COMPLIANCE] > 0.0:
                     stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
         out[k, 0], out[k, 1], out[k, 2] = kinetic, height, stored

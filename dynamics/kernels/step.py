@@ -11,6 +11,7 @@ from .cuts import DEPTH, pieces
 from .forces import conservative, damp, drive, push
 from .guess import ALIKE, LENGTH, guess, shift
 from .jit import inlined, kernel, pointer
+from .late import aim
 from .layout import (
     ALL_ROWS,
     BODIES,
@@ -75,7 +76,7 @@ def node_of(
     n, rows = plan[BODIES], plan[ALL_ROWS]
     a = at + POSE * (n + 1)
     b = a + 9 * (n + 1)
-    c = b + rows
+    c = b + 3 * rows  # behind g is what `late` keeps
     d = c + 12 * rows
     e = d + TWIST * n
     if plan[WRENCHES] > 0:
@@ -152,7 +153,7 @@ def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
     for i in range(TWIST * n):
         p[i] += 0.5 * h * f[i]
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
-    damp(plan, constant, -0.5 * h, G, x, p)
+    damp(plan, constant, 0.0, -h, G, x, p)
     add_rotors(plan, constant, h, start[2], node[2], G, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
     drive(plan, constant, 0.5 * h, G, control, wrench, p)
@@ -192,6 +193,7 @@ def interval(
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+    aim(plan, constant, control, node[2])
     if fast and plan[CONTACTS] > 0:
         return TURNED  # it hardly will turn less
     done = solved(
