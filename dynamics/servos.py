@@ -20,7 +20,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PositionServo:
-    """Motor that drives a coordinate q to a target: ``Revolute(a, b, axis, servo=PositionServo(k))``.
+    """Motor that drives a coordinate q to a target; ``servo=`` of a joint takes it.
 
     The motor turns ``gear`` times as far as its joint and feels ``force = stiffness (target - gear
     q) - damping gear q'``, at most ``force_limit``; its joint feels ``gear force``. Both are those

@@ -1,4 +1,4 @@
-"""Springs, dampers and servos of any stiffness: nothing grows, dampers damp, soft ones stay exact."""
+"""Springs, dampers, servos: nothing grows at any stiffness, dampers damp, soft ones are exact."""
 
 import numpy as np
 import pytest
