@@ -149,7 +149,8 @@ class ProportionalDerivative(_Feedback):
                     f"{what} of joint {name!r} is too high for a force that is held over a step of "
                     f"{h:g} s: {steps} {what} / m is {h**power * largest:.3g} of its inertia m, "
                     f"and above {most:g} the motion grows; use "
-                    "servo=dynamics.PositionServo(kp, kd) on the joint, which has no limit, or a timestep below "
+                    "servo=dynamics.PositionServo(kp, kd) on the joint, which has no limit, "
+                    "or a timestep below "
                     f"{(most / largest) ** (1 / power):.2g} s"
                 )
         joints = self.model.mechanism.joints
