@@ -17,6 +17,7 @@ from dynamics.forces import Spring
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
+from dynamics.kernels.late import KEPT
 from dynamics.servos import PositionServo, VelocityServo
 from dynamics.stiffness import stiff_drags, stiff_rows
 from dynamics.tables import Tables
@@ -69,8 +70,12 @@ class _Group:
     @property
     def turned_late(self) -> bool:
         """Whether forces depend on the rows at the end of an interval."""
-        late = self.late_stiffness.any() or self.late_damping.any()
-        return bool(self.armature.any() or late)
+        return bool(self.armature.any() or self.late)
+
+    @property
+    def late(self) -> bool:
+        """Whether there are springs, dampers or servos that are taken late."""
+        return bool(self.late_stiffness.any() or self.late_damping.any())
 
     @property
     def label(self) -> str:
@@ -159,15 +164,18 @@ def tables_of(
         if like
         else symbolic_of(mechanism.bodies, joints, coupled, forces, records, bool(cycles))
     )
+    thetas = stiff_drags(mechanism.bodies.values(), timestep)
     plan, constant = _written(
-        mechanism, timestep, groups, forces, measures, body_index, symbolic.graph
+        mechanism, thetas, groups, forces, measures, body_index, symbolic.graph
     )
     plan[at.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, body_index, symbolic.graph)
     plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
+    if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
+        plan[at.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
     plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
     counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
-    counts += [len(mechanism.wrenches)]
+    counts += [len(mechanism.wrenches), int(plan[at.LATES])]
     plan[at.WORK_SIZE] = at.work_size(*counts)
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
@@ -370,7 +378,7 @@ def _with_wrenches(
 
 def _written(
     mechanism: Mechanism,
-    timestep: float,
+    thetas: Float,
     joints: list[_Group],
     forces: list[_Group],
     measures: list[_Group],
@@ -399,7 +407,6 @@ def _written(
     ):  # fmt: skip
         plan[place] = value
     plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
-    thetas = stiff_drags(mechanism.bodies.values(), timestep)
     for i, body in enumerate(mechanism.bodies.values()):
         c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
         spatial = body.spatial_inertia

@@ -208,6 +208,7 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
     stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
     f += node[4][: f.size]
     forces.damp(plan, constant, -1.0, -1.0, node[3], twist, f)
+    node[2][3 * plan[at.ALL_ROWS]] = 1.0
     late.add_late(plan, constant, -1.0, node[2], node[2], node[3], f)  # stiff springs
     if plan[at.WRENCHES]:
         node[4][f.size] = state.time

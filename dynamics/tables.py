@@ -75,6 +75,12 @@ class Tables:
     stiff: tuple[str, ...]
     callbacks: tuple[Any, ...]
 
+    @property
+    def state_size(self) -> int:
+        """Length of a state."""
+        slots = self.plan[at.SLOTS] + self.plan[at.LATES]
+        return at.state_size(int(self.plan[at.BODIES]), int(self.plan[at.ROWS]), int(slots))
+
     def __post_init__(self) -> None:
         self.plan.setflags(write=False)
         self.row_start.setflags(write=False)

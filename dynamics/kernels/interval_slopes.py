@@ -12,10 +12,11 @@ from .contact import approach, gaps, rate
 from .contact_slopes import contact_changes, contact_errors, take_out
 from .curvature import hessian
 from .forces import drive
-from .jit import kernel
-from .late import aim, mark_cuts
+from .jit import kernel, pointer
+from .late import aim, first_part, mark_cuts
 from .layout import (
     ACTIVE_AT,
+    ALL_ROWS,
     BODIES,
     COMPLIANCE,
     CONTACT_AT,
@@ -29,6 +30,7 @@ from .layout import (
     GROUP_AT,
     GROUP_FIELDS,
     JOINTS,
+    LATES,
     N_ROWS,
     RESTITUTION,
     ROW_CONSTANT_AT,
@@ -298,6 +300,14 @@ def projection_slopes(
 
 
 @kernel
+def part_given(plan, state, node):
+    """Part of h that late forces push for in the interval from a state: see `late`."""
+    if plan[LATES] > 0:
+        late = pointer(state, state.size - plan[LATES])
+        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+
+
+@kernel
 def residuals(
     # Tables:
     plan,
@@ -331,6 +341,7 @@ def residuals(
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+    part_given(plan, state, node)
     aim(plan, constant, control, node[2])
     move(n, h, node[0], x, trial[0], trial[1])
     look(plan, constant, trial)

@@ -40,7 +40,8 @@ ROTORS = 24  # groups of forces with inertia on their rows or taken late, the fi
 SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
-HEADER = 28
+LATES = 28  # numbers of a state about late forces, behind those of contacts; 0: there are none
+HEADER = 29
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -161,7 +162,8 @@ COLUMNS = 8
 #: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
 TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
 
-# State: poses, momenta, velocities of this and the last interval, multipliers, contacts
+# State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
+# is kept of late forces
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
 HELD = 6  # vectors of unknowns that Newton's method holds: see `broyden`
@@ -179,15 +181,21 @@ def forces_size(bodies: int, wrenches: int) -> int:
 
 def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
     """Length of a node: see `step.node_of`."""
-    return (POSE + 9) * (bodies + 1) + 15 * all_rows + forces_size(bodies, wrenches)
+    return (POSE + 9) * (bodies + 1) + 15 * all_rows + 1 + forces_size(bodies, wrenches)
 
 
 def work_size(
-    bodies: int, rows: int, all_rows: int, contacts: int = 0, slots: int = 0, wrenches: int = 0
+    bodies: int,
+    rows: int,
+    all_rows: int,
+    contacts: int = 0,
+    slots: int = 0,
+    wrenches: int = 0,
+    lates: int = 0,
 ) -> int:
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    saved = state_size(bodies, rows, slots) + 4 * TWIST * bodies
+    saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
     settled = SETTLE_WORK + 2 * COLUMNS * unknowns if contacts else 0
     return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

@@ -10,6 +10,7 @@ from graphsys.kernels import solve
 from .curvature import hessian
 from .forces import bounded
 from .jit import kernel
+from .late import part_of
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -133,7 +134,10 @@ def impulse_changes(
                 hessian(plan, constant, k, row, pose, matrix, work, H)
             else:
                 theta = constant[p + THETA]
-                weight = 2.0 * (1.0 - theta if end else theta)
+                weight = 2.0 * (1.0 - theta)
+                if not end:
+                    share = part_of(plan, 1.0, g)
+                    weight = 2.0 * (1.0 - share + theta * (2.0 * share - 1.0))
                 stiff, damping = constant[p + STIFFNESS], weight * constant[p + DAMPING]
                 pull, index = constant[p + PULL], plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
                 if constant[p + GAIN] != 0.0:  # a servo's: see `rotor_slopes`

@@ -4,7 +4,7 @@ import math
 
 from .added_mass import add_blocks
 from .jit import kernel, natural
-from .late import steepness
+from .late import part_of, steepness
 from .layout import (
     AJ_AT,
     ARMATURE,
@@ -47,7 +47,7 @@ from .turned import turn_row, turn_rows
 
 
 @kernel
-def bodies(plan, constant, h, u, values):
+def bodies(plan, constant, h, part, u, values):
     """Blocks diag(m, d pi^- / d omega), theory/step (10), and drag; u = 0 gives diag(m, J)."""
     for i in range(plan[BODIES]):
         at, c, t = plan[plan[BODY_AT] + i], i * BODY_SIZE, TWIST * i
@@ -56,13 +56,13 @@ def bodies(plan, constant, h, u, values):
         s = math.sqrt(1.0 - dot(phi, phi))
         over = 0.5 * h / s
         spin = multiply_matrix(constant, c + INERTIA, omega)
-        late = h * constant[c + DRAG_THETA]
-        heavy = constant[c + MASS] + late * constant[c + DRAG]
+        early = h - part + constant[c + DRAG_THETA] * (2.0 * part - h)
+        heavy = constant[c + MASS] + early * constant[c + DRAG]
         for k in range(6):
             put(values, at + 6 * k, nothing())
         values[at], values[at + 7], values[at + 14] = heavy, heavy, heavy
         x, y, z = 0.5 * h * spin[0], 0.5 * h * spin[1], 0.5 * h * spin[2]
-        slow = late * constant[c + SPIN_DRAG]
+        slow = early * constant[c + SPIN_DRAG]
         cross_spin = ((slow, -z, y), (z, slow, -x), (-y, x, slow))  # (J omega)^x, by columns
         for k in range(3):  # column k: s J e + phi x J e - (h/2) ((phi . e) / s + J omega x e)
             column = (
@@ -87,7 +87,7 @@ def add_outer(values, at, scale, G, left, right):
 
 
 @kernel
-def dampers(plan, constant, h, G, values):
+def dampers(plan, constant, h, part, G, values):
     """theta h c G^T G of the forces' dampers, behind `bodies`."""
     n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
@@ -101,9 +101,10 @@ def dampers(plan, constant, h, G, values):
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            c = h * constant[at + THETA] * constant[at + DAMPING]
+            c = constant[at + DAMPING]
             if c == 0.0:
                 continue
+            c *= h - part + constant[at + THETA] * (2.0 * part - h)
             at, bt = 12 * row, 12 * row + 6
             if a < n:
                 add_outer(values, plan[plan[BODY_AT] + a], c, G, at, at)
@@ -193,7 +194,7 @@ def late_forces(plan, constant, h, u, g, G, G_next, values):
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             hard = steepness(plan, constant, h, row, g)
             if hard != 0.0:
-                add_slopes(plan, h, u, G, G_next, group, row, h * hard, values)
+                add_slopes(plan, h, u, G, G_next, group, row, part_of(plan, h, g) * hard, values)
 
 
 @kernel
@@ -334,9 +335,10 @@ def assemble(
     values,
 ):  # fmt: skip
     """d r / d x: every block of the matrix, theory/step (7) to (9)."""
-    bodies(plan, constant, h, u, values)
+    part = part_of(plan, h, g)
+    bodies(plan, constant, h, part, u, values)
     add_blocks(plan, constant, h, G, u, values)
-    dampers(plan, constant, h, G, values)
+    dampers(plan, constant, h, part, G, values)
     rotors(plan, constant, h, u, G, G_next, values)
     late_forces(plan, constant, h, u, g, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write

@@ -2,7 +2,7 @@
 
 from .curvature import hessian
 from .jit import kernel
-from .late import late_force
+from .late import late_force, part_of
 from .layout import (
     ARMATURE,
     BODIES,
@@ -71,11 +71,12 @@ def spin_changes(
             hard = soft = aimed = 0.0
             if not end:
                 push, cut = late_force(plan, constant, h, row, node[2], trial[2])
-                force -= scale * h * push
+                part = scale * part_of(plan, h, node[2])
+                force -= part * push
                 if cut == 0.0:
-                    soft = scale * constant[c + LATE_DAMPING]
-                    hard = scale * h * constant[c + LATE_STIFFNESS]
-                    aimed = -scale * h * constant[c + GAIN]
+                    soft = part / h * constant[c + LATE_DAMPING]
+                    hard = part * constant[c + LATE_STIFFNESS]
+                    aimed = -part * constant[c + GAIN]
             inertia += soft
             if inertia == 0.0 and hard == 0.0 and force == 0.0:
                 continue
