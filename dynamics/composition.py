@@ -161,10 +161,14 @@ def _check(model: Model) -> None:
             refuse(f"joint {joint.name!r} has a damper")
         if joint.limits is not None or joint.velocity_limits is not None:
             refuse(f"joint {joint.name!r} has limits, where it loses energy")
+        if joint.servo is not None:
+            refuse(f"joint {joint.name!r} has a servo")
         if joint.friction.any():
             refuse(f"joint {joint.name!r} has friction")
         if joint.compliance > 0.0 and joint.theta != 0.5:
             refuse(f"the compliance of joint {joint.name!r} loses energy with theta={joint.theta}")
+    for what in model.stiff:
+        refuse(f"the {what} is too stiff for the time step")
     for spring in mechanism.springs.values():
         if spring.damping != 0.0:
             refuse(f"spring {spring.name!r} has a damper")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import inputs, rotation
+from dynamics.errors import InconsistentStateError
 from dynamics.inverse import actuated, inverse_dynamics
 from dynamics.joint_space import JointSpace
 from dynamics.linearization import linearize
@@ -25,6 +27,11 @@ Float = NDArray[np.float64]
 STAYS = 1e-6
 
 
+#: Growth of errors a step below which PD control is not warned of: rounding of a double eigenvalue
+#: 1, that of a coordinate which nothing pushes (the root of machine epsilon).
+GROWS = 1e-7
+
+
 class _Feedback:
     """What controllers share: reading actuated coordinates, and placing forces in the controls."""
 
@@ -38,6 +45,11 @@ class _Feedback:
                     f"joint {name!r} is not actuated; actuated are "
                     f"{list(model.tables.control_start)}"
                 )
+            if model.mechanism.joints[name].servo is not None:
+                raise ValueError(
+                    f"joint {name!r} has a servo: its control is a target and no force; give the "
+                    "joint actuated=True in place of the servo"
+                )
             first, count = model.tables.control_start[name]
             places += range(first, first + count)
         self.places = np.array(places, np.int64)
@@ -48,6 +60,18 @@ class _Feedback:
         out[self.places] = forces_
         return out
 
+    def mobility(self) -> Float | None:
+        """Inverse inertias of the coordinates at the first state; None where there is none."""
+        try:
+            state = self.model.initial_state()
+        except InconsistentStateError:
+            return None
+        J = self.space.slopes(state, np.zeros(6 * self.model.n_bodies)).J
+        pushed = np.tile(state.data, (self.space.size, 1))
+        first = state.pose.size
+        pushed[:, first : first + J.shape[1]] = J
+        return np.asarray(J @ self.model.workspace.velocities(pushed).T)
+
     def numbers(self, value: ArrayLike, what: str) -> Float:
         """One number a coordinate; a scalar is that of all."""
         wide = np.broadcast_to(np.asarray(value, float), (self.space.size,))
@@ -56,6 +80,11 @@ class _Feedback:
 
 class ProportionalDerivative(_Feedback):
     """PD control of actuated joints: ``u = kp (target - q) + kd (target' - q')``.
+
+    The force is that of the start of a step and is held over it (zero-order hold), as a digital
+    controller's. With an effective inertia m and a time step h the motion grows where
+    ``h kd / m > 2`` or ``kd < h kp / 2``, dampers of the joints counted as kd. `PositionServo` has
+    no such limit.
 
     Parameters
     ----------
@@ -68,6 +97,21 @@ class ProportionalDerivative(_Feedback):
         By default all that are actuated.
     most : float or array_like, shape (k,), optional
         Largest force, N or N m.
+
+    Raises
+    ------
+    ValueError
+        Where the gains are too high for the time step, at the model's first state: ``h kd / m``
+        above 2 or ``h^2 kp / m`` above 4.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the motion grows slowly, ``kd`` being too small for ``kp``.
+
+    References
+    ----------
+    .. [1] K. J. Astrom, B. Wittenmark, Computer-Controlled Systems, Prentice Hall, 1997, sec. 3.2.
     """
 
     def __init__(
@@ -85,6 +129,43 @@ class ProportionalDerivative(_Feedback):
         self.damping = self.numbers(damping, "damping")
         self.target = target if callable(target) else self.numbers(target, "target")
         self.most = np.broadcast_to(np.asarray(most, float), (self.space.size,)).copy()
+        self._check_gains()
+
+    def _check_gains(self) -> None:
+        """Refuse gains for which a held force makes errors grow."""
+        W, h = self.mobility(), self.model.timestep
+        if W is None:
+            return
+        names = [name for name in self.space.names for _ in range(self.space.start[name][1])]
+        for gain, what, power, most in (
+            (self.damping, "kd", 1, 2.0),
+            (self.stiffness, "kp", 2, 4.0),
+        ):
+            largest = _largest(W, gain)
+            if h**power * largest > most:
+                name = names[int(np.argmax(np.abs(gain) * np.diag(W)))]
+                steps = "h" if power == 1 else "h^2"
+                raise ValueError(
+                    f"{what} of joint {name!r} is too high for a force that is held over a step of "
+                    f"{h:g} s: {steps} {what} / m is {h**power * largest:.3g} of its inertia m, "
+                    f"and above {most:g} the motion grows; use "
+                    "servo=dynamics.PositionServo(kp, kd) on the joint, which has no limit, "
+                    "or a timestep below "
+                    f"{(most / largest) ** (1 / power):.2g} s"
+                )
+        joints = self.model.mechanism.joints
+        damped = self.damping + np.concatenate([joints[name].damping for name in self.space.names])
+        P, D, eye = W * self.stiffness, W * damped, np.eye(len(W))
+        step = np.block([[eye - 0.5 * h**2 * P, h * eye - 0.5 * h**2 * D], [-h * P, eye - h * D]])
+        radius = float(np.abs(np.linalg.eigvals(step)).max(initial=0.0))
+        if radius > 1.0 + GROWS:
+            warnings.warn(
+                f"PD control of {list(self.space.names)} lets errors grow by {radius - 1.0:.1e} a "
+                f"step, as its force is held over a step of {h:g} s: give kd at least h kp / 2, or "
+                "use servo=dynamics.PositionServo(kp, kd) on the joints",
+                RuntimeWarning,
+                stacklevel=3,
+            )
 
     def __call__(self, state: State, time: float) -> Float:
         """Controls at a state."""
@@ -247,6 +328,12 @@ def lqr(
             f"or costs miss a motion that grows: {error}"
         ) from None
     return LinearQuadratic(space, state, hold, A, B, P, costs[1])
+
+
+def _largest(W: Float, gain: Float) -> float:
+    """Largest eigenvalue of W diag(gain)."""
+    roots = np.sqrt(np.maximum(gain, 0.0))
+    return float(np.linalg.eigvalsh(roots[:, None] * 0.5 * (W + W.T) * roots).max(initial=0.0))
 
 
 def _weights(given: ArrayLike, size: int, what: str) -> Float:

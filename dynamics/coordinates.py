@@ -31,6 +31,8 @@ Frame = tuple[Float, Float, Float, Float]
 def twists_of(model: Model, state: State) -> Float:
     """M^-1 p: velocities before the projection onto the constraints.
 
+    After an interval with late forces the projected ones: see `dynamics.kernels.late_measure`.
+
     Parameters
     ----------
     model : Model
@@ -40,6 +42,8 @@ def twists_of(model: Model, state: State) -> Float:
     -------
     ndarray of float, shape (n, 6)
     """
+    if state.contacts[model.late_at :][:1].any():
+        return np.asarray(model.workspace.velocities(state.data[None])[0].reshape(-1, at.TWIST))
     return velocities_of(model.tables, state.pose, state.momentum)
 
 
@@ -59,7 +63,8 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
     """
     moved = moved + _riders(model, state, twists, moved)
     held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, at.TWIST)
-    touched = slice(None) if model.tables.plan[at.ROTORS] else moved
+    touched = slice(None) if model.tables.plan[at.ROTORS] or model.tables.plan[at.LATES] else moved
+    state.contacts[model.late_at :] = 0.0  # momenta are now M V
     state.momentum[touched] = held[touched]
     state.interval_velocity[moved] = state.interval_velocity_before[moved] = twists[moved]
 

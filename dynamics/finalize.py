@@ -13,9 +13,13 @@ from dynamics import callbacks, contact_tables
 from dynamics.bodies import WORLD
 from dynamics.couplings import Half, halves, on_loops
 from dynamics.elimination import loops_of, symbolic_of
+from dynamics.forces import Spring
 from dynamics.joints import Joint, Row
 from dynamics.kernels import layout as at
 from dynamics.kernels import rows as kinds
+from dynamics.kernels.late import KEPT
+from dynamics.servos import PositionServo, VelocityServo
+from dynamics.stiffness import stiff_drags, stiff_rows
 from dynamics.tables import Tables
 from dynamics.units import LIGHTEST, UNITLESS, Unit, lighter, planes_of, units_of
 
@@ -45,7 +49,10 @@ class _Group:
         n = len(self.rows)
         self.n_rows = n
         self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.compliance, self.theta, self.regularization = 0.0, 1.0, np.zeros(n)
+        self.compliance, self.theta, self.regularization = 0.0, np.ones(n), np.zeros(n)
+        self.late_stiffness, self.late_damping = np.zeros(n), np.zeros(n)
+        self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
+        self.source: Joint | Spring | None = None  # whose springs and dampers these are
         self.pull = np.zeros(n)
         self.control = np.full(n, -1)
         self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
@@ -59,11 +66,29 @@ class _Group:
     @property
     def paired(self) -> bool:
         """Whether velocities of one body push the other."""
-        return bool(self.damping.any() or self.armature.any())
+        return bool(self.damping.any() or self.turned_late)
+
+    @property
+    def turned_late(self) -> bool:
+        """Whether forces depend on the rows at the end of an interval."""
+        return bool(self.armature.any() or self.late)
+
+    @property
+    def late(self) -> bool:
+        """Whether there are springs, dampers or servos that are taken late."""
+        return bool(self.late_stiffness.any() or self.late_damping.any())
+
+    @property
+    def label(self) -> str:
+        """Whose springs and dampers these are, for people."""
+        what = "spring" if isinstance(self.source, Spring) else "joint"
+        return f"{what} {getattr(self.source, 'name', None)!r}"
 
 
 def tables_of(
     mechanism: Mechanism,
+    timestep: float,
+    order: int = 2,
     like: Tables | None = None,
     units: dict[Hashable, Unit] | None = None,
 ) -> Tables:
@@ -72,6 +97,10 @@ def tables_of(
     Parameters
     ----------
     mechanism : Mechanism
+    timestep : float
+        s; what is stiff for it is taken implicitly: see `dynamics.stiffness`.
+    order : int, optional
+        2, or 4 or 6, which take nothing implicitly.
     like : Tables, optional
         Of a mechanism with the same graph: its loops and symbolic factorization are taken over.
     units : dict, optional
@@ -84,7 +113,7 @@ def tables_of(
     Raises
     ------
     ValueError
-        Where it has no body.
+        Where it has no body, or springs and dampers that are too stiff for order 4 or 6.
     """
     if not mechanism.bodies:
         raise ValueError("the mechanism has no body; add one with add_body")
@@ -95,15 +124,27 @@ def tables_of(
         for joint in joints
         if joint.user is not None
     }
+    forces, names, controls = _forces(mechanism)
+    for group in forces:
+        group.theta[:] = 0.5  # dampers by the trapezoidal rule
+    longest = stiff_rows(forces, timestep, order)
+    stiff = tuple(longest)
+    if stiff and order > 2:
+        label = min(stiff, key=longest.__getitem__)
+        raise ValueError(
+            f"the {label} is too stiff for order={order} and a timestep of {timestep:g} s; take a "
+            f"timestep below {longest[label]:.2g} s, or order=2, which takes it implicitly"
+        )
+    if like is not None and like.stiff != stiff:
+        like = None  # other bodies feel each other
     cycles = loops_of(mechanism.bodies, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
     groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
     coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
     groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
-    forces, names, controls = _forces(mechanism)
     users = _potentials(mechanism, forces)
     forces += _axes(mechanism)
-    forces.sort(key=lambda group: not group.armature.any())  # rotors first
+    forces.sort(key=lambda group: not group.turned_late)  # `plan[ROTORS]` of them
     measures: list[_Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
@@ -131,15 +172,18 @@ def tables_of(
         if like
         else symbolic_of(mechanism.bodies, joints, coupled, forces, records, bool(cycles))
     )
+    thetas = stiff_drags(mechanism.bodies.values(), timestep)
     plan, constant = _written(
-        mechanism, units, groups, forces, measures, body_index, symbolic.graph
+        mechanism, thetas, units, groups, forces, measures, body_index, symbolic.graph
     )
     plan[at.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
     plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
+    if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
+        plan[at.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
     plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
     counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
-    counts += [len(mechanism.wrenches)]
+    counts += [len(mechanism.wrenches), int(plan[at.LATES])]
     plan[at.WORK_SIZE] = at.work_size(*counts)
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
@@ -165,6 +209,7 @@ def tables_of(
         {r.label: int(slot) for r, slot in zip(records, slots) if r.friction > 0.0},
         cycles,
         units,
+        stiff,
         (*calls.values(), *distances, *users, *more_users),
     )
 
@@ -176,7 +221,7 @@ def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Gro
     group.damping = np.full(group.n_rows, joint.constraint_damping)
     group.compliance = joint.compliance
     if joint.compliance > 0.0:
-        group.theta = joint.theta
+        group.theta[:] = joint.theta
     if joint.name in calls:
         group.callback = calls[joint.name].address
     if in_loop and joint.compliance == 0.0:
@@ -233,20 +278,27 @@ def _forces(
             group = _Group(joint, joint.positions, joint.offset)
             group.limited = joint.name if joint.limits is not None else None
             group.stiffness, group.rest = joint.stiffness.copy(), joint.rest.copy()
+            group.source = joint
             groups.append(group)
         if moved:
             if not all(same):
                 groups.append(_Group(joint, joint.rates, joint.offset))
+            groups[-1].source = joint
             groups[-1].damping, groups[-1].armature = joint.damping.copy(), joint.armature.copy()
-            groups[-1].period[:] = [2.0 * np.pi * (p.kind in ROUND) for p in joint.positions]
+            groups[-1].period[:] = _turns(joint)
             groups[-1].rated = joint.name if rubbed else None
             if joint.actuated:
                 groups[-1].control = len(names) + np.arange(joint.n_coordinates)
                 names += [joint.name] * joint.n_coordinates
             if joint.control_limits is not None:
                 groups[-1].control_limits = joint.control_limits
+        if joint.servo is not None:
+            start[joint.name] = (len(names), joint.n_coordinates)
+            groups.append(_servo(joint, joint.servo, len(names)))
+            names += [joint.name] * joint.n_coordinates
     for spring in mechanism.springs.values():
         group = _Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
+        group.source = spring
         group.stiffness[0], group.damping[0] = spring.stiffness, spring.damping
         group.rest[0] = spring.length
         group.limited = spring.name if spring.limits is not None else None
@@ -258,6 +310,21 @@ def _forces(
             names.append(spring.name)
         groups.append(group)
     return groups, names, start
+
+
+def _turns(joint: Joint) -> list[float]:
+    """Whole turns of each coordinate, which mean nothing; 0 where there are none."""
+    return [2.0 * np.pi * (row.kind in ROUND) for row in joint.positions]
+
+
+def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _Group:
+    """Group of a joint's servo, whose controls are the ``first`` and those behind it."""
+    group = _Group(joint, joint.positions, joint.offset)
+    numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
+    group.late_stiffness, group.late_damping, group.gain, group.target = numbers[:4]
+    group.control_limits = np.stack([-numbers[4], numbers[4]], axis=1)
+    group.control, group.period[:] = first + np.arange(joint.n_coordinates), _turns(joint)
+    return group
 
 
 def _potentials(mechanism: Mechanism, forces: list[_Group]) -> list[callbacks.Callback]:
@@ -336,6 +403,7 @@ def _row_units(units: dict[Hashable, Unit], groups: list[_Group]) -> Float:
 
 def _written(
     mechanism: Mechanism,
+    thetas: Float,
     units: dict[Hashable, Unit],
     joints: list[_Group],
     forces: list[_Group],
@@ -358,7 +426,7 @@ def _written(
         (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
         (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
         (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
-        (at.MEASURED_ROWS, rows), (at.ROTORS, sum(bool(g.armature.any()) for g in forces)),
+        (at.MEASURED_ROWS, rows), (at.ROTORS, sum(g.turned_late for g in forces)),
         (at.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
         (at.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
         (at.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
@@ -373,7 +441,7 @@ def _written(
         c[at.INERTIA : at.INERTIA + 9] = body.inertia.ravel()
         weight = body.gravity_scale * (body.mass / c[at.MASS])
         c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
-        c[at.DRAG], c[at.SPIN_DRAG] = body.drag, body.spin_drag
+        c[at.DRAG], c[at.SPIN_DRAG], c[at.DRAG_THETA] = body.drag, body.spin_drag, thetas[i]
         c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
         unit = units[body.name]
         arms = np.array([1.0] * 3 + [unit.length] * 3)
@@ -416,10 +484,13 @@ def _written(
             c[at.AXIS : at.AXIS + 3], c[at.SECOND : at.SECOND + 3] = row.axis, row.second
             c[at.REST], c[at.PITCH] = group.rest[i], row.pitch
             c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
-            c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta
+            c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta[i]
             c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
             c[at.LEAST], c[at.MOST] = group.control_limits[i]
             c[at.PERIOD], c[at.ARMATURE] = group.period[i], group.armature[i]
+            c[at.LATE_STIFFNESS] = group.late_stiffness[i]
+            c[at.LATE_DAMPING] = group.late_damping[i]
+            c[at.GAIN], c[at.TARGET] = group.gain[i], group.target[i]
         first_row += group.n_rows
     return plan, constant
 

@@ -79,6 +79,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
                 f"armature of joint {joint.name!r} needs order=2; load a file without it by "
                 "without=['armature'], or turn a body of the same inertia by a coupling"
             )
+        if joint.servo is not None:
+            raise ValueError(f"servo of joint {joint.name!r} needs order=2")
         if joint.friction.any():
             raise ValueError(
                 f"friction of joint {joint.name!r} needs order=2, as contacts do; load a file "

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.joint_space import JointSpace, soft_rows
-from dynamics.kernels import forces
+from dynamics.kernels import forces, late
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
 from dynamics.kernels.wrench import push_users
@@ -98,7 +98,7 @@ def inverse_dynamics(
 
 
 def actuated(model: Model) -> list[Hashable]:
-    """Names of the joints that take controls and have coordinates.
+    """Names of the joints that take forces as controls and have coordinates.
 
     Parameters
     ----------
@@ -108,11 +108,22 @@ def actuated(model: Model) -> list[Hashable]:
     -------
     list of hashable
     """
-    return [name for name in model.tables.control_start if name in model.tables.measure_group]
+    joints = model.mechanism.joints
+    return [
+        name
+        for name in model.tables.control_start
+        if name in model.tables.measure_group and joints[name].servo is None
+    ]
 
 
 def _check_free(model: Model, state: State) -> None:
-    """Refuse contacts that touch and joints at limits: their forces depend on what follows."""
+    """Refuse servos, contacts that touch and joints at limits: they answer what follows."""
+    for joint in model.mechanism.joints.values():
+        if joint.servo is not None:
+            raise NotImplementedError(
+                f"joint {joint.name!r} has a servo, whose force depends on what follows; finalize "
+                "the mechanism with actuated=True in its place for inverse dynamics"
+            )
     touches = model.tables.contact_touches
     if touches:
         gaps = look_at(model, state.data[None])[0, : len(touches), 0]  # inf for limits of rates
@@ -196,7 +207,9 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
     node, behind = stepping.node_of(plan, work, 0)
     stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
     f += node[4][: f.size]
-    forces.damp(plan, constant, -1.0, node[3], twist, f)
+    forces.damp(plan, constant, -1.0, -1.0, node[3], twist, f)
+    node[2][3 * plan[at.ALL_ROWS]] = 1.0
+    late.add_late(plan, constant, -1.0, node[2], node[2], node[3], f)  # stiff springs
     if plan[at.WRENCHES]:
         node[4][f.size] = state.time
         push_users(plan, 1.0, node, twist, f)

@@ -5,8 +5,9 @@ All take ``name=``, ``parent_point=, child_point=`` (m, from the centres of mass
 damper=, rest=`` along the free axes (one number, or one an axis), ``friction=``, the largest dry
 friction along them, N or N m, ``armature=``, inertia of rotors that turn with them, as gears show
 it, kg or kg m^2, ``actuated=``; ``limits=, velocity_limits=, control_limits=``, pairs
-(lower, upper) of the coordinates, of their rates and of their controls, which are cut there; and
-``compliance=, constraint_damping=, theta=`` that soften the constraint itself.
+(lower, upper) of the coordinates, of their rates and of their controls, which are cut there;
+``servo=``, a `PositionServo` or `VelocityServo` that drives the free axes to the joint's control;
+and ``compliance=, constraint_damping=, theta=`` that soften the constraint itself.
 """
 
 from __future__ import annotations

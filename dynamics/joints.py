@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import unknown_words
 from dynamics.kernels import rows as kinds
+from dynamics.servos import PositionServo, VelocityServo
 
 __all__ = ["Joint", "Row", "basis"]
 
@@ -89,6 +90,8 @@ class Joint:
         Lower and upper ends of their rates, m/s or rad/s.
     control_limits : ndarray of float, shape (number of coordinates, 2), or None
         Least and largest control along each axis, N or N m; what is beyond is cut.
+    servo : PositionServo, VelocityServo or None
+        Motor with a feedback of its own; the joint's control adds to its target.
     user : callable or None
         Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int
@@ -117,6 +120,7 @@ class Joint:
     limits: Float | None = None
     velocity_limits: Float | None = None
     control_limits: Float | None = None
+    servo: PositionServo | VelocityServo | None = None
     user: Callable[..., Any] | None = None
     n_user: int = 0
 
@@ -244,7 +248,7 @@ TABLE = {
 OPTIONS = (
     "name", "parent_point", "child_point", "spring", "damper", "rest", "friction", "armature",
     "compliance", "constraint_damping", "theta", "actuated", "limits", "velocity_limits",
-    "control_limits",
+    "control_limits", "servo",
 )  # fmt: skip
 MEANT = {
     "damping": "damper", "damping_coefficient": "damper", "mu": "friction",
@@ -312,6 +316,37 @@ def check_armature(armature: Float, positions: Any, rates: Any, label: str) -> N
         )
 
 
+def check_servo(servo: Any, actuated: bool, positions: Any, rates: Any, label: str) -> None:
+    """Refuse servos of joints that are actuated otherwise, or whose coordinates are no angles.
+
+    Parameters
+    ----------
+    servo : PositionServo or VelocityServo
+    actuated : bool
+    positions, rates : sequence of Row
+    label : str
+        Whose it is.
+
+    Raises
+    ------
+    TypeError, ValueError
+    """
+    if not isinstance(servo, (PositionServo, VelocityServo)):
+        raise TypeError(
+            f"servo of {label} must be a dynamics.PositionServo or VelocityServo, not {servo!r}"
+        )
+    if actuated:
+        raise ValueError(
+            f"{label} has a servo, whose control is its target; leave out actuated=True"
+        )
+    if not positions or any(p.kind != r.kind for p, r in zip(positions, rates)):
+        raise ValueError(
+            f"{label} has no coordinates that a servo could drive; give it to joints of one axis "
+            "each"
+        )
+    servo.rows(len(positions), label)
+
+
 def joint(
     kind: str,
     parent: Any,
@@ -336,6 +371,7 @@ def joint(
     limits: Any = None,
     velocity_limits: Any = None,
     control_limits: Any = None,
+    servo: Any = None,
     user: Callable[..., Any] | None = None,
     n_user: int = 0,
     **unknown: Any,
@@ -364,6 +400,8 @@ def joint(
     check_armature(heavy, positions, rates, label)
     if control_limits is not None and not actuated:
         raise ValueError(f"{label} has control_limits but no controls; give it actuated=True")
+    if servo is not None:
+        check_servo(servo, actuated, positions, rates, label)
     return Joint(
         kind,
         name,
@@ -387,6 +425,7 @@ def joint(
         pairs(limits, count, f"limits of {label}"),
         pairs(velocity_limits, count, f"velocity_limits of {label}"),
         pairs(control_limits, count, f"control_limits of {label}"),
+        servo,
         user,
         n_user,
     )

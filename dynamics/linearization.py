@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import inputs
 from dynamics.joint_space import JointSpace
 from dynamics.kernels import layout as at
+from dynamics.late_momenta import Late
 from dynamics.momenta import momenta, turned_momenta
 from dynamics.placing import placed
 from dynamics.state import State
@@ -95,7 +96,9 @@ def linearize(
     check_offered(model)
     start = placed(model, state)
     twist = free_velocities(model, state)
+    late = Late(model, start)
     start.momentum.ravel()[:] = momenta(model.tables, start.pose, twist[None])[0]
+    start.momentum.ravel()[:] -= late.impulses(twist)
     driven = inputs.controls_of(model, control)
     outside = inputs.wrenches_of(model, wrenches)
     n, c = at.TWIST * model.n_bodies, driven.size
@@ -112,10 +115,10 @@ def linearize(
     dc[k:] = np.eye(c)
     tangent = Tangent(model, k + c)
     dp = momenta(model.tables, start.pose, dV)
-    dp += turned_momenta(model.tables, start.pose, twist, dz)
+    dp += turned_momenta(model.tables, start.pose, twist, dz) - late.changes(twist, dz, dV)
     way = Directions(dz, dp, dV)
     end, way = tangent.follow(start, driven, outside, way, dc)
-    twist, dV = tangent.projected(end, way)
+    twist, dV = tangent.projected(end, way, dc)
     dz = way.dz
     if space is None:
         found = np.concatenate([dz, dV], axis=1)[:, order]

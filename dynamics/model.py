@@ -68,6 +68,11 @@ class Model(Shared):
     timestep : float
     tables : Tables
     symbolic : graphsys.Symbolic
+    stiff : tuple of str
+        Springs and dampers too stiff for the time step, which are taken implicitly and lose what
+        energy they hold: see `dynamics.stiffness`.
+    late_at : int
+        Place in `State.contacts` of what states keep of the forces that are taken implicitly.
     nodes : ndarray of float, shape (nodes,)
         Parts of a step at which controls that vary are asked for: its middle at order 2, Lobatto's
         nodes beyond.
@@ -104,22 +109,22 @@ class Model(Shared):
         self.timestep = float(timestep)
         self.form = form
         self.tolerance = float(tolerance)
-        self.tables = tables_of(mechanism)
-        self.symbolic = self.tables.symbolic
+        self.tables = tables_of(mechanism, self.timestep, order)
+        self.symbolic, self.stiff = self.tables.symbolic, self.tables.stiff
         self.stages = galerkin.Stages(self.tables, order) if order > 2 else None
         self.order, self.kernel = order, kernel if self.stages is None else self.stages.kernel
         self.nodes = np.array([0.5]) if self.stages is None else self.stages.rule[2]
         self.n_bodies = len(self.tables.body_index)
+        self.late_at = int(self.tables.plan[at.SLOTS])
         self.n_rows = int(self.tables.row_start[-1])
         self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
-        slots = int(self.tables.plan[at.SLOTS])
-        barriers = SOFTER if slots else SOFTER[:1]
+        barriers = SOFTER if self.tables.plan[at.SLOTS] else SOFTER[:1]
         sets = [[tolerance, turn, factor * barrier, contact_tolerance] for factor in barriers]
         self.settings = np.array(sets).ravel()
-        self.state_size = at.state_size(self.n_bodies, self.n_rows, slots)
+        self.state_size = self.tables.state_size
         self.prepare()
 
     # States

@@ -16,7 +16,10 @@ from dynamics.kernels.measure import placed
 from dynamics.kernels.rows import evaluate
 from dynamics.tables import Tables
 
-__all__ = ["momenta", "steady_forces", "turned_momenta", "velocities_of"]
+__all__ = [
+    "momenta", "places_of", "slopes_of", "steady_forces", "turned_momenta", "turned_rows",
+    "velocities_of",
+]  # fmt: skip
 
 Float = NDArray[np.float64]
 
@@ -100,7 +103,7 @@ def turned_momenta(tables: Tables, pose: Float, twist: Float, dz: Float) -> Floa
     out = _turned_bodies(tables, pose, twist, dz)
     inertias, G = _rotors(tables, pose, tables.constant)
     if inertias.size:
-        turned = _turned_rows(tables, pose, dz)
+        turned = turned_rows(tables, pose, dz, _rotor_rows(tables))
         rates = inertias * (G @ twist)
         out += np.einsum("kri,r->ki", turned, rates)
         out += (turned @ twist * inertias) @ G
@@ -128,7 +131,7 @@ def steady_forces(tables: Tables, pose: Float, twist: Float) -> Float:
     out[:, 3:] += np.cross(V[:, 3:], p[:, 3:]) + back
     inertias, G = _rotors(tables, pose, tables.constant)
     if inertias.size:  # a q'' G^T, q'' = G' V where V' = 0
-        rates = inertias * (_turned_rows(tables, pose, twist[None])[0] @ twist)
+        rates = inertias * (turned_rows(tables, pose, twist[None], _rotor_rows(tables))[0] @ twist)
         out += (rates @ G).reshape(V.shape)
     return out.ravel()
 
@@ -159,29 +162,46 @@ def _rotor_rows(tables: Tables) -> list[tuple[int, int, int, int]]:
 
 def _rotors(tables: Tables, pose: Float, constant: Float) -> tuple[Float, Any]:
     """Inertias of rotors, and the slopes of their coordinates by all poses (scipy.sparse)."""
-    plan, n = tables.plan, len(pose)
     rows = _rotor_rows(tables)
     if not rows:
-        return np.zeros(0), csr_array((0, at.TWIST * n))
+        return np.zeros(0), csr_array((0, at.TWIST * len(pose)))
+    return constant[places_of(tables, rows) + at.ARMATURE], slopes_of(tables, pose, rows)[1]
+
+
+def places_of(tables: Tables, rows: list[tuple[int, int, int, int]]) -> NDArray[np.int64]:
+    """Places of the constants of rows (group, row, a, b)."""
+    first = int(tables.plan[at.ROW_CONSTANT_AT])
+    return first + at.ROW_SIZE * np.array([row for _, row, _, _ in rows], np.int64)
+
+
+def slopes_of(
+    tables: Tables,
+    pose: Float,
+    rows: list[tuple[int, int, int, int]],
+    constant: Float | None = None,
+) -> tuple[Float, Any]:
+    """Values of rows of forces, and their slopes by all poses (scipy.sparse)."""
+    plan, n = tables.plan, len(pose)
+    constant = tables.constant if constant is None else constant
     poses, matrix = _placed(pose)
     g, G = np.zeros(plan[at.ALL_ROWS]), np.zeros(12 * plan[at.ALL_ROWS])
-    first = int(plan[at.JOINTS])
-    evaluate(plan, tables.constant, first, first + int(plan[at.ROTORS]), poses, matrix, True, g, G)
+    ends = int(plan[at.JOINTS]), int(plan[at.GROUPS])
+    evaluate(plan, constant, *ends, poses, matrix, True, g, G)
     slopes = lil_array((len(rows), at.TWIST * (n + 1)))
     for k, (_, row, a, b) in enumerate(rows):
         for body, start in ((a, 12 * row), (b, 12 * row + at.TWIST)):
             slopes[k, at.TWIST * body : at.TWIST * (body + 1)] = G[start : start + at.TWIST]
-    places = plan[at.ROW_CONSTANT_AT] + at.ROW_SIZE * np.array([row for _, row, _, _ in rows])
-    return constant[places + at.ARMATURE], slopes.tocsr()[:, : at.TWIST * n]
+    return g[[row for _, row, _, _ in rows]], slopes.tocsr()[:, : at.TWIST * n]
 
 
-def _turned_rows(tables: Tables, pose: Float, dz: Float) -> Float:
-    """How the slopes of rotors' coordinates change along dz, shape (k, rotors, 6 n)."""
+def turned_rows(
+    tables: Tables, pose: Float, dz: Float, rows: list[tuple[int, int, int, int]]
+) -> Float:
+    """How the slopes of rows change along dz, shape (k, rows, 6 n)."""
     plan, n = tables.plan, len(pose)
     poses, matrix = _placed(pose)
     work, H = np.zeros(12 + 14 + 13 * max(1, int(plan[at.ROWS]))), np.zeros(144)
     wide = np.hstack([dz, np.zeros((len(dz), at.TWIST))]).reshape(len(dz), n + 1, at.TWIST)
-    rows = _rotor_rows(tables)
     out = np.zeros((len(dz), len(rows), n + 1, at.TWIST))
     for k, (group, row, a, b) in enumerate(rows):
         hessian(plan, tables.constant, group, row, poses, matrix, work, H)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import inputs, rotation
 from dynamics.errors import UnknownNameError
 from dynamics.kernels import layout as at
+from dynamics.late_momenta import Late
 from dynamics.momenta import momenta, turned_momenta
 from dynamics.placing import placed
 from dynamics.simulation import simulate
@@ -114,7 +115,8 @@ def sensitivity(
     twist = free_velocities(model, state)
     still = np.zeros((len(changed), n))
     dp = momenta(model.tables, state.pose, dV) + turned_momenta(model.tables, state.pose, twist, dz)
-    dp = np.concatenate([dp, tangent.momentum_changes(state.pose, twist)])
+    dp -= Late(model, state).changes(twist, dz, dV)
+    dp = np.concatenate([dp, tangent.momentum_changes(state, twist)])
     way = Directions(np.concatenate([dz, still]), dp, np.concatenate([dV, still]))
     dc = np.zeros((columns, model.n_controls))
     motion = simulate(model, state, seconds, controls=controls)
@@ -123,7 +125,7 @@ def sensitivity(
         row = motion.controls[min(k, len(motion.controls) - 1)]
         _, way = tangent.follow(motion[k], row, inputs.wrenches_of(model, None), way, dc)
         poses.append(way.dz)
-    _, dV = tangent.projected(motion.final, way)
+    _, dV = tangent.projected(motion.final, way, dc)
     order = [*range(given.shape[1], columns), *range(given.shape[1])]
 
     def shaped(one: Any) -> Float:
@@ -142,8 +144,11 @@ def _changed(model: Model, name: Hashable, what: str) -> tuple[Float, float]:
     number = value.item()
     if number == 0.0:
         raise ValueError(f"{label} is 0, where equations are others; start from a small number")
-    other = variant(model, {name: {what: number * (1.0 - PART)}})
-    return other.tables.constant, -PART * number
+    for part in (-PART, PART):  # the same springs and dampers are stiff at one of both
+        other = variant(model, {name: {what: number * (1.0 + part)}})
+        if other.stiff == model.stiff:
+            break
+    return other.tables.constant, part * number
 
 
 def _value(model: Model, name: Hashable, what: str) -> Any:

@@ -54,7 +54,8 @@ class State:
         Forces of the constraints over the last interval, N or N m.
     contacts : ndarray of float, shape (c,)
         Of each contact: force and gap velocity, then the blocks of friction (see
-        `dynamics.kernels.leaf`).
+        `dynamics.kernels.leaf`). Behind them, of forces that are taken implicitly: length of the
+        last interval, s, and two numbers of each row (see `dynamics.kernels.late`).
     memory : object
         First guess and node of the step that led here, with which motions go on as if uncut, to the
         last bit. Steps ignore it where the numbers have changed since; pickles leave it out.

@@ -55,6 +55,8 @@ class Tables:
         Joints on each independent loop, from the joint or body that opens it.
     units : dict
         Units of the part that a body belongs to, by name of the body: see `dynamics.units`.
+    stiff : tuple of str
+        Springs and dampers that steps take implicitly: see `dynamics.stiffness`.
     callbacks : tuple
         Keeps users' functions alive.
     """
@@ -74,7 +76,14 @@ class Tables:
     friction_slot: dict[tuple[Hashable, int], int]
     cycles: tuple[tuple[Hashable, ...], ...]
     units: dict[Hashable, Unit]
+    stiff: tuple[str, ...]
     callbacks: tuple[Any, ...]
+
+    @property
+    def state_size(self) -> int:
+        """Length of a state."""
+        slots = self.plan[at.SLOTS] + self.plan[at.LATES]
+        return at.state_size(int(self.plan[at.BODIES]), int(self.plan[at.ROWS]), int(slots))
 
     def __post_init__(self) -> None:
         self.plan.setflags(write=False)

@@ -18,6 +18,7 @@ from dynamics.kernels import interval_slopes as kernel
 from dynamics.kernels import layout as at
 from dynamics.kernels import step as stepping
 from dynamics.kernels.contact import impulses
+from dynamics.late_momenta import Late
 from dynamics.momenta import momenta, turned_momenta
 from dynamics.state import State
 from dynamics.wrench_slopes import wrench_slopes
@@ -67,7 +68,7 @@ def free_velocities(model: Model, state: State) -> Float:
     ndarray of float, shape (6 n,)
     """
     free = state.copy()
-    free.contacts[:] = 0.0
+    free.contacts[: model.late_at] = 0.0
     return np.asarray(model.workspace.velocities(free.data[None])[0])
 
 
@@ -216,6 +217,7 @@ class Tangent:
         given = self._given(start, h, control, wrench, x, before, c)
         node, trial, spare = self._nodes()
         stepping.start(tables.plan, tables.constant, start.data, node, trial)
+        kernel.part_given(tables.plan, start.data, node)
         stepping.start(tables.plan, tables.constant, end.data, trial, spare)
         dz, dp = np.empty_like(way.dz), np.empty_like(way.dp)
         twist = end.interval_velocity
@@ -280,12 +282,12 @@ class Tangent:
         r, errors, end = (one.ravel() for one in out)
         return r, errors, end
 
-    def momentum_changes(self, pose: Float, twist: Float) -> Float:
-        """How M V changes with the numbers that change, V held.
+    def momentum_changes(self, state: State, twist: Float) -> Float:
+        """How momenta change with the numbers that change, V held.
 
         Parameters
         ----------
-        pose : ndarray of float, shape (n, 7)
+        state : State
         twist : ndarray of float, shape (6 n,)
 
         Returns
@@ -295,18 +297,23 @@ class Tangent:
         tables = self.model.tables
 
         def told(constant: Float) -> Float:
-            return momenta(tables, pose, twist[None], constant)
+            found = momenta(tables, state.pose, twist[None], constant)
+            return np.asarray(found - Late(self.model, state, constant).impulses(twist))
 
         rows = [(told(one) - told(tables.constant)) / change for one, change in self.changed]
         return np.concatenate([np.zeros((0, self._n)), *rows])
 
-    def projected(self, state: State, way: Directions) -> tuple[Float, Float]:
+    def projected(
+        self, state: State, way: Directions, dc: Float | None = None
+    ) -> tuple[Float, Float]:
         """`free_velocities` of a state, and how they change along directions.
 
         Parameters
         ----------
         state : State
         way : Directions
+        dc : ndarray of float, shape (k, c), optional
+            Of the control of the interval before.
 
         Returns
         -------
@@ -316,7 +323,8 @@ class Tangent:
         model, space = self.model, self.model.workspace
         twist = free_velocities(model, state)
         more = -turned_momenta(model.tables, state.pose, twist, way.dz)
-        more[self.columns - len(self.changed) :] -= self.momentum_changes(state.pose, twist)
+        more[self.columns - len(self.changed) :] -= self.momentum_changes(state, twist)
+        more += Late(model, state).changes(twist, way.dz, None, dc)
         solver = (*space.solver[:3], *self._solver[3:])
         dV = np.empty_like(way.dp)
         bad = kernel.projection_slopes(

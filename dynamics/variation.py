@@ -129,7 +129,10 @@ def carried(model: Model, state: State, other: Model) -> State:
     -------
     State
     """
-    after = state.copy()
+    after, slots = other.state_of(np.zeros(other.state_size), state.time), model.late_at
+    for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
+        getattr(after, name)[:] = getattr(state, name)
+    after.contacts[:slots] = state.contacts[:slots]
     twists = coordinates.twists_of(model, state)
     after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists.reshape(1, -1))[0]
     return after
@@ -197,8 +200,11 @@ def _finalized(model: Model, mechanism: Mechanism) -> Model:
     made = object.__new__(Model)
     made.__dict__.update(model.__dict__)
     made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
-    made.tables = tables_of(mechanism, model.tables if same else None, model.tables.units)
-    made.symbolic = made.tables.symbolic
+    order = 2 * getattr(model.stages, "s", 1)  # compositions are of second-order steps
+    like = model.tables if same else None
+    made.tables = tables_of(mechanism, model.timestep, order, like, model.tables.units)
+    made.symbolic, made.stiff = made.tables.symbolic, made.tables.stiff
+    made.state_size = made.tables.state_size
     if made.stages is not None:
         made.stages = made.stages.like(made.tables)
     made.prepare()

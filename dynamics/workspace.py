@@ -173,6 +173,10 @@ class Workspace:
         """
         if not self.first_order:
             return
+        lates = int(self.plan[at.LATES])
+        if lates:  # nothing adds to the velocities of the last interval, and there was one
+            states[:, -lates:] = 0.0
+            states[:, -lates] = self.timestep if part > 0.0 else 0.0
         kernel.kick(
             self.plan, self.constant, part * self.timestep, states, self.pose, self.matrix,
             self.g, self.G, self.x,

@@ -267,6 +267,7 @@ def _properties(element: Element, joint: Joint, axis: Float, notes: Notes) -> No
                 dynamics.set(what, repr(float(values[0])))
             if np.ptp(values) > 0.0:
                 notes.leave_out(f"{what} that differs between axes", joint.name)
-    for what in ("stiffness", "armature", "compliance", "constraint_damping"):
-        if np.any(getattr(joint, what)):
+    for what in ("stiffness", "armature", "compliance", "constraint_damping", "servo"):
+        value = getattr(joint, what)
+        if value is not None and (what == "servo" or np.any(value)):
             notes.leave_out(f"{what} of joints", joint.name)

@@ -7,9 +7,11 @@ from .layout import (
     CONTROL,
     DAMPING,
     DRAG,
+    DRAG_THETA,
     DRAGGED,
     EQUATION,
     FIRST_ROW,
+    GAIN,
     GRAVITY,
     GROUP_AT,
     GROUP_FIELDS,
@@ -63,11 +65,12 @@ def add_multiple(r, t, scale, G, at):
 
 
 @kernel
-def damp(plan, constant, scale, G, u, r):
-    """r <- r + scale c G^T G u for the dampers of forces, and the drag of bodies."""
+def damp(plan, constant, start, end, G, u, r):
+    """r <- r + (theta start + (1 - theta) end) c G^T G u for the dampers of forces, and drag."""
     n = plan[BODIES]
     for i in range(n if plan[DRAGGED] > 0 else 0):
         c, t = i * BODY_SIZE, TWIST * i
+        scale = end + constant[c + DRAG_THETA] * (start - end)
         for j in range(3):
             r[t + j] += scale * constant[c + DRAG] * u[t + j]
             r[t + 3 + j] += scale * constant[c + SPIN_DRAG] * u[t + 3 + j]
@@ -75,18 +78,20 @@ def damp(plan, constant, scale, G, u, r):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            damping = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
+            c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            damping = constant[c + DAMPING]
             if damping == 0.0:
                 continue
+            damping *= end + constant[c + THETA] * (start - end)
             rate = 0.0
             if a < n:
                 rate += inner(G, 12 * row, u, TWIST * a)
             if b < n:
                 rate += inner(G, 12 * row + 6, u, TWIST * b)
             if a < n:
-                add_multiple(r, TWIST * a, scale * damping * rate, G, 12 * row)
+                add_multiple(r, TWIST * a, damping * rate, G, 12 * row)
             if b < n:
-                add_multiple(r, TWIST * b, scale * damping * rate, G, 12 * row + 6)
+                add_multiple(r, TWIST * b, damping * rate, G, 12 * row + 6)
 
 
 @kernel
@@ -163,6 +168,8 @@ def drive(plan, constant, scale, G, control, wrench, f):
             if index < 0:
                 continue
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            if constant[c + GAIN] != 0.0:  # a servo's: see `late`
+                continue
             part = scale * bounded(constant, c, control[index])
             if a < n:
                 add_multiple(f, TWIST * a, part, G, 12 * row)

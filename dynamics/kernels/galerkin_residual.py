@@ -61,7 +61,7 @@ def acting(plan, constant, time, here, control, wrench, f):
     """
     pose, matrix, g, G, speed = here
     conservative(plan, constant, G, g, f)
-    damp(plan, constant, -1.0, G, speed, f)
+    damp(plan, constant, -1.0, -1.0, G, speed, f)
     drive(plan, constant, 1.0, G, control, wrench, f)
     if plan[WRENCHES] == 0:
         return 0

@@ -157,7 +157,7 @@ def interior_attempt(
             return iteration
         before = speed
         clear_pairs(plan, values)  # before: dampers may join the same bodies
-        assemble(plan, constant, h, x, node[3], trial[3], values)
+        assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
         for i in range(unknowns):
             kept[i] = r[i]
         correct(plan, 0.0, dc, contacts)

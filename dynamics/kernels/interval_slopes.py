@@ -12,9 +12,11 @@ from .contact import approach, gaps, rate
 from .contact_slopes import contact_changes, contact_errors, take_out
 from .curvature import hessian
 from .forces import drive
-from .jit import kernel
+from .jit import kernel, pointer
+from .late import aim, first_part, mark_cuts
 from .layout import (
     ACTIVE_AT,
+    ALL_ROWS,
     BODIES,
     COMPLIANCE,
     CONTACT_AT,
@@ -28,6 +30,7 @@ from .layout import (
     GROUP_AT,
     GROUP_FIELDS,
     JOINTS,
+    LATES,
     N_ROWS,
     RESTITUTION,
     ROW_CONSTANT_AT,
@@ -131,7 +134,9 @@ def interval_slopes(
     unknowns = m + plan[ROWS]
     along, scratch = work[:12], work[12:]
     clear_pairs(plan, values)
-    assemble(plan, constant, h, x, node[3], trial[3], values)
+    aim(plan, constant, control, node[2])
+    mark_cuts(plan, constant, h, node[2], trial[2])
+    assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
     add_own(plan, -0.5 * h, wrenches[0], values)
     if plan[CONTACTS] > 0:
         if touching(plan, constant, h, x, before, node, trial, c, touch[5], d, contacts) != 0:
@@ -160,7 +165,7 @@ def interval_slopes(
         unknowns,
     )  # fmt: skip
     spin_changes(
-        plan, constant, h, -1.0, node, trial, False, dz, dz_next, columns, scratch, H, along, b,
+        plan, constant, h, -1.0, node, trial, False, dz, dz_next, dc, columns, scratch, H, along, b,
         unknowns,
     )  # fmt: skip
     if plan[CONTACTS] > 0:
@@ -201,7 +206,22 @@ def interval_slopes(
         plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
     )
     spin_changes(
-        plan, constant, h, 1.0, node, trial, True, dz, dz_next, columns, scratch, H, along, flat, m
+        plan,
+        constant,
+        h,
+        1.0,
+        node,
+        trial,
+        True,
+        dz,
+        dz_next,
+        dc,
+        columns,
+        scratch,
+        H,
+        along,
+        flat,
+        m,
     )
     return 0
 
@@ -280,6 +300,14 @@ def projection_slopes(
 
 
 @kernel
+def part_given(plan, state, node):
+    """Part of h that late forces push for in the interval from a state: see `late`."""
+    if plan[LATES] > 0:
+        late = pointer(state, state.size - plan[LATES])
+        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+
+
+@kernel
 def residuals(
     # Tables:
     plan,
@@ -313,6 +341,8 @@ def residuals(
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+    part_given(plan, state, node)
+    aim(plan, constant, control, node[2])
     move(n, h, node[0], x, trial[0], trial[1])
     look(plan, constant, trial)
     roll(plan, h, node[3], trial[3], x, trial[2])

@@ -36,12 +36,13 @@ ADDED = 20  # bodies with an inertia of 6 x 6
 ADDED_AT = 21
 WRENCHES = 22  # users' functions of time, pose and twist
 WRENCH_AT = 23
-ROTORS = 24  # groups of forces with inertia on their rows, the first of them
+ROTORS = 24  # groups of forces with inertia on their rows or taken late, the first of them
 SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
 UNITS_AT = 28  # place in constant of the units of rows
-HEADER = 29
+LATES = 29  # numbers of a state about late forces, behind those of contacts; 0: there are none
+HEADER = 30
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world
@@ -85,7 +86,8 @@ LIGHTNESS = 16  # 1 / (MASS v) thrice, then l / (LARGEST_INERTIA v) thrice: of i
 PACE = 22  # 1 / v thrice, then l / v thrice: of a twist
 IMPULSE = 28  # 1 / (m v) thrice, then 1 / (m l v) thrice: of residuals with contacts
 EXTENT = 34  # 1 / l
-BODY_SIZE = 35
+DRAG_THETA = 35  # part of the drags that acts at the start of an interval
+BODY_SIZE = 36
 
 # Units of rows, from place plan[UNITS_AT]: a time, the median of l / v of all bodies; then of each
 # constraint row 1 / l, 1 of a row in rad; then of its multiplier 1 / (m v), or 1 / (m l v)
@@ -104,13 +106,15 @@ PITCH = 7  # metres a radian
 COMPLIANCE = 8
 DAMPING = 9
 STIFFNESS = 10
-THETA = 11
+THETA = 11  # part of a multiplier or of a damper that acts at the start of an interval
 REGULARIZATION = 12  # in the matrix only
 PULL = 13  # force of a row that does not depend on its value
 LEAST, MOST = 14, 15  # what a control of the row is cut to
 PERIOD = 16  # of a coupling or a rotor, whole multiples of which mean nothing; 0: there is none
 ARMATURE = 17  # inertia of the rotor on a row
-ROW_SIZE = 18
+LATE_STIFFNESS, LATE_DAMPING = 18, 19  # of the end of an interval: see `late`
+GAIN, TARGET = 20, 21  # of a servo, whose control adds to its target; its force is cut as controls
+ROW_SIZE = 22
 
 # One contact in plan; A and B are bodies as in a group
 CONTACT_KIND = 2  # of `contact_geometry`
@@ -173,7 +177,8 @@ COLUMNS = 8
 #: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
 TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
 
-# State: poses, momenta, velocities of this and the last interval, multipliers, contacts
+# State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
+# is kept of late forces
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
 HELD = 6  # vectors of unknowns that Newton's method holds: see `broyden`
@@ -191,15 +196,21 @@ def forces_size(bodies: int, wrenches: int) -> int:
 
 def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
     """Length of a node: see `step.node_of`."""
-    return (POSE + 9) * (bodies + 1) + 13 * all_rows + forces_size(bodies, wrenches)
+    return (POSE + 9) * (bodies + 1) + 15 * all_rows + 1 + forces_size(bodies, wrenches)
 
 
 def work_size(
-    bodies: int, rows: int, all_rows: int, contacts: int = 0, slots: int = 0, wrenches: int = 0
+    bodies: int,
+    rows: int,
+    all_rows: int,
+    contacts: int = 0,
+    slots: int = 0,
+    wrenches: int = 0,
+    lates: int = 0,
 ) -> int:
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    saved = state_size(bodies, rows, slots) + 4 * TWIST * bodies
+    saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
     settled = SETTLE_WORK + 2 * COLUMNS * unknowns if contacts else 0
     return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

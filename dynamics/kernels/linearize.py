@@ -10,6 +10,7 @@ from graphsys.kernels import solve
 from .curvature import hessian
 from .forces import bounded
 from .jit import kernel
+from .late import part_of
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -17,8 +18,10 @@ from .layout import (
     CONTROL,
     DAMPING,
     DRAG,
+    DRAG_THETA,
     EQUATION,
     FIRST_ROW,
+    GAIN,
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
@@ -109,8 +112,8 @@ def impulse_changes(
 ):  # fmt: skip
     """Out <- out + d(impulses at one end of an interval) by pose and control, x fixed.
 
-    Impulses are those of `forces`: h/2 of springs, dampers and controls, and ``theta G^T mu``, at
-    the end ``(1 - theta) G^T mu``. Column k of ``out`` starts at ``k length``.
+    Impulses are those of `forces`: h/2 of springs and controls, and theta of dampers and of
+    ``G^T mu``, at the end 1 - theta of them. Column k of ``out`` starts at ``k length``.
     """
     pose, matrix, g, G, _ = node
     n, c = plan[BODIES], control.size
@@ -130,8 +133,15 @@ def impulse_changes(
                     continue
                 hessian(plan, constant, k, row, pose, matrix, work, H)
             else:
-                stiff, damping = constant[p + STIFFNESS], constant[p + DAMPING]
+                theta = constant[p + THETA]
+                weight = 2.0 * (1.0 - theta)
+                if not end:
+                    share = part_of(plan, 1.0, g)
+                    weight = 2.0 * (1.0 - share + theta * (2.0 * share - 1.0))
+                stiff, damping = constant[p + STIFFNESS], weight * constant[p + DAMPING]
                 pull, index = constant[p + PULL], plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
+                if constant[p + GAIN] != 0.0:  # a servo's: see `rotor_slopes`
+                    index = -1
                 if stiff == 0.0 and damping == 0.0 and pull == 0.0 and index < 0:
                     continue
                 force = -0.5 * h * (stiff * g[row] + pull + damping * rate(G, at, a, b, n, x))
@@ -313,11 +323,12 @@ def end_changes(plan, constant, h, G, x, dx, at, dp):
         spin = multiply_matrix(constant, c + INERTIA, omega)
         dspin = multiply_matrix(constant, c + INERTIA, dw)
         one, two = cross(dphi, spin), cross(phi, dspin)
-        heavy = constant[c + MASS] - 0.5 * h * constant[c + DRAG]
+        early = h * (1.0 - constant[c + DRAG_THETA])
+        heavy = constant[c + MASS] - early * constant[c + DRAG]
         for j in range(3):
             dp[t + j] += heavy * dx[at + t + j]
             dp[t + 3 + j] += ds * spin[j] + s * dspin[j] - one[j] - two[j]
-            dp[t + 3 + j] -= 0.5 * h * constant[c + SPIN_DRAG] * dw[j]
+            dp[t + 3 + j] -= early * constant[c + SPIN_DRAG] * dw[j]
     du = dx[at : at + TWIST * n]
     for k in range(plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -328,7 +339,8 @@ def end_changes(plan, constant, h, G, x, dx, at, dp):
                 mine = TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
                 part = (1.0 - constant[p + THETA]) * dx[at + mine]
             elif constant[p + DAMPING] != 0.0:
-                part = -0.5 * h * constant[p + DAMPING] * rate(G, 12 * row, a, b, n, du)
+                part = -h * (1.0 - constant[p + THETA]) * constant[p + DAMPING]
+                part *= rate(G, 12 * row, a, b, n, du)
             else:
                 continue
             for i in range(12):

@@ -4,6 +4,7 @@ import math
 
 from .added_mass import add_blocks
 from .jit import kernel, natural
+from .late import part_of, steepness
 from .layout import (
     AJ_AT,
     ARMATURE,
@@ -15,6 +16,7 @@ from .layout import (
     DAMPING,
     DIAGONAL_AT,
     DRAG,
+    DRAG_THETA,
     EQUATION,
     FIRST_ROW,
     GROUP_AT,
@@ -45,7 +47,7 @@ from .turned import turn_row, turn_rows
 
 
 @kernel
-def bodies(plan, constant, h, u, values):
+def bodies(plan, constant, h, part, u, values):
     """Blocks diag(m, d pi^- / d omega), theory/step (10), and drag; u = 0 gives diag(m, J)."""
     for i in range(plan[BODIES]):
         at, c, t = plan[plan[BODY_AT] + i], i * BODY_SIZE, TWIST * i
@@ -54,12 +56,13 @@ def bodies(plan, constant, h, u, values):
         s = math.sqrt(1.0 - dot(phi, phi))
         over = 0.5 * h / s
         spin = multiply_matrix(constant, c + INERTIA, omega)
-        heavy = constant[c + MASS] + 0.5 * h * constant[c + DRAG]
+        early = h - part + constant[c + DRAG_THETA] * (2.0 * part - h)
+        heavy = constant[c + MASS] + early * constant[c + DRAG]
         for k in range(6):
             put(values, at + 6 * k, nothing())
         values[at], values[at + 7], values[at + 14] = heavy, heavy, heavy
         x, y, z = 0.5 * h * spin[0], 0.5 * h * spin[1], 0.5 * h * spin[2]
-        slow = 0.5 * h * constant[c + SPIN_DRAG]
+        slow = early * constant[c + SPIN_DRAG]
         cross_spin = ((slow, -z, y), (z, slow, -x), (-y, x, slow))  # (J omega)^x, by columns
         for k in range(3):  # column k: s J e + phi x J e - (h/2) ((phi . e) / s + J omega x e)
             column = (
@@ -84,8 +87,8 @@ def add_outer(values, at, scale, G, left, right):
 
 
 @kernel
-def dampers(plan, constant, h, G, values):
-    """(h/2) c G^T G of the forces' dampers, behind `bodies`."""
+def dampers(plan, constant, h, part, G, values):
+    """theta h c G^T G of the forces' dampers, behind `bodies`."""
     n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -97,9 +100,11 @@ def dampers(plan, constant, h, G, values):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            c = 0.5 * h * constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
+            at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            c = constant[at + DAMPING]
             if c == 0.0:
                 continue
+            c *= h - part + constant[at + THETA] * (2.0 * part - h)
             at, bt = 12 * row, 12 * row + 6
             if a < n:
                 add_outer(values, plan[plan[BODY_AT] + a], c, G, at, at)
@@ -153,29 +158,43 @@ def add_product(values, at, scale, G, left, right):
 
 
 @kernel
-def rotors(plan, constant, h, u, G, G_next, values):
-    """a G^T G_next diag(I, E) of all rotors into the blocks of their bodies, behind `dampers`."""
+def add_slopes(plan, h, u, G, G_next, group, row, part, values):
+    """values <- + part G^T G_next diag(I, E) of one row, in the blocks of its bodies."""
     n = plan[BODIES]
+    for side in range(2):
+        body, at = plan[group + A + side], 12 * row + 6 * side
+        if body == n:
+            continue
+        t = TWIST * body + 3
+        phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+        turn = stretched(G_next, at + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+        slope = (G_next[at], G_next[at + 1], G_next[at + 2], turn[0], turn[1], turn[2])
+        add_product(values, plan[plan[BODY_AT] + body], part, G, at, slope)
+        other = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
+        if other >= 0:
+            add_product(values, other, part, G, 12 * row + 6 - 6 * side, slope)
+
+
+@kernel
+def rotors(plan, constant, h, u, G, G_next, values):
+    """a G^T G_next diag(I, E) of all rotors, behind `dampers`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
-        a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             inertia = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + ARMATURE]
-            if inertia == 0.0:
-                continue
-            for side in range(2):
-                body, at = (b, 12 * row + 6) if side == 1 else (a, 12 * row)
-                if body == n:
-                    continue
-                t = TWIST * body + 3
-                phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
-                turn = stretched(G_next, at + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
-                slope = (G_next[at], G_next[at + 1], G_next[at + 2], turn[0], turn[1], turn[2])
-                own = plan[plan[BODY_AT] + body]
-                add_product(values, own, inertia, G, at, slope)
-                other = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
-                if other >= 0:
-                    add_product(values, other, inertia, G, 12 * row + 6 - 6 * side, slope)
+            if inertia != 0.0:
+                add_slopes(plan, h, u, G, G_next, group, row, inertia, values)
+
+
+@kernel
+def late_forces(plan, constant, h, u, g, G, G_next, values):
+    """h (h k + c) G^T G_next diag(I, E) of what `late` pushes with, behind `rotors`."""
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            hard = steepness(plan, constant, h, row, g)
+            if hard != 0.0:
+                add_slopes(plan, h, u, G, G_next, group, row, part_of(plan, h, g) * hard, values)
 
 
 @kernel
@@ -309,16 +328,19 @@ def assemble(
     # In:
     h,
     u,
+    g,
     G,
     G_next,
     # Out:
     values,
 ):  # fmt: skip
     """d r / d x: every block of the matrix, theory/step (7) to (9)."""
-    bodies(plan, constant, h, u, values)
+    part = part_of(plan, h, g)
+    bodies(plan, constant, h, part, u, values)
     add_blocks(plan, constant, h, G, u, values)
-    dampers(plan, constant, h, G, values)
+    dampers(plan, constant, h, part, G, values)
     rotors(plan, constant, h, u, G, G_next, values)
+    late_forces(plan, constant, h, u, g, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:

@@ -6,6 +6,7 @@ from .added_mass import add_blocks, add_momenta, add_total, added_energy
 from .contact_measure import ROUNDS, closed, held, hold, hold_more
 from .forces import conservative, inner
 from .jit import kernel, pointer
+from .late_measure import add_held, add_slopes, take_slopes
 from .layout import (
     ADDED,
     AJ_AT,
@@ -17,6 +18,7 @@ from .layout import (
     DIAGONAL_AT,
     EQUATION,
     FIRST_ROW,
+    GAIN,
     GRAVITY,
     GROUP_AT,
     GROUP_FIELDS,
@@ -25,6 +27,8 @@ from .layout import (
     JA_AT,
     JB_AT,
     JOINTS,
+    LATE_STIFFNESS,
+    LATES,
     MASS,
     N_ROWS,
     POSE,
@@ -34,6 +38,7 @@ from .layout import (
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
+    SLOTS,
     STIFFNESS,
     TWIST,
     A,
@@ -110,7 +115,10 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
             for i in range(row, row + plan[at + N_ROWS]):
                 c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
                 if group >= plan[JOINTS]:
-                    stored += (0.5 * constant[c + STIFFNESS] * g[i] + constant[c + PULL]) * g[i]
+                    hard = constant[c + STIFFNESS]
+                    if constant[c + GAIN] == 0.0:  # servos store nothing
+                        hard += constant[c + LATE_STIFFNESS]
+                    stored += (0.5 * hard * g[i] + constant[c + PULL]) * g[i]
                 elif constant[c + COMPLIANCE] > 0.0:
                     stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
         out[k, 0], out[k, 1], out[k, 2] = kinetic, height, stored
@@ -158,7 +166,7 @@ def projection_matrix(plan, constant, zero, G, size, values):
     n = plan[BODIES]
     for i in range(size):
         values[i] = 0.0
-    bodies(plan, constant, 0.0, zero, values)
+    bodies(plan, constant, 0.0, 0.0, zero, values)
     add_blocks(plan, constant, 0.0, G, zero, values)
     rotors(plan, constant, 0.0, zero, G, G, values)
     for k in range(plan[JOINTS]):
@@ -238,7 +246,7 @@ def project(
     """twists[k] <- V of each state by theory/step (11): M V = p + G^T nu, G V = 0; a status.
 
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
-    `contact_measure`.
+    `contact_measure`. Forces of stiff springs, dampers and servos act as in `late_measure`.
     """
     blocks, magnitude, arena, work, status = solver
     rhs, solution, values = r, dx, pointer(blocks, 0)
@@ -248,9 +256,12 @@ def project(
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     touching = plan[CONTACTS] > 0
-    last = plan[GROUPS] if touching or plan[ADDED] > 0 else plan[JOINTS] + plan[ROTORS]
+    more = touching or plan[ADDED] > 0 or plan[LATES] > 0
+    last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
     node = (pose, matrix, g, G, r)
     for k in range(states.shape[0]):
+        late = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
+        pushed = plan[LATES] > 0 and late[0] > 0.0
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
         if touching and closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0:
@@ -259,6 +270,8 @@ def project(
             for i in range(m + rows):
                 x[i] = 0.0
             projection_matrix(plan, constant, x, G, blocks.size, values)
+            if pushed:
+                add_slopes(plan, constant, late, G, values)
             hold(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
                 return 1 + k
@@ -267,6 +280,9 @@ def project(
                     r[i] = states[k, POSE * n + i]
                 for i in range(rows):
                     r[m + i] = 0.0
+                if pushed:
+                    add_held(plan, late, G, r)
+                    take_slopes(plan, constant, late, G, x, r)
                 mobility(plan, constant, x, G, r)
                 held(plan, x, contacts, r)
                 solve(program, arena, rhs, 1, work, solution)

@@ -139,7 +139,7 @@ def attempt(
         if fresh:
             if not sloped:
                 look_at(plan, constant, h, True, node, x, trial)
-            assemble(plan, constant, h, x, node[3], trial[3], values)
+            assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
             ease(plan, h, node, values)
             if age == 1 and worst <= level:
                 part_kept = max(LEAST, RELAX * part_kept)

@@ -86,7 +86,7 @@ def path_attempt(
                 part = AGAIN if again else 1.0
                 rows = undecided(plan, constant, h, settings[3], part, x, c, r, contacts)
             clear_pairs(plan, values)  # before: dampers may join the same bodies
-            assemble(plan, constant, h, x, node[3], trial[3], values)
+            assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_leaves(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:

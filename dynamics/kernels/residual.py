@@ -9,6 +9,7 @@ import math
 from .added_mass import add_momenta
 from .forces import damp, push
 from .jit import kernel, pointer
+from .late import add_late, part_of
 from .layout import (
     BODIES,
     BODY_SIZE,
@@ -137,8 +138,10 @@ def residual(
         for j in range(3):
             r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
     add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
-    damp(plan, constant, 0.5 * h, G, x, r)
+    part = part_of(plan, h, g)
+    damp(plan, constant, part, h - part, G, x, r)
     add_rotors(plan, constant, h, g, g_next, G, r)
+    add_late(plan, constant, h, g, g_next, G, r)
     mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     if plan[SOFT] == 0:

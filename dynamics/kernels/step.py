@@ -11,6 +11,7 @@ from .cuts import DEPTH, pieces
 from .forces import conservative, damp, drive, push
 from .guess import ALIKE, LENGTH, guess, shift
 from .jit import inlined, kernel, pointer
+from .late import aim, first_part, keep
 from .layout import (
     ALL_ROWS,
     BODIES,
@@ -25,6 +26,7 @@ from .layout import (
     HELD,
     INERTIA,
     JOINTS,
+    LATES,
     MASS,
     N_ROWS,
     POSE,
@@ -75,7 +77,7 @@ def node_of(
     n, rows = plan[BODIES], plan[ALL_ROWS]
     a = at + POSE * (n + 1)
     b = a + 9 * (n + 1)
-    c = b + rows
+    c = b + 3 * rows + 1  # behind g is what `late` looks at
     d = c + 12 * rows
     e = d + TWIST * n
     if plan[WRENCHES] > 0:
@@ -152,7 +154,7 @@ def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
     for i in range(TWIST * n):
         p[i] += 0.5 * h * f[i]
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
-    damp(plan, constant, -0.5 * h, G, x, p)
+    damp(plan, constant, 0.0, -h, G, x, p)
     add_rotors(plan, constant, h, start[2], node[2], G, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
     drive(plan, constant, 0.5 * h, G, control, wrench, p)
@@ -172,13 +174,13 @@ def make_up(n, node, trial, r, p):
 
 @inlined
 def interval(
-    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, first, last, node,
-    trial, scratch, solver, columns, info,
+    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, late, first, last,
+    node, trial, scratch, solver, columns, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    u, u_prev and mu are changed only when it succeeds. ``first`` and ``last`` say whether it is
-    a whole step, and whether it may turn too far.
+    u, u_prev, mu and late are changed only when it succeeds. ``first`` and ``last`` say whether it
+    is a whole step, and whether it may turn too far.
     """
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
@@ -192,6 +194,9 @@ def interval(
     for i in range(plan[ROWS]):
         x[n + i] = h * mu[i]
     drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+    if plan[LATES] > 0:
+        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+    aim(plan, constant, control, node[2])
     if fast and plan[CONTACTS] > 0:
         return TURNED  # it hardly will turn less
     done = solved(
@@ -213,6 +218,8 @@ def interval(
         if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[1]:
             if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
                 return TURNED
+    if plan[LATES] > 0:
+        keep(plan, constant, h, node[2], trial[2], late)
     shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
@@ -293,6 +300,7 @@ def step(
     p, u = pointer(state, POSE * n), pointer(state, POSE * n + m)
     u_prev, mu = pointer(state, POSE * n + 2 * m), pointer(state, POSE * n + 3 * m)
     c = pointer(state, POSE * n + 3 * m + rows)
+    late = pointer(state, POSE * n + 3 * m + rows + plan[SLOTS])
     past = (u_prev, u_before, u_third)
     scratch = (x, r, dx, held, kick, past, dc, contacts)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
@@ -315,7 +323,8 @@ def step(
                 for order in (program, fallback):
                     done = interval(
                         plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, columns, info,
+                        late, count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, columns,
+                        info,
                     )  # fmt: skip
                     if done >= 0 or done == TURNED or done == PASSED or fallback.size == 0:
                         break

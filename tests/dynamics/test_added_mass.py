@@ -46,7 +46,7 @@ def test_the_matrix_of_a_step_is_the_slope_of_its_residual():
     trial, _ = stepping.node_of(plan, work, behind)
     stepping.start(plan, constant, state.data, node, trial)
     x, kick, values = state.interval_velocity[0].copy(), np.zeros(12), np.zeros(36)
-    assemble(plan, constant, 0.1, x, node[3], trial[3], values)
+    assemble(plan, constant, 0.1, x, node[2], node[3], trial[3], values)
     slopes = np.empty((6, 6))
     for i, step in enumerate(1e-5 * np.eye(6)):
         r = np.zeros((2, 6))
