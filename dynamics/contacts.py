@@ -139,8 +139,8 @@ def contact(
 
     References
     ----------
-    .. [1] J. Bruedigam, J. Janeva, S. Sosnowski, S. Hirche, Linear-time contact and friction
-       dynamics in maximal coordinates using variational integrators, 2023.
+    .. [1] J. Bruedigam, S. Sosnowski, Z. Manchester, S. Hirche, Variational integrators and
+       graph-based solvers for multibody dynamics in maximal coordinates, 2023.
     """
     label = f"contact {name!r}"
     if unknown:

@@ -85,8 +85,8 @@ def plot_fill(symbolic: Symbolic, ax: Any = None) -> Any:
 
     References
     ----------
-    .. [1] J. Bruedigam et al., Linear-time contact and friction dynamics in maximal coordinates
-       using variational integrators, 2023, Fig. 6.
+    .. [1] J. Bruedigam, S. Sosnowski, Z. Manchester, S. Hirche, Variational integrators and
+       graph-based solvers for multibody dynamics in maximal coordinates, 2023, Fig. 6.
     """
     pyplot = _matplotlib("plot_fill", "pyplot")
     own = ax is None
