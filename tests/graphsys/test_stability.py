@@ -41,6 +41,7 @@ def test_growth_of_a_pivot_by_hand():
     values[0] = 0.001  # 2 - 1000 = -998
     factor.refactorize(values)
     assert factor.pivot_growth == pytest.approx(499.0) and factor.pivot_growth > GROWN
+    assert factor._numeric.direct.growth == factor.pivot_growth  # that of the kernel, beyond GROWN
     doubtful = system.factorize(system.analyze([0, 1])).refactorize(values)
     assert doubtful.refines and doubtful.solve([1.0, 1.0]) is not None
     assert doubtful.report.backward_error <= 4 * EPS
