@@ -114,8 +114,8 @@ class StepInfo:
         By how much the barrier of contacts was larger than asked for, as the step could not be
         solved otherwise; 1 is the rule.
     unexplained_energy : float
-        Largest energy that joints, contacts, limits and dry friction give in an interval, J: of
-        order (h omega)^2 times the kinetic energy. See `dynamics.kernels.audit`.
+        Largest energy that joints, contacts, limits and dry friction give in an interval, J, of
+        those which change the kinetic energy by more than a tenth: see `dynamics.kernels.audit`.
     """
 
     status: int

@@ -64,6 +64,20 @@ def take_soft(plan, constant, G, mu, r):
 
 
 @kernel
+def kinetic(plan, constant, G, u, spare):
+    """T of velocities: of bodies and rotors."""
+    twice = 0.0
+    for i in range(plan[BODIES]):
+        c, t = i * BODY_SIZE, TWIST * i
+        v, omega = load3(u, t), load3(u, t + 3)
+        twice += constant[c + MASS] * dot(v, v)
+        twice += dot(omega, multiply_matrix(constant, c + INERTIA, omega))
+    if plan[ROTORS] > 0:
+        twice += add_spin(plan, constant, 0.0, G, u, spare)
+    return 0.5 * twice
+
+
+@kernel
 def open_by(plan, constant, g):
     """Largest value of the rows that rigid joints close."""
     found = 0.0
@@ -80,34 +94,28 @@ def open_by(plan, constant, g):
 
 @kernel
 def gained(plan, constant, h, tolerance, barrier, opened, kick, node, trial, x, mu, u, r, moving):
-    """Work of joints and contacts, T(x), T(u), and what of the work rounding explains, J.
+    """Work of joints and contacts, and what of it rounding explains, J.
 
     ``r`` takes their impulses. Where u is given and not ``moving``, joints may not allow it: what
     they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints are
     open by over h: ``opened`` at the end of the interval.
     """
     n, G = plan[BODIES], node[3]
-    after = before = fastest = 0.0
+    fastest = 0.0
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
-        mass, omega, turned = constant[c + MASS], load3(x, t + 3), load3(u, t + 3)
+        mass, omega = constant[c + MASS], load3(x, t + 3)
         phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
         s = math.sqrt(1.0 - dot(phi, phi))
         spin = multiply_matrix(constant, c + INERTIA, omega)
         turn = cross(phi, spin)
-        after += dot(omega, spin)
-        before += dot(turned, multiply_matrix(constant, c + INERTIA, turned))
         for j in range(3):
-            after += mass * x[t + j] * x[t + j]
-            before += mass * u[t + j] * u[t + j]
             r[t + j] = mass * x[t + j] - kick[t + j]
             r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
     if plan[ADDED] > 0:
         add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     if plan[ROTORS] > 0:
         add_rotors(plan, constant, h, node[2], trial[2], G, r)
-        after += add_spin(plan, constant, 0.0, G, x, r)
-        before += add_spin(plan, constant, 0.0, G, u, r)
     part = part_of(plan, h, node[2])
     damp(plan, constant, part, h - part, G, x, r)
     if plan[LATES] > 0:
@@ -126,4 +134,4 @@ def gained(plan, constant, h, tolerance, barrier, opened, kick, node, trial, x, 
     error = (tolerance * max(1.0, fastest) + opened / h) * pushed + barrier * plan[CONTACTS]
     if not moving:
         work = min(work, end)
-    return work, 0.5 * after, 0.5 * before, error
+    return work, error

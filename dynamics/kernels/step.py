@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .added_mass import add_momenta
-from .audit import gained
+from .audit import gained, kinetic
 from .callback import call_three
 from .cuts import DEPTH, pieces
 from .forces import conservative, damp, drive, push
@@ -214,19 +214,23 @@ def interval(
     if not last and turns_too_far(plan, constant, h, x, settings[1]):
         return TURNED
     if settings[ENERGY] != 0.0:
-        work, after, before, error = gained(
-            plan, constant, h, settings[0], settings[2], info[OPENED], kick, node, trial, x,
-            pointer(x, n), u, dx, moving,
-        )  # fmt: skip
-        much = abs(settings[ENERGY]) * (after + before) + error
-        given, taken = min(work, after - before), min(-work, before - after)
-        if given > much and not (last and settings[ENERGY] < 0.0):
-            return GAINED
-        if taken > much and moving and plan[CONTACTS] == 0 and not last:
-            return GAINED  # backwards in time it is given
-        info[WORK] = max(info[WORK], given)
-        if given > much:
-            info[FORGIVEN] += 1.0
+        share = abs(settings[ENERGY])
+        after = kinetic(plan, constant, node[3], x, dx)
+        before = kinetic(plan, constant, node[3], u, dx)
+        if abs(after - before) > share * (after + before):
+            work, error = gained(
+                plan, constant, h, settings[0], settings[2], info[OPENED], kick, node, trial, x,
+                pointer(x, n), u, dx, moving,
+            )  # fmt: skip
+            much = share * (after + before) + error
+            given, taken = min(work, after - before), min(-work, before - after)
+            if given > much and not (last and settings[ENERGY] < 0.0):
+                return GAINED
+            if taken > much and moving and plan[CONTACTS] == 0 and not last:
+                return GAINED  # backwards in time it is given
+            info[WORK] = max(info[WORK], given)
+            if given > much:
+                info[FORGIVEN] += 1.0
     if info[SLOPED] == 1.0:
         look_on(plan, constant, trial)
     else:

@@ -84,8 +84,13 @@ def test_work_of_a_joint_is_what_is_left_of_the_kinetic_energy():
         work = 0.5 * (v + v0) @ linear + 0.5 * (w + w0) @ (0.3 * (s * w - w0))
         work = min(work, v @ linear + w @ (0.3 * (s * w - w0)))  # nothing moved before
         rise = v @ v - v0 @ v0 + 0.15 * (w @ w - w0 @ w0)
+        kinetic = [
+            one[:3] @ one[:3] + 0.15 * one[3:] @ one[3:] for one in (np.r_[v, w], np.r_[v0, w0])
+        ]
+        looked = abs(rise) > 0.05 * sum(kinetic)
         # Newton's tolerance times the impulse
-        assert info.unexplained_energy == pytest.approx(max(0.0, min(work, rise)), abs=1e-9)
+        wanted = max(0.0, min(work, rise)) if looked else 0.0
+        assert info.unexplained_energy == pytest.approx(wanted, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", [4, 5, 9, 13, 28])
@@ -107,7 +112,7 @@ def test_motions_that_gain_nothing_are_the_same_to_the_bit():
     found = dy.simulate(model, state, 1.0)
     assert (found.states == off.states).all()
     kinetic = found.energies()["kinetic"].max()
-    assert 0.0 < found.info["unexplained_energy"] < 0.01 * kinetic
+    assert 0.0 <= found.info["unexplained_energy"] < 0.01 * kinetic
     assert off.info["unexplained_energy"] == 0.0
 
 
