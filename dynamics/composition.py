@@ -134,7 +134,7 @@ def compose(model: Model, scheme: str) -> Model:
     made.order, made.kernel = SCHEMES[scheme][0], composition_step
     made.stages = Composition(model.tables, scheme)
     # Steps that are cut would not cancel each other's errors.
-    made.settings = np.array([model.settings[0], math.sin(1.2), *model.settings[2:]])
+    made.settings = np.array([model.settings[0], math.sin(1.2), *model.settings[2:4], 0.0])
     made.prepare()
     return made
 

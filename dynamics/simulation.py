@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import inputs
 from dynamics.callbacks import Callback
-from dynamics.diagnosis import failure
+from dynamics.diagnosis import failure, warn_of_gain
 from dynamics.errors import InconsistentStateError
 from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels import step as kernel
@@ -126,6 +126,9 @@ def simulate(
             last = trajectory.final
             kicked = now.data if space.first_order else None
             trajectory.memory = space.memory(last, kicked, float(totals[0]), info)
+        beyond = int(totals[kernel.BEYOND])
+        if beyond and stopped is None:
+            _warn(trajectory, beyond, every, float(totals[kernel.WORKED]))
         if stopped is None and done < steps:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -137,7 +140,16 @@ def _what(totals: Float, done: int) -> dict[str, Any]:
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
     what: dict[str, Any] = dict(zip(names, totals[1 : kernel.DONE].astype(int).tolist()))
+    what["unexplained_energy"] = float(totals[kernel.WORKED])
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
+
+
+def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
+    """Warn of energy that appears first in a step, counted from 1."""
+    record = min(-(-step // every), len(trajectory) - 1)
+    now, before = trajectory.twists[record], trajectory.twists[max(0, record - 1)]
+    time = float(trajectory.time[0]) + (step - 1) * trajectory.model.timestep
+    warn_of_gain(trajectory.model, work, time, now, before)
 
 
 def _failure(

@@ -113,6 +113,9 @@ class StepInfo:
     softening : float
         By how much the barrier of contacts was larger than asked for, as the step could not be
         solved otherwise; 1 is the rule.
+    unexplained_energy : float
+        Largest energy that joints, contacts, limits and dry friction give in an interval, J, of
+        those which change the kinetic energy by more than a tenth: see `dynamics.kernels.audit`.
     """
 
     status: int
@@ -122,3 +125,4 @@ class StepInfo:
     residual: float
     violation: float
     softening: float = 1.0
+    unexplained_energy: float = 0.0

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .added_mass import add_momenta
+from .audit import gained, kinetic
 from .callback import call_three
 from .cuts import DEPTH, pieces
 from .forces import conservative, damp, drive, push
@@ -51,17 +52,22 @@ WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
 TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
 SIDE = 27  # which half of the workspace holds the node of the state
 SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
-INFO_SIZE = 37  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
+WORK = 37  # largest energy that joints and contacts give in an interval, J: see `audit`
+FORGIVEN = 38  # intervals where it is beyond the bound
+INFO_SIZE = 39  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
 
-#: Places in the totals of a run, behind time and counts (`note`): its steps, and whether its first
-#: one finds node and guess in the workspace, as a later one does.
-DONE, RESUMED = 7, 8
-TOTALS_SIZE = 9
+#: Places in the totals of a run, behind time and counts (`note`): its steps, whether its first one
+#: finds node and guess in the workspace, as a later one does, the largest work of joints and
+#: contacts, and the first step where it was beyond the bound, counted from 1; 0 where it never was.
+DONE, RESUMED, WORKED, BEYOND = 7, 8, 9, 10
+TOTALS_SIZE = 11
 
 #: Settings of an interval, of which there are as many sets as barriers to try.
-SETTINGS = 4
+SETTINGS = 5
+ENERGY = 4  # largest work of joints and contacts over the kinetic energy; 0: any, < 0: at last any
 
 TURNED = -4  # status of an interval in which a body turns too far
+GAINED = -7  # status of an interval in which energy appears: see `audit`
 #: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
 #: to the limit the solution decides, which does the same backwards in time.
 SURELY = 1.5
@@ -175,12 +181,12 @@ def make_up(n, node, trial, r, p):
 @inlined
 def interval(
     plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, late, first, last,
-    node, trial, scratch, solver, columns, info,
+    moving, node, trial, scratch, solver, columns, info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    u, u_prev, mu and late are changed only when it succeeds. ``first`` and ``last`` say whether it
-    is a whole step, and whether it may turn too far.
+    u, u_prev, mu and late are changed only when it succeeds. ``first``, ``last`` and ``moving`` say
+    whether it is a whole step, may turn too far, and u is that of the interval before.
     """
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
@@ -207,6 +213,24 @@ def interval(
         return done
     if not last and turns_too_far(plan, constant, h, x, settings[1]):
         return TURNED
+    if settings[ENERGY] != 0.0:
+        share = abs(settings[ENERGY])
+        after = kinetic(plan, constant, node[3], x, dx)
+        before = kinetic(plan, constant, node[3], u, dx)
+        if abs(after - before) > share * (after + before):
+            work, error = gained(
+                plan, constant, h, settings[0], settings[2], info[OPENED], kick, node, trial, x,
+                pointer(x, n), u, dx, moving,
+            )  # fmt: skip
+            much = share * (after + before) + error
+            given, taken = min(work, after - before), min(-work, before - after)
+            if given > much and not (last and settings[ENERGY] < 0.0):
+                return GAINED
+            if taken > much and moving and plan[CONTACTS] == 0 and not last:
+                return GAINED  # backwards in time it is given
+            info[WORK] = max(info[WORK], given)
+            if given > much:
+                info[FORGIVEN] += 1.0
     if info[SLOPED] == 1.0:
         look_on(plan, constant, trial)
     else:
@@ -245,6 +269,9 @@ def note(k, every, h, info, state, totals, record):
     totals[5] += info[FACTORIZATIONS]
     totals[6] += 1.0 if info[SOFTER] > 1.0 else 0.0
     totals[DONE] += 1.0
+    totals[WORKED] = max(totals[WORKED], info[WORK])
+    if info[FORGIVEN] > 0.0 and totals[BEYOND] == 0.0:
+        totals[BEYOND] = totals[DONE]
     if (k + 1) % every == 0:
         copy(state, record[(k + 1) // every - 1])
 
@@ -317,24 +344,27 @@ def step(
             if count == 0:
                 continue
             part = h / count
+            info[WORK], info[FORGIVEN] = 0.0, 0.0
             for i in range(count):
                 if plan[WRENCHES] > 0:
                     node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
                 for order in (program, fallback):
                     done = interval(
                         plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        late, count == 1, half == 2 * DEPTH, node, trial, scratch, arrays, columns,
-                        info,
+                        late, count == 1, half == 2 * DEPTH, ready or i > 0, node, trial, scratch,
+                        arrays, columns, info,
                     )  # fmt: skip
-                    if done >= 0 or done == TURNED or done == PASSED or fallback.size == 0:
+                    if done >= 0 or fallback.size == 0:
+                        break
+                    if done == TURNED or done == PASSED or done == GAINED:
                         break
                 if done < 0:
                     break
                 info[ITERATIONS] += done
-                info[INTERVALS] += 1.0
                 node, trial = trial, node
                 info[SIDE] = 1.0 - info[SIDE]
             if done >= 0:
+                info[INTERVALS] = count
                 begin(plan, constant, h, False, node, mu, u, past, info)
                 break
             copy(saved, state)

@@ -109,6 +109,8 @@ def check(motion, parts, others):
             for other in parts_in_world(motion, "b", k, others):
                 assert margin(one, other) > 0.0
     assert motion.body_velocity("a")[0][-1, 2] < -1e-3  # they did meet
+    kinetic = motion.energies()["kinetic"]
+    assert kinetic.max() < 1.1 * kinetic[0]  # an interval's tenth, where none is lost before
     momentum = motion.momentum()
     # by friction over a gap (docs/theory/contacts.md) and the tie of a plane of a thousandth
     np.testing.assert_allclose(momentum, momentum[[0]] * np.ones((len(motion), 1)), atol=1e-3)
