@@ -307,7 +307,7 @@ class _Partial(Numeric):
         return out
 
     def expand(self, b: Array, known: Array, count: int) -> Array:
-        """A_ee^-1 (b_e - A_en x_n) beside x_n, refined while corrections halve."""
+        """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector; refined while corrections halve."""
         x = self._expand(b, known, count)
         if self._matrix is None:
             return x
@@ -350,9 +350,8 @@ class _Partial(Numeric):
         """
         kept, count = self.rows, stability.PROBES
         rng = np.random.default_rng(0)
-        known = rng.choice([-1.0, 1.0], kept.size * count) * rng.uniform(
-            0.5, 1.0, kept.size * count
-        )
+        entries = kept.size * count
+        known = rng.choice([-1.0, 1.0], entries) * rng.uniform(0.5, 1.0, entries)
         known /= np.tile(self._sizes_of_kept(matrix, eliminated), count)
         with np.errstate(all="ignore"):
             zero = np.zeros(eliminated.size * count, self.dtype)

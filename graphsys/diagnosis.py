@@ -205,9 +205,9 @@ def no_stable_order(
     given = symbolic.ordering == "given"
     tried = "in the order that was given" if given else "in all elimination orders that were tried"
     return SingularPivotError(
-        f"the factors lose too many digits {tried}: relative errors of {error:.1e} beside those of "
-        f"a stable method, most likely from node {label!r} (elimination step {step}); use another "
-        "order, or factorize(redundant=True), which refines all solutions",
+        f"the factors lose too many digits {tried}: their relative errors are {error:.1e} where "
+        f"a stable method leaves rounding, most likely from node {label!r} (elimination step "
+        f"{step}); use another order, or factorize(redundant=True), which refines all solutions",
         label,
         step,
         ratio,

@@ -232,7 +232,7 @@ def _awaited(
 ) -> dict[int, list[int]]:
     """Whom those wait for who come behind their neighbours, or share a pivot block.
 
-    Of groups and nodes that would wait for each other, the groups do not wait.
+    Groups that would wait for each other do not wait for each other at all.
     """
     awaited: dict[int, set[int]] = {}
     for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
@@ -243,9 +243,8 @@ def _awaited(
         together = of_flow.union(*(awaited.get(j, set()) for j in group)) - set(group)
         awaited.update((j, together) for j in group)
     knot = _knots(awaited, joined)
-    inside = {j for group in joined for j in group}
     return {
-        j: sorted(i for i in who if j not in inside or i not in knot or knot[i] != knot.get(j))
+        j: sorted(i for i in who if i not in knot or knot[i] != knot.get(j))
         for j, who in awaited.items()
     }
 

@@ -37,8 +37,10 @@ def instability(
     the maximum norm of each connected component: ``|d| / |A^-1| (|A| |x| + |b|)`` is a small
     multiple of the machine epsilon for a stable method (N. J. Higham, Accuracy and Stability of
     Numerical Algorithms, SIAM, 2002, sec. 7.2). Right-hand sides are random, so that solutions are
-    as large as any. Products with |A^-1| are sampled by random signs and random magnitudes: with
-    signs alone, columns of the inverse of a nearly singular block can cancel exactly.
+    as large as any. For A itself the backward error ``|b - A x| / (|A| |x| + |b|)`` counts as well:
+    growth may hide from such right-hand sides in d, not in the residual. Products with |A^-1| are
+    sampled by random signs and random magnitudes: with signs alone, columns of the inverse of a
+    nearly singular block can cancel exactly.
 
     Parameters
     ----------
@@ -58,7 +60,7 @@ def instability(
     Returns
     -------
     error : float
-        Largest of that quotient; inf where a solution is not finite.
+        Largest of these quotients; inf where a solution is not finite.
     condition : float
         Largest ``|A| |x| / |b|`` in the maximum norm: a lower bound.
     """
@@ -83,14 +85,10 @@ def instability(
             allowed = solve((b * error_of_rows).astype(b.dtype), transposed)
             if not (np.isfinite(d) & np.isfinite(allowed) & np.isfinite(x)).all():
                 return np.inf, np.inf
-            size_of_b = _largest(error_of_rows, component)
-            found = _largest(d * every, component)
-            bound = _largest(np.fmax(np.abs(x), np.abs(allowed)) * every, component)
-        forward = found / np.where(bound > 0.0, bound, 1.0)
-        error = max(error, float(np.max(forward, initial=0.0)))
-        if not transposed:
-            backward = _largest(r, component) / np.where(size_of_b > 0.0, size_of_b, 1.0)
-            error = max(error, float(np.max(backward, initial=0.0)))
+            bound = np.fmax(np.abs(x), np.abs(allowed)) * every
+            error = max(error, _relative(d * every, bound, component))
+            if not transposed:
+                error = max(error, _relative(r, error_of_rows, component))
         condition = max(condition, float(size.max() / np.abs(b).max()))
     return error, condition
 
@@ -115,9 +113,13 @@ def backward_error(matrix: Matrix, x: Array, rows_of: Array) -> float:
         return np.inf
     component, every = _components(matrix.graph), np.tile(rows_of, PROBES)
     r = matrix.residual(np.zeros_like(x), x, PROBES, False) * every
-    found = _largest(r, component)
-    size = _largest(matrix.sizes(x, PROBES, False) * every, component)
-    return float(np.max(found / np.where(size > 0.0, size, 1.0), initial=0.0))
+    return _relative(r, matrix.sizes(x, PROBES, False) * every, component)
+
+
+def _relative(x: Array, size: Array, component: Ints) -> float:
+    """Largest quotient of the maximum norms of two vectors in a connected component."""
+    most = _largest(size, component)
+    return float(np.max(_largest(x, component) / np.where(most > 0.0, most, 1.0), initial=0.0))
 
 
 def _components(graph: BlockGraph) -> Ints:

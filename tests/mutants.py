@@ -35,7 +35,7 @@ SUITES = {
     "graphsys/kernels/refinement.py": ("graphsys", "stability", "factor"),
     "dynamics/kernels/rows.py": JOINTS,
     "dynamics/kernels/motion.py": JOINTS,
-    "dynamics/kernels/rotation.py": JOINTS,
+    "dynamics/kernels/quaternion.py": JOINTS,
     "dynamics/kernels/contact.py": SHAPES,
     "dynamics/kernels/contact_measure.py": SHAPES,
 }

@@ -13,7 +13,7 @@ import math
 
 from .added_mass import add_momenta
 from .forces import add_multiple, damp
-from .jit import kernel
+from .jit import kernel, pointer
 from .late import add_late, part_of
 from .layout import (
     ADDED,
@@ -100,7 +100,7 @@ def open_by(plan, constant, g):
 
 
 @kernel
-def gained(plan, constant, h, tolerance, barrier, opened, kick, node, trial, x, mu, u, r, moving):
+def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 
     ``r`` takes their impulses. Where u is given and not ``moving``, joints may not allow it: what
@@ -108,6 +108,7 @@ def gained(plan, constant, h, tolerance, barrier, opened, kick, node, trial, x, 
     open by over h: ``opened`` at the end of the interval. All three count over units.
     """
     n, G = plan[BODIES], node[3]
+    mu = pointer(x, TWIST * n)
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
         mass, omega = constant[c + MASS], load3(x, t + 3)
@@ -135,13 +136,13 @@ def gained(plan, constant, h, tolerance, barrier, opened, kick, node, trial, x, 
     if not moving:
         work = min(work, end)
     opened = max(opened, open_by(plan, constant, node[2]))
-    return work, rounding(plan, constant, h, tolerance, barrier, opened, x, mu, r)
+    return work, rounding(plan, constant, h, settings, opened, x, mu, r)
 
 
 @kernel
-def rounding(plan, constant, h, tolerance, barrier, opened, x, mu, r):
+def rounding(plan, constant, h, settings, opened, x, mu, r):
     """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
-    fast = tolerance * max(1.0, fastest(plan, constant, x))
+    fast, barrier = settings[0] * max(1.0, fastest(plan, constant, x)), settings[2]
     found = 0.0
     for i in range(plan[BODIES]):
         c, t = i * BODY_SIZE, TWIST * i

@@ -1,4 +1,4 @@
-"""Velocities at nodes next to late forces: half an interval of implicit Euler behind the momenta.
+"""Velocities at nodes next to late forces: half an interval of implicit Euler more.
 
 An interval ends before the late impulses of the next one (`late`), as it ends before those of its
 joints and contacts: the momentum of a body at rest on a stiff spring is that of half a step's

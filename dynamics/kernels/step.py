@@ -219,8 +219,7 @@ def interval(
         before = kinetic(plan, constant, node[3], u, dx)
         if abs(after - before) > share * (after + before):
             work, error = gained(
-                plan, constant, h, settings[0], settings[2], info[OPENED], kick, node, trial, x,
-                pointer(x, n), u, dx, moving,
+                plan, constant, h, settings, info[OPENED], kick, node, trial, x, u, dx, moving,
             )  # fmt: skip
             much = share * (after + before) + error
             given, taken = min(work, after - before), min(-work, before - after)

@@ -256,7 +256,7 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
 
 @kernel
 def _refined_inverse(arena, d, m, w, copy_at, work_at):
-    """X <- X + X (I - D X), some columns at a time; D is at ``copy_at``, a workspace behind it.
+    """X <- X + X (I - D X), some columns at a time; D is at ``copy_at``, then comes a workspace.
 
     Columns of a product U^-1 L^-1 may have residuals far beyond w eps |D| |X|, those of
     substitution with L and U (Higham 2002, sec. 14.3); others stay as they are.
