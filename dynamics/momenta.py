@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, diags_array, lil_array
-from scipy.sparse.linalg import splu
 
 from dynamics import rotation
 from dynamics.kernels import layout as at
@@ -65,6 +64,8 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     if tables.plan[at.ROTORS] == 0:
         return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
     inertias, G = _rotors(tables, pose, tables.constant)
+    from scipy.sparse.linalg import splu
+
     whole = block_diag(blocks, format="csc") + G.T @ diags_array(inertias) @ G
     return np.asarray(splu(whole.tocsc()).solve(momentum.ravel())).reshape(n, at.TWIST)
 

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.spatial.transform import Rotation
 
 __all__ = [
     "align",
@@ -259,7 +258,7 @@ def from_matrix(matrix: ArrayLike) -> Float:
         raise ValueError(f"a rotation matrix must be orthogonal; R.T @ R is {gap:.1e} from that")
     if (np.linalg.det(R) < 0.0).any():
         raise ValueError("a rotation matrix must have determinant 1; this one is a reflection")
-    return _from_rotation(Rotation.from_matrix(R.reshape(-1, 3, 3)), R.shape[:-2])
+    return _from_rotation(_scipys().from_matrix(R.reshape(-1, 3, 3)), R.shape[:-2])
 
 
 def to_matrix(q: ArrayLike) -> Float:
@@ -281,7 +280,13 @@ def to_matrix(q: ArrayLike) -> Float:
         Where a quaternion is zero or not finite.
     """
     unit = normalized(q)
-    return np.asarray(_as_rotation(unit).as_matrix()).reshape(*unit.shape[:-1], 3, 3)
+    s, x, y, z = np.moveaxis(unit, -1, 0)
+    rows = [
+        [1.0 - 2.0 * (y * y + z * z), 2.0 * (x * y - s * z), 2.0 * (x * z + s * y)],
+        [2.0 * (x * y + s * z), 1.0 - 2.0 * (x * x + z * z), 2.0 * (y * z - s * x)],
+        [2.0 * (x * z - s * y), 2.0 * (y * z + s * x), 1.0 - 2.0 * (x * x + y * y)],
+    ]
+    return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
 
 def from_rpy(rpy: ArrayLike) -> Float:
@@ -302,7 +307,7 @@ def from_rpy(rpy: ArrayLike) -> Float:
         Where a number is not finite.
     """
     angles = as_numbers(rpy, (..., 3), "roll, pitch and yaw")
-    return _from_rotation(Rotation.from_euler("xyz", angles.reshape(-1, 3)), angles.shape[:-1])
+    return _from_rotation(_scipys().from_euler("xyz", angles.reshape(-1, 3)), angles.shape[:-1])
 
 
 def to_rpy(q: ArrayLike) -> Float:
@@ -388,9 +393,16 @@ def unit_vector(array: Float, name: str) -> Float:
     return np.asarray(scaled / np.linalg.norm(scaled, axis=-1, keepdims=True))
 
 
+def _scipys() -> Any:
+    """scipy's rotations: importing them takes longer than the rest of a first simulation."""
+    from scipy.spatial.transform import Rotation
+
+    return Rotation
+
+
 def _as_rotation(unit: Float) -> Any:
     """Quaternions as scipy has them: one list, scalar last."""
-    return Rotation.from_quat(np.roll(unit.reshape(-1, 4), -1, axis=-1))
+    return _scipys().from_quat(np.roll(unit.reshape(-1, 4), -1, axis=-1))
 
 
 def _from_rotation(rotation: Any, shape: tuple[int, ...]) -> Float:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from dynamics.joint_types import Revolute
 from dynamics.mechanism import Mechanism
 from dynamics.shapes import Box, Sphere
 from dynamics.simulation import simulate
+from dynamics.state import State
+from dynamics.zoo import quadruped
 
 __all__ = ["warm_up"]
 
@@ -15,7 +19,7 @@ TIMESTEP = 0.01  #: s
 
 
 def warm_up() -> int:
-    """Simulate a double pendulum, and a ball that falls to the ground and slides.
+    """Simulate a double pendulum, a ball that slides on the ground, and a quadruped; read them off.
 
     What is compiled for it is kept on disk for later processes.
 
@@ -25,13 +29,28 @@ def warm_up() -> int:
         Number of steps that were simulated.
     """
     steps = 0
-    for mechanism in (_double_pendulum(), _ball()):
-        model = mechanism.finalize(TIMESTEP)
-        motion = simulate(model, model.initial_state(), 20 * TIMESTEP)
+    models = [mechanism.finalize(TIMESTEP) for mechanism in (_double_pendulum(), _ball())]
+    starts = [(model, model.initial_state()) for model in models]
+    for model, state in [*starts, quadruped()]:
+        controls = np.zeros((20, model.n_controls))
+        motion = simulate(model, state, 20 * model.timestep, controls=controls)
+        simulate(model, state, 5 * model.timestep, controller=_idle)
         motion.energy()
+        motion.momentum()
         motion.constraint_violation()
+        for joint in list(model.mechanism.joints)[:1]:
+            motion.joint(joint)
+            motion.reaction(joint)
+        for contact in motion.contacts[:1]:
+            motion.contact(contact)
+        model.step(state)
         steps += int(motion.info["steps"])
     return steps
+
+
+def _idle(state: State, time: float) -> float:
+    """No controls."""
+    return 0.0
 
 
 def _double_pendulum() -> Mechanism:

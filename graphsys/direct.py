@@ -73,7 +73,7 @@ class Direct:
         What `solve_refined` refines with.
     factorize : callable
         ``factorize(values)``: what `kernels.at_once.factors` tells, the pivot ratio where all is
-        well, or `MISFIT` where values are not as usual; they are if one says so with another True.
+        well, or `MISFIT` where values are not a contiguous array of the factors' type.
     solve : callable
         ``solve(b)``: solution of A x = b where b is a vector as usual and x is finite, or None.
     factorize_and_solve : callable
@@ -90,7 +90,7 @@ class Direct:
     ) -> None:
         _, magnitudes, work = kernels.work_sizes(program, 1)
         self.program, self.arena, self.graph = program, arena, graph
-        self.dtype, self.rows = _the_one(arena.dtype), int(program[ROWS])
+        self.dtype, self.rows = arena.dtype, int(program[ROWS])
         self.magnitude, self.info = empty(magnitudes, arena.real.dtype), np.zeros(INFO)
         self.info[TOLERANCE], self.info[ENOUGH], self.info[NNZ] = tolerance, enough, graph.nnz
         self._work = empty(work, self.dtype)
@@ -136,7 +136,7 @@ class Direct:
         values : ndarray, shape (nnz,)
             Contiguous, of `dtype`.
         """
-        status = self.factorize(values, True)
+        status = self.factorize(values)
         if status == BUSY:
             raise RuntimeError(SHARED)
         ratio, weakest, growth = self.info[:TOLERANCE].tolist()
@@ -152,9 +152,7 @@ class Direct:
         matrix = self.matrix
         if matrix is None:
             return None
-        if type(b) is not ndarray or b.dtype is not self.dtype or b.ndim != 1:
-            return None
-        if b.size != self.rows or not b.flags.c_contiguous or self.dtype.kind == "c":
+        if type(b) is not ndarray or b.size != self.rows or self.dtype.kind == "c":
             return None
         x, eps = empty(self.rows, self.dtype), EPS[self.dtype]
         try:
@@ -164,8 +162,8 @@ class Direct:
         if self._refine is None:
             self._tables = joined_tables(self.graph)
             self._refine = entry(
-                solve_refined, self._tables, self.program, self.arena, x, x, eps, REFINEMENTS,
-                *spare, x,
+                solve_refined, (-1, 0.0), self._tables, self.program, self.arena, x, x, eps,
+                REFINEMENTS, *spare, x,
             )  # fmt: skip
         steps, error = self._refine(
             self._tables, self.program, self.arena, matrix.values, b, eps, REFINEMENTS, *spare, x
@@ -180,13 +178,7 @@ class Direct:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._refine = None
-        self.dtype = _the_one(self.dtype)
         self._bind()
-
-
-def _the_one(dtype: np.dtype[Any]) -> np.dtype[Any]:
-    """The one and only of its kind, as arrays have it: what comes from a file is another."""
-    return np.dtype(dtype.char)
 
 
 # What these functions work with are variables of theirs, which are found sooner than attributes;
@@ -194,16 +186,13 @@ def _the_one(dtype: np.dtype[Any]) -> np.dtype[Any]:
 
 
 def _factorizing(own: tuple[Array, ...], kernel: Any) -> Callable[..., float]:
-    frame, dtype = new_frame(*own), _the_one(own[1].dtype)
+    frame = new_frame(*own)
     code: Callable[..., float] | None = None
 
-    def factorize(values: Any, usual: bool = False) -> float:
+    def factorize(values: Any) -> float:
         nonlocal code
-        if not usual:
-            if type(values) is not ndarray or values.dtype is not dtype or values.ndim != 1:
-                return MISFIT
         if code is None:
-            code = entry(kernel, frame, own[1])
+            code = entry(kernel, MISFIT, frame, own[1])
         return code(frame, values)
 
     return factorize
@@ -212,15 +201,13 @@ def _factorizing(own: tuple[Array, ...], kernel: Any) -> Callable[..., float]:
 def _solving(
     program: Ints, arena: Array, size: int, kernel: Any, narrow: bool
 ) -> Callable[[Any], Array | None]:
-    dtype, rows = _the_one(arena.dtype), int(program[ROWS])
+    dtype, rows = arena.dtype, int(program[ROWS])
     spare: list[Array] = []
     code: Callable[..., int] | None = None
 
     def solution(b: Any) -> Array | None:
         nonlocal code
-        if type(b) is not ndarray or b.dtype is not dtype or b.ndim != 1:
-            return None
-        if b.size != rows or not b.flags.c_contiguous:
+        if type(b) is not ndarray or b.size != rows:
             return None
         x = empty(rows, dtype)
         try:
@@ -228,7 +215,7 @@ def _solving(
         except IndexError:
             work = empty(size, dtype)
         if code is None:
-            code = entry(kernel, program, arena, x, *((work, x) if narrow else (1, work, x)))
+            code = entry(kernel, 1, program, arena, x, *((work, x) if narrow else (1, work, x)))
         if narrow:
             failed = code(program, arena, b, work, x)
         else:
@@ -240,18 +227,14 @@ def _solving(
 
 
 def _both(own: tuple[Array, ...], rows: int, kernel: Any) -> Callable[[Any, Any], Array | None]:
-    frame, dtype = new_frame(*own), _the_one(own[1].dtype)
+    frame, dtype = new_frame(*own), own[1].dtype
     code: Callable[..., float] | None = None
 
     def factorize_and_solve(values: Any, b: Any) -> Array | None:
         nonlocal code
-        if type(values) is not ndarray or values.dtype is not dtype or values.ndim != 1:
-            return None
-        if type(b) is not ndarray or b.dtype is not dtype or b.ndim != 1:
-            return None
         x = empty(rows, dtype)
         if code is None:
-            code = entry(kernel, frame, own[1], x, x)
+            code = entry(kernel, MISFIT, frame, own[1], x, x)
         return None if code(frame, values, b, x) < 0.0 else x
 
     return factorize_and_solve

@@ -7,11 +7,8 @@ ones); arrays come in with the place where the argument starts.
 import ctypes
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from .jit import DISABLE_JIT, place_of
+from .jit import DISABLE_JIT, intrinsic, ir, place_of, types
 
 POINTER = ctypes.POINTER(ctypes.c_double)
 

@@ -1,7 +1,4 @@
-"""Compiler options of every kernel: those of `graphsys`, and no reference counts.
-
-Kernels here allocate nothing, and hand no array back to Python, so nobody has to count: for one
-body the counting was a quarter of a step. What they call is compiled the same way.
+"""Compiler options of every kernel: those of `graphsys`.
 
 An array is seven words to hand on, and every index of it is looked at, whether it counts from the
 end: forty per cent of a step of one body. So `step` and `measure` hand on each array as a `pointer`
@@ -9,14 +6,32 @@ to its first number. Kernels behind them are written as for arrays, but ask for 
 nothing off: ``pointer(x, at)`` is ``x[at:]`` for both.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from graphsys.kernels.jit import DISABLE_JIT, inlined, kernel
+from graphsys.kernels.jit import (
+    DISABLE_JIT,
+    LazyModule,
+    cgutils,
+    inlined,
+    intrinsic,
+    ir,
+    kernel,
+    types,
+)
 from graphsys.kernels.pointers import CHECKED, place_of, pointer
 
-__all__ = ["CHECKED", "DISABLE_JIT", "inlined", "kernel", "natural", "place_of", "pointer"]
+__all__ = [
+    "CHECKED",
+    "DISABLE_JIT",
+    "LazyModule",
+    "cgutils",
+    "inlined",
+    "intrinsic",
+    "ir",
+    "kernel",
+    "natural",
+    "place_of",
+    "pointer",
+    "types",
+]
 
 
 if DISABLE_JIT:

@@ -5,36 +5,14 @@ over rows take far fewer instructions where it is told. Where indices are `CHECK
 tuple.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic, models, register_model
+from .jit import CHECKED, LazyModule, cgutils, intrinsic, ir, kernel, place_of, types
 
-from .jit import CHECKED, kernel, place_of
+registers = LazyModule("dynamics.kernels.registers")
 
 
-class Numbers(types.Type):
-    """Type of a few numbers in a register."""
-
-    def __init__(self, count):
-        super().__init__(name=f"numbers{count}")
-        self.vector = ir.VectorType(ir.DoubleType(), count)
-
-
-six = Numbers(6)
-VECTOR = six.vector
-
-
-@register_model(Numbers)
-class NumbersModel(models.PrimitiveModel):
-    """Kept as an LLVM vector."""
-
-    def __init__(self, manager, kind):
-        super().__init__(manager, kind, kind.vector)
-
-
-def place_of_numbers(context, builder, signature, arguments, i, vector=VECTOR):
+def place_of_numbers(context, builder, signature, arguments, i, vector=None):
     """Place of a vector's numbers: argument i is the array, the next one where they start."""
+    vector = vector or registers.VECTOR
     first = place_of(context, builder, signature.args[i], arguments[i])
     at = context.cast(builder, arguments[i + 1], signature.args[i + 1], types.int64)
     return builder.bitcast(builder.gep(first, [at]), vector.as_pointer())
@@ -144,9 +122,9 @@ else:
         """Zeros."""
 
         def generate(context, builder, signature, arguments):
-            return ir.Constant(VECTOR, [0.0] * 6)
+            return ir.Constant(registers.VECTOR, [0.0] * 6)
 
-        return six(), generate
+        return registers.six(), generate
 
     @intrinsic
     def plus(typing, sums, scale, x, at):
@@ -175,7 +153,7 @@ else:
             builder.store(builder.fadd(held, arguments[2]), place, align=8)
             return context.get_dummy_value()
 
-        return types.none(r, at, six), generate
+        return types.none(r, at, registers.six), generate
 
     @intrinsic
     def put(typing, r, at, sums):
@@ -198,7 +176,7 @@ else:
                 place_of_numbers(context, builder, signature, arguments, 0), align=8
             )
 
-        return six(x, at), generate
+        return registers.six(x, at), generate
 
     @intrinsic
     def minus(typing, a, b):
@@ -207,7 +185,7 @@ else:
         def generate(context, builder, signature, arguments):
             return builder.fsub(arguments[0], arguments[1])
 
-        return six(six, six), generate
+        return registers.six(registers.six, registers.six), generate
 
     @intrinsic
     def multiplied(typing, sums, a, b):
@@ -216,7 +194,7 @@ else:
         def generate(context, builder, signature, arguments):
             return builder.fadd(arguments[0], builder.fmul(arguments[1], arguments[2]))
 
-        return six(six, six, six), generate
+        return registers.six(registers.six, registers.six, registers.six), generate
 
     @intrinsic
     def products(typing, sums, x, at, y, bt):
@@ -227,20 +205,20 @@ else:
             left, right = (builder.load(place, align=8) for place in places)
             return builder.fadd(arguments[0], builder.fmul(left, right))
 
-        return six(six, x, at, y, bt), generate
+        return registers.six(registers.six, x, at, y, bt), generate
 
     @intrinsic
     def largest(typing, most, a):
         """max(most, |a|), one by one."""
 
         def generate(context, builder, signature, arguments):
-            kind = ir.FunctionType(VECTOR, [VECTOR])
+            kind = ir.FunctionType(registers.VECTOR, [registers.VECTOR])
             size = cgutils.get_or_insert_function(builder.module, kind, "llvm.fabs.v6f64")
             row = builder.call(size, [arguments[1]])
             above = builder.fcmp_ordered(">", row, arguments[0])
             return builder.select(above, row, arguments[0])
 
-        return six(six, six), generate
+        return registers.six(registers.six, registers.six), generate
 
     @kernel
     def larger(most, x, at):
@@ -256,7 +234,7 @@ else:
             first = builder.fadd(builder.fadd(one, two), builder.fadd(three, four))
             return builder.fadd(first, builder.fadd(five, last))
 
-        return types.float64(six), generate
+        return types.float64(registers.six), generate
 
     @intrinsic
     def most_of(typing, sums):
@@ -269,7 +247,7 @@ else:
                 found.append(builder.select(builder.fcmp_ordered(">", one, two), one, two))
             return found[0]
 
-        return types.float64(six), generate
+        return types.float64(registers.six), generate
 
 
 @kernel

@@ -5,14 +5,11 @@ Block (joint, body) is G diag(1, E), E the derivative of what turns by that of t
 several of them, so that four or two rows go side by side through vector registers: see `six`.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.core import cgutils
-from numba.extending import intrinsic
-
-from .jit import CHECKED, kernel
+from .jit import CHECKED, LazyModule, cgutils, intrinsic, ir, kernel, types
 from .quaternion import dot, load3
-from .six import Numbers, place_of_numbers, put
+from .six import place_of_numbers, put
+
+registers = LazyModule("dynamics.kernels.registers")
 
 
 @kernel
@@ -39,7 +36,7 @@ else:
 
         @intrinsic
         def down(typing, x, at):
-            kind = Numbers(count)
+            kind = registers.Numbers(count)
 
             def generate(context, builder, signature, arguments):
                 real = ir.DoubleType()

@@ -1,13 +1,9 @@
 """Slopes of a row for both of its bodies, twelve numbers in three registers: see `six`."""
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+from .jit import CHECKED, LazyModule, intrinsic, ir, kernel, types
+from .six import nothing, plus
 
-from .jit import CHECKED, kernel
-from .six import Numbers, nothing, plus, six
-
-four = Numbers(4)
+registers = LazyModule("dynamics.kernels.registers")
 
 if CHECKED:
 
@@ -37,10 +33,10 @@ else:
     @intrinsic
     def none(typing):
         """Zeros."""
-        result = types.UniTuple(four, 3)
+        result = types.UniTuple(registers.four, 3)
 
         def generate(context, builder, signature, arguments):
-            zeros = ir.Constant(four.vector, [0.0] * 4)
+            zeros = ir.Constant(registers.four.vector, [0.0] * 4)
             return context.make_tuple(builder, result, [zeros] * 3)
 
         return result(), generate
@@ -61,7 +57,7 @@ else:
         def generate(context, builder, signature, arguments):
             return picked(builder, *arguments, range(6))
 
-        return six(four, four), generate
+        return registers.six(registers.four, registers.four), generate
 
     @intrinsic
     def last_six(typing, one, two):
@@ -70,7 +66,7 @@ else:
         def generate(context, builder, signature, arguments):
             return picked(builder, *arguments, range(2, 8))
 
-        return six(four, four), generate
+        return registers.six(registers.four, registers.four), generate
 
     @kernel
     def halves(sums):

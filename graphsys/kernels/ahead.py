@@ -5,13 +5,10 @@ order and panels lie in chunks; where they come from beyond the caches, waiting 
 long as the arithmetic.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from .emit import I8, I32, declare
-from .jit import DISABLE_JIT, inlined
+from .jit import DISABLE_JIT, LazyModule, inlined, intrinsic, ir, types
 from .program import STARTS_AT, SUPERNODES
+
+emit = LazyModule("graphsys.kernels.emit")
 
 #: Bytes of a cache line.
 LINE = 64
@@ -28,11 +25,12 @@ def _fetch(typing, array, at):
     def generate(context, builder, signature, arguments):
         made = context.make_array(signature.args[0])(context, builder, arguments[0])
         index = context.cast(builder, arguments[1], signature.args[1], types.int64)
-        place = builder.bitcast(builder.gep(made.data, [index]), I8.as_pointer())
-        read, often, data = I32(0), I32(3), I32(1)
+        place = builder.bitcast(builder.gep(made.data, [index]), emit.I8.as_pointer())
+        read, often, data = emit.I32(0), emit.I32(3), emit.I32(1)
         arguments = [place, read, often, data]
         kinds = [argument.type for argument in arguments]
-        builder.call(declare(builder.module, "llvm.prefetch.p0", ir.VoidType(), kinds), arguments)
+        fetch = emit.declare(builder.module, "llvm.prefetch.p0", ir.VoidType(), kinds)
+        builder.call(fetch, arguments)
         return context.get_dummy_value()
 
     return types.none(array, at), generate

@@ -6,7 +6,9 @@ comes back: the pivot ratio where all is well, its negative where it is so small
 have grown so much, that solutions are to be refined, and otherwise one of the numbers below.
 """
 
-from numba import typeof
+from typing import Any
+
+import numpy as np
 
 from .frame import doubles, enter, indices, leave, numbers, reals
 from .jit import DISABLE_JIT, inlined, kernel
@@ -29,15 +31,17 @@ SINGULAR = -5.0
 TOLERANCE, ENOUGH, NNZ, INFO = 3, 4, 5, 6
 
 
-def entry(function, *arguments: object):
-    """Machine code of a kernel for arguments like these, to be called from Python.
+def entry(function: Any, misfit: Any, *arguments: Any) -> Any:
+    """Callable for arguments of just the types of these; ``misfit`` is its answer to others."""
+    if not DISABLE_JIT:
+        return function.entry(misfit, *arguments)
 
-    A kernel looks at the type of every argument in every call, which takes it longer than the call.
-    This does not: who calls must know that the types are those, and that arrays are contiguous.
-    """
-    if DISABLE_JIT:
-        return function
-    return function.compile(tuple(typeof(argument) for argument in arguments))
+    def kind(x):
+        array = type(x) is np.ndarray
+        return (x.dtype, x.ndim, x.flags.c_contiguous) if array else type(x)
+
+    kinds = [kind(argument) for argument in arguments]
+    return lambda *given: function(*given) if [*map(kind, given)] == kinds else misfit
 
 
 @kernel

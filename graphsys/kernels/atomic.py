@@ -1,10 +1,6 @@
 """Numbers that several threads read and write: numba intrinsics over LLVM's atomic instructions."""
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from .jit import DISABLE_JIT
+from .jit import DISABLE_JIT, intrinsic, ir, types
 
 
 def _place(context, builder, signature, arguments):

@@ -18,9 +18,8 @@ from .batch_blocks import (
 )
 from .batch_substitution import backward_eight, forward_eight, gather_eight, scatter_eight
 from .blocks import any_beyond
-from .emit import LANES
 from .growth import GROWN
-from .jit import allocating, kernel
+from .jit import kernel
 from .program import (
     ARENA_TOTAL,
     LOAD_AT,
@@ -35,10 +34,19 @@ from .program import (
     TARGET_FIELDS,
     panels_hold,
 )
+from .widths import LANES
 
 
-@allocating
-def schedule(program):
+def schedule(program: np.ndarray) -> np.ndarray:
+    """Table of `fill_schedule`."""
+    count = program[SUPERNODES]
+    table, touched = np.empty(5 * count + 1, np.int64), np.zeros(count, np.bool_)
+    fill_schedule(program, table, touched, np.empty(count + 1, np.int64), np.zeros(count, np.int64))
+    return table
+
+
+@kernel
+def fill_schedule(program, table, touched, first_load, filled):
     """Which panels to load when: those that a supernode is the first to touch, before it starts.
 
     For each supernode: how many supernodes it is the first to touch, then for each of these (place
@@ -46,10 +54,8 @@ def schedule(program):
     blocks that are then worked with are still in the first cache.
     """
     count, symmetric = program[SUPERNODES], program[SYMMETRIC] != 0
-    table = np.empty(5 * count + 1, np.int64)
-    touched = np.zeros(count, np.bool_)
-    first_load = np.full(count + 1, program[LOADS])
-    filled = np.zeros(count, np.int64)
+    for s in range(count + 1):
+        first_load[s] = program[LOADS]
     s = 0
     for load in range(program[LOADS]):
         at = program[LOAD_AT] + LOAD_FIELDS * load
@@ -85,7 +91,6 @@ def schedule(program):
             table[place + 2] = first_load[t + 1] - first_load[t]
             table[place + 3] = program[LOAD_AT] + LOAD_FIELDS * first_load[t]
             place += 4
-    return table
 
 
 @kernel

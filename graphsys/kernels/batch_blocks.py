@@ -5,13 +5,15 @@ steps count vectors of eight. Under ``NUMBA_DISABLE_JIT=1`` the twins at the top
 """
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
 
-from . import lanes, lanes_inverse, lanes_steps, lanes_update
-from .blocks import _REAL_NAME, _Lower
-from .emit import LANES
-from .jit import DISABLE_JIT
+from .blocks import _Lower, real_name
+from .jit import DISABLE_JIT, LazyModule, intrinsic, types
+from .widths import LANES
+
+lanes = LazyModule("graphsys.kernels.lanes")
+lanes_inverse = LazyModule("graphsys.kernels.lanes_inverse")
+lanes_steps = LazyModule("graphsys.kernels.lanes_steps")
+lanes_update = LazyModule("graphsys.kernels.lanes_update")
 
 
 def _block(array, at, row_step, column_step, m, n):
@@ -148,7 +150,7 @@ def _scatter_twin(x, x_at, b, b_at, stride, order, order_at, step, rows):
 def _product(mode, transposed, text):
     def typed(typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
         signature = types.none(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)
-        real = _REAL_NAME[c.dtype]
+        real = real_name(c.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
@@ -169,7 +171,7 @@ def _product(mode, transposed, text):
 def _magnitude(typing, s, s_at, a, a_at, lda, m, n):
     """s_i <- max(s_i, max_j |A_ij|)."""
     signature = types.none(s, s_at, a, a_at, lda, m, n)
-    real = _REAL_NAME[a.dtype]
+    real = real_name(a.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -185,7 +187,7 @@ def _magnitude(typing, s, s_at, a, a_at, lda, m, n):
 def _load(typing, b, b_at, ldb, a, a_at, stride, m, n):
     """B <- blocks of eight systems."""
     signature = types.none(b, b_at, ldb, a, a_at, stride, m, n)
-    real = _REAL_NAME[a.dtype]
+    real = real_name(a.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -201,7 +203,7 @@ def _load(typing, b, b_at, ldb, a, a_at, stride, m, n):
 def _unload(typing, a, a_at, stride, x, x_at, n):
     """Eight systems <- vectors."""
     signature = types.none(a, a_at, stride, x, x_at, n)
-    real = _REAL_NAME[a.dtype]
+    real = real_name(a.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -217,7 +219,7 @@ def _unload(typing, a, a_at, stride, x, x_at, n):
 def _invert(typing, d, d_at, ldd, s, s_at, ratio, ratio_at, n):
     """D <- D^-1; ratio <- min(ratio, |pivot| / s)."""
     signature = types.none(d, d_at, ldd, s, s_at, ratio, ratio_at, n)
-    real = _REAL_NAME[d.dtype]
+    real = real_name(d.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -238,7 +240,7 @@ def _update(stored, text):
             c, c_at, ldc, source, source_at, step, a, a_at, lda, b, b_at, ldb, m, n, k,
             raises, s, s_at,
         )  # fmt: skip
-        real = _REAL_NAME[c.dtype]
+        real = real_name(c.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
@@ -265,7 +267,7 @@ def _steps(typing, d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, l
         d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left, left_at,
         source, source_at, step, ahead,
     )  # fmt: skip
-    real = _REAL_NAME[d.dtype]
+    real = real_name(d.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -283,7 +285,7 @@ def _scale(stored, text):
         signature = types.none(
             w, w_at, ldw, steps, steps_at, source, source_at, row_step, column_step, n, columns
         )
-        real = _REAL_NAME[w.dtype]
+        real = real_name(w.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
@@ -302,7 +304,7 @@ def _scale(stored, text):
 def _exchange(emit_function, text):
     def typed(typing, x, x_at, b, b_at, stride, order, order_at, step, rows):
         signature = types.none(x, x_at, b, b_at, stride, order, order_at, step, rows)
-        real = _REAL_NAME[x.dtype]
+        real = real_name(x.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)

@@ -13,13 +13,13 @@ from .batch_substitution import (
     gather_eight,
     scatter_eight,
 )
-from .emit import LANES
 from .jit import kernel
 from .ldu import factorize
 from .matrix import subtract_matrix_product
 from .program import ARENA_TOTAL, ROWS, STARTS_AT, SUPERNODES
 from .refinement import vector_error
 from .substitution import solve, solve_transposed
+from .widths import LANES
 
 
 @kernel

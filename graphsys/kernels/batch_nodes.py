@@ -22,7 +22,6 @@ from .batch_blocks import (
     update_lanes_values,
 )
 from .batch_substitution import backward_eight, gather_eight, scatter_eight
-from .emit import LANES, SMALL
 from .jit import kernel
 from .program import (
     ARENA_TOTAL,
@@ -37,6 +36,7 @@ from .program import (
     UPDATE_FIELDS,
     WORK_AT,
 )
+from .widths import LANES, SMALL
 
 
 @kernel

@@ -11,9 +11,9 @@ from .batch_blocks import (
     subtract_lanes,
     subtract_lanes_transposed,
 )
-from .emit import LANES
 from .jit import kernel
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from .widths import LANES
 
 
 @kernel

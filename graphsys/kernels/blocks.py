@@ -5,16 +5,18 @@ flat array, column-major. Arrays are float64, float32 or complex128; `s` is real
 ``NUMBA_DISABLE_JIT=1`` the NumPy twins of `reference` stand in.
 """
 
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
-from . import inverse, reference, vector
-from .emit import REAL
-from .jit import DISABLE_JIT
+from . import reference
+from .jit import DISABLE_JIT, LazyModule, intrinsic, ir, types
 from .large import invert_large
 
-_REAL_NAME = {types.float64: "f64", types.float32: "f32", types.complex128: "f64"}
+emit = LazyModule("graphsys.kernels.emit")
+inverse = LazyModule("graphsys.kernels.inverse")
+vector = LazyModule("graphsys.kernels.vector")
+
+
+def real_name(dtype):
+    """LLVM's name of the real numbers of one of numba's types."""
+    return {"float64": "f64", "float32": "f32", "complex128": "f64"}[dtype.name]
 
 
 def _is_complex(array):
@@ -33,14 +35,14 @@ class _Lower:
         kind = self.types[array]
         made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
         place = self.builder.gep(made.data, [self.integer(offset)])
-        real = REAL[_REAL_NAME[kind.dtype]]
+        real = emit.REAL[real_name(kind.dtype)]
         return self.builder.bitcast(place, real.as_pointer())
 
     def start(self, array):
         """Pointer to the real part of the first number."""
         kind = self.types[array]
         made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
-        return self.builder.bitcast(made.data, REAL[_REAL_NAME[kind.dtype]].as_pointer())
+        return self.builder.bitcast(made.data, emit.REAL[real_name(kind.dtype)].as_pointer())
 
     def table(self, array, offset=None):
         """Pointer to ``array[offset]`` of an array of int64, or to its first number."""
@@ -70,7 +72,7 @@ def _product(mode, text):
     def typed(typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
         signature = types.none(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)
         double = _is_complex(c)
-        real = _REAL_NAME[c.dtype]
+        real = real_name(c.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
@@ -136,7 +138,7 @@ def _subtract_transposed(typing, c, c_at, a, a_at, lda, b, b_at, m, n):
     signature = types.none(c, c_at, a, a_at, lda, b, b_at, m, n)
     if _is_complex(c):
         return signature, _compiled_loop(_transposed_loop, types.none)
-    real = _REAL_NAME[c.dtype]
+    real = real_name(c.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -162,7 +164,7 @@ def _magnitude(mode, loop, text):
         signature = types.none(s, s_at, a, a_at, lda, m, n)
         if _is_complex(a):
             return signature, _compiled_loop(loop, types.none)
-        real = _REAL_NAME[a.dtype]
+        real = real_name(a.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
@@ -199,7 +201,7 @@ def _largest_loop(a, a_at, lda, m, n):
 @intrinsic
 def _largest_of(typing, a, a_at, lda, m, n):
     """Largest |A_ij|, NaN where there is one, 0 for none."""
-    real = _REAL_NAME[a.dtype]
+    real = real_name(a.dtype)
     if _is_complex(a):
         return types.float64(a, a_at, lda, m, n), _compiled_loop(_largest_loop, types.float64)
 
@@ -216,7 +218,7 @@ def _largest_of(typing, a, a_at, lda, m, n):
 @intrinsic
 def _any_beyond(typing, s, s_at, t, t_at, limit, n):
     """Not 0 where any s_i > limit t_i; both real."""
-    real = _REAL_NAME[s.dtype]
+    real = real_name(s.dtype)
     signature = types.int64(s, s_at, t, t_at, s.dtype, n)
 
     def generate(context, builder, signature, arguments):
@@ -234,7 +236,7 @@ def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
     """B <- A."""
     signature = types.none(b, b_at, ldb, a, a_at, lda, m, n)
     double = _is_complex(a)
-    real = _REAL_NAME[a.dtype]
+    real = real_name(a.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -261,7 +263,7 @@ def _invert_small(typing, d, d_at, ldd, a, a_at, lda, s, s_at, n):
     signature = s.dtype(d, d_at, ldd, a, a_at, lda, s, s_at, n)
     if _is_complex(d):
         return signature, _compiled_loop(invert_large.py_func, s.dtype)
-    real = _REAL_NAME[d.dtype]
+    real = real_name(d.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)

@@ -8,9 +8,9 @@ import llvmlite.binding as llvm
 from llvmlite import ir
 from numba import config
 
-LANES = 8
-#: Largest block inverted in registers.
-SMALL = 8
+from .widths import LANES, SMALL
+
+__all__ = ["LANES", "SMALL"]
 
 I1, I8, I32, I64 = ir.IntType(1), ir.IntType(8), ir.IntType(32), ir.IntType(64)
 REAL = {"f64": ir.DoubleType(), "f32": ir.FloatType()}

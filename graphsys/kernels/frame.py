@@ -8,12 +8,9 @@ arrays themselves.
 """
 
 import numpy as np
-from numba import types
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
 
 from .atomic import exchange, publish
-from .jit import DISABLE_JIT, inlined
+from .jit import DISABLE_JIT, arrayobj, inlined, intrinsic, types
 
 
 def new_frame(*arrays) -> object:
@@ -62,16 +59,16 @@ def _placed(kind, text):
         made = types.Array(kind(like), 1, "C", readonly=kind is _index)
 
         def generate(context, builder, signature, arguments):
-            frame = make_array(signature.args[0])(context, builder, arguments[0])
+            frame = arrayobj.make_array(signature.args[0])(context, builder, arguments[0])
             k = context.cast(builder, arguments[1], signature.args[1], types.int64)
             place = builder.gep(frame.data, [builder.shl(k, k.type(1))])
             address, length = (
                 builder.load(builder.gep(place, [k.type(field)])) for field in (0, 1)
             )
-            array = make_array(made)(context, builder)
+            array = arrayobj.make_array(made)(context, builder)
             data = builder.inttoptr(address, array.data.type)
             size = k.type(context.get_abi_sizeof(context.get_data_type(made.dtype)))
-            populate_array(array, data, [length], [size], size, None)
+            arrayobj.populate_array(array, data, [length], [size], size, None)
             return array._getvalue()
 
         return made(frame, k, like), generate

@@ -8,9 +8,7 @@ in `batch_blocks`, with their NumPy twins.
 from llvmlite import ir
 
 from .emit import I32, I64, LANES, REAL, Emitter, host_has, integer, private_function, tile_cases
-
-#: Most rows of a tile: one tile holds all rows of a pivot block.
-TILE_ROWS = 8
+from .widths import TILE_ROWS
 
 
 def tile_columns():

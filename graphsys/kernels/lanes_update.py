@@ -4,7 +4,6 @@ from llvmlite import ir
 
 from .emit import I64, LANES, REAL, Emitter, integer, private_function, tile_cases
 from .lanes import (
-    TILE_ROWS,
     at_most,
     four_numbers,
     larger,
@@ -14,6 +13,7 @@ from .lanes import (
     systems_at,
     tile_columns,
 )
+from .widths import TILE_ROWS
 
 
 def update_function(module, real, stored):

@@ -15,7 +15,6 @@ from .blocks import (
     raise_magnitude,
     subtract_product,
 )
-from .emit import SMALL
 from .growth import pivot_growth
 from .jit import inlined, kernel
 from .large import invert_large
@@ -40,6 +39,7 @@ from .program import (
     WORK_AT,
     WORK_COLUMNS,
 )
+from .widths import SMALL
 
 
 @inlined

@@ -3,12 +3,13 @@
 Real numbers only; complex ones are compiled along but must not get here.
 """
 
-from numba import types
-from numba.extending import intrinsic
+from . import reference
+from .blocks import _Lower, real_name
+from .jit import DISABLE_JIT, LazyModule, intrinsic, types
 
-from . import inverse, reference, small_elimination, small_nodes
-from .blocks import _REAL_NAME, _Lower
-from .jit import DISABLE_JIT
+inverse = LazyModule("graphsys.kernels.inverse")
+small_elimination = LazyModule("graphsys.kernels.small_elimination")
+small_nodes = LazyModule("graphsys.kernels.small_nodes")
 
 
 @intrinsic
@@ -20,7 +21,7 @@ def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, sym
     `forward_nodes` does.
     """
     signature = types.none(arena, values, program, at, magnitude, given_at, symmetric, x)
-    real = _REAL_NAME[arena.dtype]
+    real = real_name(arena.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -45,7 +46,7 @@ def _invert_two(
     signature = types.none(
         arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
     )
-    real = _REAL_NAME[arena.dtype]
+    real = real_name(arena.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -66,7 +67,7 @@ def _invert_two(
 
 def _substitution_parts(x, make):
     """Signature and code generator of a substitution with a stretch of nodes: `small_nodes`."""
-    real = _REAL_NAME[x.dtype]
+    real = real_name(x.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
@@ -105,7 +106,7 @@ def _small_residual(
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
     tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
-    real = _REAL_NAME[r.dtype]
+    real = real_name(r.dtype)
 
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)

@@ -1,21 +1,18 @@
 """Arrays by the place of their first number."""
 
-from numba import config, types
-from numba.core import cgutils
-from numba.extending import intrinsic
-from numba.np.arrayobj import make_array, populate_array
+import os
 
-from .jit import DISABLE_JIT, inlined
+from .jit import DISABLE_JIT, arrayobj, cgutils, inlined, intrinsic, types
 
 #: Whether kernels are plain Python, or look at every index (``NUMBA_BOUNDSCHECK=1``).
-CHECKED = DISABLE_JIT or bool(config.BOUNDSCHECK)
+CHECKED = DISABLE_JIT or bool(int(os.environ.get("NUMBA_BOUNDSCHECK") or 0))
 
 
 def place_of(context, builder, kind, x):
     """LLVM pointer to the first number of x, an array or a `pointer`."""
     if isinstance(kind, types.CPointer):
         return x
-    return make_array(kind)(context, builder, x).data
+    return arrayobj.make_array(kind)(context, builder, x).data
 
 
 if CHECKED:
@@ -40,11 +37,11 @@ else:
             at = context.cast(builder, arguments[1], signature.args[1], types.int64)
             if not gaps:
                 return builder.gep(place_of(context, builder, kind, arguments[0]), [at])
-            made = make_array(kind)(context, builder, arguments[0])
+            made = arrayobj.make_array(kind)(context, builder, arguments[0])
             step, length = (builder.extract_value(a, 0) for a in (made.strides, made.shape))
             data = cgutils.pointer_add(builder, made.data, builder.mul(at, step))
-            rest = make_array(kind)(context, builder)
-            populate_array(
+            rest = arrayobj.make_array(kind)(context, builder)
+            arrayobj.populate_array(
                 rest, data, [builder.sub(length, at)], [step], made.itemsize, made.meminfo,
             )  # fmt: skip
             return rest._getvalue()

@@ -5,7 +5,6 @@ Same names, arguments and results as in `blocks`; matrices are column-major insi
 
 import numpy as np
 
-from .emit import SMALL
 from .large import invert_large
 from .program import (
     BLOCKS,
@@ -17,6 +16,7 @@ from .program import (
     RUNS,
     UPDATE_FIELDS,
 )
+from .widths import SMALL
 
 
 def _matrix(array, at, ld, m, n):

@@ -10,12 +10,12 @@ its place.
 import numpy as np
 
 from .blocks import largest_of
-from .emit import LANES, SMALL
 from .jit import kernel
 from .matrix import raise_sizes, subtract_matrix_product
 from .nodes import small_residual
 from .program import ROWS, WIDEST
 from .substitution import solve, solve_transposed
+from .widths import LANES, SMALL
 
 #: Beyond this many times ``enough``, a backward error is not good.
 GOOD = 1e3

@@ -8,11 +8,11 @@ import numpy as np
 
 from .ahead import AHEAD, fetch_lower, fetch_upper, is_far
 from .blocks import assign_product, largest_of, subtract_product, subtract_transposed
-from .emit import SMALL
-from .jit import allocating, inlined, kernel
+from .jit import inlined, kernel
 from .nodes import backward_nodes, forward_nodes
 from .pointers import pointer
 from .program import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from .widths import SMALL
 
 
 @kernel
@@ -278,13 +278,18 @@ def _backward_transposed(program, arena, x_at, x, copy):
             subtract_transposed(x, row + i, arena, d, m, x, copy, w, w)
 
 
-@allocating
-def pivot_blocks(program):
-    """Places, leading dimensions and sizes of all pivot blocks."""
+@kernel
+def count_pivot_blocks(program):
+    """How many pivot blocks there are."""
     count = 0
     for s in range(program[SUPERNODES]):
         count += program[program[program[STARTS_AT] + s] + 5]
-    places = np.empty((3, count), np.int64)
+    return count
+
+
+@kernel
+def find_pivot_blocks(program, places):
+    """Places, leading dimensions and sizes of all pivot blocks, one row each."""
     found = 0
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
@@ -297,4 +302,10 @@ def pivot_blocks(program):
             places[2, found] = w
             found += 1
             i += w
+
+
+def pivot_blocks(program: np.ndarray) -> np.ndarray:
+    """Places, leading dimensions and sizes of all pivot blocks, shape (3, blocks)."""
+    places = np.empty((3, count_pivot_blocks(program)), np.int64)
+    find_pivot_blocks(program, places)
     return places

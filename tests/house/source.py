@@ -73,9 +73,8 @@ def compiling():
     names = {"jit", "njit", "vectorize", "guvectorize", "cfunc"}
     jit = "graphsys/kernels/jit.py"
     if (ROOT / jit).exists():
-        for node in tree(jit).body:
-            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call):
-                names |= {target.id for target in node.targets}
+        decorators = (node for node in tree(jit).body if isinstance(node, ast.FunctionDef))
+        names |= {node.name for node in decorators} - {"intrinsic"}
     return names
 
 

@@ -1,0 +1,25 @@
+"""Compiles kernels once, keeps their machine code, and calls it from Python without numba.
+
+A kernel is a Python function that numba compiles. Its machine code is stored as an object file,
+and so is a small function that takes Python's arguments apart and calls it (its *stub*). A later
+process loads both with LLVM's linker in milliseconds and imports numba only where a kernel is
+called with arguments of types that nobody has compiled it for.
+
+==============  ==================================================================================
+module          what belongs there
+==============  ==================================================================================
+`kernel`        the decorators' objects: kernels, inlined functions, intrinsics
+`lazy`          modules that are imported at the first use of an attribute
+`keys`          hash of all code that a kernel is made of
+`store`         object files on disk: whole, checked, atomically written
+`machine`       loading object files; machine code as a callable of Python
+`backend`       numba: compiling, linking kernels by name, writing the object files
+`stubs`         code between Python's arguments and a kernel
+`numba_speed`   what makes numba itself faster, apart from everything else
+==============  ==================================================================================
+"""
+
+from .kernel import DISABLE_JIT, Inlined, Intrinsic, Kernel
+from .lazy import LazyModule
+
+__all__ = ["DISABLE_JIT", "Inlined", "Intrinsic", "Kernel", "LazyModule"]

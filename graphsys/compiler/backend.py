@@ -1,0 +1,304 @@
+"""Kernels as numba compiles them: each once, linked by name, and written as an object file.
+
+numba links every function that a function calls into it, and optimizes all of that once more. Here
+the caller only declares a kernel that is too large to be inlined anyway, and LLVM's linker finds
+its machine code in the process. Compiled code of others, which numba may load from its own cache
+without us, still gets all that it calls linked into it.
+
+Symbols say all that makes a compiled kernel what it is: module, function and types of arguments.
+"""
+
+from __future__ import annotations
+
+import pickle
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+from numba import from_dtype, njit, types
+from numba.core import event
+from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler_lock import global_compiler_lock
+from numba.core.imputils import user_function
+from numba.core.registry import cpu_target
+from numba.extending import intrinsic
+
+from . import machine, store
+from .kernel import Intrinsic, Kernel
+from .numba_speed import Compiling
+from .stubs import add_stub
+
+#: No GIL, IEEE arithmetic (NaN must survive), no bounds checks, division by zero gives inf instead
+#: of raising: a kernel reports by its status. Neither C nor Python calls it but by its stub.
+OPTIONS = {
+    "nogil": True,
+    "error_model": "numpy",
+    "boundscheck": False,
+    "no_cfunc_wrapper": True,
+    "no_cpython_wrapper": True,
+}
+#: Instructions up to which a kernel is linked into its callers all the same, where LLVM may inline
+#: it (it inlines up to about 50). The first simulation with an empty cache takes 0.67 of the time
+#: that it takes when all is linked (`benchmarks.start.Cold`).
+SMALL = 100
+
+
+class UnlinkableError(Exception):
+    """Machine code on disk calls kernels that are not there any more."""
+
+
+class NamingCompiler(Compiler):
+    """numba's compiler, but a function's name does not depend on what was compiled before."""
+
+    def _compile_bytecode(self):
+        self.state.func_id.unique_id = None
+        return super()._compile_bytecode()
+
+
+class _Callers(event.Listener):
+    """Functions that numba is compiling, the innermost last, and those that may call by name."""
+
+    def __init__(self):
+        self.stack, self.ours = [], set()
+
+    def by_name(self):
+        """Whether the innermost may call by name; C functions of users are not in the stack."""
+        return bool(self.stack) and self.stack[-1] in self.ours
+
+    def on_start(self, event):
+        self.stack.append(event.data["dispatcher"])
+
+    def on_end(self, event):
+        self.stack.pop()
+
+
+_callers = _Callers()
+event.register("numba:compile", _callers)
+
+#: Kernels by module and qualified name, dispatchers by kernel, kernels by dispatcher.
+_named: dict[tuple[str, str], Kernel] = {}
+_dispatchers: dict[Kernel, object] = {}
+_callees: dict[tuple[object, tuple], Callee] = {}
+
+
+def dispatcher_of(kernel: Kernel) -> Any:
+    """numba's dispatcher of a kernel, made at the first call.
+
+    Constants are numbers as any other: numba else compiles a kernel once more for every constant
+    that another calls it with. Functions made in functions share a name: they are linked.
+    """
+    if kernel not in _dispatchers:
+        made = njit(**OPTIONS | kernel.targetoptions)(kernel.py_func)
+        place = kernel.__module__, kernel.__qualname__
+        if "<locals>" not in place[1] and _named.setdefault(place, kernel) is kernel:
+            made._compiler.pipeline_class = NamingCompiler
+        if "inline" not in kernel.targetoptions:
+            compile_for = made.get_call_template
+
+            def get_call_template(arguments, keywords):
+                kinds = [types.unliteral(kind) for kind in arguments]
+                named = {name: types.unliteral(kind) for name, kind in keywords.items()}
+                return compile_for(kinds, named)
+
+            made.get_call_template = get_call_template
+            made.get_overload = lambda arguments: callee(made, kernel, arguments)
+        _callers.ours.add(made)
+        made._cache = Files(kernel)
+        Compiling.kernels.add(made)
+        _dispatchers[kernel] = made
+    return _dispatchers[kernel]
+
+
+def intrinsic_type(made: Intrinsic) -> Any:
+    """numba's type of an intrinsic."""
+    real = intrinsic(made.py_func)
+    cpu_target.typing_context.refresh()
+    return cpu_target.typing_context.resolve_value_type(real)
+
+
+class Callee:
+    """One compiled kernel as its callers see it: numba's key for how to call it.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+    kernel : Kernel
+    arguments : tuple of numba types
+
+    Attributes
+    ----------
+    symbol : str
+    library : CodeLibrary
+        Machine code and optimized code.
+    """
+
+    #: By symbol.
+    known: dict[str, Callee] = {}
+
+    def __init__(self, dispatcher, kernel, arguments):
+        compiled = dispatcher.overloads[arguments]
+        self.kernel, self.arguments, self.compiled = kernel, arguments, compiled
+        self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
+        place = kernel.__module__, kernel.__qualname__
+        self._by_name = _named.get(place) is kernel and self._count() > SMALL
+        self._call = user_function(compiled.fndesc, ())
+        defined = self._emit, self, self._call.signature
+        compiled.target_context.insert_func_defn([defined])
+        self.known[self.symbol] = self
+
+    @property
+    def file(self):
+        """Name of its file in the store."""
+        return self.kernel.file_of(_text(self.arguments), "kernel")
+
+    def _count(self):
+        """Instructions of the optimized code."""
+        function = self.library._get_module_for_linking().get_function(self.symbol)
+        return sum(1 for block in function.blocks for _ in block.instructions)
+
+    def _emit(self, context, builder, signature, values):
+        """Emit a call, and name the libraries that the caller is to be linked with."""
+        if not _callers.by_name():
+            context.add_linking_libs([callee.library for callee in self._closure()])
+        elif not self._by_name:
+            context.add_linking_libs([self.library])
+        return self._call(context, builder, signature, values)
+
+    def _closure(self):
+        """Kernels that are called by name, directly or not, and this one."""
+        found, left = {}, [self]
+        while left:
+            callee = left.pop()
+            if callee.symbol not in found:
+                found[callee.symbol] = callee
+                left += called_by_name(callee.library)
+        return found.values()
+
+
+def called_by_name(library):
+    """Kernels that a library only declares."""
+    return [
+        Callee.known[function.name]
+        for function in library._get_module_for_linking().functions
+        if function.is_declaration and function.name in Callee.known
+    ]
+
+
+def callee(dispatcher, kernel, arguments):
+    """What callers need of a compiled kernel."""
+    key = dispatcher, tuple(arguments)
+    if key not in _callees:
+        _callees[key] = Callee(dispatcher, kernel, tuple(arguments))
+    return _callees[key]
+
+
+def _text(arguments):
+    """Types of arguments as text that is the same in every process."""
+    return ", ".join(
+        _place_of(kind) if isinstance(kind, types.Dispatcher) else str(kind) for kind in arguments
+    )
+
+
+def _place_of(kind):
+    function = kind.dispatcher.py_func
+    return f"{function.__module__}.{function.__qualname__}"
+
+
+class Files:
+    """What numba calls a cache: the files of one kernel."""
+
+    def __init__(self, kernel):
+        self.kernel = kernel
+        self.loaded = self.compiled = 0
+
+    def load_overload(self, arguments, context):
+        """What numba made of a kernel, from disk, with the kernels that it calls; or None."""
+        name = self.kernel.file_of(_text(arguments), "kernel")
+        entry = machine.read(name, payload=True)
+        if entry is None:
+            return None
+        try:
+            needs, reduced = pickle.loads(entry.payload)
+            for (module, qualified), kinds, symbol in needs:
+                import_module(module)
+                kernel = _named.get((module, qualified))
+                if kernel is None:
+                    found = import_module(module)
+                    for part in qualified.split("."):
+                        found = getattr(found, part)
+                    dispatcher_of(kernel := found)
+                dispatcher_of(kernel).compile(kinds)
+                if callee(dispatcher_of(kernel), kernel, kinds).symbol != symbol:
+                    raise UnlinkableError(symbol)
+            (library, how, (_, shared)), *rest = reduced
+            made = CompileResult._rebuild(context, (library, how, (entry.code, shared)), *rest)
+        except (UnlinkableError, KeyError, ImportError, AttributeError):
+            return None
+        except Exception:  # whole, and still not what this numba can load
+            store.warn_damaged(machine.folder() / name)
+            return None
+        self.loaded += 1
+        return made
+
+    def save_overload(self, arguments, made):
+        """Write what numba made of a kernel; numba's own rules of what can be stored hold."""
+        self.compiled += 1
+        if made.lifted or made.library.has_dynamic_globals or made.objectmode:
+            return
+        called = called_by_name(made.library)
+        needs = [((c.kernel.__module__, c.kernel.__qualname__), c.arguments, c.symbol)
+                 for c in called]  # fmt: skip
+        (library, how, (code, shared)), *rest = made._reduce()
+        reduced = (library, how, (b"", shared)), *rest
+        store.write(
+            machine.folder() / self.kernel.file_of(_text(arguments), "kernel"),
+            {"symbol": made.fndesc.llvm_func_name, "needs": [c.file for c in called]},
+            code,
+            pickle.dumps((needs, reduced), protocol=-1),
+        )
+
+
+def type_of(kinds):
+    """numba's types of arguments by `kernel.kinds_of`."""
+    stack = [[]]
+    for word in kinds.replace("(", "( ").replace(")", " )").split():
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            inner = stack.pop()
+            stack[-1].append(types.Tuple(inner))
+        else:
+            stack[-1].append(_simple(word))
+    return tuple(stack[0])
+
+
+def _simple(word):
+    if "," not in word:
+        return {"int": types.int64, "float": types.float64, "bool": types.boolean,
+                "None": types.none, "complex": types.complex128}[word]  # fmt: skip
+    dtype, rest = word.split(",")
+    kind = from_dtype(np.dtype(dtype))
+    return types.Array(kind, int(rest[:-2]), rest[-2], readonly=rest[-1] == "r")
+
+
+@global_compiler_lock
+def compiled_stub(kernel: Kernel, kinds: str, name: str) -> int:
+    """Address of the stub of a kernel for some kinds of arguments; it is written to disk, too."""
+    dispatcher = dispatcher_of(kernel)
+    arguments = type_of(kinds)
+    dispatcher.compile(arguments)
+    compiled = dispatcher.overloads[arguments]
+    made = callee(dispatcher, kernel, arguments)
+    symbol = f"stub.{made.symbol}"
+    context = compiled.target_context
+    library = context.codegen().create_library(symbol)
+    library.enable_object_caching()
+    module = context.create_module(symbol)
+    add_stub(module, symbol, context, compiled.fndesc, compiled.signature, kinds)
+    library.add_ir_module(module)
+    library.finalize()
+    address = library.get_pointer_to_function(symbol)
+    if _named.get((kernel.__module__, kernel.__qualname__)) is kernel:
+        header = {"symbol": symbol, "needs": [made.file]}
+        store.write(machine.folder() / name, header, library._get_compiled_object())
+    return address

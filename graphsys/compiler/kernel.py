@@ -1,0 +1,229 @@
+"""What the decorators of kernels make: objects that find or compile their machine code.
+
+None of this imports numba: a kernel does so when it is called with arguments of types for which
+there is no machine code, or from a function that numba compiles.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cached_property
+from inspect import Signature, signature
+from threading import RLock, local
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+#: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
+DISABLE_JIT = bool(int(os.environ.get("NUMBA_DISABLE_JIT") or 0))
+
+_lock = RLock()
+_tried = local()
+
+
+class Compiled:
+    """A Python function that is compiled; it looks like one.
+
+    Parameters
+    ----------
+    function : function
+    """
+
+    def __init__(self, function: FunctionType) -> None:
+        self.py_func = function
+        self.__name__, self.__qualname__ = function.__name__, function.__qualname__
+        self.__module__, self.__doc__ = function.__module__, function.__doc__
+        self.__wrapped__ = function
+
+    def __reduce__(self) -> str:
+        return self.__qualname__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__.lower()} {self.__module__}.{self.__qualname__}>"
+
+    @cached_property
+    def key(self) -> str:
+        """Hash of all that its machine code is made of."""
+        from .keys import key_of
+
+        return key_of(self.py_func)
+
+
+class Kernel(Compiled):
+    """A function that is compiled once for each kind of arguments, and linked by name.
+
+    Parameters
+    ----------
+    function : function
+    **options : object
+        Of numba.
+
+    Attributes
+    ----------
+    codes : dict
+        What it is compiled for or loaded: callables by the kinds of their arguments.
+    """
+
+    def __init__(self, function: FunctionType, **options: Any) -> None:
+        super().__init__(function)
+        self.targetoptions = options
+        self.codes: dict[str, Callable[..., Any]] = {}
+        self._addresses: dict[str, int] = {}
+        self._call: Callable[..., Any] = self._unknown
+        self._count = function.__code__.co_argcount
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Call the machine code for the kinds of these arguments, compiled where there is none."""
+        if named or len(arguments) != self._count:
+            arguments = self._bound(arguments, named)
+        return self._call(*arguments)
+
+    def entry(self, misfit: Any, *arguments: Any) -> Callable[..., Any]:
+        """Machine code for arguments of the kinds of these, and for no others.
+
+        Parameters
+        ----------
+        misfit : object
+            What it gives for any other arguments, without looking at them any further.
+        *arguments : object
+            Examples.
+
+        Returns
+        -------
+        callable
+            With the least between Python and the machine code.
+        """
+        from . import machine
+
+        address = self._address(kinds_of(arguments))
+        return machine.callable_at(address, self.__name__, lambda *_: misfit)
+
+    @cached_property
+    def _signature(self) -> Signature:
+        return signature(self.py_func)
+
+    def _bound(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, ...]:
+        bound = self._signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        return bound.args
+
+    def _unknown(self, *arguments: Any) -> Any:
+        """Call with kinds of arguments that no stub so far takes."""
+        plain = tuple(map(_plain, arguments))
+        kinds = kinds_of(plain)
+        code = self.codes.get(kinds) or self._found(kinds)
+        trying, these = _tried.__dict__.setdefault("calls", []), tuple(map(id, plain))
+        if these in trying:  # their own stub has refused them
+            raise TypeError(f"{self!r} cannot be called with arguments of kinds {kinds}")
+        trying.append(these)
+        try:
+            return code(*plain)
+        finally:
+            trying.pop()
+
+    def _found(self, kinds: str) -> Callable[..., Any]:
+        """Load or compile the machine code for some kinds of arguments."""
+        from . import machine
+
+        with _lock:
+            if kinds not in self.codes:
+                address = self._address(kinds)
+                self._call = machine.callable_at(address, self.__name__, self._call)
+                self.codes[kinds] = self._call
+            return self.codes[kinds]
+
+    def _address(self, kinds: str) -> int:
+        """Address of the stub for some kinds of arguments."""
+        from . import machine
+
+        with _lock:
+            if kinds not in self._addresses:
+                name = self.file_of(kinds, "stub")
+                address = machine.engine().load(name)
+                if address is None:
+                    from . import backend
+
+                    address = backend.compiled_stub(self, kinds, name)
+                self._addresses[kinds] = address
+            return self._addresses[kinds]
+
+    def file_of(self, kinds: str, role: str) -> str:
+        """Name of the file of its machine code for some kinds of arguments."""
+        from hashlib import blake2b
+
+        digest = blake2b(f"{self.key} {kinds} {role}".encode(), digest_size=10).hexdigest()
+        place = f"{self.__module__}.{self.__qualname__}".replace("<", "").replace(">", "")
+        return f"{place}-{digest}.{role}"
+
+    @property
+    def dispatcher(self) -> Any:
+        """numba's object for this kernel."""
+        from . import backend
+
+        return backend.dispatcher_of(self)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes it for in functions that it compiles."""
+        return self.dispatcher._numba_type_
+
+
+class Inlined(Kernel):
+    """A function that becomes part of each of its callers; Python can call it, too."""
+
+    def __init__(self, function: FunctionType, **options: Any) -> None:
+        super().__init__(function, inline="always", **options)
+
+
+class Intrinsic(Compiled):
+    """A function that emits LLVM code for a call: numba's ``intrinsic``, made when needed."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> Any:
+        """Refuse: only kernels can call it."""
+        raise NotImplementedError(f"{self!r} is called from kernels only")
+
+    @cached_property
+    def _numba_type_(self) -> Any:
+        from . import backend
+
+        return backend.intrinsic_type(self)
+
+
+def kinds_of(arguments: tuple[Any, ...]) -> str:
+    """Kinds of arguments, as numba tells them apart: ``f8,1Cw int None`` and so on."""
+    return " ".join(map(_kind, arguments))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        flags, dtype = value.flags, value.dtype
+        if not dtype.isnative or not flags.aligned or dtype.kind not in "biufc":
+            raise TypeError(f"kernels take no arrays of {dtype} that are unaligned or foreign")
+        layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
+        return f"{dtype.str[1:]},{value.ndim}{layout}{'w' if flags.writeable else 'r'}"
+    if isinstance(value, (bool, np.bool_)):
+        return "bool"
+    if isinstance(value, (int, np.integer)):
+        return "int"
+    if isinstance(value, (float, np.floating)):
+        return "float"
+    if value is None:
+        return "None"
+    if isinstance(value, (complex, np.complexfloating)):
+        return "complex"
+    if isinstance(value, tuple):
+        return "(" + " ".join(map(_kind, value)) + ")"
+    raise TypeError(f"kernels take no {type(value).__name__}: {value!r}")
+
+
+def _plain(value: Any) -> Any:
+    """The same as stubs take it: arrays that are no subclass, numbers of Python."""
+    if isinstance(value, np.ndarray) and type(value) is not np.ndarray:
+        return value.view(np.ndarray)
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return value

@@ -1,0 +1,194 @@
+"""Machine code in this process: object files by LLVM's linker, and callables for Python.
+
+`llvmlite.binding` alone is needed, not numba. All object files go into one execution engine, each
+after those that it needs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import json
+import os
+import platform
+import sys
+from collections.abc import Callable
+from functools import cache
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+import numpy as np
+
+from . import store
+
+FASTCALL = 0x80
+#: Processor levels that wheels have machine code for, by LLVM's names, the best first, and the
+#: features that the host must have; those of a level hold for all before it.
+LEVELS = {
+    "x86-64-v4": ("avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl",
+                  "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
+    "x86-64-v3": ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe"),
+    "x86-64": (),
+    "generic": (),
+}  # fmt: skip
+#: Environment variable that keeps machine code of the installed package from being used.
+NOT_SHIPPED = "GRAPHSYS_COMPILE"
+
+# What stubs compare the type of an argument with.
+llvm.add_symbol("graphsys_ndarray", id(np.ndarray))
+
+
+class MethodDefinition(ctypes.Structure):
+    """PyMethodDef of CPython."""
+
+    _fields_ = [
+        ("name", ctypes.c_char_p),
+        ("code", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("text", ctypes.c_char_p),
+    ]
+
+
+#: Definitions of all callables; Python keeps pointers to them.
+_definitions: list[tuple[MethodDefinition, bytes]] = []
+_new = ctypes.pythonapi.PyCFunction_NewEx
+_new.argtypes = [ctypes.POINTER(MethodDefinition), ctypes.py_object, ctypes.c_void_p]
+_new.restype = ctypes.py_object
+
+
+def callable_at(address: int, name: str, otherwise: Callable[..., Any]) -> Callable[..., Any]:
+    """Callable of Python for a stub, which calls ``otherwise`` where arguments do not fit it."""
+    text = name.encode()
+    made = MethodDefinition(text, address, FASTCALL, None)
+    _definitions.append((made, text))
+    result: Callable[..., Any] = _new(ctypes.byref(made), otherwise, None)
+    return result
+
+
+@cache
+def target() -> str:
+    """What machine code depends on beside its sources: versions, processor, bounds checks."""
+    name, features = processor()
+    checked = os.environ.get("NUMBA_BOUNDSCHECK") or "0"
+    said = repr((
+        sys.implementation.cache_tag, np.__version__.split(".")[0], llvmlite.__version__,
+        _numba_version(), platform.machine(), sys.platform, name, features, checked,
+        os.environ.get("NUMBA_OPT") or "",
+    ))  # fmt: skip
+    return blake2b(said.encode(), digest_size=6).hexdigest()
+
+
+def processor() -> tuple[str, str]:
+    """Processor that is compiled for, and its features: this one, or what numba is told."""
+    name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
+    if features is None:
+        features = "" if name else llvm.get_host_cpu_features().flatten()
+    return name or llvm.get_host_cpu_name(), features
+
+
+def _numba_version() -> str:
+    """Version of numba, without importing it."""
+    if "numba" in sys.modules:
+        return str(sys.modules["numba"].__version__)
+    from importlib.metadata import version
+
+    return version("numba")
+
+
+@cache
+def folder() -> Path:
+    """Folder of the machine code that this process writes."""
+    return store.cache_folder() / f"objects-{target()}"
+
+
+def build_of() -> dict[str, str]:
+    """What machine code in a wheel must have in common with the process that loads it."""
+    return {
+        "python": str(sys.implementation.cache_tag),
+        "numpy": np.__version__.split(".")[0],
+        "machine": platform.machine(),
+        "platform": sys.platform,
+    }
+
+
+def host_level() -> str:
+    """The best of `LEVELS` for this processor."""
+    if platform.machine().lower() not in ("x86_64", "amd64"):
+        return "generic"
+    has = llvm.get_host_cpu_features()
+    return next(
+        level for level, needed in LEVELS.items() if all(has.get(feature) for feature in needed)
+    )
+
+
+@cache
+def shipped() -> Path | None:
+    """Folder of machine code of the installed package that runs here; None without one.
+
+    Whoever names a processor, checks bounds or sets `NOT_SHIPPED` gets what he compiles.
+    """
+    settings = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", NOT_SHIPPED
+    if any(os.environ.get(name) for name in settings) or not store.SHIPPED.is_dir():
+        return None
+    level = host_level()
+    for name in list(LEVELS)[list(LEVELS).index(level) :]:
+        try:
+            found = json.loads((store.SHIPPED / name / "manifest.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if found == build_of():
+            return store.SHIPPED / name
+    return None
+
+
+def read(name: str, payload: bool = False) -> store.Entry | None:
+    """A file of the store, from the installed package or from the cache of this user.
+
+    Files of the package are without what numba needs.
+    """
+    place = None if payload else shipped()
+    entry = None if place is None else store.read(place / name)
+    return store.read(folder() / name, payload) if entry is None else entry
+
+
+class _Engine:
+    """LLVM's linker, and the addresses of what it has loaded."""
+
+    def __init__(self) -> None:
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+        machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
+        module = llvm.parse_assembly("")
+        self.engine = llvm.create_mcjit_compiler(module, machine)
+        self.loaded: set[str] = set()
+
+    def load(self, name: str) -> int | None:
+        """Address of the symbol of a file, once all that it needs is loaded; None if missing."""
+        entries = self._collect(name, {})
+        if entries is None:
+            return None
+        for one, entry in entries.items():
+            self.engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
+            self.loaded.add(one)
+        self.engine.finalize_object()
+        return int(self.engine.get_function_address(entries[name].header["symbol"]))
+
+    def _collect(self, name: str, found: dict[str, store.Entry]) -> dict[str, store.Entry] | None:
+        """Files to load: a file, and before it those that it needs."""
+        entry = read(name)
+        if entry is None:
+            return None
+        for needed in entry.header["needs"]:
+            if needed not in self.loaded and needed not in found:
+                if self._collect(needed, found) is None:
+                    return None
+        found[name] = entry
+        return found
+
+
+@cache
+def engine() -> _Engine:
+    """The one engine of this process."""
+    return _Engine()

@@ -1,0 +1,219 @@
+"""Stubs: functions of CPython's fast calling convention around kernels.
+
+A stub looks at the kind of each argument, reads numbers and the fields of arrays, lets go of the
+GIL, calls its kernel and makes Python's objects of the result. Where a kind does not fit, it calls
+the object that Python hands it as ``self`` with the same arguments.
+"""
+
+import sys
+
+from llvmlite import ir
+from numba import types
+from numba.core import cgutils
+from numba.np.arrayobj import make_array, populate_array
+
+BYTE = ir.IntType(8)
+POINTER = BYTE.as_pointer()
+INT, LONG = ir.IntType(32), ir.IntType(64)
+#: Places of fields in CPython's object, numpy's array (``PyArrayObject_fields``) and descriptor.
+TYPE, DATA, DIMENSIONS, SHAPE, STRIDES, DESCRIPTOR, FLAGS = 8, 16, 24, 32, 40, 56, 64
+ORDER, NUMBER = 26, 28
+#: Flags of an array: contiguous by rows and by columns, aligned, writeable.
+C_FLAG, F_FLAG, ALIGNED, WRITEABLE = 1, 2, 0x100, 0x400
+#: numpy's numbers of types, by what `dtype.str` says; some have two on some systems.
+NUMBERS = {
+    "b1": [0], "i1": [1], "u1": [2], "i2": [3], "u2": [4], "i4": [5], "u4": [6],
+    "i8": [7, 9], "u8": [8, 10], "f4": [11], "f8": [12], "c8": [14], "c16": [15],
+}  # fmt: skip
+
+
+class _Stub:
+    """Emits one stub."""
+
+    def __init__(self, module, name, context):
+        kind = ir.FunctionType(POINTER, [POINTER, POINTER.as_pointer(), LONG])
+        self.function = ir.Function(module, kind, name)
+        self.module, self.context = module, context
+        self.builder = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.misfit = self.function.append_basic_block("misfit")
+
+    def c(self, name, result, *arguments):
+        """A function of Python's C interface."""
+        kind = ir.FunctionType(result, arguments)
+        return cgutils.get_or_insert_function(self.module, kind, name)
+
+    def object(self, name):
+        """Address of an object of Python's C interface."""
+        found = self.module.globals.get(name)
+        if found is None:
+            found = ir.GlobalVariable(self.module, BYTE, name)
+            found.linkage = "external"
+        return found
+
+    def require(self, condition):
+        """Go on where a condition holds."""
+        after = self.function.append_basic_block()
+        self.builder.cbranch(condition, after, self.misfit)
+        self.builder.position_at_end(after)
+
+    def field(self, place, offset, kind):
+        """A field of a structure."""
+        at = self.builder.gep(place, [LONG(offset)])
+        return self.builder.load(self.builder.bitcast(at, kind.as_pointer()))
+
+    def is_of(self, value, type_name):
+        """Whether an object is of just a type."""
+        kind = self.field(value, TYPE, POINTER)
+        return self.builder.icmp_unsigned("==", kind, self.object(type_name))
+
+    def value(self, item, kind, word):
+        """An argument of numba's type, of Python's object."""
+        if isinstance(kind, types.Array):
+            return self.array(item, kind, word)
+        if isinstance(kind, types.BaseTuple):
+            return self.tuple(item, kind, word)
+        builder = self.builder
+        if kind == types.none:
+            self.require(builder.icmp_unsigned("==", item, self.object("_Py_NoneStruct")))
+            return self.context.get_dummy_value()
+        if kind == types.boolean:
+            yes = builder.icmp_unsigned("==", item, self.object("_Py_TrueStruct"))
+            no = builder.icmp_unsigned("==", item, self.object("_Py_FalseStruct"))
+            self.require(builder.or_(yes, no))
+            return yes
+        if kind == types.int64:
+            self.require(self.is_of(item, "PyLong_Type"))
+            found = builder.call(self.c("PyLong_AsLongLong", LONG, POINTER), [item])
+            with builder.if_then(builder.icmp_signed("==", found, LONG(-1)), likely=False):
+                error = builder.call(self.c("PyErr_Occurred", POINTER), [])
+                with builder.if_then(builder.icmp_unsigned("!=", error, POINTER(None))):
+                    builder.ret(POINTER(None))  # beyond 64 bits
+            return found
+        if kind == types.float64:
+            self.require(self.is_of(item, "PyFloat_Type"))
+            return builder.call(self.c("PyFloat_AsDouble", ir.DoubleType(), POINTER), [item])
+        if kind == types.complex128:
+            self.require(self.is_of(item, "PyComplex_Type"))
+            parts = [
+                builder.call(self.c(f"PyComplex_{part}AsDouble", ir.DoubleType(), POINTER), [item])
+                for part in ("Real", "Imag")
+            ]
+            made = self.context.make_complex(builder, kind)
+            made.real, made.imag = parts
+            return made._getvalue()
+        raise TypeError(f"no stub takes {kind}")
+
+    def tuple(self, item, kind, words):
+        builder = self.builder
+        self.require(self.is_of(item, "PyTuple_Type"))
+        size = builder.call(self.c("PyTuple_Size", LONG, POINTER), [item])
+        self.require(builder.icmp_signed("==", size, LONG(len(kind))))
+        get = self.c("PyTuple_GetItem", POINTER, POINTER, LONG)
+        values = [
+            self.value(builder.call(get, [item, LONG(i)]), one, word)
+            for i, (one, word) in enumerate(zip(kind, words))
+        ]
+        return self.context.make_tuple(builder, kind, values)
+
+    def array(self, item, kind, word):
+        """An array's fields, where type, number of dimensions, order and flags are as they must."""
+        builder = self.builder
+        self.require(self.is_of(item, "graphsys_ndarray"))
+        dimensions = self.field(item, DIMENSIONS, INT)
+        self.require(builder.icmp_signed("==", dimensions, INT(kind.ndim)))
+        flags = self.field(item, FLAGS, INT)
+        needed = ALIGNED | (0 if not kind.mutable else WRITEABLE)
+        needed |= {"C": C_FLAG, "F": F_FLAG, "A": 0}[kind.layout]
+        held = builder.and_(flags, INT(needed))
+        self.require(builder.icmp_signed("==", held, INT(needed)))
+        descriptor = self.field(item, DESCRIPTOR, POINTER)
+        number = self.field(descriptor, NUMBER, INT)
+        fits = [builder.icmp_signed("==", number, INT(one)) for one in NUMBERS[word.split(",")[0]]]
+        self.require(fits[0] if len(fits) == 1 else builder.or_(*fits))
+        order = self.field(descriptor, ORDER, BYTE)
+        foreign = ">" if sys.byteorder == "little" else "<"
+        self.require(builder.icmp_signed("!=", order, BYTE(ord(foreign))))
+        made = make_array(kind)(self.context, builder)
+        longs = LONG.as_pointer()
+        shape, strides = (self.field(item, at, longs) for at in (SHAPE, STRIDES))
+        data = self.field(item, DATA, POINTER)
+        at = [LONG(i) for i in range(kind.ndim)]
+        size = self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype))
+        populate_array(
+            made,
+            data=builder.bitcast(data, made.data.type),
+            shape=[builder.load(builder.gep(shape, [i])) for i in at],
+            strides=[builder.load(builder.gep(strides, [i])) for i in at],
+            itemsize=LONG(size),
+            meminfo=None,
+        )
+        return made._getvalue()
+
+    def result(self, value, kind):
+        """Python's object of a result."""
+        builder = self.builder
+        if isinstance(kind, types.BaseTuple):
+            new = builder.call(self.c("PyTuple_New", POINTER, LONG), [LONG(len(kind))])
+            put = self.c("PyTuple_SetItem", INT, POINTER, LONG, POINTER)
+            for i, one in enumerate(kind):
+                item = self.result(builder.extract_value(value, i), one)
+                builder.call(put, [new, LONG(i), item])
+            return new
+        if kind == types.none:
+            none = self.object("_Py_NoneStruct")
+            builder.call(self.c("Py_IncRef", ir.VoidType(), POINTER), [none])
+            return none
+        if kind == types.boolean:
+            return builder.call(
+                self.c("PyBool_FromLong", POINTER, LONG), [builder.zext(value, LONG)]
+            )
+        if isinstance(kind, types.Integer):
+            wide = self.context.cast(builder, value, kind, types.int64)
+            return builder.call(self.c("PyLong_FromLongLong", POINTER, LONG), [wide])
+        if isinstance(kind, types.Float):
+            wide = self.context.cast(builder, value, kind, types.float64)
+            return builder.call(self.c("PyFloat_FromDouble", POINTER, ir.DoubleType()), [wide])
+        if isinstance(kind, types.Complex):
+            wide = self.context.cast(builder, value, kind, types.complex128)
+            parts = self.context.make_complex(builder, types.complex128, wide)
+            two = [ir.DoubleType()] * 2
+            return builder.call(
+                self.c("PyComplex_FromDoubles", POINTER, *two), [parts.real, parts.imag]
+            )
+        raise TypeError(f"no stub gives {kind} to Python")
+
+
+def _words(kinds):
+    """Kinds of arguments, one by one; of a tuple, a list of them."""
+    stack = [[]]
+    for word in kinds.replace("(", "( ").replace(")", " )").split():
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(word)
+    return stack[0]
+
+
+def add_stub(module, name, context, fndesc, signature, kinds):
+    """Add the stub of a compiled kernel to a module."""
+    stub = _Stub(module, name, context)
+    builder = stub.builder
+    itself, given, count = stub.function.args
+    stub.require(builder.icmp_signed("==", count, LONG(len(signature.args))))
+    values = [
+        stub.value(builder.load(builder.gep(given, [LONG(i)])), kind, word)
+        for i, (kind, word) in enumerate(zip(signature.args, _words(kinds)))
+    ]
+    thread = builder.call(stub.c("PyEval_SaveThread", POINTER), [])
+    callee = context.declare_function(module, fndesc)
+    status, result = context.call_conv.call_function(
+        builder, callee, signature.return_type, signature.args, values
+    )
+    builder.call(stub.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
+    builder.ret(stub.result(result, signature.return_type))
+    builder.position_at_end(stub.misfit)
+    call = stub.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)
+    builder.ret(builder.call(call, [itself, given, count, POINTER(None)]))

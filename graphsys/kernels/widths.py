@@ -1,0 +1,8 @@
+"""How many numbers go side by side, and up to which size blocks stay in registers."""
+
+#: Elements of a vector whatever the host: LLVM cuts them to the registers it has.
+LANES = 8
+#: Largest block inverted in registers.
+SMALL = 8
+#: Most rows of a tile of eight systems: one tile holds all rows of a pivot block.
+TILE_ROWS = 8

@@ -1,0 +1,77 @@
+"""The key of a kernel: all code that it may call counts, and nothing else does."""
+
+import numpy as np
+
+from graphsys.compiler.keys import key_of
+
+LIMIT = 3
+TABLE = np.arange(3.0)
+
+
+def helper(x):
+    return x + LIMIT
+
+
+def other(x):
+    return x * 2
+
+
+def user(x):
+    return helper(x) + 1
+
+
+def key_with(monkeypatch, function, **values):
+    """Key where globals have other values."""
+    from graphsys.compiler import keys
+
+    for name, value in values.items():
+        monkeypatch.setitem(globals(), name, value)
+    monkeypatch.setattr(keys, "_known", {})
+    return key_of(function)
+
+
+def test_a_key_is_that_of_the_code(monkeypatch):
+    assert key_with(monkeypatch, user) == key_with(monkeypatch, user)
+    assert key_with(monkeypatch, user) != key_with(monkeypatch, helper)
+
+
+def test_constants_of_callees_count(monkeypatch):
+    before = key_with(monkeypatch, user), key_with(monkeypatch, other)
+    after = key_with(monkeypatch, user, LIMIT=4), key_with(monkeypatch, other)
+    assert before[0] != after[0]
+    assert before[1] == after[1]
+
+
+def test_a_callee_of_another_body_counts(monkeypatch):
+    def changed(x):
+        return x - LIMIT
+
+    changed.__qualname__ = helper.__qualname__
+    before = key_with(monkeypatch, user)
+    assert key_with(monkeypatch, user, helper=changed) != before
+
+
+def test_arrays_and_functions_in_containers_count(monkeypatch):
+    def looks():
+        return TABLE, choices
+
+    choices = (helper, LIMIT)
+    before = key_with(monkeypatch, looks)
+    assert key_with(monkeypatch, looks, TABLE=np.arange(4.0)) != before
+
+    def looks():
+        return TABLE, choices
+
+    monkeypatch.undo()
+    choices = (other, LIMIT)
+    assert key_with(monkeypatch, looks) != before
+
+
+def test_functions_that_call_each_other_have_keys():
+    def even(n):
+        return n == 0 or odd(n - 1)
+
+    def odd(n):
+        return n > 0 and even(n - 1)
+
+    assert len(key_of(even)) == len(key_of(odd)) == 24
