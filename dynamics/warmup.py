@@ -10,7 +10,6 @@ from dynamics.joint_types import Revolute
 from dynamics.mechanism import Mechanism
 from dynamics.shapes import Box, Sphere
 from dynamics.simulation import simulate
-from dynamics.state import State
 from dynamics.zoo import quadruped
 
 __all__ = ["warm_up"]
@@ -34,7 +33,6 @@ def warm_up() -> int:
     for model, state in [*starts, quadruped()]:
         controls = np.zeros((20, model.n_controls))
         motion = simulate(model, state, 20 * model.timestep, controls=controls)
-        simulate(model, state, 5 * model.timestep, controller=_idle)
         motion.energy()
         motion.momentum()
         motion.constraint_violation()
@@ -46,11 +44,6 @@ def warm_up() -> int:
         model.step(state)
         steps += int(motion.info["steps"])
     return steps
-
-
-def _idle(state: State, time: float) -> float:
-    """No controls."""
-    return 0.0
 
 
 def _double_pendulum() -> Mechanism:
