@@ -8,16 +8,14 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "asv_benchmarks"))
 try:
-    # Sets NUMBA_CACHE_DIR and one thread for every library: see benchmarks/__init__.py.
-    import benchmarks
+    import benchmarks  # noqa: F401  one thread for every library
 finally:
     sys.path.remove(str(ROOT / "asv_benchmarks"))
 
-if "numba" in sys.modules:
-    raise RuntimeError("numba was imported before NUMBA_CACHE_DIR was set; see tests/conftest.py")
-
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
+
+from graphsys.compiler import machine  # noqa: E402
 
 # A first call compiles, so no deadline. Bounded examples keep the whole run short.
 settings.register_profile(
@@ -79,4 +77,4 @@ def pytest_xdist_make_scheduler(config, log):
 
 def pytest_report_header():
     """Say where compiled kernels are kept."""
-    return f"numba cache: {benchmarks.NUMBA_CACHE}"
+    return f"compiled kernels: {machine.folder()}"

@@ -4,7 +4,3 @@ import os
 
 for _name in ("OMP", "OPENBLAS", "MKL", "NUMBA"):
     os.environ.setdefault(f"{_name}_NUM_THREADS", "1")
-
-from . import numba_cache  # noqa: E402
-
-NUMBA_CACHE = numba_cache.use()

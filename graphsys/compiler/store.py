@@ -12,13 +12,16 @@ import json
 import os
 import sys
 import tempfile
+import time
 import warnings
 import zlib
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 MAGIC = b"graphsys"
+DAY = 24 * 3600.0
 #: Folder of machine code that came with an installed package.
 SHIPPED = Path(__file__).parent / "objects"
 
@@ -47,9 +50,13 @@ def read(path: Path, payload: bool = False) -> Entry | None:
         Whether to read what numba needs, too.
     """
     try:
-        data = path.read_bytes()
+        with path.open("rb") as file:
+            data, touched = file.read(), os.fstat(file.fileno()).st_mtime
     except OSError:
         return None
+    if time.time() - touched > DAY:
+        with suppress(OSError):
+            os.utime(path)  # in use: see `_delete_unused`
     try:
         if data[:8] != MAGIC:
             raise ValueError("no file of ours")
@@ -98,22 +105,31 @@ def write(path: Path, header: dict[str, Any], code: bytes, payload: bytes = b"")
     name = None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _delete_unused(path.parent)
         handle, name = tempfile.mkstemp(prefix="tmp", dir=path.parent)
         with os.fdopen(handle, "wb") as file:
             file.write(head + text + code + payload)
         os.replace(name, path)
     except OSError as error:
         if name is not None:
-            try:
+            with suppress(OSError):
                 os.unlink(name)
-            except OSError:
-                pass
         warn(
             f"machine code cannot be written to {{folder}} ({error.strerror}); it is kept in "
             "memory, and the next start compiles again. Free some space there, or name another "
             "folder by NUMBA_CACHE_DIR",
             str(path.parent),
         )
+
+
+@cache
+def _delete_unused(folder: Path) -> None:
+    """Delete what no process has used for a month, such as code of sources that have changed."""
+    oldest = time.time() - 30 * DAY
+    for path in folder.parent.glob("objects-*/*"):
+        with suppress(OSError):  # another process was faster
+            if path.stat().st_mtime < oldest:
+                path.unlink()
 
 
 def cache_folder() -> Path:

@@ -1,5 +1,6 @@
 """Machine code on disk: that of the present sources, whole, and without numba the next time."""
 
+import os
 import sys
 
 import pytest
@@ -99,6 +100,18 @@ def test_processes_that_compile_at_once_do_not_disturb_each_other(toy):
         assert out.startswith("[11.0")
     assert toy.call() == (11.0, [], [], False)
     assert len(toy.files()) == len(ALL)
+
+
+def test_what_nobody_has_used_for_a_month_is_deleted_at_the_next_compilation(toy):
+    both = "outer(1.0) + other(0.0)"
+    toy.call(both)
+    for path in toy.files():
+        os.utime(path, (0.0, 0.0))
+    toy.call()  # `outer` is used, `other` is not
+    toy.write("inner", "return 20.0 * x")
+    assert toy.call().result == 21.0
+    names = {path.name.rpartition("-")[0].split(".")[-1] for path in toy.files()}
+    assert names == {"inner", "middle", "outer"}
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no limits on the size of files")

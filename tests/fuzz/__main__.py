@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "asv_benchmarks"))
-import benchmarks  # noqa: F401  sets NUMBA_CACHE_DIR and one thread for every library
+import benchmarks  # noqa: F401  one thread for every library
 from tests.fuzz import corpus, series, workers
 from tests.fuzz.families import FAMILIES
 from tests.fuzz.functions import FUNCTIONS

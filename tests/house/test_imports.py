@@ -42,7 +42,6 @@ def test_a_file_imports_only_what_the_house_allows():
 
 
 def test_compiled_code_lies_in_kernels_only():
-    # The numba cache of the tests is keyed by the files in kernels/: benchmarks/numba_cache.py.
     plain = [name for name in SOURCES if not is_kernel_file(name)]
     expect_none([f"{name}: {f.name}" for name in plain for f in compiled_functions(tree(name))])
 
