@@ -171,10 +171,13 @@ def paper_figures():
 #: What is no prose: fenced code, equations, inline code, links.
 APART = re.compile(r"^```.*?^```$|^\$\$.*?\$\$|`[^`\n]*`|\[[^\]]*\]\([^)]*\)", re.M | re.S)
 
+#: Number of an equation in the prose: (3), (3a) or, of a paper, (4.29).
+NUMBER = re.compile(r"\((\d+(?:\.\d+)?[a-z]?)\)")
+
 
 def numbered(text):
     """Anchors at tagged equations, and links to them from their numbers in the prose."""
-    numbers = set(re.findall(r"\\tag\{(\w+)\}", text))
+    numbers = set(re.findall(r"\\tag\{([\w.]+)\}", text))
 
     def link(match):
         if match[1] not in numbers:
@@ -183,15 +186,15 @@ def numbered(text):
 
     def apart(match):
         block = match[0]
-        tags = re.findall(r"\\tag\{(\w+)\}", block)
+        tags = re.findall(r"\\tag\{([\w.]+)\}", block)
         marks = "".join(f'<span id="equation-{tag}"></span>' for tag in tags)
         return f"{marks}\n\n{block}" if tags else block
 
     pieces, at = [], 0
     for found in APART.finditer(text):
-        pieces += [re.sub(r"\((\d+[a-z]?)\)", link, text[at : found.start()]), apart(found)]
+        pieces += [NUMBER.sub(link, text[at : found.start()]), apart(found)]
         at = found.end()
-    return "".join([*pieces, re.sub(r"\((\d+[a-z]?)\)", link, text[at:])])
+    return "".join([*pieces, NUMBER.sub(link, text[at:])])
 
 
 def plain(app, what, name, thing, options, lines):
