@@ -82,7 +82,10 @@ if REPOSITORY := repository():
 #: MathJax as a package brings it, so that equations need no network: see dependencies.md.
 MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
 mathjax_path = "mathjax/tex-chtml.js"
-mathjax3_config = {"options": {"enableMenu": False}, "chtml": {"matchFontHeight": False, "scale": 1.05}}
+mathjax3_config = {
+    "options": {"enableMenu": False},
+    "chtml": {"matchFontHeight": False, "scale": 1.05},
+}
 
 #: Folder whose content goes into the site: pictures that the code of pages draws there.
 DRAWN = Path(tempfile.mkdtemp(prefix="gallery-"))
