@@ -10,7 +10,9 @@ NUMBERED = [
     "compliance", "contacts", "elimination", "galerkin", "joints", "loops", "step",
     "tree_integrator",
 ]  # fmt: skip
-SOURCES = [p for package in ("graphsys", "dynamics") for p in ROOT.glob(f"{package}/**/*.py")]
+SOURCES = [
+    p for package in ("graphsys", "dynamics", "tests") for p in ROOT.glob(f"{package}/**/*.py")
+]
 #: A citation of a note that is not in the repository, such as "maths X.2".
 DEAD = re.compile(r"\bmaths [A-Z]\b(?:\.\d+)?|\bdesign study\b|\bthe specification\b")
 CITATION = re.compile(r"theory/(\w+)((?:(?:,| to| and)?\s\(\d+\))+)")
