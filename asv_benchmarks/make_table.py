@@ -1,4 +1,4 @@
-"""Measure graphsys against its peers and write what docs/benchmarks.md and the README show.
+"""Measure graphsys against its peers and write the tables of the docs and of the README.
 
 python asv_benchmarks/make_table.py                 # all rows but the slow ones, about 5 minutes
 python asv_benchmarks/make_table.py --all           # the slow ones too, about 30 minutes
@@ -88,7 +88,7 @@ def rounded(found):
 
 
 def write(saved):
-    """Write tables into docs/benchmarks.md and README.md, and the pictures."""
+    """Write the tables of the pages and of README.md, and the pictures."""
     from benchmarks import pictures, tables
     from benchmarks.compare import Comparison
     from benchmarks.rows import ROWS
@@ -101,13 +101,14 @@ def write(saved):
     rate = saved["machine"]["dgemm"]
     sections = {
         "machine": tables.machine(saved["machine"]),
-        "results": f"{tables.reached(measured)}\n\n{tables.results(measured)}",
+        "results": tables.results(measured),
         "analysis": tables.analysis(measured),
         "batches": tables.batches(saved["batches"]),
         "peers": tables.peers(measured),
         "readme": tables.readme(measured),
     }
-    for page in (ROOT / "docs" / "benchmarks.md", ROOT / "README.md"):
+    for name in ("docs/benchmarks.md", "docs/benchmark_notes.md", "README.md"):
+        page = ROOT / name
         page.write_text(filled(page.read_text(), sections))
     for family, comparisons in pictures.families(measured).items():
         name = family.replace("/", "_").replace(" ", "_")

@@ -1,17 +1,20 @@
 """Settings of Sphinx, which makes a site of this folder: see developing.md."""
 
 import contextlib
-import importlib
-import inspect
 import os
-import re
+import shutil
+import subprocess
 import sys
 import tempfile
+from importlib.util import find_spec
 from pathlib import Path
 
 os.environ["MPLBACKEND"] = "agg"
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT))
+sys.path[:0] = [str(ROOT), str(ROOT / "docs")]
+
+import site_pages as pages
+from docutils import nodes
 
 import graphsys
 
@@ -19,116 +22,111 @@ project = "graphsys"
 author = copyright = "graphsys developers"
 version = release = graphsys.__version__
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
+    "sphinx.ext.napoleon",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
 default_role = "py:obj"
-#: What a class has of a base of ours is shown with it, not what it has of Python's.
+#: Members that a class inherits are shown, except those of Python's own exceptions.
 autodoc_default_options = {"members": True, "inherited-members": "ImportError, Exception"}
 autodoc_typehints = "none"  # docstrings say more: shapes, units
 napoleon_google_docstring = napoleon_use_param = napoleon_use_rtype = False
 napoleon_use_ivar = True
+myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
-html_theme = "alabaster"
-html_title = "graphsys and dynamics"
-html_theme_options = {
-    "description": "systems on graphs, and mechanisms",
-    "page_width": "1280px",  # lines of code, of up to 100 characters, fit beside the menu
-    "body_max_width": "none",
-    "code_font_size": "0.85em",
-}
-html_show_sourcelink = False
 exclude_patterns = ["_build", "**/__pycache__"]
+copybutton_prompt_text = r">>> |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "graphsys and dynamics"
+html_show_sourcelink = False
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_sidebars = {"index": []}
+html_theme_options = {
+    "logo": {"text": "graphsys"},
+    "navbar_align": "left",
+    "header_links_before_dropdown": 6,
+    "show_toc_level": 2,
+    "navigation_with_keys": False,
+    "secondary_sidebar_items": ["page-toc", "edit-this-page"],
+    "footer_start": ["copyright"],
+    "footer_end": ["theme-version"],
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "github-dark-high-contrast",
+}
+
+
+def repository():
+    """Address of the code host: from the environment, or of the clone; empty if there is none."""
+    ask = ["git", "-C", str(ROOT), "remote", "get-url", "origin"]
+    with contextlib.suppress(OSError):
+        found = subprocess.run(ask, capture_output=True, text=True).stdout.strip()
+        found = os.environ.get("GRAPHSYS_REPOSITORY", found).removesuffix(".git")
+        return found if found.startswith("https://") else ""
+    return ""
+
+
+if REPOSITORY := repository():
+    html_context = {
+        "edit_page_url_template": REPOSITORY + "/edit/main/docs/{{ file_name }}",
+    }
+    html_theme_options["use_edit_page_button"] = True
+
+#: MathJax as a package brings it, so that equations need no network: see dependencies.md.
+MATHJAX = Path(find_spec("sphinx-mathjax-offline").origin).parent / "static" / "mathjax"
+mathjax_path = "mathjax/tex-chtml.js"
+mathjax3_config = {
+    "options": {"enableMenu": False},
+    "chtml": {"matchFontHeight": False, "scale": 1.05},
+}
+
 #: Folder whose content goes into the site: pictures that the code of pages draws there.
 DRAWN = Path(tempfile.mkdtemp(prefix="gallery-"))
 html_extra_path = [str(DRAWN)]
-
-#: Pages in the order of the menu; those that are not named come last.
-MENU = [
-    (
-        "Use",
-        [
-            "start",
-            "tutorials/index",
-            "gallery/index",
-            "figures/index",
-            "api",
-            "reference/*",
-            "conventions",
-            "robots*",
-        ]
-        + ["examples/index", "recipes/*", "large_systems", "reliability"],
-    ),
-    (
-        "Tutorials",
-        [
-            f"tutorials/{name}"
-            for name in ("linear_system", "pendulum", "closed_loop", "contacts", "load_a_robot")
-            + ("control", "accuracy")
-        ],
-    ),
-    ("Why it works", ["theory/*"]),
-    ("Figures of the papers", ["figures/*"]),
-    ("Beside others", ["benchmarks", "alternatives", "citing"]),
-    ("Work on it", ["architecture", "developing", "dependencies", "release", "changelog"]),
-]
+pages.DRAWN = DRAWN
+MENU, menu = pages.MENU, pages.menu
 
 
-def menu():
-    """Text of the tables of contents, which the index keeps out of sight of plain Markdown."""
-    pages = {
-        path.relative_to(ROOT / "docs").with_suffix("").as_posix()
-        for path in (ROOT / "docs").rglob("*.md")
-    } - {"index"}
-    blocks, placed = [], set()
-    for caption, names in MENU:
-        found = [p for name in names for p in sorted(pages - placed) if Path(p).match(name)]
-        placed |= set(found)
-        blocks.append((caption, found))
-    blocks.append(("More", sorted(pages - placed)))
-    return "".join(
-        "\n```{toctree}\n:hidden:\n:caption: " + caption + "\n\n" + "\n".join(found) + "\n```\n"
-        for caption, found in blocks
-        if found
-    )
+def ship_mathjax(app):
+    """Copy the one script and its fonts, 1.5 MB of the package's 24."""
+    goal = Path(app.outdir) / "_static" / "mathjax"
+    fonts = Path("output") / "chtml" / "fonts" / "woff-v2"
+    (goal / fonts).mkdir(parents=True, exist_ok=True)
+    for path in (MATHJAX / "tex-chtml.js", *(MATHJAX / fonts).glob("*.woff")):
+        shutil.copyfile(path, goal / path.relative_to(MATHJAX))
 
 
-def drawn(match, page):
-    """Run a piece of a page's code, and show what it has drawn below it."""
-    folder = (DRAWN / page).parent
-    folder.mkdir(exist_ok=True)
-    before = set(folder.iterdir())
-    with contextlib.chdir(folder):
-        exec(compile(match[1], page, "exec"), {})
-    new = sorted(path.name for path in set(folder.iterdir()) - before)
-    return match[0] + "".join(f'\n<img src="{name}" alt="what the code draws">\n' for name in new)
+def tagged(app, doctree):
+    r"""Leave equations as they are: Sphinx would put a \tag into an environment that forbids it."""
+    for node in doctree.findall(nodes.math_block):
+        node.children = [nodes.Text(rf"\[{node.astext()}\]")]
+        node["nowrap"] = node["no-wrap"] = True
 
 
-def described(package):
-    """Directives for all public names of a package."""
-    module, text = importlib.import_module(package), ""
-    for name in module.__all__:
-        thing = getattr(module, name)
-        if not inspect.ismodule(thing):
-            kind = "class" if inspect.isclass(thing) else "function"
-            text += f".. auto{kind}:: {package}.{name}\n\n"
-    return "\n```{eval-rst}\n" + text + "```\n"
-
-
-def plain(app, what, name, thing, options, lines):
-    """References as a list, whose numbers are those of one docstring; types without links."""
-    lines[:] = [re.sub(r"^\.\. \[(\d+)\] ", r"\1. ", line) for line in lines]
-    lines[:] = [re.sub(r"^(:vartype .*?:) (.+)$", r"\1 *\2*", line) for line in lines]
+def sidebars(app, name, template, context, doctree):
+    """No menu beside the front page; nothing to edit on pages that are written from docstrings."""
+    if name == "index":
+        context["meta"] = {**(context["meta"] or {}), "html_theme.sidebar_secondary.remove": ""}
+    if name.startswith("reference/objects/"):
+        context["theme_use_edit_page_button"] = False
 
 
 def adapt(app, name, source):
-    """Add menu, pictures and docstrings where they belong; links out of the folder become words."""
-    text = re.sub(r"\[([^\]]+)\]\((?:\.\./)+(?:README|LICENSE)[^)]*\)", r"\1", source[0])
-    if name.startswith(("gallery/", "figures/")):
-        text = re.sub(r"^```python\n(.*?)^```$", lambda m: drawn(m, name), text, flags=re.M | re.S)
-    if name.startswith("reference/"):
-        text += described(name.removeprefix("reference/"))
-    source[0] = text + menu() if name == "index" else text
+    """Add to a page what its Markdown cannot say on a code host: cards, menus, pictures."""
+    source[0] = pages.adapted(name, source[0])
 
 
 def setup(app):
+    app.connect("builder-inited", lambda app: pages.write_reference())
     app.connect("source-read", adapt)
-    app.connect("autodoc-process-docstring", plain)
+    app.connect("doctree-read", tagged)
+    app.connect("html-page-context", sidebars, priority=100)
+    app.connect("autodoc-process-docstring", pages.plain)
+    app.connect("build-finished", lambda app, error: ship_mathjax(app))

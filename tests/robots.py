@@ -34,15 +34,15 @@ PATIENCE = 120
 PARTS = ("Unrecognized XML model type", "holds no body that moves")
 HEAD = """# Robot files of others
 
-`python -m tests.robots --out docs/robots_of_others.md` writes this page from the packages that are
-installed; the files themselves are not in this project. Each file is loaded with the options that
-the messages ask for, if any; put in a random posture and compared with {oracles} if it is a tree;
-and simulated for ten seconds from there, with random rates, in steps of 5 ms or the file's own
-where they are shorter.
+`python -m tests.robots --out docs/robots_of_others.md` writes this page from the installed
+packages; the files themselves are not in this project. Each file is loaded with the options that
+the messages ask for, if any. Trees are compared with {oracles} in a random
+posture. Each mechanism is then simulated for ten seconds from there, with random rates, in steps of
+5 ms or the file's own if shorter.
 
 - *difference*: the largest of total mass, frames of all links, joint-space inertia and the
-  accelerations of all bodies in free fall, each relative to its largest number. MuJoCo's
-  `armature` of what turns freely, which is not supported, is off there.
+  accelerations of all bodies in free fall, each relative to its largest number. MuJoCo's `armature`
+  of bodies that turn freely, which is not supported, is off there.
 - *violation*: of the constraints in ten seconds, m or rad.
 """
 COLUMNS = ("file", "loaded with", "bodies", "joints", "loops", "difference", "violation")

@@ -1,6 +1,5 @@
 """Results as Markdown."""
 
-from . import rows
 from .cases import DIM
 
 PARTS = {"net": 2, "crystal": 3}
@@ -25,48 +24,28 @@ def blocks(row, comparison):
     return "1–6" if row.family == "mixed tree" else "6 and 5"
 
 
-def met(row, comparison):
-    """Return whether a row is reached; None where nothing is asked or no peer is there."""
-    if row.most_seconds is not None:
-        return comparison.ours.both <= row.most_seconds
-    goal = rows.goal_of(row, comparison)
-    if goal is None or comparison.best is None:
-        return None
-    return comparison.best.both >= goal * comparison.ours.both
-
-
 def _table(header, lines):
     align = ["---"] + ["---:"] * (len(header) - 1)
     return "\n".join("| " + " | ".join(cells) + " |" for cells in (header, align, *lines))
 
 
 def results(measured):
-    """Return the table of all rows: ours, the best peer, the ratio and the goal."""
+    """Return the table of all rows: ours, the best peer, and the ratio."""
     header = (
         "workload", "block", "factor µs", "solve µs", "both µs", "best peer", "its µs",
-        "ratio", "goal", "reached", "backward error",
+        "ratio", "backward error",
     )  # fmt: skip
     return _table(header, [_line(row, c) for row, c in measured])
 
 
-def reached(measured):
-    """Return a sentence on how many goals are reached."""
-    answers = [answer for row, c in measured if (answer := met(row, c)) is not None]
-    return f"{sum(answers)} of {len(answers)} goals are reached."
-
-
 def _line(row, c):
-    goal, best = rows.goal_of(row, c), c.best
-    asked = "" if goal is None else f"{goal:g}×"
-    if row.most_seconds is not None:
-        asked = f"{1e6 * row.most_seconds:g} µs"
+    best = c.best
     times = [number(1e6 * t) for t in (c.ours.factor, c.ours.solve, c.ours.both)]
     peer = ["", "", ""]
     if best is not None:
         peer = [best.name, number(1e6 * best.both), f"{best.both / c.ours.both:.1f}×"]
-    reached = {True: "yes", False: "**no**", None: ""}[met(row, c)]
     error = f"{c.ours.backward_error:.0e}"
-    return [workload(c), blocks(row, c), *times, *peer, asked, reached, error]
+    return [workload(c), blocks(row, c), *times, *peer, error]
 
 
 def batches(measured):

@@ -1,6 +1,7 @@
 """Symmetric compositions: a step as second-order steps of lengths gamma_i h, some of them back.
 
-Momenta go from one to the next unprojected (Hairer, Lubich and Wanner 2006, sec. V.3; maths F.5).
+Momenta go from one to the next unprojected (theory/galerkin (13); Hairer, Lubich and
+Wanner 2006, sec. V.3).
 """
 
 from . import step as second_order

@@ -1,6 +1,6 @@
 """Contacts in the derivative of an interval: their leaves with right-hand sides of many columns.
 
-At the converged barrier the equations of a contact are smooth (maths B.1). Along a direction its
+At the converged barrier the equations theory/contacts (1) to (5) are smooth. Along a direction its
 residuals change by those of `contact_changes`; the leaf that takes them out of the system is that
 of `leaf`, so that one factorization serves all directions.
 """

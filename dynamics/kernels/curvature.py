@@ -1,9 +1,10 @@
 """Second derivatives of rows: how a row's slopes G change along a motion of its two poses.
 
 Along (x_a, theta_a, x_b, theta_b), with ``omega = theta_b - Q_rho^T Q_off^T theta_a``, the
-quaternion rho changes by ``rho * [0, omega] / 2``; each kind of `rows` follows by the product rule.
-They are the geometric stiffness of joints, springs and actuators (maths C): a force ``a G^T``
-changes by ``a H dz``. Headings and distances as in `rows`, perpendicular axes and distinct points.
+quaternion rho changes by ``rho * [0, omega] / 2``, theory/joints (16); each kind of `rows` follows
+by the product rule. They are the geometric stiffness of joints, springs and actuators: a force
+``a G^T`` changes by ``a H dz``. Headings and distances as in `rows`, perpendicular axes and
+distinct points.
 """
 
 import math

@@ -306,7 +306,7 @@ def assemble(
     # Out:
     values,
 ):  # fmt: skip
-    """d r / d x: every block of the matrix (maths F.2)."""
+    """d r / d x: every block of the matrix, theory/galerkin (11), (12)."""
     s, weights, slope, _ = rule
     places, joints, _ = blocks
     n = plan[BODIES]

@@ -1,8 +1,8 @@
-"""How generalized forces F = G(z)^T kappa of rows change with the pose, kappa held (maths C).
+"""How generalized forces F = G(z)^T kappa of rows change with the pose, kappa held.
 
 A group's rows together make a force F0 of fixed direction in the world (POINT, DISTANCE), a force
 Fa fixed in a's frame (TRANSLATION, SCREW) and a torque kappa_R on the vector of rho (ROTATION);
-DISTANCE and DOT rows turn their directions too. With ``d = Q_a^T r``
+DISTANCE and DOT rows turn their directions too: theory/joints (14), (15). With ``d = Q_a^T r``
 
     F = F0 + Q_a Fa,   T_b = p_b x Q_b^T F + s kappa_R + kappa_R x v,
     T_a = -p_a x Q_a^T F0 + Fa x d + Q_off (kappa_R x v - s kappa_R).

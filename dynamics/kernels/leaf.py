@@ -1,7 +1,7 @@
 """Contacts as leaves of the graph, eliminated in closed form.
 
 A contact has a normal pair (gamma, s) and friction blocks (beta, eta) in second-order cones, the
-head of beta being the coefficient times gamma (maths B.1):
+head of beta being the coefficient times gamma, theory/contacts (2), (3):
 
     phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
     eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.

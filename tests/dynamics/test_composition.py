@@ -80,7 +80,7 @@ def test_a_composed_model_is_stepped_and_measured_like_another():
     # A run guesses from one interval more: within tolerance, of multipliers over h^2, and room.
     np.testing.assert_allclose(state.pose, motion.final.pose, rtol=0.0, atol=1e-10)
     np.testing.assert_allclose(state.data, motion.final.data, rtol=0.0, atol=1e-6)
-    assert np.ptp(motion.energy()) < 1e-3  # 0.13 J at N = 100 and order 2 (maths A.5)
+    assert np.ptp(motion.energy()) < 1e-3  # 0.13 J at N = 100 and order 2 (docs/theory/step.md)
 
 
 def test_what_loses_energy_is_refused_by_name():

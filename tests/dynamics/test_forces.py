@@ -221,7 +221,7 @@ def test_a_body_takes_its_part_of_gravity():
     assert model.velocities(dy.simulate(model, state, 1.0).final)[0, 2] == pytest.approx(5.0)
 
 
-# Soft joints (maths G)
+# Soft joints, theory/compliance (5)
 
 
 def soft(theta, damping=0.0, h=0.001, compliance=0.01):

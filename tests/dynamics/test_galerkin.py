@@ -138,7 +138,8 @@ def arm(*, timestep, **options):
     return model, state
 
 
-#: Mechanism, steps in a second at orders 2, 4 and 6, largest pose errors of the last (maths F.3).
+#: Mechanism, steps in a second at orders 2, 4 and 6, largest pose errors of the last; the figures
+#: are those of docs/theory/galerkin.md.
 CONVERGENCE = {
     "double pendulum": (zoo.double_pendulum, (80, 160), (80, 160), (40, 80), (2e-4, 2e-8, 3e-10)),
     "four-bar": (zoo.four_bar, (80, 160), (80, 160), (160, 240), (2.1e-3, 5e-7, 1e-10)),
@@ -161,7 +162,7 @@ def test_orders_hold_in_poses_and_velocities(case, order):
 
 
 def test_the_four_bar_has_the_errors_of_the_design():
-    # maths F.3: 160 steps leave 1.01e-3, 1.83e-7 and 9.4e-11 m
+    # 160 steps leave 1.01e-3, 1.83e-7 and 9.4e-11 m
     def end(order, steps):
         options = {"order": order, "tolerance": 1e-13, "largest_turn": WIDE}
         model, state = zoo.four_bar(timestep=1.0 / steps, **options)
@@ -192,7 +193,7 @@ def test_one_stage_is_the_second_order_step():
 
 @pytest.mark.parametrize("order", [4, 6])
 def test_loops_through_change_points_keep_their_energy(order):
-    # maths A.5, F.3: 4.2e-2 at order 2, 1.1e-6 at order 4
+    # docs/theory/galerkin.md: 4.2e-2 at order 2, 1.1e-6 at order 4
     model, state = zoo.double_four_bar(order=order, largest_turn=WIDE)
     motion = dy.simulate(model, state, 10.0)
     assert np.ptp(motion.energy()) < {4: 1.2e-6, 6: 1e-9}[order]
@@ -203,7 +204,7 @@ def test_loops_through_change_points_keep_their_energy(order):
 
 @pytest.mark.parametrize("order", [4, 6])
 def test_energy_stays_where_it_was(order):
-    # maths F.3 at order 4: 3.1e-5 J over 200 s
+    # at order 4: 3.1e-5 J over 200 s
     model, state = zoo.double_pendulum(order=order)
     energy = dy.simulate(model, state, 200.0).energy()
     assert np.abs(energy - energy[0]).max() < {4: 3.5e-5, 6: 3e-7}[order]

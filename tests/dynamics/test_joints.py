@@ -127,7 +127,7 @@ def test_rows_and_coordinates_of_a_joint_are_those_of_table_b2(name):
 
 @pytest.mark.parametrize("name", [name for name, held in ALL.items() if held[0]])
 def test_rows_of_a_joint_are_independent(name):
-    # rank(J_a) = rank(J_b) = rank(J) = number of rows on the manifold (maths C)
+    # rank(J_a) = rank(J_b) = rank(J) = number of rows on the manifold
     model = model_of(name)
     start = random_state(model, 2)
     if name == "Custom":

@@ -1,6 +1,6 @@
 """The step itself: order of convergence, what it keeps, and the condition of its equations.
 
-The figures are those of an independent prototype against DOP853 at 1e-13.
+The figures are those of a prototype in numpy against DOP853 at 1e-13 (docs/theory/step.md).
 """
 
 import numpy as np

@@ -167,7 +167,7 @@ def test_minimum_degree_depends_little_on_the_numbering(graph):
 
 
 @pytest.mark.parametrize(
-    ("graph", "amd", "metis"),  # design study: operations with 6 x 6 blocks
+    ("graph", "amd", "metis"),  # operations with 6 x 6 blocks
     [
         (gs.chain(1000), 1.007e6, None),
         (gs.ladder(500), 2.732e6, None),

@@ -44,6 +44,13 @@ def test_readme_shows_code():
     assert ("README.md", 0) in CODE
 
 
+def test_readme_shows_small_pictures():
+    pictures = re.findall(r"!\[[^\]]+\]\(([^)]+)\)", text("README.md"))
+
+    assert len(pictures) >= 2
+    expect_none([name for name in pictures if (ROOT / name).stat().st_size > 200_000])
+
+
 def test_readme_gives_exactly_two_setup_commands():
     demo, tests = setup_commands()
 

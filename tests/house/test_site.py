@@ -1,5 +1,7 @@
 """The pages make a site: every page in its menu, every link whole, no warning, no network."""
 
+import inspect
+import os
 import re
 import runpy
 import subprocess
@@ -8,18 +10,23 @@ from pathlib import Path
 
 import pytest
 
+import dynamics
+import graphsys
+from dynamics import integrators
+
 from .source import ROOT, expect_none, text
 
-NEEDS = "needs the extra docs (sphinx and myst-parser)"
+NEEDS = "needs the extra docs"
+MODULES = [
+    "sphinx", "myst_parser", "pydata_sphinx_theme", "sphinx_design", "sphinx_copybutton",
+    "sphinx-mathjax-offline",
+]  # fmt: skip
 
 
 @pytest.fixture
-def settings(monkeypatch, tmp_path):
-    """What `docs/conf.py` defines."""
-    monkeypatch.setattr(sys, "path", sys.path.copy())
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    monkeypatch.setenv("MPLBACKEND", "agg")
-    return runpy.run_path(str(ROOT / "docs" / "conf.py"))
+def site():
+    """What `docs/site_pages.py` defines."""
+    return runpy.run_path(str(ROOT / "docs" / "site_pages.py"))
 
 
 def pages():
@@ -33,19 +40,48 @@ def anchors(page):
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-def test_the_menu_has_every_page_once(settings):
-    menu = settings["menu"]()
-    listed = [line for line in menu.splitlines() if line and not line.startswith(("```", ":"))]
+def test_the_menu_has_every_page_once(site):
+    listed = sum(site["menu"]().values(), [])
 
     assert sorted(f"{page}.md" for page in listed) == [
         page for page in pages() if page != "index.md"
     ]
 
 
-def test_every_name_of_the_menu_is_a_page(settings):
-    names = [name for _, group in settings["MENU"] for name in group]
+def test_every_name_of_the_menu_is_a_page(site):
+    names = sum(site["MENU"].values(), [])
 
     expect_none([n for n in names if not any(Path(p).with_suffix("").match(n) for p in pages())])
+
+
+def test_a_list_after_its_comment_becomes_cards(site):
+    text = "<!-- cards 2 -->\n- ![a](b.svg)\n  **[One](c/d.md)**:\n  Words\n  more.\n- [Two](#e)\n"
+    made = site["adapted"]("page", text)
+
+    assert "{grid} 1 2 2 2" in made
+    assert (
+        '{grid-item-card} One\n:link: "c/d"\n:link-type: doc\n\n![a](b.svg)\n\nWords more.' in made
+    )
+    assert '{grid-item-card} Two\n:link: "#e"\n' in made
+
+
+def test_numbers_of_equations_become_links(site):
+    text = "By (1) and (3), see `f(1)`.\n\n$$\nx = y(1) \\tag{1}\n$$\n"
+    made = site["adapted"]("theory/page", text)
+
+    assert made.startswith('By <a class="equation" href="#equation-1">(1)</a> and (3), see `f(1)`.')
+    assert '<span id="equation-1"></span>\n\n$$\nx = y(1) \\tag{1}\n$$' in made
+
+
+def test_every_public_object_has_a_group(site):
+    grouped = {(package, name) for _, found in site["objects"]() for package, name, _ in found}
+    public = {
+        (package.__name__, name)
+        for package in (graphsys, dynamics, integrators)
+        for name in package.__all__
+        if not inspect.ismodule(getattr(package, name))
+    }
+    expect_none(sorted(f"{package}.{name}" for package, name in public - grouped))
 
 
 def test_every_anchor_that_a_link_names_is_a_heading():
@@ -59,9 +95,9 @@ def test_every_anchor_that_a_link_names_is_a_heading():
 
 
 @pytest.mark.slow
-def test_the_site_builds_without_a_warning(tmp_path):
-    pytest.importorskip("sphinx", reason=NEEDS)
-    pytest.importorskip("myst_parser", reason=NEEDS)
+def test_the_site_builds_without_a_warning_or_a_network(tmp_path, site):
+    for module in MODULES:
+        pytest.importorskip(module, reason=NEEDS)
     command = ["-W", "--keep-going", "-q", "-b", "html", "-d", tmp_path / "trees", "docs"]
     build = subprocess.run(
         [sys.executable, "-m", "sphinx", *command, tmp_path / "site"],
@@ -74,8 +110,11 @@ def test_the_site_builds_without_a_warning(tmp_path):
     gallery = tmp_path / "site" / "gallery"
     pictures = re.findall(r'<img src="(\w+\.png)"', (gallery / "index.html").read_text())
     assert {path.name for path in gallery.glob("*.png")} == set(pictures) != set()
-    menu = (tmp_path / "site" / "index.html").read_text(encoding="utf-8")
     for page in map(Path, pages()):
         assert (tmp_path / "site" / page.with_suffix(".html")).is_file()
-        if page.stem != "index" or page.parent.name:
-            assert f'href="{page.with_suffix(".html").as_posix()}"' in menu
+    for section, entries in site["menu"]().items():
+        menu = (tmp_path / "site" / f"{section}.html").read_text(encoding="utf-8")
+        for page in entries:
+            assert f'href="{os.path.relpath(page, Path(section).parent)}.html"' in menu
+    written = "".join(path.read_text() for path in (tmp_path / "site").rglob("*.html"))
+    expect_none(re.findall(r'<(?:script|link)[^>]+(?:src|href)="https?://[^"]*"', written))
