@@ -15,6 +15,9 @@ module          what belongs there
 `machine`       loading object files; machine code as a callable of Python
 `backend`       numba: compiling, linking kernels by name, writing the object files
 `stubs`         code between Python's arguments and a kernel
+`progress`      a line on the terminal while kernels are compiled
+`build`         object files for a wheel: the kernels that users meet first
+`packaging`     building that wheel; hatchling runs it
 `numba_speed`   what makes numba itself faster, apart from everything else
 ==============  ==================================================================================
 """

@@ -26,6 +26,7 @@ from numba.extending import intrinsic
 from . import machine, store
 from .kernel import Intrinsic, Kernel
 from .numba_speed import Compiling
+from .progress import progress
 from .stubs import add_stub
 
 #: No GIL, IEEE arithmetic (NaN must survive), no bounds checks, division by zero gives inf instead
@@ -67,6 +68,7 @@ class _Callers(event.Listener):
 
     def on_start(self, event):
         self.stack.append(event.data["dispatcher"])
+        progress.tick()
 
     def on_end(self, event):
         self.stack.pop()

@@ -16,6 +16,8 @@ from typing import Any
 
 import numpy as np
 
+from .progress import progress
+
 #: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
 DISABLE_JIT = bool(int(os.environ.get("NUMBA_DISABLE_JIT") or 0))
 
@@ -143,9 +145,10 @@ class Kernel(Compiled):
                 name = self.file_of(kinds, "stub")
                 address = machine.engine().load(name)
                 if address is None:
-                    from . import backend
+                    with progress:
+                        from . import backend
 
-                    address = backend.compiled_stub(self, kinds, name)
+                        address = backend.compiled_stub(self, kinds, name)
                 self._addresses[kinds] = address
             return self._addresses[kinds]
 

@@ -86,7 +86,7 @@ class _References:
 
     def add(self, name: str, value: Any) -> None:
         if isinstance(value, LazyModule):
-            self.constants.append((name, _sources(value._name)))
+            self.constants.append((name, f"{value._name} {_sources(value._name)}"))
             return
         function = getattr(value, "py_func", value)
         if isinstance(function, FunctionType):
@@ -118,12 +118,15 @@ def _is_ours(module: str | None) -> bool:
     return top not in {"numpy", "numba", "llvmlite", "scipy"} | sys.stdlib_module_names
 
 
-@cache
 def _sources(module: str) -> str:
-    """Hash of the files of a package's modules that emit code; of others, their name."""
-    if not _is_ours(module):
-        return module
-    parent = find_spec(module.rpartition(".")[0])
+    """Hash of the files of a module's package that emit code; nothing of foreign modules."""
+    return _emitting(module.rpartition(".")[0]) if _is_ours(module) else ""
+
+
+@cache
+def _emitting(package: str) -> str:
+    """Hash of the files of a package that emit code, and of what they import from it."""
+    parent = find_spec(package)
     digest = blake2b(digest_size=SIZE)
     for folder in (parent.submodule_search_locations or ()) if parent else ():
         texts = {source.stem: source.read_bytes() for source in Path(folder).glob("*.py")}
@@ -131,4 +134,4 @@ def _sources(module: str) -> str:
         used = {found for name in emitting for found in re.findall(rb"from \.(\w+)", texts[name])}
         for name in sorted(emitting | {found.decode() for found in used} & texts.keys()):
             digest.update(name.encode() + b"\0" + texts[name])
-    return module + digest.hexdigest()
+    return digest.hexdigest()

@@ -1,0 +1,113 @@
+"""Machine code that comes with an installed package: used where it fits, and only there."""
+
+import json
+
+import pytest
+
+from graphsys.compiler import DISABLE_JIT, machine
+from graphsys.compiler.progress import Progress
+
+from .toys import Toy
+
+pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="nothing is compiled")
+
+#: A package whose machine code is in a folder of its own.
+SHIPPED = """
+from pathlib import Path
+from graphsys.compiler import store
+store.SHIPPED = Path({folder!r})
+"""
+
+
+@pytest.fixture
+def shipped(tmp_path):
+    """A toy package with machine code, an empty cache, and what makes a process use the first."""
+    toy = Toy(tmp_path)
+    toy.call()
+    folder = tmp_path / "objects" / machine.host_level()
+    folder.mkdir(parents=True)
+    for path in toy.files():
+        path.rename(folder / path.name)
+    (folder / "manifest.json").write_text(json.dumps(machine.build_of()))
+    return toy, folder, SHIPPED.format(folder=str(folder.parent))
+
+
+def test_it_is_used_without_numba_and_without_writing(shipped):
+    toy, _, start = shipped
+    assert toy.call(start=start) == (11.0, [], [], False)
+    assert not toy.files()
+
+
+def test_what_is_not_in_it_is_compiled_into_the_cache(shipped):
+    toy, _, start = shipped
+    both = "outer(1.0) + other(0.0)"
+    assert toy.call(both, start) == (10.0, ["other.kernel", "other.stub"], [], True)
+    assert toy.call(both, start) == (10.0, [], [], False)
+
+
+def test_changed_sources_are_not_answered_by_it(shipped):
+    toy, _, start = shipped
+    toy.write("inner", "return 20.0 * x")
+    assert toy.call(start=start).result == 21.0
+
+
+@pytest.mark.parametrize("ending", ["kernel", "stub"])
+def test_a_damaged_file_is_named_and_compiled_again(shipped, ending):
+    toy, folder, start = shipped
+    (path,) = folder.glob(f"*outer*.{ending}")
+    path.write_bytes(path.read_bytes()[:-50])
+    result, _, (said,), numba = toy.call(start=start)
+    assert (result, numba) == (11.0, True)
+    assert path.name in said
+
+
+@pytest.mark.parametrize("wrong", ["python", "numpy", "machine", "platform"])
+def test_that_of_another_build_is_left_alone(shipped, wrong):
+    toy, folder, start = shipped
+    (folder / "manifest.json").write_text(json.dumps(machine.build_of() | {wrong: "other"}))
+    assert toy.call(start=start).numba
+
+
+def test_who_names_a_processor_compiles_for_it(shipped):
+    toy, _, start = shipped
+    assert toy.call(start=start, NUMBA_CPU_NAME="generic").numba
+
+
+def test_levels_go_from_the_best_to_what_every_processor_has():
+    needed = [set(features) for features in machine.LEVELS.values()]
+    assert all(better >= worse for better, worse in zip(needed, needed[1:]))
+    assert needed[-1] == set()
+    assert machine.host_level() in machine.LEVELS
+
+
+class Terminal:
+    """What is written, on a terminal or not."""
+
+    def __init__(self, yes):
+        self.yes, self.text = yes, ""
+
+    def isatty(self):
+        return self.yes
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("seconds", "terminal", "said"), [(3, True, 1), (3, False, 0), (0, True, 0)]
+)
+def test_a_terminal_is_told_that_kernels_are_compiled(monkeypatch, seconds, terminal, said):
+    stream, now = Terminal(terminal), [0.0]
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    progress = Progress()
+    with progress:
+        now[0] += seconds
+        progress.tick()
+        assert stream.text.count("compiling kernels, once per machine ... 3 s") == said
+    assert stream.text.endswith("\x1b[K") == terminal  # the line is erased
+    progress.tick()
+    assert stream.text.count("compiling") == said
