@@ -12,6 +12,7 @@ from numba import types
 from numba.core.registry import cpu_target
 
 from graphsys.compiler import DISABLE_JIT
+from graphsys.compiler.numba_speed import SHARED, remembering
 from graphsys.kernels.jit import kernel
 
 from .toys import CHECKOUT, Toy
@@ -51,8 +52,6 @@ def test_a_constant_compiles_no_kernel_anew():
 
 
 def test_what_an_operator_makes_of_numbers_and_arrays_is_asked_for_once():
-    from graphsys.compiler.numba_speed import remembering
-
     cpu_target.target_context.refresh()
     plus, entry, length = map(
         cpu_target.typing_context.resolve_value_type, (operator.add, operator.getitem, len)
@@ -84,6 +83,7 @@ def test_numba_and_the_garbage_collector_are_behind_compiling_as_they_were_befor
             fresh(np.zeros(3), None)
         assert gc.isenabled() is on
         assert types.Function.get_call_type is asks
+        assert not [kind for kind in SHARED if "__deepcopy__" in vars(kind)]
     finally:
         (gc.enable if was_on else gc.disable)()
 
