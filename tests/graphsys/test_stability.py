@@ -160,6 +160,22 @@ def test_rows_without_a_pivot_are_named():
             system.factorize()
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_rows_that_are_dependent_to_rounding_are_refused(dtype):
+    # Which sentence comes depends on rounding: no pivot is left, or one that is only rounding.
+    said = []
+    for seed in range(20):
+        matrix = np.random.default_rng(seed).normal(size=(20, 20)).astype(dtype)
+        matrix[-1] = matrix[:-1].sum(axis=0) * (1.0 if dtype is float else 1j)
+        system = gs.System.from_scipy(sp.csr_array(matrix), 4)
+        with pytest.raises(gs.SingularPivotError) as caught:
+            system.factorize()
+        said.append(str(caught.value))
+    assert all("is singular" in sentence for sentence in said)
+    worked = [s for s in said if s.startswith("the matrix is singular to working precision")]
+    assert worked and all("add to its diagonal block, remove redundant rows" in s for s in worked)
+
+
 def test_two_threads_that_refactorize_one_factor_are_refused_or_take_turns():
     system = random_system(gs.net(40), 6)
     factor, b = system.factorize(), np.ones(system.shape[0])
