@@ -120,7 +120,7 @@ def test_orientations_that_are_none_are_refused():
         ({"limits": [1.0, 0.0]}, "limits of joint 'j'"),
         (
             {"servo": dy.PositionServo(1.0, target=[0.1, 0.2])},
-            "target of the servo of joint 'j' has 2 numbers; it must be one, or one per free axis: 1",
+            "target of the servo of joint 'j' has 2 numbers; it must be one, or one per free axis",
         ),
         ({"parent_point": [0.0, 0.0]}, "parent_point of joint 'j'"),
         ({"child_point": [0.0, np.nan, 0.0]}, "child_point of joint 'j'"),
