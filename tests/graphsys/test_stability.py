@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsys as gs
+from graphsys.accuracy import Matrix
 from graphsys.families import random_system
 from graphsys.kernels.growth import GROWN
 from graphsys.numeric import Numeric
@@ -288,3 +289,27 @@ def test_inverses_of_a_resisting_matrix_solve_as_well_as_substitution(size):
     x = solver.substitute(np.eye(size).ravel(), size, False).reshape(size, size, order="F")
     error = np.abs(scaled @ x - np.eye(size)).max()
     assert error <= 10 * size * EPS * np.abs(scaled).max() * np.abs(x).max()
+
+
+def test_digits_that_no_order_brings_back_are_told_or_the_solution_refused():
+    # as if measured: another order mends every matrix that refinement does not
+    system = scalars([[2.0, 1.0], [1.0, 3.0]])
+    system.values *= [1.0, 1e-300, 1e300, 1.0]  # equilibrated, refined, by the long way
+    for error, normwise, sentence in (
+        (1e-10, 1e-10, "backward error 1.0e-10 after 2 refinements: the factors lost digits"),
+        (1e-6, 1e-12, r"1.0e-06 \(1.0e-12 in the maximum norm\) after 2 refinements"),
+    ):
+        factor = system.factorize(refine=True)
+        with (
+            mock.patch.object(Matrix, "refine", return_value=(2, error, error)),
+            mock.patch.object(Matrix, "backward_error", return_value=normwise),
+            pytest.warns(gs.InaccurateSolutionWarning, match=sentence),
+        ):
+            factor.solve([1.0, 1.0])
+    with (
+        mock.patch.object(Matrix, "refine", return_value=(2, 1e-3, 1e-3)),
+        mock.patch.object(Matrix, "backward_error", return_value=1e-3),
+        pytest.raises(gs.SingularPivotError, match="the backward error stays at 1.0e-03") as caught,
+    ):
+        factor.solve([1.0, 1.0])
+    assert caught.value.node in (0, 1)
