@@ -90,6 +90,11 @@ def test_broken_closures_are_refused(tmp_path, yaml, message):
         closed_by(yaml, tmp_path)
 
 
+def test_a_side_file_that_is_named_must_be_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file .*lost.yaml"):
+        load(tmp_path, four_bar(), base="fixed", closures=tmp_path / "lost.yaml")
+
+
 def test_what_else_is_in_a_side_file_is_named(tmp_path):
     text = four_bar()
     (tmp_path / "robot.yaml").write_text("closed_loop: []\nscale: [2]\n")

@@ -60,6 +60,10 @@ def test_what_is_not_supported_is_named(tmp_path, part, kind, name):
     assert name in str(caught[0].message) and kind in str(caught[0].message)
 
 
+def test_both_packages_load_by_the_same_function():
+    assert dy.io.load is dy.load and dy.io.save_urdf is dy.save_urdf
+
+
 def test_a_file_that_is_supported_whole_gives_no_warning(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")

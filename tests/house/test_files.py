@@ -72,6 +72,7 @@ def test_nor_does_one_that_imports_it_later():
 @pytest.mark.parametrize("package", LATER)
 def test_a_package_lists_what_it_exports_and_refuses_the_rest(package):
     assert dir(package) == sorted(package.__all__)
+    assert all(getattr(package, name) is not None for name in package.__all__)
     with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'ask'"):
         getattr(package, "ask")  # noqa: B009
 
