@@ -61,7 +61,7 @@ _LATER = {
     "inverse_dynamics": "inverse",
     "io": "io",
     "linearize": "linearization",
-    "load": "io.load",
+    "load": "io.loading",
     "lqr": "control",
     "save_urdf": "io.save",
     "sensitivity": "sensitivities",

@@ -159,7 +159,7 @@ def _setting(text: str) -> tuple[str, list[float]]:
 
 
 def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
-    from dynamics.io.load import load
+    from dynamics.io.loading import load
 
     return load(
         arguments.robot,

@@ -16,7 +16,7 @@ from dynamics.tables import Tables, residual_of, solver_arrays, worst_part
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["SCHEMES", "Composition", "compose"]
+__all__ = ["SCHEMES", "Composition", "check_conservative", "compose"]
 
 Float = NDArray[np.float64]
 
@@ -128,7 +128,7 @@ def compose(model: Model, scheme: str) -> Model:
         raise ValueError(
             f"{scheme} composes second-order steps; finalize the mechanism with order=2"
         )
-    _check(model)
+    check_conservative(model)
     made = object.__new__(type(model))
     made.__dict__.update(model.__dict__)
     made.order, made.kernel = SCHEMES[scheme][0], composition_step
@@ -139,8 +139,18 @@ def compose(model: Model, scheme: str) -> Model:
     return made
 
 
-def _check(model: Model) -> None:
-    """Refuse whatever loses energy, or takes steps forward in time only."""
+def check_conservative(model: Model) -> None:
+    """Refuse whatever loses energy, or takes steps forward in time only.
+
+    Parameters
+    ----------
+    model : Model
+
+    Raises
+    ------
+    ValueError
+        As `compose`.
+    """
     mechanism = model.mechanism
 
     def refuse(what: str) -> None:

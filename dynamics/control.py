@@ -37,6 +37,8 @@ class _Feedback:
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
         chosen = actuated(model) if joints is None else list(joints)
+        if not chosen:
+            raise ValueError("there is no joint to drive: make one with actuated=True")
         self.model, self.space = model, JointSpace(model, chosen)
         places: list[int] = []
         for name in self.space.names:
@@ -338,7 +340,7 @@ def _largest(W: Float, gain: Float) -> float:
 
 def _weights(given: ArrayLike, size: int, what: str) -> Float:
     matrix = np.array(given, np.float64)
-    if matrix.ndim < 2:
+    if matrix.shape in ((), (size,)):
         matrix = np.diag(np.broadcast_to(matrix, (size,)))
     if matrix.shape != (size, size) or not np.isfinite(matrix).all():
         raise ValueError(f"{what} must be finite, of shape ({size}, {size}), ({size},) or a number")

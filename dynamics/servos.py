@@ -153,7 +153,8 @@ def _wide(
         numbers = np.asarray(getattr(servo, name), np.float64)
         if numbers.shape not in ((), (count,)):
             raise ValueError(
-                f"{name} of the servo of {label} must be one number, or {count}: one a free axis"
+                f"{name} of the servo of {label} has {numbers.size} numbers; it must be one, or "
+                f"one per free axis: {count}"
             )
         out.append(np.broadcast_to(numbers, (count,)))
     out[-1] = abs(servo.gear) * out[-1]

@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from dynamics import coordinates
 from dynamics.bodies import Body, body
+from dynamics.composition import Composition, check_conservative
 from dynamics.contacts import Contact, check_coefficients
 from dynamics.errors import UnknownNameError
 from dynamics.finalize import tables_of
+from dynamics.galerkin import check_order
 from dynamics.joints import check_armature, per_axis
 from dynamics.model import Model
 from dynamics.momenta import momenta
@@ -67,7 +69,7 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
     UnknownNameError
         Where a name is that of no body, joint, spring or contact, or a number is none of its.
     ValueError
-        For numbers that no body, joint, spring or contact has.
+        For numbers that no body, joint, spring or contact has, or that the model's order refuses.
     """
     mechanism = model.mechanism.copy()
     given = dict(parameters)
@@ -201,11 +203,14 @@ def _finalized(model: Model, mechanism: Mechanism) -> Model:
     made.__dict__.update(model.__dict__)
     made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
     order = 2 * getattr(model.stages, "s", 1)  # compositions are of second-order steps
+    check_order(order, model.form, mechanism)
     like = model.tables if same else None
     made.tables = tables_of(mechanism, model.timestep, order, like, model.tables.units)
     made.symbolic, made.stiff = made.tables.symbolic, made.tables.stiff
     made.state_size = made.tables.state_size
     if made.stages is not None:
         made.stages = made.stages.like(made.tables)
+    if isinstance(made.stages, Composition):
+        check_conservative(made)
     made.prepare()
     return made

@@ -57,8 +57,10 @@ def _check_compressed(matrix: Any, name: str) -> None:
     start, index = matrix.indptr, matrix.indices
     if start.shape != (major + 1,) or start[0] != 0 or (np.diff(start) < 0).any():
         raise _unsound(name, f"indptr does not ascend from 0 in {major + 1} steps")
-    if start[-1] > min(index.size, matrix.data.shape[0]):
-        raise _unsound(name, f"indptr ends at {start[-1]}, there are {index.size} indices")
+    entries = matrix.data.shape[0]
+    if start[-1] > min(index.size, entries):
+        there = f"{index.size} indices for {entries} entries"
+        raise _unsound(name, f"indptr ends at {start[-1]}, there are {there}")
     _check_range(index[: start[-1]], minor, what, name)
 
 

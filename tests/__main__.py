@@ -3,7 +3,8 @@
 Each check runs even if an earlier one failed; the exit code is non-zero if any did. Tests marked
 slow are left out. Arguments go to pytest, and then pytest runs alone, with all tests that they
 choose: `python -m tests -k ladder`, `python -m tests -m slow`. A first argument `--plain`,
-`--bounds` or `--lowest` runs pytest in another way, see `WAYS`; further arguments go to it, too.
+`--bounds`, `--lowest` or `--coverage` runs pytest in another way, see `WAYS`; further arguments go
+to it, too.
 `--fuzz MINUTES` tries random systems instead, see `tests.fuzz`.
 """
 
@@ -36,6 +37,9 @@ WAYS = {
     "--bounds": ({"NUMBA_BOUNDSCHECK": "1"}, ["-m", "not slow"]),
     # In an environment of the lowest versions, which warn about each other.
     "--lowest": ({}, ["-m", "not slow", "-W", "default"]),
+    # Which branches of the Python layers the tests take, by pytest-cov; `pyproject.toml` has the
+    # files that count and the floor. Kernels are compiled, so none of their lines are traced.
+    "--coverage": ({}, ["-m", "not slow", "--cov", "--cov-report=term-missing:skip-covered"]),
 }
 #: Workers by cores, the most that fit. Each compiles all kernels that it meets first: two divide
 #: the files so that they meet few of the same at the same time, see `SHARES` in `conftest.py`.

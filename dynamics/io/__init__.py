@@ -9,7 +9,7 @@ from dynamics.io.notes import (
     UnsupportedElementWarning,
 )
 
-_LATER = {"load": "load", "save_urdf": "save"}
+_LATER = {"load": "loading", "save_urdf": "save"}
 
 __all__ = [
     "ImplausibleInertiaWarning",
@@ -26,3 +26,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     return getattr(import_module(f"dynamics.io.{_LATER[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -64,7 +64,7 @@ def assembled(
     least_radius: float | None,
     without: Iterable[str],
 ) -> Mechanism:
-    """Make the mechanism; see `dynamics.io.load`.
+    """Make the mechanism; see `dynamics.load`.
 
     Parameters
     ----------

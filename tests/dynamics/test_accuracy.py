@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import zoo
+from dynamics import accuracy, zoo
 
 
 def largest_error(order, steps, seconds):
@@ -42,6 +42,25 @@ def test_a_run_within_a_tolerance_keeps_it():
     apart = np.abs(motion.final.pose - dy.simulate(fine, state, 0.8).final.pose)
     assert apart[:, :3].max() < 1e-6
     assert 2.0 * apart[:, 3:].max() < 1e-6  # of a quaternion half the angle
+
+
+def test_steps_that_are_not_solved_are_halved_like_those_that_are_inaccurate(monkeypatch):
+    model, state = zoo.four_bar(order=4, tolerance=1e-13, largest_turn=2.4)
+    suggested, tried = dy.suggest_timestep(model, state, 1e-6, 0.8), []
+    difference = accuracy._difference
+
+    def hard(model, state, seconds, n, *rest):
+        tried.append(n)
+        if n < 30:
+            raise dy.ConvergenceError("as if steps of more than 27 ms were not solved")
+        return difference(model, state, seconds, n, *rest)
+
+    monkeypatch.setattr(accuracy, "_difference", hard)
+    coarse = zoo.four_bar(order=4, tolerance=1e-13, largest_turn=2.4, timestep=0.1)[0]
+    found = dy.suggest_timestep(coarse, state, 1e-6, 0.8)
+
+    assert tried[0] < 30 < tried[-1]
+    assert found == pytest.approx(suggested, rel=0.1)  # at most a tenth more steps than it must
 
 
 def test_what_no_step_can_keep_is_said():

@@ -83,3 +83,5 @@ def test_contact_of_an_unknown_name_lists_those_there_are():
     assert motion.contacts == ["touch"]
     with pytest.raises(dy.UnknownNameError, match=r"no contact 'other'; there are \['touch'\]"):
         motion.contact("other")
+    with pytest.raises(dy.UnknownNameError, match="no contact or limit 'other'; there are"):
+        model.barrier("other")

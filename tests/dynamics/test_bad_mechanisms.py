@@ -49,6 +49,14 @@ def test_a_body_needs_a_mass_and_an_inertia_or_a_shape():
         dy.Mechanism().add_body(name="b", drag=-1.0, **GOOD)
 
 
+def test_a_shape_whose_centre_of_mass_is_elsewhere_is_told_how_to_move_it():
+    shape = dy.Compound([(dy.Sphere(0.1, mass=1.0), (0.0, 0.0, 0.3))])
+    with pytest.raises(ValueError, match=r"body 'b': the origin .* lies at .*use shape.centered"):
+        dy.Mechanism().add_body(shape, name="b")
+    centred = dy.Mechanism().add_body(shape.centered(), name="b")
+    np.testing.assert_allclose(centred.shape.center_of_mass, 0.0, atol=1e-15)
+
+
 def test_names_differ():
     mechanism, a, b = pair()
     with pytest.raises(ValueError, match="name 'a' is in use"):
@@ -110,6 +118,10 @@ def test_orientations_that_are_none_are_refused():
         ({"constraint_damping": np.nan}, "constraint_damping of joint 'j'"),
         ({"theta": 0.4}, "theta of joint 'j'"),
         ({"limits": [1.0, 0.0]}, "limits of joint 'j'"),
+        (
+            {"servo": dy.PositionServo(1.0, target=[0.1, 0.2])},
+            "target of the servo of joint 'j' has 2 numbers; it must be one, or one per free axis",
+        ),
         ({"parent_point": [0.0, 0.0]}, "parent_point of joint 'j'"),
         ({"child_point": [0.0, np.nan, 0.0]}, "child_point of joint 'j'"),
     ],
@@ -134,6 +146,22 @@ def test_what_special_joints_are_given_is_checked():
         dy.Spring(a, b, stiffness=-1.0, name="s")
 
 
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: dy.PositionServo(-1.0), "stiffness of a PositionServo is -1.0"),
+        (lambda: dy.PositionServo(0.0), "stiffness and damping of a PositionServo are 0"),
+        (lambda: dy.VelocityServo([0.0, 0.0]), "damping of a VelocityServo are 0"),
+        (lambda: dy.VelocityServo(1.0, target=np.nan), "target of a VelocityServo is nan"),
+        (lambda: dy.PositionServo(1.0, force_limit=0.0), "force_limit .* must be positive"),
+        (lambda: dy.PositionServo(1.0, gear=0.0), "gear of a PositionServo is 0.0"),
+    ],
+)
+def test_a_servo_has_gains_a_target_a_limit_and_a_gear(make, why):
+    with pytest.raises(ValueError, match=why):
+        make()
+
+
 def test_a_custom_constraint_gives_what_it_promised():
     mechanism, a, _ = pair()
     mechanism.add_joint(
@@ -141,6 +169,12 @@ def test_a_custom_constraint_gives_what_it_promised():
     )
     model = mechanism.finalize()
     with pytest.raises(ValueError, match=r"constraint of joint 'j' gave shapes \(2,\)"):
+        model.step(model.initial_state())
+    mechanism, a, _ = pair()
+    nowhere = np.zeros(1), np.full((1, 12), np.nan)
+    mechanism.add_joint(dy.Custom(mechanism.world, a, lambda p, q: nowhere, 1, name="j"))
+    model = mechanism.finalize()
+    with pytest.raises(ValueError, match="constraint of joint 'j' gave values that are not finite"):
         model.step(model.initial_state())
 
 

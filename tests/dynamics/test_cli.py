@@ -90,6 +90,27 @@ def test_info_names_bodies_joints_and_loops(urdf, tmp_path, capsys):
     assert (tmp_path / "graph.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_info_says_limits_couplings_and_loops(tmp_path, capsys):
+    from .robots import four_bar
+
+    limits = '<limit lower="-1" upper="0.5"/>'
+    mimic = '<mimic joint="i" multiplier="-2" offset="0.1"/>'
+    text = robot(
+        link("base", mass=0), link("a", 1.0), link("b", 1.0),
+        joint("i", "revolute", "base", "a", more=limits),
+        joint("j", "continuous", "base", "b", more=mimic),
+    )  # fmt: skip
+    (tmp_path / "two.urdf").write_text(text)
+    assert run("info", tmp_path / "two.urdf", "--base", "fixed") == 0
+    lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+    assert "joint i revolute world - a -1 to 0.5" in lines
+    assert any(line.startswith("coupling ") and line.endswith("j = -2 i + 0.1") for line in lines)
+    (tmp_path / "loop.urdf").write_text(four_bar())
+    assert run("info", tmp_path / "loop.urdf", "--base", "fixed") == 0
+    assert "  loop   a, " in capsys.readouterr().out
+
+
 def test_view_shows_a_robot_that_stands_and_one_that_moves(urdf, tmp_path, monkeypatch):
     page, motion = tmp_path / "page.html", tmp_path / "motion.npz"
     assert run("view", urdf, "--base", "fixed", "--set", "hip=1.5", "--html", page) == 0
@@ -172,6 +193,38 @@ def test_a_motion_that_stops_is_kept_up_to_there(urdf, tmp_path, monkeypatch, ca
     assert "error: step 3 was not solved" in capsys.readouterr().err
     with np.load(motion) as kept:
         assert kept["time"].size == 4
+
+
+def test_a_motion_that_never_began_leaves_no_file(urdf, tmp_path, monkeypatch, capsys):
+    def fails(*_, **__):
+        raise dy.ConvergenceError("step 0 was not solved")
+
+    monkeypatch.setattr("dynamics.simulation.simulate", fails)
+    motion = tmp_path / "motion.npz"
+    assert run("simulate", urdf, "--base=fixed", "--out", motion) == 1
+    assert "error: step 0 was not solved" in capsys.readouterr().err
+    assert not motion.exists()
+
+
+def test_ctrl_c_exits_with_130_in_one_line(urdf, monkeypatch, capsys):
+    def stops(*_, **__):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dynamics.simulation.simulate", stops)
+    assert run("simulate", urdf, "--base=fixed") == 130
+    assert capsys.readouterr().err.splitlines()[-1] == "dynamics: error: interrupted"
+
+
+def test_a_reader_that_stops_early_sees_no_traceback(urdf):
+    reader, writer = os.pipe()
+    os.close(reader)
+    ran = subprocess.run(
+        [sys.executable, "-m", "dynamics", "info", urdf, "--base=fixed"],
+        stdout=writer, stderr=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2],
+    )  # fmt: skip
+    os.close(writer)
+
+    assert ran.returncode == 1 and "Traceback" not in ran.stderr
 
 
 def test_a_bar_is_shown_to_people_alone(urdf, monkeypatch, capsys):

@@ -95,6 +95,9 @@ def test_what_loses_energy_is_refused_by_name():
         (model(damper=0.1), "'hinge' has a damper"),
         (model(limits=[(-1.0, 1.0)]), "'hinge' has limits"),
         (model(compliance=1e-4, theta=1.0), "'hinge' loses energy with theta"),
+        (model(servo=dy.VelocityServo(1.0)), "'hinge' has a servo"),
+        (model(friction=0.1), "'hinge' has friction"),
+        (model(spring=1e7), "is too stiff for the time step"),
     ):
         with pytest.raises(ValueError, match=says):
             dy.compose(given.finalize(0.01), "suzuki4")
@@ -114,6 +117,38 @@ def test_what_loses_energy_is_refused_by_name():
         dy.compose(model().finalize(0.01), "yoshida")
     with pytest.raises(ValueError, match="order=2"):
         dy.compose(model().finalize(0.01, order=4), "suzuki4")
+
+
+@pytest.mark.parametrize("what", ["suzuki4", 4])
+def test_a_variant_of_higher_order_moves_as_one_built_so(what):
+    def made(mass):
+        m = dy.Mechanism()
+        rod = m.add_body(mass=mass, inertia=[0.1 * mass] * 3, name="rod")
+        m.add_joint(dy.Revolute(m.world, rod, X, child_point=0.5 * Z, name="hinge"))
+        m.add_force(dy.Spring(m.world, rod, 1.0, name="spring"))
+        if what == 4:
+            return m.finalize(0.01, order=4)
+        return dy.compose(m.finalize(0.01), what)
+
+    ends = []
+    for model in (dy.variant(made(1.0), {"rod": {"mass": 2.0}}), made(2.0)):
+        state = model.initial_state()
+        model.set_joint(state, "hinge", 1.0)
+        ends.append(dy.simulate(model, state, 0.5).final)
+
+    np.testing.assert_array_equal(ends[0].data, ends[1].data)
+    assert abs(ends[0].pose - made(2.0).initial_state().pose).max() > 0.05
+
+
+def test_a_variant_that_its_order_refuses_is_refused_too():
+    m = dy.Mechanism()
+    rod = m.add_body(mass=1.0, inertia=[0.1] * 3, name="rod")
+    m.add_joint(dy.Revolute(m.world, rod, X, child_point=0.5 * Z, name="hinge"))
+    model = dy.compose(m.finalize(0.01), "suzuki4")
+    with pytest.raises(ValueError, match="'hinge' has a damper; compositions go back in time"):
+        dy.variant(model, {"hinge": {"damper": 0.1}})
+    with pytest.raises(ValueError, match="armature of joint 'hinge' needs order=2"):
+        dy.variant(model.mechanism.finalize(0.01, order=4), {"hinge": {"armature": 0.1}})
 
 
 def test_soft_joints_that_keep_energy_are_composed():

@@ -5,6 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.geometry import Geometry
 from dynamics.kernels import contact_geometry
 from dynamics.placing import look_at
 
@@ -187,6 +188,15 @@ def test_pairs_that_are_not_offered_say_what_is():
 
     with pytest.raises(ValueError, match="Compound with Box is not offered, as .* for each of its"):
         mechanism.add_contact(b, a)
+
+
+@pytest.mark.parametrize("offset", [0.0, 0.2])
+def test_a_geometry_of_a_file_touches_where_it_sits_on_its_body(offset):
+    look = Geometry(dy.Sphere(0.1, mass=1.0), np.array([0.0, 0.0, -offset]), np.eye(4)[0])
+    model = single(dy.Sphere(0.05, mass=1.0), (0, 0, 1.0), shape=look)
+    motion = dy.simulate(model, model.initial_state(), 0.0)
+
+    assert motion.contact("touch").gap == pytest.approx(1.0 - 0.1 - offset, abs=1e-15)
 
 
 def test_hull_of_points_moves_as_the_box_whose_corners_they_are():

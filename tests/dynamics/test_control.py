@@ -212,6 +212,58 @@ def test_the_regulator_refuses_what_does_not_stay_and_what_no_control_holds():
         dy.ProportionalDerivative(model, 1.0, 1.0, joints=["rail b"])
 
 
+@pytest.mark.parametrize(
+    ("Q", "R", "sentence"),
+    [
+        (np.eye(3), 1.0, r"Q must be finite, of shape \(4, 4\), \(4,\) or a number"),
+        ([1.0, 2.0], 1.0, r"Q must be finite, of shape \(4, 4\), \(4,\) or a number"),
+        (np.triu(np.ones((4, 4))), 1.0, "Q is not symmetric"),
+        (1.0, np.nan, r"R must be finite, of shape \(1, 1\)"),
+    ],
+)
+def test_costs_that_are_none_are_refused(Q, R, sentence):
+    model, state = dy.zoo.cart_pole(0.0)
+    with pytest.raises(ValueError, match=sentence):
+        dy.lqr(model, state, Q, R)
+
+
+def test_a_control_that_holds_the_state_may_be_given():
+    model, state = dy.zoo.cart_pole(0.0)
+
+    gains = [dy.lqr(model, state, 1.0, 1.0, **more).gain for more in ({}, {"control": [0.0]})]
+
+    # inverse dynamics finds the same control, 0, to rounding
+    np.testing.assert_allclose(*gains, rtol=1e-9)
+
+
+def test_what_drives_a_servo_is_a_target_and_no_force():
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1], name="body")
+    servo = dy.PositionServo(10.0, 1.0)
+    mechanism.add_joint(dy.Revolute(mechanism.world, body, [1, 0, 0], servo=servo, name="hinge"))
+    model = mechanism.finalize()
+
+    with pytest.raises(ValueError, match="joint 'hinge' has a servo: its control is a target"):
+        dy.ProportionalDerivative(model, 1.0, 1.0, joints=["hinge"])
+    with pytest.raises(ValueError, match="there is no joint to drive: make one with actuated=True"):
+        dy.ProportionalDerivative(model, 1.0, 1.0)
+    with pytest.raises(NotImplementedError, match="'hinge' has a servo, whose force depends on"):
+        dy.inverse_dynamics(model, model.initial_state(), [0.0])
+
+
+def test_gains_are_not_checked_where_the_mechanism_has_no_first_state():
+    # the pin is 3 m off: joints are told where they are later, by `assemble`
+    mechanism = dy.Mechanism()
+    body = mechanism.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1], name="body")
+    mechanism.add_joint(dy.Revolute(mechanism.world, body, [1, 0, 0], actuated=True, name="hinge"))
+    mechanism.add_joint(dy.Spherical(mechanism.world, body, parent_point=[0, 0, 3.0], name="pin"))
+    model = mechanism.finalize()
+
+    with pytest.raises(dy.InconsistentStateError):
+        model.initial_state()
+    assert dy.ProportionalDerivative(model, 1e9, 1e9).stiffness.tolist() == [1e9]
+
+
 def test_the_published_gains_of_the_cart_pole_are_found():
     script = example("cart_pole_lqr")
 

@@ -144,6 +144,23 @@ def test_a_joint_that_cannot_be_where_it_is_told_is_named():
         model.assemble(state, {"rocker ground": outward})
 
 
+def test_velocities_that_exclude_each_other_name_a_joint():
+    model, state = four_bar(rate=0.0)
+    rates = {"crank ground": [1.0], "rocker ground": [-5.0]}  # one degree of freedom has one rate
+    with pytest.raises(dy.InconsistentStateError, match="velocities cannot all .*'(crank|rocker) "):
+        model.assemble(state, {}, rates)
+
+
+def test_a_joint_without_coordinates_is_not_set():
+    mechanism = dy.Mechanism()
+    a = mechanism.add_body(mass=1.0, inertia=[0.1] * 3, name="a")
+    free = np.zeros(1), np.zeros((1, 12))
+    mechanism.add_joint(dy.Custom(mechanism.world, a, lambda p, q: free, 1, name="own"))
+    model = mechanism.finalize()
+    with pytest.raises(dy.InconsistentStateError, match="'own' has no coordinates to set"):
+        model.set_joint(model.initial_state(), "own", [])
+
+
 def test_a_loop_is_not_set_joint_by_joint():
     model, state = four_bar()
     with pytest.raises(dy.InconsistentStateError, match="'crank ground' is on a loop.*assemble"):

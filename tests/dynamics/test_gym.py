@@ -96,6 +96,16 @@ def test_many_side_by_side_are_as_many_alone(threads):
     many.close()
 
 
+def test_environments_have_seeds_of_their_own_or_go_on():
+    task = balance(noise=0.2, seconds=0.4)
+    many = dy.gym.MechanismVectorEnv(task, 2)
+    first, _ = many.reset(seed=[7, 8])
+    again, _ = many.reset(seed=[7, None])  # the second goes on with its random numbers
+
+    np.testing.assert_array_equal(first[0], again[0])
+    assert not np.array_equal(first[1], again[1])
+
+
 def test_what_cannot_be_an_environment_is_said():
     model, _ = dy.zoo.double_pendulum()
     with pytest.raises(ValueError, match="takes no controls"):

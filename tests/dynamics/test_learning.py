@@ -52,6 +52,13 @@ def test_failed_episodes_are_no_improvement_and_narrow_the_search():
     assert width[40:].max() < 0.05 * width[:5].max()
 
 
+def test_each_episode_is_told():
+    told = []
+    found = random_search(hill, np.zeros(3), 20, seed=4, progress=lambda *said: told.append(said))
+
+    assert told == list(enumerate(found.scores.tolist()))[1:]
+
+
 def test_bad_numbers_are_refused():
     with pytest.raises(ValueError, match="the start .* fails"):
         random_search(lambda x: np.nan, [0.0])

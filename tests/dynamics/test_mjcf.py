@@ -239,6 +239,42 @@ def test_sites_are_frames_and_geoms_are_looks(tmp_path, mujoco):
     np.testing.assert_allclose(tip, [1, 0, 1], atol=1e-15)
 
 
+@pytest.mark.parametrize(("what", "kind"), [("connect", "spherical"), ("weld", "fixed")])
+def test_equalities_of_sites_are_closures_between_them(tmp_path, mujoco, what, kind):
+    sites = ARMS.replace("</body>", '<site name="{}" pos="1 0 0.5"/></body>')
+    sites = sites.replace("{}", "s", 1).replace("{}", "t", 1)
+    equality = f'<equality><{what} name="e" site1="s" site2="t"/></equality>'
+    e = load(tmp_path, world(sites, equality)).joints["e"]
+
+    assert (e.kind, e.parent.name, e.child.name) == (kind, "a", "b")
+    # the centres of mass of the arms lie half a metre along them
+    np.testing.assert_allclose([e.parent_point, e.child_point], [[0.5, 0, 0.5]] * 2, atol=1e-12)
+
+
+def test_a_joint_with_the_name_of_a_body_that_is_fixed_is_refused(tmp_path, mujoco):
+    # the fixed joint of body b is called world-b
+    geom = '<geom size="0.1"/>'
+    text = f'<body name="a"><joint name="world-b"/>{geom}</body><body name="b">{geom}</body>'
+    with pytest.raises(ValueError, match="two joints are called 'world-b'"):
+        load(tmp_path, world(text))
+
+
+def test_wind_mocap_bodies_and_motors_of_tendons_are_named(tmp_path, mujoco):
+    text = """<mujoco><option wind="1 0 0"/><worldbody>
+      <body name="hand" mocap="true"><geom size="0.1"/></body>
+      <body name="b"><joint name="j"/><geom size="0.1"/></body></worldbody>
+      <tendon><fixed name="rope"><joint joint="j" coef="1"/></fixed></tendon>
+      <actuator><motor name="pull" tendon="rope"/></actuator></mujoco>"""
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        mech = load(tmp_path, text, quiet=False)
+
+    assert {
+        "option": ["wind"], "motion of mocap bodies": ["hand"],
+        "actuators on tendons that are no joint here": ["pull"],
+    }.items() <= caught[0].message.elements.items()  # fmt: skip
+    assert not mech.joints["j"].actuated
+
+
 def test_what_is_not_supported_is_named(tmp_path, mujoco):
     text = """<mujoco><option density="1.2"/><worldbody>
       <geom name="floor" type="plane" size="1 1 1"/><light name="sun"/>

@@ -134,6 +134,33 @@ def test_an_animation_moves_the_lines_of_bodies_and_is_shown_in_a_notebook(motio
     assert page.count("data:image/png;base64") == 6 and "<script" in page
 
 
+def test_bodies_without_joints_are_as_long_as_their_shapes(close):
+    mechanism = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
+    shapes = {
+        "box": (dy.Box(0.1, 0.2, 0.6, mass=1.0), 0.6),
+        "can": (dy.Cylinder(0.1, 0.5, mass=1.0, axis=(1, 0, 0)), 0.5),
+        "ball": (dy.Sphere(0.2, mass=1.0), 0.4),
+        "point": (None, 0.0),
+    }
+    for name, (shape, _) in shapes.items():
+        given = {} if shape is not None else {"mass": 1.0, "inertia": [0.1] * 3}
+        mechanism.add_body(shape, name=name, **given)
+    hub = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="hub")
+    for k, direction in enumerate(np.eye(3)):
+        spoke = mechanism.add_body(dy.Sphere(0.1, mass=0.1), name=("spoke", k))
+        mechanism.add_joint(dy.Spherical(hub, spoke, parent_point=direction))
+    model = mechanism.finalize(0.01)
+    film = dy.simulate(model, model.initial_state(), 0.02).animate()
+    assert film.to_html().count("data:image/png;base64") == 1
+
+    lines = [np.array(line.get_data_3d()).T for line in film.figure.axes[0].get_lines()]
+    for (_, length), line in zip(shapes.values(), lines):
+        assert line.shape == (3, 3) and np.linalg.norm(line[2] - line[0]) == pytest.approx(length)
+    star = lines[len(shapes)]  # out to each joint and back to the centre
+    np.testing.assert_allclose(star[::2], np.eye(3), atol=1e-12)
+    np.testing.assert_allclose(star[1::2], 0.0, atol=1e-12)
+
+
 def test_an_animation_is_saved(motion, close, tmp_path):
     pytest.importorskip("PIL")
     animate(motion, rate=5.0, view=(20.0, 30.0)).save(tmp_path / "film.gif", writer="pillow")
@@ -147,6 +174,17 @@ def test_without_matplotlib_the_extra_is_named(motion, monkeypatch):
     for draw in (motion.plot, motion.animate, motion.model.mechanism.plot):
         with pytest.raises(gs.MissingExtraError, match="plot"):
             draw()
+
+
+def test_a_frame_of_the_world_stays(motion):
+    from dynamics.bodies import WORLD
+    from dynamics.geometry import Frame
+
+    place, turn = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 0.0])
+    motion.model.mechanism.frames["mark"] = Frame("mark", WORLD, place, turn)
+    x, q = motion.frame("mark")
+
+    assert x.shape == (len(motion), 3) and (x == place).all() and (q == turn).all()
 
 
 def test_a_frame_moves_with_its_body(motion):

@@ -54,6 +54,20 @@ def test_a_table_of_controls_is_one_row_a_step():
         np.testing.assert_allclose(state.pose, motion[k + 1].pose, atol=1e-14)
 
 
+def test_a_step_takes_controls_at_its_nodes():
+    model, state = cart_pole(order=4)
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(3, model.nodes.size, 1))
+    end = state
+    for row in table:
+        end, _ = model.step(end, row)
+
+    run = dy.simulate(model, state, 3 * model.timestep, controls=table)
+    np.testing.assert_allclose(end.pose, run.final.pose, rtol=0.0, atol=1e-10)
+    with pytest.raises(ValueError, match=r"control has shape \(2, 2\), it must be"):
+        model.step(state, np.zeros((2, 2)))
+
+
 def test_controls_shorter_than_the_run_are_refused_by_name():
     model, state = cart_pole()
     with pytest.raises(ValueError, match="controls of 'rail' have 3 rows for 5 steps"):
@@ -231,8 +245,18 @@ def test_a_start_that_violates_a_joint_names_it():
         dy.simulate(model, state, 0.1)
 
 
+def test_a_reaction_is_that_of_a_joint_with_constraints():
+    model, state = double_pendulum()
+    motion = dy.simulate(model, state, 0.0)
+    with pytest.raises(dy.UnknownNameError, match="there is no joint 'knee' with constraints"):
+        motion.reaction("knee")
+
+
 def test_a_state_of_another_model_is_refused():
     model, _ = four_bar()
+    with pytest.raises(ValueError, match="the state has 60 numbers, this model's have 95"):
+        model.step(double_pendulum()[1])
+    assert repr(model) == "Model(3 bodies, 20 constraints, 1 loops, timestep 0.01 s)"
     with pytest.raises(ValueError, match="this model's have"):
         dy.simulate(model, double_pendulum()[1], 0.1)
     _, state = four_bar()

@@ -163,8 +163,13 @@ def test_labels_that_do_not_exist_are_named():
         tree.add_coupling("gear", {0: 1.0, 9: 2.0})
     with pytest.raises(UnknownNameError, match="there is no joint 5"):
         TreeIntegrator(tree, 0.1, actuated=[5])
+    run = TreeIntegrator(tree, 0.1).simulate([0.1, 0.2], [0, 0], 1)
     with pytest.raises(UnknownNameError, match="there is no joint 'x'"):
-        TreeIntegrator(tree, 0.1).simulate([0, 0], [0, 0], 1).joint("x")
+        run.joint("x")
+    q, velocity = run.joint(1)
+    assert (q[0], *velocity) == (0.2, *run.velocity[:, 1])
+    with pytest.raises(UnknownNameError, match="there is no joint 'x' in this tree"):
+        TreeIntegrator(tree, 0.1).index("x")
     with pytest.raises(ValueError, match="there is a body 1 already"):
         tree.add_body(1, 1.0)
 
@@ -177,9 +182,23 @@ def test_numbers_that_make_no_sense_are_refused():
         tree.add_body("a", spatial_inertia=np.triu(np.ones((6, 6))))
     with pytest.raises(ValueError, match="mass of body 'a'"):
         tree.add_body("a", -1.0)
+    with pytest.raises(ValueError, match="inertia of body 'a' must be a finite 3 x 3 matrix"):
+        tree.add_body("a", 1.0, np.eye(2))
+    with pytest.raises(ValueError, match="has inertia and spatial_inertia: give one of them"):
+        tree.add_body("a", 1.0, np.eye(3), spatial_inertia=np.eye(6))
+    with pytest.raises(ValueError, match="center of body 'a' must be 3 finite numbers"):
+        tree.add_body("a", 1.0, center=[0.0, np.nan, 0.0])
+    with pytest.raises(ValueError, match="drag_area of body 'a' is -1.0: it must be 0 or more"):
+        tree.add_body("a", 1.0, drag_area=-1.0)
     with pytest.raises(ValueError, match="axis is zero"):
         revolute([0.0, 0.0, 0.0])
     tree.add_body("a", 1.0)
+    with pytest.raises(ValueError, match="the world cannot be a child, exchange the two"):
+        tree.add_joint("a", "world", prismatic([1.0, 0.0, 0.0]))
+    with pytest.raises(ValueError, match="twist must be 6 finite numbers, as from revolute"):
+        tree.add_joint("world", "a", [1.0, 0.0, 0.0])
+    with pytest.raises(ValueError, match="constraint 'pin': a must be a body, and another one"):
+        tree.add_pin("pin", "a", "a")
     with pytest.raises(ValueError, match="twist has length 2"):
         tree.add_joint("world", "a", [2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
     with pytest.raises(ValueError, match="damping is -1"):
@@ -192,9 +211,13 @@ def test_numbers_that_make_no_sense_are_refused():
         ({"timestep": 0.0}, "timestep is 0"),
         ({"timestep": 0.1, "quadrature": "gauss"}, "quadrature 'gauss'"),
         ({"timestep": 0.1, "method": "bfgs"}, "method 'bfgs'"),
+        ({"timestep": 0.1, "actuated": [0, 0]}, "actuated names a joint twice"),
     ]:
         with pytest.raises(ValueError, match=match):
             TreeIntegrator(pendulum(1), **options)
+    for ratios in ({}, {0: 0.0}, {0: 1.0, 1: 1.0, 2: 1.0}):
+        with pytest.raises(ValueError, match="'gear' needs ratios of one or two joints"):
+            pendulum(3).add_coupling("gear", ratios)
 
 
 def test_forces_shorter_than_the_horizon_are_refused():
@@ -215,6 +238,10 @@ def test_forces_shorter_than_the_horizon_are_refused():
         integrator.simulate([0.0, 0.0], [0, np.inf], 5)
     with pytest.raises(ValueError, match="frame 'joint'"):
         integrator.simulate([0, 0], [0, 0], 1, wrenches=np.zeros((2, 6)), frame="joint")
+    with pytest.raises(ValueError, match="steps is -1: it must be 0 or more"):
+        integrator.simulate([0, 0], [0, 0], -1)
+    with pytest.raises(ValueError, match=r"q \(1, 3\) and p \(1, 2\) must have the shape \(N, 2\)"):
+        linearize(integrator, np.zeros((1, 3)), np.zeros((1, 2)))
     with pytest.raises(ValueError, match=r"q has shape \(2, 2\), the step's is \(3, 2\)"):
         evaluate(integrator, np.zeros((2, 2)), np.zeros(2))
 
@@ -260,3 +287,30 @@ def test_a_step_that_is_not_solved_says_which_and_keeps_the_state():
     assert error.value.residual > 0.0
     assert error.value.name == "bob"
     assert (q, p) == ([1.0], [30.0])
+
+
+def test_what_does_not_converge_or_is_not_finite_says_what_to_change():
+    options = {"most_iterations": 2, "line_search": False, "method": "quasi-newton"}
+    integrator = TreeIntegrator(point_mass(1.0, 1.0), 1.0, **options)
+    with pytest.raises(ConvergenceError, match='smaller timestep or method="newton"; the state'):
+        integrator.step(np.array([1.0]), np.array([30.0]))
+    with pytest.raises(ConvergenceError, match="step 0 was not solved"):
+        linearize(integrator, [[1.0]], [[30.0]])
+    huge = TreeIntegrator(point_mass(1.0, 1.0), 1.0)
+    with np.errstate(all="ignore"), pytest.raises(ConvergenceError, match="no longer finite"):
+        huge.step(np.array([1.0]), np.array([1.0]), [1e308])
+
+
+def test_drag_as_a_matrix_is_that_of_a_number_about_the_same_centre():
+    # -c v at the centre of mass z: the wrench -c [z^ z^T, z^; -z^, 1] twist at the origin
+    c, z = 0.7, np.array([[0.0, 0.5, 0.0], [-0.5, 0.0, 0.0], [0.0, 0.0, 0.0]])  # (0, 0, -0.5)^
+    matrix = c * np.block([[-z @ z, z], [-z, np.eye(3)]])
+    runs = []
+    for drag in (c, matrix):
+        tree = Tree(gravity=(0.0, 0.0, -GRAVITY))
+        tree.add_body("rod", 1.0, [0.1, 0.1, 0.01], center=[0.0, 0.0, -0.5], drag=drag)
+        tree.add_joint("world", "rod", revolute([1.0, 0.0, 0.0]))
+        runs.append(TreeIntegrator(tree, 0.01).simulate([1.0], [0.0], 20).q)
+
+    np.testing.assert_array_equal(*runs)
+    assert np.ptp(runs[0]) > 0.01

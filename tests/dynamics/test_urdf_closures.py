@@ -1,5 +1,7 @@
 """Closed loops and coupled joints of URDF files, and of files beside them."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -77,11 +79,32 @@ def test_closures_of_gepetto_are_joints_between_frames(tmp_path, yaml, kind):
         ("closed_loop: [[[['tip']]]]", "nest too deep"),
         ("- nothing", "must hold lines like"),
         ("closed_loop: [['tip', 'goal']]\ntype: ['3d']\nname_mot: [x]", "names no joint: 'x'"),
+        ("closed_loop: [[tip, goal], [tip, goal]]\ntype: 3d", "closure 'tip-goal' is there twice"),
+        ("closed_loop: [['tip', 'goal']]]\ntype: 3d", "brackets of closed_loop do not match"),
+        ("closed_loop: [[tip,, goal]]\ntype: 3d", "there is a ',' where a name should be"),
+        ("closed_loop:\ntype: 3d", "cannot read closed_loop: write it as"),
     ],
 )
 def test_broken_closures_are_refused(tmp_path, yaml, message):
     with pytest.raises(ValueError, match=message):
         closed_by(yaml, tmp_path)
+
+
+def test_a_side_file_that_is_named_must_be_there(tmp_path):
+    with pytest.raises(FileNotFoundError, match="there is no file .*lost.yaml"):
+        load(tmp_path, four_bar(), base="fixed", closures=tmp_path / "lost.yaml")
+
+
+def test_what_else_is_in_a_side_file_is_named(tmp_path):
+    text = four_bar()
+    (tmp_path / "robot.yaml").write_text("closed_loop: []\nscale: [2]\n")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        load(tmp_path, text, base="fixed", quiet=False)
+
+    said = [one.message for one in caught]
+    (left,) = [one for one in said if isinstance(one, dy.io.UnsupportedElementWarning)]
+    assert left.elements == {"robot.yaml": ["scale"]}
 
 
 def test_a_joint_on_the_world_follows_another(tmp_path):

@@ -43,6 +43,12 @@ from .robots import (
          + link("c", more='<visual><geometry><sphere radius="0"/></geometry></visual>'),
          "<sphere> of size 0", "c"),
         (joint("k", "fixed", "a", "c") + link("c", more="<contact/>"), "<contact> of links", "c"),
+        (joint("k", "continuous", "a", "c", more='<dynamics stiction="1"/>') + link("c"),
+         "stiction of joints", "k"),
+        (joint("k", "continuous", "a", "c", more='<limit acceleration="1"/>') + link("c"),
+         "limit of acceleration", "k"),
+        ("<transmission name='t'><joint name='j'/><actuator name='m'><mechanicalReduction>50"
+         "</mechanicalReduction></actuator></transmission>", "<mechanicalReduction>", "t"),
     ],
 )  # fmt: skip
 def test_what_is_not_supported_is_named(tmp_path, part, kind, name):
@@ -52,6 +58,10 @@ def test_what_is_not_supported_is_named(tmp_path, part, kind, name):
 
     assert caught[0].message.elements == {kind: [name]}
     assert name in str(caught[0].message) and kind in str(caught[0].message)
+
+
+def test_both_packages_load_by_the_same_function():
+    assert dy.io.load is dy.load and dy.io.save_urdf is dy.save_urdf
 
 
 def test_a_file_that_is_supported_whole_gives_no_warning(tmp_path):
@@ -87,6 +97,12 @@ BROKEN = {
     "joint 'j': its lower limit 1.0 is above": robot(
         AB, joint("j", "revolute", "a", "b", more='<limit lower="1" upper="0"/>')
     ),
+    "joint 'l' has no <link2>": robot(
+        AB,
+        joint("j", "fixed", "a", "b"),
+        '<loop_joint name="l" type="fixed"><link1 link="a"/></loop_joint>',
+    ),
+    "link 'a', visual has no <geometry>": robot(link("a", more="<visual/>")),
     "damping is -1.0": robot(AB, joint("j", "revolute", "a", "b", more='<dynamics damping="-1"/>')),
     "link 'a': the mass must be a finite number, not 'nan'": robot(link("a", np.nan)),
     "link 'a' has the mass -1.0, which is negative": robot(link("a", -1.0)),

@@ -8,6 +8,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.geometry import Geometry
 from dynamics.io import (
     LoadWarning,
     MergedLinkWarning,
@@ -78,6 +79,40 @@ def test_loops_and_joints_that_lead_backwards_are_saved(tmp_path):
     assert np.abs(closed.constraint_violation(closed.initial_state())).max() < 1e-12
 
 
+def test_shapes_and_colors_are_saved_and_read_again(tmp_path):
+    mech = dy.Mechanism()
+    turn = rotation.from_rpy((0.3, -0.2, 0.5))
+    parts = [
+        (dy.Sphere(0.1, mass=1.0), (0.0, 0.0, 0.3)),
+        (dy.Box(0.1, 0.2, 0.3, mass=1.0), (0.0, 0.0, -0.3), turn),
+    ]
+    several = mech.add_body(dy.Compound(parts), name="several")
+    cylinder = dy.Cylinder(0.1, 0.5, axis=(1, 0, 0), mass=1.0)
+    red = np.array([1.0, 0.0, 0.0, 0.5])
+    painted = Geometry(cylinder, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), red)
+    rod = mech.add_body(cylinder, name="rod", visuals=(painted,))
+    pill = mech.add_body(dy.Capsule(0.1, 0.5, mass=1.0), name="pill")
+    for body, other in ((mech.world, several), (several, rod), (rod, pill)):
+        mech.add_joint(dy.Revolute(body, other, (1, 0, 0)))
+    dy.save_urdf(mech, tmp_path / "a.urdf")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", LoadWarning)
+        again = dy.load(tmp_path / "a.urdf", base="fixed")
+
+    sphere, box = again.bodies["several"].visuals
+    assert (sphere.shape.radius, *sphere.position) == (0.1, 0.0, 0.0, 0.3)
+    assert (box.shape.x, box.shape.y, box.shape.z, *box.position) == (0.1, 0.2, 0.3, 0, 0, -0.3)
+    assert abs(box.orientation @ turn) == pytest.approx(1.0, abs=1e-15)
+    (shown,), (solid,) = again.bodies["rod"].visuals, again.bodies["rod"].collisions
+    assert (shown.shape.radius, shown.shape.length) == (0.1, 0.5) == (
+        solid.shape.radius, solid.shape.length,
+    )  # fmt: skip
+    np.testing.assert_array_equal(shown.color, red)
+    axis = rotation.rotate(shown.orientation, np.array([0.0, 0.0, 1.0]))
+    np.testing.assert_allclose(np.abs(axis), [1.0, 0.0, 0.0], atol=1e-15)
+    assert type(again.bodies["pill"].visuals[0].shape) is dy.Capsule
+
+
 def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
     mech = dy.Mechanism()
     a = mech.add_body(dy.Sphere(0.1, mass=1.0), name="a", drag=0.1)
@@ -85,6 +120,17 @@ def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
     with pytest.warns(UnsupportedElementWarning) as caught:
         dy.save_urdf(mech, tmp_path / "a.urdf")
     assert caught[0].message.elements == {"drag": ["a"], "stiffness of joints": ["j"]}
+    thin = dy.Mechanism()
+    line = Geometry(dy.Rod(1.0, mass=1.0), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
+    body = thin.add_body(mass=1.0, inertia=[0.1] * 3, name="thin", visuals=(line,))
+    planar = dy.PlanarAxis(thin.world, body, (1, 0, 0), damper=[0.1, 0.2, 0.3], name="p")
+    thin.add_joint(planar)
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        dy.save_urdf(thin, tmp_path / "thin.urdf")
+    assert caught[0].message.elements == {
+        "visual of type Rod": ["thin"],
+        "damping that differs between axes": ["p"],
+    }
 
     b = mech.add_body(dy.Sphere(0.1, mass=1.0), name="b")
     with pytest.raises(ValueError, match="no joints connect"):

@@ -142,6 +142,10 @@ def test_what_cannot_be_shown_is_refused():
     trajectory = motion(falling_bodies(), 0.0)
     with pytest.raises(ValueError, match="rate is 0.0, and must be positive"):
         viewer.page_of(trajectory, rate=0.0)
+    nothing = dy.Trajectory(trajectory.model, trajectory.time[:0], trajectory.states[:0])
+    assert repr(nothing) == "Trajectory(no states)"
+    with pytest.raises(ValueError, match="the trajectory has no records to show"):
+        viewer.page_of(nothing)
     trajectory.states[0, 0] = np.nan
     with pytest.raises(ValueError, match="poses that are not finite"):
         viewer.page_of(trajectory)
@@ -237,6 +241,18 @@ def test_a_mesh_that_is_missing_or_broken_is_named_and_not_drawn(tmp_path, name,
         (tmp_path / name).write_text(content)
     with pytest.warns(UserWarning, match=f"mesh '{name}' is not .*{message}|{message}"):
         assert triangles_of(Mesh(name, str(tmp_path), np.ones(3))) is None
+
+
+def test_a_body_whose_mesh_is_not_there_is_the_box_of_its_inertia(tmp_path):
+    look = Geometry(Mesh("lost.stl", str(tmp_path), np.ones(3)), np.zeros(3), np.eye(4)[0])
+    mech = dy.Mechanism()
+    mech.add_body(mass=12.0, inertia=(2.0, 2.0, 2.0), name="cube", visuals=(look,))
+    with pytest.warns(UserWarning, match="'lost.stl' is not there"):
+        (cube,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"]
+
+    (part,) = cube["parts"]
+    assert part["kind"] == "box"
+    np.testing.assert_allclose(part["size"], 1.0)  # m a^2 / 6 = 2 kg m^2
 
 
 def test_meshes_and_colors_are_in_the_page():

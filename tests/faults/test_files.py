@@ -2,6 +2,7 @@
 
 import errno
 import io
+import os
 import time
 import zipfile
 
@@ -274,6 +275,37 @@ def test_a_file_that_cannot_be_written_to_its_end_leaves_what_was_there(tmp_path
             full.flush()
 
     assert everything_in(tmp_path) == before
+
+
+def test_a_file_keeps_its_permissions_when_it_is_replaced(tmp_path):
+    path = tmp_path / "page.html"
+    path.write_bytes(b"of yesterday")
+    path.chmod(0o640)
+    with gs.whole_file(path) as temporary:
+        temporary.write_bytes(b"of today")
+
+    assert path.read_bytes() == b"of today" and path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_pipe_is_written_to_and_not_replaced(tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with gs.whole_file(path) as target:
+        assert target == path
+    assert path.is_fifo() and [*tmp_path.iterdir()] == [path]
+
+
+def test_an_output_where_nothing_may_be_written_is_refused_before_the_work(
+    tmp_path, monkeypatch, capsys
+):
+    # whoever runs the tests may be root, whom no permission stops
+    monkeypatch.setattr("os.access", lambda path, mode: mode != os.W_OK or path != tmp_path)
+    path = tmp_path / "x.npy"
+
+    assert graphsys_command(["solve", "A.mtx", "--out", str(path)]) == 1
+    assert capsys.readouterr().err == (
+        f"graphsys: error: --out {path}: this user may not write there\n"
+    )
 
 
 @pytest.mark.parametrize("kind", ["motion", "page", "film", "robot"])

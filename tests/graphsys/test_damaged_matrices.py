@@ -41,6 +41,25 @@ def test_the_sentence_names_the_index():
         gs.System.from_scipy(damaged("csr", "indices", 3, 10**6))
 
 
+@pytest.mark.parametrize(
+    ("format", "tables", "sentence"),
+    [
+        ("coo", {"data": np.ones(3)}, "10 row indices for 3 entries"),
+        ("dia", {"offsets": np.array([0, 1])}, "3 diagonals, 2 offsets"),
+        ("csr", {"data": np.ones(3)}, "indptr ends at 10, there are 10 indices for 3 entries"),
+        ("csc", {"indices": np.zeros(3, int)}, "indptr ends at 10, there are 3 indices for 10"),
+        ("csr", {"indices": np.zeros(10)}, "column indices of type float64"),
+        ("lil", {"data": np.array([[1.0], [], [], []], object)}, "2 column indices for 1 entries"),
+    ],
+)
+def test_tables_that_do_not_fit_together(format, tables, sentence):
+    matrix = sp.csr_array(DENSE).asformat(format)
+    for name, table in tables.items():
+        setattr(matrix, name, table)
+    with pytest.raises(ValueError, match=f"the tables of A are damaged: {sentence}"):
+        gs.System.from_scipy(matrix)
+
+
 @pytest.mark.parametrize("format", ["csr", "csc", "bsr", "coo", "dia", "lil", "dok"])
 def test_sound_ones_of_every_format_pass(format):
     system = gs.System.from_scipy(sp.csr_array(DENSE).asformat(format))

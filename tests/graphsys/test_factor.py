@@ -129,6 +129,19 @@ def test_a_symmetric_refactorization_reads_one_triangle_only():
     assert np.array_equal(factor.refactorize(values).solve(b), expected)
 
 
+def test_a_solution_by_labels_goes_into_no_array():
+    factor = random_system(gs.chain(2), 1).factorize()
+    with pytest.raises(ValueError, match="out goes with an array b, not with one by labels"):
+        factor.solve({0: [1.0], 1: [2.0]}, out=np.zeros(2))
+
+
+def test_a_system_without_unknowns_has_no_backward_error():
+    factor = gs.System(gs.chain(3), 0).factorize()
+
+    assert factor.solve(np.zeros(0)).shape == (0,)
+    assert factor.backward_error(np.zeros(0), np.zeros(0)) == 0.0
+
+
 @pytest.mark.parametrize("dims", [1, 6, 11])
 def test_inertia_counts_the_signs_of_the_eigenvalues(dims):
     system = symmetric_system(gs.net(4), dims, seed=3)
@@ -139,6 +152,14 @@ def test_inertia_counts_the_signs_of_the_eigenvalues(dims):
 
     expected = (int((eigenvalues > 0).sum()), int((eigenvalues < 0).sum()))
     assert system.factorize().inertia() == expected
+
+
+@pytest.mark.parametrize(("dtype", "symmetric"), [(np.float64, False), (np.complex128, True)])
+def test_inertia_is_that_of_real_symmetric_systems_alone(dtype, symmetric):
+    units = {(0, 0): 1.0, (1, 1): 1.0}
+    system = gs.System(gs.chain(2), 1, dtype=dtype, symmetric=symmetric, blocks=units)
+    with pytest.raises(ValueError, match="inertia needs a real system made with symmetric=True"):
+        system.factorize().inertia()
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.complex128])

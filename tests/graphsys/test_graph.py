@@ -197,7 +197,7 @@ def test_a_pickled_graph_comes_back_read_only_and_a_copy_is_itself(path):
 
     assert tables(back) == tables(path)
     assert not any(getattr(back, name).flags.writeable for name in ARRAYS)
-    assert copy.deepcopy(path) is path
+    assert copy.deepcopy(path) is path and copy.copy(path) is path
 
 
 def test_nothing_the_user_passed_is_changed():

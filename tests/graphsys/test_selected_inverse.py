@@ -178,6 +178,29 @@ def test_on_chains_it_takes_operations_in_proportion_to_the_nodes(monkeypatch):
     assert counts[2] - counts[1] == 2 * (counts[1] - counts[0])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_rows_and_columns_scaled_apart_scale_the_inverse_the_other_way(dtype):
+    # (R A C)^-1 = C^-1 A^-1 R^-1; exponents so far apart are equilibrated first
+    system = dominant(gs.ladder(4), 2, dtype=dtype)
+    matrix = system.to_dense()
+    rng = np.random.default_rng(4)
+    widest = {np.float64: 60, np.float32: 30}[dtype]
+    row, column = 2.0 ** rng.integers(-widest, widest + 1, (2, system.shape[0])).astype(float)
+    scaled = system.copy()
+    for u, v in [(u, u) for u in system.labels] + list(edges(system.graph)):
+        i, j = 2 * system.graph.index[u], 2 * system.graph.index[v]
+        scaled[u, v] = system[u, v] * row[i : i + 2, None] * column[j : j + 2]
+    factor = scaled.factorize()
+    found = factor.selected_inverse().to_scipy().toarray().astype(float)
+
+    assert factor._numeric.scaling is not None
+    inverse = np.linalg.inv(matrix.astype(float))
+    bound = 10 * np.linalg.cond(matrix, np.inf) * np.finfo(dtype).eps * np.abs(inverse).max()
+    kept = found != 0.0
+    assert kept.sum() == system.values.size
+    assert np.abs((found * column[:, None] * row - inverse)[kept]).max() <= bound
+
+
 def test_labels_are_checked_and_blocks_are_read_only():
     inverse = dominant(nx.path_graph(["a", "b", "c"]), 2).factorize().selected_inverse()
     with pytest.raises(gs.UnknownNodeError, match="'d'"):

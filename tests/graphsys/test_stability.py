@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 
 import graphsys as gs
+from graphsys.accuracy import Matrix
 from graphsys.families import random_system
 from graphsys.kernels.growth import GROWN
 from graphsys.numeric import Numeric
@@ -160,6 +161,22 @@ def test_rows_without_a_pivot_are_named():
             system.factorize()
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_rows_that_are_dependent_to_rounding_are_refused(dtype):
+    # Which sentence comes depends on rounding: no pivot is left, or one that is only rounding.
+    said = []
+    for seed in range(20):
+        matrix = np.random.default_rng(seed).normal(size=(20, 20)).astype(dtype)
+        matrix[-1] = matrix[:-1].sum(axis=0) * (1.0 if dtype is float else 1j)
+        system = gs.System.from_scipy(sp.csr_array(matrix), 4)
+        with pytest.raises(gs.SingularPivotError) as caught:
+            system.factorize()
+        said.append(str(caught.value))
+    assert all("is singular" in sentence for sentence in said)
+    worked = [s for s in said if s.startswith("the matrix is singular to working precision")]
+    assert worked and all("add to its diagonal block, remove redundant rows" in s for s in worked)
+
+
 def test_two_threads_that_refactorize_one_factor_are_refused_or_take_turns():
     system = random_system(gs.net(40), 6)
     factor, b = system.factorize(), np.ones(system.shape[0])
@@ -272,3 +289,27 @@ def test_inverses_of_a_resisting_matrix_solve_as_well_as_substitution(size):
     x = solver.substitute(np.eye(size).ravel(), size, False).reshape(size, size, order="F")
     error = np.abs(scaled @ x - np.eye(size)).max()
     assert error <= 10 * size * EPS * np.abs(scaled).max() * np.abs(x).max()
+
+
+def test_digits_that_no_order_brings_back_are_told_or_the_solution_refused():
+    # as if measured: another order mends every matrix that refinement does not
+    system = scalars([[2.0, 1.0], [1.0, 3.0]])
+    system.values *= [1.0, 1e-300, 1e300, 1.0]  # equilibrated, refined, by the long way
+    for error, normwise, sentence in (
+        (1e-10, 1e-10, "backward error 1.0e-10 after 2 refinements: the factors lost digits"),
+        (1e-6, 1e-12, r"1.0e-06 \(1.0e-12 in the maximum norm\) after 2 refinements"),
+    ):
+        factor = system.factorize(refine=True)
+        with (
+            mock.patch.object(Matrix, "refine", return_value=(2, error, error)),
+            mock.patch.object(Matrix, "backward_error", return_value=normwise),
+            pytest.warns(gs.InaccurateSolutionWarning, match=sentence),
+        ):
+            factor.solve([1.0, 1.0])
+    with (
+        mock.patch.object(Matrix, "refine", return_value=(2, 1e-3, 1e-3)),
+        mock.patch.object(Matrix, "backward_error", return_value=1e-3),
+        pytest.raises(gs.SingularPivotError, match="the backward error stays at 1.0e-03") as caught,
+    ):
+        factor.solve([1.0, 1.0])
+    assert caught.value.node in (0, 1)

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from operator import iadd, imul, isub, itruediv
 
 import networkx as nx
 import numpy as np
@@ -138,11 +139,8 @@ def test_arithmetic_on_blocks_gives_ordinary_arrays(hand):
         assert type(result) is np.ndarray
         assert not np.shares_memory(result, hand.values)
     assert type(block.sum()) is np.float64
-    column = block[:, 0]
-    column += 1.0  # a slice is a view as ever
-    column -= 1.0
-    column *= 2.0
-    column /= 2.0
+    for operator in (iadd, isub, imul, itruediv):  # a slice is a view as ever: +2 -2 *2 /2
+        operator(block[:, 0], 2.0)
     assert hand.values.tolist() == HAND_VALUES
     assert pickle.loads(pickle.dumps(block)).tolist() == block.tolist()
 

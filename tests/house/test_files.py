@@ -1,7 +1,16 @@
 """A file holds one step of the flow, and a kernel says what it computes."""
 
 import ast
+import inspect
+import pkgutil
 from pathlib import Path
+
+import pytest
+
+import dynamics
+import dynamics.integrators
+import dynamics.io
+import graphsys
 
 from .source import compiled_functions, expect_none, files, is_kernel_file, tree
 
@@ -42,6 +51,30 @@ def test_a_package_exports_nothing_under_the_name_of_its_own_module():
     # `from package import solve` would give the function to one reader, the module to another.
     packages = [name for name in SOURCES if name.endswith("__init__.py")]
     expect_none([f"{name}: {wrong}" for name in packages for wrong in shadowed(name)])
+
+
+#: Packages that import what they export at its first use.
+LATER = [graphsys, dynamics, dynamics.integrators, dynamics.io]
+
+
+def test_nor_does_one_that_imports_it_later():
+    wrong = []
+    for package in LATER:
+        modules = {module.name for module in pkgutil.iter_modules(package.__path__)}
+        both = sorted(modules & set(package._LATER))
+        wrong += [
+            f"{package.__name__}.{name}" for name in both
+            if not inspect.ismodule(package.__getattr__(name))
+        ]  # fmt: skip
+    expect_none(wrong)
+
+
+@pytest.mark.parametrize("package", LATER)
+def test_a_package_lists_what_it_exports_and_refuses_the_rest(package):
+    assert dir(package) == sorted(package.__all__)
+    assert all(getattr(package, name) is not None for name in package.__all__)
+    with pytest.raises(AttributeError, match=f"module '{package.__name__}' has no attribute 'ask'"):
+        getattr(package, "ask")  # noqa: B009
 
 
 def unclear(parsed):

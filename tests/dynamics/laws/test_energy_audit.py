@@ -137,6 +137,13 @@ def test_what_cannot_be_cut_fails_and_names_the_body():
         strict("maybe")
 
 
+def test_an_audit_of_single_steps_warns_as_that_of_a_run():
+    model, state = strict("warn")
+    with pytest.warns(RuntimeWarning, match="joints and contacts give .* J.*'rod' rises most"):
+        for _ in range(10):
+            state, _ = model.step(state)
+
+
 def test_an_audit_that_warns_goes_on():
     model, state = strict("warn")
     with pytest.warns(RuntimeWarning, match="joints and contacts give .* J.*'rod' rises most"):

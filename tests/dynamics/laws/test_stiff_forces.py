@@ -203,6 +203,11 @@ def test_what_only_order_2_takes_implicitly_is_refused_beyond_it():
     with pytest.raises(ValueError, match="spring of joint 'slide' is too stiff for order=4"):
         m.copy().finalize(0.01, order=4)
     m.copy().finalize(0.0019, order=4)
+    m = dy.Mechanism()
+    body = m.add_body(mass=1.0, inertia=[0.1] * 3, name="body")
+    m.add_joint(dy.Prismatic(m.world, body, Z, servo=dy.VelocityServo(1.0), name="slide"))
+    with pytest.raises(ValueError, match="servo of joint 'slide' needs order=2"):
+        m.finalize(0.01, order=4)
 
 
 @pytest.mark.parametrize("what", ["spring", "servo", "cut"])
