@@ -27,7 +27,7 @@ from . import machine, store
 from .kernel import Intrinsic, Kernel
 from .numba_speed import Compiling
 from .progress import progress
-from .stubs import add_stub
+from .stubs import add_c_function, add_stub
 
 #: No GIL, IEEE arithmetic (NaN must survive), no bounds checks, division by zero gives inf instead
 #: of raising: a kernel reports by its status. Neither C nor Python calls it but by its stub.
@@ -283,20 +283,24 @@ def _simple(word):
     return types.Array(kind, int(rest[:-2]), rest[-2], readonly=rest[-1] == "r")
 
 
+#: What emits a function around a kernel, by its role.
+ROLES = {"stub": add_stub, "c": add_c_function}
+
+
 @global_compiler_lock
-def compiled_stub(kernel: Kernel, kinds: str, name: str) -> int:
-    """Address of the stub of a kernel for some kinds of arguments; it is written to disk, too."""
+def compiled(kernel: Kernel, kinds: str, role: str, name: str) -> int:
+    """Address of a function around a kernel for some kinds of arguments; it is written to disk."""
     dispatcher = dispatcher_of(kernel)
     arguments = type_of(kinds)
     dispatcher.compile(arguments)
-    compiled = dispatcher.overloads[arguments]
+    result = dispatcher.overloads[arguments]
     made = callee(dispatcher, kernel, arguments)
-    symbol = f"stub.{made.symbol}"
-    context = compiled.target_context
+    symbol = f"{role}.{made.symbol}"
+    context = result.target_context
     library = context.codegen().create_library(symbol)
     library.enable_object_caching()
     module = context.create_module(symbol)
-    add_stub(module, symbol, context, compiled.fndesc, compiled.signature, kinds)
+    ROLES[role](module, symbol, context, result.fndesc, result.signature, kinds)
     library.add_ir_module(module)
     library.finalize()
     address = library.get_pointer_to_function(symbol)

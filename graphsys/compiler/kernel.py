@@ -72,7 +72,7 @@ class Kernel(Compiled):
         super().__init__(function)
         self.targetoptions = options
         self.codes: dict[str, Callable[..., Any]] = {}
-        self._addresses: dict[str, int] = {}
+        self._addresses: dict[tuple[str, str], int] = {}
         self._call: Callable[..., Any] = self._unknown
         self._count = function.__code__.co_argcount
 
@@ -99,7 +99,7 @@ class Kernel(Compiled):
         """
         from . import machine
 
-        address = self._address(kinds_of(arguments))
+        address = self.address(kinds_of(arguments))
         return machine.callable_at(address, self.__name__, lambda *_: misfit)
 
     @cached_property
@@ -131,26 +131,34 @@ class Kernel(Compiled):
 
         with _lock:
             if kinds not in self.codes:
-                address = self._address(kinds)
+                address = self.address(kinds)
                 self._call = machine.callable_at(address, self.__name__, self._call)
                 self.codes[kinds] = self._call
             return self.codes[kinds]
 
-    def _address(self, kinds: str) -> int:
-        """Address of the stub for some kinds of arguments."""
+    def address(self, kinds: str, role: str = "stub") -> int:
+        """Address of a function around the machine code for some kinds of arguments.
+
+        Parameters
+        ----------
+        kinds : str
+            See `kinds_of`.
+        role : str, optional
+            Who calls it: "stub" for Python, "c" for C (`stubs.add_c_function`).
+        """
         from . import machine
 
         with _lock:
-            if kinds not in self._addresses:
-                name = self.file_of(kinds, "stub")
+            if (kinds, role) not in self._addresses:
+                name = self.file_of(kinds, role)
                 address = machine.engine().load(name)
                 if address is None:
                     with progress:
                         from . import backend
 
-                        address = backend.compiled_stub(self, kinds, name)
-                self._addresses[kinds] = address
-            return self._addresses[kinds]
+                        address = backend.compiled(self, kinds, role, name)
+                self._addresses[kinds, role] = address
+            return self._addresses[kinds, role]
 
     def file_of(self, kinds: str, role: str) -> str:
         """Name of the file of its machine code for some kinds of arguments."""

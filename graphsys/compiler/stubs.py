@@ -217,3 +217,49 @@ def add_stub(module, name, context, fndesc, signature, kinds):
     builder.position_at_end(stub.misfit)
     call = stub.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)
     builder.ret(builder.call(call, [itself, given, count, POINTER(None)]))
+
+
+def add_c_function(module, name, context, fndesc, signature, kinds):
+    """Add a function around a compiled kernel that C can call.
+
+    A vector is a pointer and an int64 length, a number itself. One number comes back as the result;
+    several, all int64, are written to a last argument.
+    """
+    given = []
+    for kind in signature.args:
+        if isinstance(kind, types.Array):
+            given += [context.get_data_type(kind.dtype).as_pointer(), LONG]
+        else:
+            given.append(context.get_value_type(kind))
+    result = signature.return_type
+    several = isinstance(result, types.BaseTuple)
+    if several:
+        given.append(LONG.as_pointer())
+    plain = ir.VoidType() if several or result == types.none else context.get_value_type(result)
+    function = ir.Function(module, ir.FunctionType(plain, given), name)
+    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    left, values = list(function.args), []
+    for kind in signature.args:
+        first = left.pop(0)
+        values.append(_vector(context, builder, kind, first, left.pop(0))
+                      if isinstance(kind, types.Array) else first)  # fmt: skip
+    callee = context.declare_function(module, fndesc)
+    _, value = context.call_conv.call_function(builder, callee, result, signature.args, values)
+    if several:
+        for i in range(len(result)):
+            builder.store(builder.extract_value(value, i), builder.gep(left[0], [LONG(i)]))
+    if isinstance(plain, ir.VoidType):
+        builder.ret_void()
+    else:
+        builder.ret(value)
+
+
+def _vector(context, builder, kind, data, length):
+    """numba's array of a pointer and a length."""
+    made = make_array(kind)(context, builder)
+    size = LONG(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
+    populate_array(
+        made, data=builder.bitcast(data, made.data.type), shape=[length], strides=[size],
+        itemsize=size, meminfo=None,
+    )  # fmt: skip
+    return made._getvalue()

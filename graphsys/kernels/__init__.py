@@ -21,10 +21,13 @@ which lie row by row in elimination order (`row_places`, `clear_side_by_side`). 
 for one right-hand side, quicker where nodes are small: ``factorize_and_solve(program, values, b,
 tolerance, magnitude, x, arena, info, out)``, -1 where the solution is not finite. `work_sizes`
 gives the lengths from the program alone.
+
+`address` gives the first of these functions to C and other languages, and `header` their types.
 """
 
 from .at_once import factorize_and_solve
 from .blocks import add_product, assign_product, subtract_product
+from .c_interface import address, header
 from .ldu import factorize
 from .matrix import absolute_sums, subtract_matrix_product
 from .program import work_sizes
@@ -34,10 +37,12 @@ from .substitution import solve, solve_transposed
 __all__ = [
     "absolute_sums",
     "add_product",
+    "address",
     "assign_product",
     "clear_side_by_side",
     "factorize",
     "factorize_and_solve",
+    "header",
     "row_places",
     "solve",
     "solve_side_by_side",

@@ -12,6 +12,7 @@ ALSO = {
     "graphsys/kernels/jit.py": ("graphsys.compiler",),
     "graphsys/kernels/pointers.py": ("os",),
     "graphsys/kernels/at_once.py": ("typing",),
+    "graphsys/kernels/c_interface.py": ("typing",),
 }
 #: The package that compiles kernels imports numba, but nothing of ours.
 COMPILER = "graphsys/compiler/"
