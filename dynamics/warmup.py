@@ -8,11 +8,13 @@ import numpy as np
 
 from dynamics.joint_types import Revolute
 from dynamics.mechanism import Mechanism
+from dynamics.model import Model
 from dynamics.shapes import Box, Sphere
 from dynamics.simulation import simulate
+from dynamics.state import State
 from dynamics.zoo import quadruped
 
-__all__ = ["warm_up"]
+__all__ = ["with_contacts", "without_contacts", "warm_up"]
 
 TIMESTEP = 0.01  #: s
 
@@ -27,23 +29,35 @@ def warm_up() -> int:
     int
         Number of steps that were simulated.
     """
-    steps = 0
-    models = [mechanism.finalize(TIMESTEP) for mechanism in (_double_pendulum(), _ball())]
-    starts = [(model, model.initial_state()) for model in models]
-    for model, state in [*starts, quadruped()]:
-        controls = np.zeros((20, model.n_controls))
-        motion = simulate(model, state, 20 * model.timestep, controls=controls)
-        motion.energy()
-        motion.momentum()
-        motion.constraint_violation()
-        for joint in list(model.mechanism.joints)[:1]:
-            motion.joint(joint)
-            motion.reaction(joint)
-        for contact in motion.contacts[:1]:
-            motion.contact(contact)
-        model.step(state)
-        steps += int(motion.info["steps"])
-    return steps
+    return without_contacts() + with_contacts()
+
+
+def without_contacts() -> int:
+    """The pendulum; its number of steps."""
+    model = _double_pendulum().finalize(TIMESTEP)
+    return _run(model, model.initial_state())
+
+
+def with_contacts() -> int:
+    """The ball and the quadruped; their number of steps."""
+    model = _ball().finalize(TIMESTEP)
+    return _run(model, model.initial_state()) + _run(*quadruped())
+
+
+def _run(model: Model, state: State) -> int:
+    """Simulate, look at the motion as users do, and take a step."""
+    controls = np.zeros((20, model.n_controls))
+    motion = simulate(model, state, 20 * model.timestep, controls=controls)
+    motion.energy()
+    motion.momentum()
+    motion.constraint_violation()
+    for joint in list(model.mechanism.joints)[:1]:
+        motion.joint(joint)
+        motion.reaction(joint)
+    for contact in motion.contacts[:1]:
+        motion.contact(contact)
+    model.step(state)
+    return int(motion.info["steps"])
 
 
 def _double_pendulum() -> Mechanism:

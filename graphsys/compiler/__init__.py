@@ -16,8 +16,7 @@ module          what belongs there
 `backend`       numba: compiling, linking kernels by name, writing the object files
 `stubs`         code between Python's arguments and a kernel
 `progress`      a line on the terminal while kernels are compiled
-`build`         object files for a wheel: the kernels that users meet first
-`packaging`     building that wheel; hatchling runs it
+`packaging`     object files of the kernels that users meet first, for wheels; hatchling runs it
 `numba_speed`   what makes numba itself faster, apart from everything else
 ==============  ==================================================================================
 """

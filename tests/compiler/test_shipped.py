@@ -1,13 +1,16 @@
 """Machine code that comes with an installed package: used where it fits, and only there."""
 
 import json
+import os
+import subprocess
+import sys
 
 import pytest
 
 from graphsys.compiler import DISABLE_JIT, machine
 from graphsys.compiler.progress import Progress
 
-from .toys import Toy
+from .toys import CHECKOUT, Toy
 
 pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="nothing is compiled")
 
@@ -111,3 +114,20 @@ def test_a_terminal_is_told_that_kernels_are_compiled(monkeypatch, seconds, term
     assert stream.text.endswith("\x1b[K") == terminal  # the line is erased
     progress.tick()
     assert stream.text.count("compiling") == said
+
+
+@pytest.mark.slow
+def test_object_files_of_a_level_start_both_packages_without_numba(tmp_path):
+    build = [sys.executable, "-m", "graphsys.compiler.packaging.build", str(tmp_path / "objects")]
+    subprocess.run([*build, "--levels", "host"], check=True, cwd=CHECKOUT, env=os.environ)
+    first = SHIPPED.format(folder=str(tmp_path / "objects")) + (
+        "import sys\n"
+        "from dynamics.warmup import warm_up\n"
+        "warm_up()\n"
+        "from graphsys.warmup import warm_up\n"
+        "warm_up()\n"
+        "assert 'numba' not in sys.modules\n"
+    )
+    empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
+    subprocess.run([sys.executable, "-c", first], check=True, cwd=CHECKOUT, env=empty)
+    assert not (tmp_path / "empty").exists()

@@ -1,1 +1,1 @@
-"""Building wheels with machine code in them; run by hatchling, never imported by graphsys."""
+"""Building wheels with machine code of both packages; run by hatchling, imported by nothing."""

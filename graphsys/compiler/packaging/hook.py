@@ -23,7 +23,14 @@ class ObjectFiles(BuildHookInterface):
             return
         self._scratch = tempfile.TemporaryDirectory()
         folder = Path(self._scratch.name) / "objects"
-        build = [sys.executable, "-m", "graphsys.compiler.build", str(folder), "--levels", *levels]
+        build = [
+            sys.executable,
+            "-m",
+            "graphsys.compiler.packaging.build",
+            str(folder),
+            "--levels",
+            *levels,
+        ]
         done = subprocess.run(build, cwd=self.root, check=False)
         if done.returncode != 0:
             raise RuntimeError(

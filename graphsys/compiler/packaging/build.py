@@ -1,7 +1,7 @@
-"""Compile the kernels that users meet first: ``python -m graphsys.compiler.build FOLDER``.
+"""Compile the kernels that users meet first: ``python -m graphsys.compiler.packaging.build FOLDER``.
 
 For each processor level, processes of their own run the warm-ups of both packages with an empty
-cache; what they compile is collected in ``FOLDER/<level>``. `wheel_hook` calls it when a wheel is
+cache; what they compile is collected in ``FOLDER/<level>``. `hook` calls it when a wheel is
 built, so that an installed package starts without compiling.
 """
 
@@ -16,10 +16,14 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from . import machine, store
+from .. import machine, store
 
-#: What is run with an empty cache, each in a process of its own.
-WARM_UPS = "graphsys.warmup", "dynamics.warmup"
+#: What is run with an empty cache, by two processes that share it and take about as long: each
+#: loads what the other has compiled by then.
+WARM_UPS = {
+    "systems and contacts": ("graphsys.warmup.warm_up", "dynamics.warmup.with_contacts"),
+    "joints": ("dynamics.warmup.without_contacts",),
+}
 
 
 def build(folder: Path, levels: Sequence[str], workers: int) -> int:
@@ -39,13 +43,13 @@ def build(folder: Path, levels: Sequence[str], workers: int) -> int:
         Where a warm-up fails, with what it said.
     """
     with tempfile.TemporaryDirectory() as scratch:
-        left = [(level, module) for level in levels for module in WARM_UPS]
+        left = [(level, name) for level in levels for name in WARM_UPS]
         running: list[tuple[str, subprocess.Popen[str]]] = []
         while left or running:
             while left and len(running) < workers:
-                level, module = left.pop(0)
-                print(f"graphsys: compiling {module.split('.')[0]} for {level}", flush=True)
-                running.append((level, _start(module, level, Path(scratch) / level)))
+                level, name = left.pop(0)
+                print(f"graphsys: compiling {name} for {level}", flush=True)
+                running.append((level, _start(WARM_UPS[name], level, Path(scratch) / level)))
             level, process = running.pop(0)
             out, _ = process.communicate()
             if process.returncode != 0:
@@ -55,17 +59,19 @@ def build(folder: Path, levels: Sequence[str], workers: int) -> int:
         return sum(_collect(Path(scratch) / level, folder / level) for level in levels)
 
 
-def _start(module: str, level: str, cache: Path) -> subprocess.Popen[str]:
-    """Process that runs a warm-up for a level."""
+def _start(functions: Sequence[str], level: str, cache: Path) -> subprocess.Popen[str]:
+    """Process that calls some functions for a level."""
     cache.mkdir(parents=True, exist_ok=True)
     features = ",".join(f"+{feature}" for feature in machine.LEVELS[level])
     environment = {
         "NUMBA_CACHE_DIR": str(cache), "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": features,
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[2]), *sys.path]),
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path]),
         machine.NOT_SHIPPED: "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
     }  # fmt: skip
+    modules = {name.rpartition(".")[0] for name in functions}
+    calls = [f"import {module}" for module in sorted(modules)] + [f"{name}()" for name in functions]
     return subprocess.Popen(
-        [sys.executable, "-c", f"from {module} import warm_up; warm_up()"],
+        [sys.executable, "-c", "\n".join(calls)],
         env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -85,7 +91,9 @@ def _collect(cache: Path, folder: Path) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(prog="python -m graphsys.compiler.build", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m graphsys.compiler.packaging.build", description=__doc__
+    )
     parser.add_argument("folder", type=Path, help="where the object files go")
     parser.add_argument("--levels", nargs="+", choices=[*machine.LEVELS, "host"], default=["host"])
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
