@@ -13,6 +13,7 @@ module          what belongs there
 `keys`          hash of all code that a kernel is made of
 `store`         object files on disk: whole, checked, atomically written
 `machine`       loading object files; machine code as a callable of Python
+`object_layout` places of fields in objects of CPython and numpy
 `backend`       numba: compiling, linking kernels by name, writing the object files
 `stubs`         code between Python's arguments and a kernel
 `progress`      a line on the terminal while kernels are compiled

@@ -21,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from . import store
+from . import object_layout, store
 
 FASTCALL = 0x80
 #: Processor levels that wheels have machine code for, by LLVM's names, the best first, and the
@@ -157,6 +157,7 @@ class _Engine:
     """LLVM's linker, and the addresses of what it has loaded."""
 
     def __init__(self) -> None:
+        object_layout.check()
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         machine = llvm.Target.from_default_triple().create_target_machine(jit=True)

@@ -12,14 +12,25 @@ from numba import types
 from numba.core import cgutils
 from numba.np.arrayobj import make_array, populate_array
 
+from .object_layout import (
+    ALIGNED,
+    C_FLAG,
+    DATA,
+    DESCRIPTOR,
+    DIMENSIONS,
+    F_FLAG,
+    FLAGS,
+    NUMBER,
+    ORDER,
+    SHAPE,
+    STRIDES,
+    TYPE,
+    WRITEABLE,
+)  # fmt: skip
+
 BYTE = ir.IntType(8)
 POINTER = BYTE.as_pointer()
 INT, LONG = ir.IntType(32), ir.IntType(64)
-#: Places of fields in CPython's object, numpy's array (``PyArrayObject_fields``) and descriptor.
-TYPE, DATA, DIMENSIONS, SHAPE, STRIDES, DESCRIPTOR, FLAGS = 8, 16, 24, 32, 40, 56, 64
-ORDER, NUMBER = 26, 28
-#: Flags of an array: contiguous by rows and by columns, aligned, writeable.
-C_FLAG, F_FLAG, ALIGNED, WRITEABLE = 1, 2, 0x100, 0x400
 #: numpy's numbers of types, by what `dtype.str` says; some have two on some systems.
 NUMBERS = {
     "b1": [0], "i1": [1], "u1": [2], "i2": [3], "u2": [4], "i4": [5], "u4": [6],

@@ -170,3 +170,12 @@ def test_an_entry_takes_what_it_was_made_for():
     assert code(3.0, 4.0, True) == 12.0
     assert code(3, 4, True) == code(3.0, 4.0) == code([]) == code() == "misfit"
     assert scaled(3, 4) == 12
+
+
+def test_arrays_that_are_laid_out_otherwise_are_refused(monkeypatch):
+    from graphsys.compiler import object_layout
+
+    object_layout.check()
+    monkeypatch.setattr(object_layout, "DIMENSIONS", object_layout.FLAGS)
+    with pytest.raises(ImportError, match="laid out"):
+        object_layout.check()

@@ -1,4 +1,4 @@
-"""Compile the kernels that users meet first: ``python -m graphsys.compiler.packaging.build FOLDER``.
+"""Compile what users meet first: ``python -m graphsys.compiler.packaging.build FOLDER``.
 
 For each processor level, processes of their own run the warm-ups of both packages with an empty
 cache; what they compile is collected in ``FOLDER/<level>``. `hook` calls it when a wheel is
@@ -91,9 +91,7 @@ def _collect(cache: Path, folder: Path) -> int:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Command line."""
-    parser = argparse.ArgumentParser(
-        prog="python -m graphsys.compiler.packaging.build", description=__doc__
-    )
+    parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path, help="where the object files go")
     parser.add_argument("--levels", nargs="+", choices=[*machine.LEVELS, "host"], default=["host"])
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
