@@ -71,7 +71,8 @@ class _Callers(event.Listener):
         progress.tick()
 
     def on_end(self, event):
-        self.stack.pop()
+        if self.stack:  # a user's function may have begun before this module was imported
+            self.stack.pop()
 
 
 _callers = _Callers()

@@ -25,6 +25,16 @@ _lock = RLock()
 _tried = local()
 
 
+def _unlock() -> None:
+    """A lock that another thread held when this process was forked is nobody's any more."""
+    global _lock
+    _lock = RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unlock)
+
+
 class Compiled:
     """A Python function that is compiled; it looks like one.
 

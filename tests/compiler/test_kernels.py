@@ -120,6 +120,17 @@ def test_functions_of_users_hold_all_they_call(tmp_path):
         assert done.stdout.split() == ["11.5", str(hits), "0"]
 
 
+def test_a_function_of_a_user_may_be_the_first_that_numba_compiles(tmp_path):
+    toy = Toy(tmp_path)
+    (tmp_path / "user.py").write_text(USER)
+    place = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{CHECKOUT}", "NUMBA_CACHE_DIR": str(toy.code)}
+    done = subprocess.run(
+        [sys.executable, "-c", "from user import user\nprint(user(1.0))"],
+        env=os.environ | place, capture_output=True, text=True, cwd=tmp_path, check=True,
+    )  # fmt: skip
+    assert done.stdout == "11.5\n"
+
+
 def test_large_kernels_are_declared_and_small_ones_linked(tmp_path):
     toy = Toy(tmp_path)
     call = "outer(1.0)"
