@@ -7,6 +7,7 @@ import numpy as np
 from graphsys.families import (
     body_joint_tree,
     chain,
+    crystal,
     ladder,
     net,
     random_saddle_system,
@@ -31,6 +32,7 @@ def warm_up() -> int:
     """
     systems = [random_system(graph, k) for k in SIZES for graph in (chain(5), ladder(4), net(4))]
     systems.append(random_saddle_system(body_joint_tree(5)))
+    systems += [random_system(net(8), 6), random_system(crystal(4), 6)]  # wide supernodes
     for system in systems:
         factor = system.factorize()
         factor.refactorize(system.values)
