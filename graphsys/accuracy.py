@@ -214,6 +214,9 @@ def slogdet(program: NDArray[np.int64], arena: Array) -> tuple[Any, float]:
 def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
     """Numbers of positive and negative eigenvalues of all symmetric pivot blocks.
 
+    An inverse has its errors on one side, X = S^-1 (I + E), and so keeps the signs of all
+    eigenvalues; its symmetric part does not where S is ill-conditioned.
+
     Parameters
     ----------
     program : ndarray of int
@@ -222,7 +225,7 @@ def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
     """
     positive = negative = 0
     for inverses in pivot_inverses(program, arena):
-        eigenvalues = np.linalg.eigvalsh(inverses)
+        eigenvalues = np.linalg.eigvals(inverses).real
         positive += int((eigenvalues > 0).sum())
         negative += int((eigenvalues < 0).sum())
     return positive, negative

@@ -17,7 +17,7 @@ Ints = NDArray[np.int64]
 
 #: Error of a solution by the factors alone, in machine epsilons, relative to what a backward stable
 #: method may leave, up to which factors count as those of such a method.
-STABLE = 1e3
+STABLE = 300.0
 #: Condition number, in reciprocal machine epsilons, from which a matrix counts as singular.
 SINGULAR_CONDITION = 1.0 / 64.0
 #: Right-hand sides that errors are measured with.

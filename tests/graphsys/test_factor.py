@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys import accuracy
 from graphsys.families import random_system
 
 TYPES = [np.float64, np.float32, np.complex128]
@@ -152,6 +153,20 @@ def test_inertia_counts_the_signs_of_the_eigenvalues(dims):
 
     expected = (int((eigenvalues > 0).sum()), int((eigenvalues < 0).sum()))
     assert system.factorize().inertia() == expected
+
+
+@pytest.mark.parametrize("negative", [0, 2])
+def test_inertia_of_inverses_with_rounding_on_one_side(monkeypatch, negative):
+    # lambda_min = 1e-10 lies far above the rounding of the block, 6 eps: every sign is certain
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        basis, _ = np.linalg.qr(rng.standard_normal((6, 6)))
+        eigenvalues = np.logspace(-10, 0, 6) * np.repeat([-1.0, 1.0], [negative, 6 - negative])
+        block = basis * eigenvalues @ basis.T
+        rounding = 1e-6 * rng.uniform(-1.0, 1.0, (6, 6))  # as LU leaves it, eps cond
+        inverse = np.linalg.inv(block) @ (np.eye(6) + rounding)
+        monkeypatch.setattr(accuracy, "pivot_inverses", lambda *_, found=inverse: [found])
+        assert accuracy.inertia(np.zeros(0, np.int64), np.zeros(0)) == (6 - negative, negative)
 
 
 @pytest.mark.parametrize(("dtype", "symmetric"), [(np.float64, False), (np.complex128, True)])
