@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -36,8 +37,11 @@ LEVELS = {
 #: Environment variable that keeps machine code of the installed package from being used.
 NOT_SHIPPED = "GRAPHSYS_COMPILE"
 
-# What stubs compare the type of an argument with.
-llvm.add_symbol("graphsys_ndarray", id(np.ndarray))
+# Objects that stubs name. numba gives some of Python's own names another meaning.
+for _one in (None, True, False):
+    llvm.add_symbol(f"graphsys_{_one}", id(_one))
+for _type in (int, float, complex, tuple, np.ndarray, IndexError):
+    llvm.add_symbol(f"graphsys_{_type.__name__}", id(_type))
 
 
 class MethodDefinition(ctypes.Structure):
@@ -75,9 +79,19 @@ def target() -> str:
     said = repr((
         sys.implementation.cache_tag, np.__version__.split(".")[0], llvmlite.__version__,
         _numba_version(), platform.machine(), sys.platform, name, features, checked,
-        os.environ.get("NUMBA_OPT") or "",
+        os.environ.get("NUMBA_OPT") or "", _compiler(),
     ))  # fmt: skip
     return blake2b(said.encode(), digest_size=6).hexdigest()
+
+
+@cache
+def _compiler() -> str:
+    """Hash of the modules that decide on machine code beside the kernels themselves."""
+    digest = blake2b(digest_size=6)
+    for name in ("backend", "machine", "numba_speed", "object_layout", "stubs"):
+        with suppress(OSError):  # there are no files in an archive, where nothing changes either
+            digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+    return digest.hexdigest()
 
 
 def processor() -> tuple[str, str]:
@@ -110,6 +124,7 @@ def build_of() -> dict[str, str]:
         "numpy": np.__version__.split(".")[0],
         "machine": platform.machine(),
         "platform": sys.platform,
+        "compiler": _compiler(),
     }
 
 

@@ -54,7 +54,8 @@ class _Stub:
         return cgutils.get_or_insert_function(self.module, kind, name)
 
     def object(self, name):
-        """Address of an object of Python's C interface."""
+        """An object that `machine` knows by its address."""
+        name = f"graphsys_{name}"
         found = self.module.globals.get(name)
         if found is None:
             found = ir.GlobalVariable(self.module, BYTE, name)
@@ -85,15 +86,15 @@ class _Stub:
             return self.tuple(item, kind, word)
         builder = self.builder
         if kind == types.none:
-            self.require(builder.icmp_unsigned("==", item, self.object("_Py_NoneStruct")))
+            self.require(builder.icmp_unsigned("==", item, self.object("None")))
             return self.context.get_dummy_value()
         if kind == types.boolean:
-            yes = builder.icmp_unsigned("==", item, self.object("_Py_TrueStruct"))
-            no = builder.icmp_unsigned("==", item, self.object("_Py_FalseStruct"))
+            yes = builder.icmp_unsigned("==", item, self.object("True"))
+            no = builder.icmp_unsigned("==", item, self.object("False"))
             self.require(builder.or_(yes, no))
             return yes
         if kind == types.int64:
-            self.require(self.is_of(item, "PyLong_Type"))
+            self.require(self.is_of(item, "int"))
             found = builder.call(self.c("PyLong_AsLongLong", LONG, POINTER), [item])
             with builder.if_then(builder.icmp_signed("==", found, LONG(-1)), likely=False):
                 error = builder.call(self.c("PyErr_Occurred", POINTER), [])
@@ -101,10 +102,10 @@ class _Stub:
                     builder.ret(POINTER(None))  # beyond 64 bits
             return found
         if kind == types.float64:
-            self.require(self.is_of(item, "PyFloat_Type"))
+            self.require(self.is_of(item, "float"))
             return builder.call(self.c("PyFloat_AsDouble", ir.DoubleType(), POINTER), [item])
         if kind == types.complex128:
-            self.require(self.is_of(item, "PyComplex_Type"))
+            self.require(self.is_of(item, "complex"))
             parts = [
                 builder.call(self.c(f"PyComplex_{part}AsDouble", ir.DoubleType(), POINTER), [item])
                 for part in ("Real", "Imag")
@@ -116,7 +117,7 @@ class _Stub:
 
     def tuple(self, item, kind, words):
         builder = self.builder
-        self.require(self.is_of(item, "PyTuple_Type"))
+        self.require(self.is_of(item, "tuple"))
         size = builder.call(self.c("PyTuple_Size", LONG, POINTER), [item])
         self.require(builder.icmp_signed("==", size, LONG(len(kind))))
         get = self.c("PyTuple_GetItem", POINTER, POINTER, LONG)
@@ -129,7 +130,7 @@ class _Stub:
     def array(self, item, kind, word):
         """An array's fields, where type, number of dimensions, order and flags are as they must."""
         builder = self.builder
-        self.require(self.is_of(item, "graphsys_ndarray"))
+        self.require(self.is_of(item, "ndarray"))
         dimensions = self.field(item, DIMENSIONS, INT)
         self.require(builder.icmp_signed("==", dimensions, INT(kind.ndim)))
         flags = self.field(item, FLAGS, INT)
@@ -171,7 +172,7 @@ class _Stub:
                 builder.call(put, [new, LONG(i), item])
             return new
         if kind == types.none:
-            none = self.object("_Py_NoneStruct")
+            none = self.object("None")
             builder.call(self.c("Py_IncRef", ir.VoidType(), POINTER), [none])
             return none
         if kind == types.boolean:
@@ -224,6 +225,11 @@ def add_stub(module, name, context, fndesc, signature, kinds):
         builder, callee, signature.return_type, signature.args, values
     )
     builder.call(stub.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
+    with builder.if_then(status.is_error, likely=False):  # with NUMBA_BOUNDSCHECK=1 only
+        kind = stub.object("IndexError")
+        text = context.insert_const_string(module, "an index in a kernel is out of bounds")
+        builder.call(stub.c("PyErr_SetString", ir.VoidType(), POINTER, POINTER), [kind, text])
+        builder.ret(POINTER(None))
     builder.ret(stub.result(result, signature.return_type))
     builder.position_at_end(stub.misfit)
     call = stub.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)

@@ -55,9 +55,12 @@ def test_comments_and_docstrings_do_not_count(toy):
     assert toy.call() == (11.0, [], [], False)
 
 
-def test_code_that_checks_bounds_is_apart(toy):
+def test_code_that_checks_bounds_is_apart_and_raises(toy):
     toy.call()
     assert toy.call(NUMBA_BOUNDSCHECK="1").written == ALL
+    toy.write("inner", "return x[3]")
+    process = toy.start("outer(__import__('numpy').zeros(3))", NUMBA_BOUNDSCHECK="1")
+    assert "IndexError: an index in a kernel is out of bounds" in process.communicate()[1]
 
 
 @pytest.mark.parametrize(
