@@ -83,6 +83,7 @@ class Kernel(Compiled):
         self.targetoptions = options
         self.codes: dict[str, Callable[..., Any]] = {}
         self._addresses: dict[tuple[str, str], int] = {}
+        self._entries: dict[tuple[str, Any], Callable[..., Any]] = {}
         self._call: Callable[..., Any] = self._unknown
         self._count = function.__code__.co_argcount
 
@@ -97,7 +98,7 @@ class Kernel(Compiled):
 
         Parameters
         ----------
-        misfit : object
+        misfit : hashable
             What it gives for any other arguments, without looking at them any further.
         *arguments : object
             Examples.
@@ -109,8 +110,11 @@ class Kernel(Compiled):
         """
         from . import machine
 
-        address = self.address(kinds_of(arguments))
-        return machine.callable_at(address, self.__name__, lambda *_: misfit)
+        key = kinds_of(arguments), misfit
+        if key not in self._entries:
+            address = self.address(key[0])
+            self._entries[key] = machine.callable_at(address, self.__name__, lambda *_: misfit)
+        return self._entries[key]
 
     @cached_property
     def _signature(self) -> Signature:

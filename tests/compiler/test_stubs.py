@@ -170,6 +170,7 @@ def test_an_entry_takes_what_it_was_made_for():
     assert code(3.0, 4.0, True) == 12.0
     assert code(3, 4, True) == code(3.0, 4.0) == code([]) == code() == "misfit"
     assert scaled(3, 4) == 12
+    assert scaled.entry("misfit", 1.0, 2.0, True) is code  # nothing grows with every factor
 
 
 def test_arrays_that_are_laid_out_otherwise_are_refused(monkeypatch):
