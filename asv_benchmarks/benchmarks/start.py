@@ -1,9 +1,10 @@
-"""What a user waits for in a fresh process: with kernels from the cache, or with an empty cache."""
+"""What a user waits for in a fresh process: with machine code on disk, or compiling all of it."""
 
 EMPTY_CACHE = """
         import os, tempfile
 
         os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp()
+        os.environ["GRAPHSYS_COMPILE"] = "1"  # leave machine code of the package alone
 """
 FIRST_SOLVE = """
         import numpy as np
