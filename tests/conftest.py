@@ -2,6 +2,7 @@
 
 import os
 import sys
+import tempfile
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -15,7 +16,15 @@ finally:
 import pytest  # noqa: E402
 from hypothesis import HealthCheck, settings  # noqa: E402
 
-from graphsys.compiler import machine  # noqa: E402
+from graphsys.compiler import machine, store  # noqa: E402
+
+try:
+    store.cache_folder().mkdir(parents=True, exist_ok=True)
+    writable = os.access(store.cache_folder(), os.W_OK)
+except OSError:
+    writable = False
+if not writable:  # no home: workers inherit the folder of the process that starts them
+    os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphsys-")
 
 # A first call compiles, so no deadline. Bounded examples keep the whole run short.
 settings.register_profile(
