@@ -44,6 +44,10 @@ OPTIONS = {
 SMALL = 100
 
 
+#: How names of numba's own functions in C begin, which are there only when it is imported.
+HELPERS = b"numba_", b"NRT_"
+
+
 class UnlinkableError(Exception):
     """Machine code on disk calls kernels that are not there any more."""
 
@@ -117,6 +121,11 @@ def intrinsic_type(made: Intrinsic) -> Any:
     real = intrinsic(made.py_func)
     cpu_target.typing_context.refresh()
     return cpu_target.typing_context.resolve_value_type(real)
+
+
+def refresh() -> None:
+    """Let LLVM's linker know numba's functions in C."""
+    cpu_target.target_context.refresh()
 
 
 class Callee:
@@ -255,7 +264,11 @@ class Files:
         reduced = (library, how, (b"", shared)), *rest
         store.write(
             machine.folder() / self.kernel.file_of(_text(arguments), "kernel"),
-            {"symbol": made.fndesc.llvm_func_name, "needs": [c.file for c in called]},
+            {
+                "symbol": made.fndesc.llvm_func_name,
+                "needs": [c.file for c in called],
+                "helpers": any(name in code for name in HELPERS),
+            },
             code,
             pickle.dumps((needs, reduced), protocol=-1),
         )

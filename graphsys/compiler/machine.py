@@ -185,6 +185,10 @@ class _Engine:
         entries = self._collect(name, {})
         if entries is None:
             return None
+        if any(entry.header.get("helpers") for entry in entries.values()):
+            from . import backend  # imports numba, which makes its functions in C known
+
+            backend.refresh()
         for one, entry in entries.items():
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
             self.loaded.add(one)

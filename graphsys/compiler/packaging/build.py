@@ -83,7 +83,8 @@ def _collect(cache: Path, folder: Path) -> int:
         entry = store.read(path)
         if entry is None:
             raise RuntimeError(f"{path.name} is damaged")
-        header = {name: entry.header[name] for name in ("symbol", "needs")}
+        kept = entry.header.keys() - {"code", "payload"}
+        header = {name: entry.header[name] for name in kept}
         store.write(folder / path.name, header, entry.code)
     (folder / "manifest.json").write_text(json.dumps(machine.build_of()))
     return len(files)
