@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import pickle
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from . import machine, store
-from .kernel import Intrinsic, Kernel
+from .kernel import Intrinsic, Kernel, words_of
 from .numba_speed import Compiling
 from .progress import progress
 from .stubs import add_c_function, add_stub
@@ -42,8 +43,6 @@ OPTIONS = {
 #: it (it inlines up to about 50). The first simulation with an empty cache takes 0.67 of the time
 #: that it takes when all is linked (`benchmarks.start.Cold`).
 SMALL = 100
-
-
 #: How names of numba's own functions in C begin, which are there only when it is imported.
 HELPERS = b"numba_", b"NRT_"
 
@@ -82,7 +81,7 @@ class _Callers(event.Listener):
 _callers = _Callers()
 event.register("numba:compile", _callers)
 
-#: Kernels by module and qualified name, dispatchers by kernel, kernels by dispatcher.
+#: Kernels by module and qualified name, dispatchers by kernel, callees by dispatcher and arguments.
 _named: dict[tuple[str, str], Kernel] = {}
 _dispatchers: dict[Kernel, object] = {}
 _callees: dict[tuple[object, tuple], Callee] = {}
@@ -149,7 +148,7 @@ class Callee:
 
     def __init__(self, dispatcher, kernel, arguments):
         compiled = dispatcher.overloads[arguments]
-        self.kernel, self.arguments, self.compiled = kernel, arguments, compiled
+        self.kernel, self.arguments = kernel, arguments
         self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
         place = kernel.__module__, kernel.__qualname__
         self._by_name = _named.get(place) is kernel and self._count() > SMALL
@@ -221,7 +220,6 @@ class Files:
 
     def __init__(self, kernel):
         self.kernel = kernel
-        self.loaded = self.compiled = 0
 
     def load_overload(self, arguments, context):
         """What numba made of a kernel, from disk, with the kernels that it calls; or None."""
@@ -232,29 +230,21 @@ class Files:
         try:
             needs, reduced = pickle.loads(entry.payload)
             for (module, qualified), kinds, symbol in needs:
-                import_module(module)
-                kernel = _named.get((module, qualified))
-                if kernel is None:
-                    found = import_module(module)
-                    for part in qualified.split("."):
-                        found = getattr(found, part)
-                    dispatcher_of(kernel := found)
-                dispatcher_of(kernel).compile(kinds)
-                if callee(dispatcher_of(kernel), kernel, kinds).symbol != symbol:
+                kernel = attrgetter(qualified)(import_module(module))
+                dispatcher = dispatcher_of(kernel)
+                dispatcher.compile(kinds)
+                if callee(dispatcher, kernel, kinds).symbol != symbol:
                     raise UnlinkableError(symbol)
             (library, how, (_, shared)), *rest = reduced
-            made = CompileResult._rebuild(context, (library, how, (entry.code, shared)), *rest)
+            return CompileResult._rebuild(context, (library, how, (entry.code, shared)), *rest)
         except (UnlinkableError, KeyError, ImportError, AttributeError):
             return None
         except Exception:  # whole, and still not what this numba can load
             store.warn_damaged(machine.folder() / name)
             return None
-        self.loaded += 1
-        return made
 
     def save_overload(self, arguments, made):
         """Write what numba made of a kernel; numba's own rules of what can be stored hold."""
-        self.compiled += 1
         if made.lifted or made.library.has_dynamic_globals or made.objectmode:
             return
         called = called_by_name(made.library)
@@ -274,21 +264,10 @@ class Files:
         )
 
 
-def type_of(kinds):
-    """numba's types of arguments by `kernel.kinds_of`."""
-    stack = [[]]
-    for word in kinds.replace("(", "( ").replace(")", " )").split():
-        if word == "(":
-            stack.append([])
-        elif word == ")":
-            inner = stack.pop()
-            stack[-1].append(types.Tuple(inner))
-        else:
-            stack[-1].append(_simple(word))
-    return tuple(stack[0])
-
-
-def _simple(word):
+def type_of(word):
+    """numba's type of an argument by a word of `kernel.words_of`."""
+    if isinstance(word, list):
+        return types.Tuple([type_of(inner) for inner in word])
     if "," not in word:
         return {"int": types.int64, "float": types.float64, "bool": types.boolean,
                 "None": types.none, "complex": types.complex128}[word]  # fmt: skip
@@ -305,7 +284,7 @@ ROLES = {"stub": add_stub, "c": add_c_function}
 def compiled(kernel: Kernel, kinds: str, role: str, name: str) -> int:
     """Address of a function around a kernel for some kinds of arguments; it is written to disk."""
     dispatcher = dispatcher_of(kernel)
-    arguments = type_of(kinds)
+    arguments = tuple(map(type_of, words_of(kinds)))
     dispatcher.compile(arguments)
     result = dispatcher.overloads[arguments]
     made = callee(dispatcher, kernel, arguments)

@@ -221,6 +221,20 @@ def kinds_of(arguments: tuple[Any, ...]) -> str:
     return " ".join(map(_kind, arguments))
 
 
+def words_of(kinds: str) -> list[Any]:
+    """Kinds of arguments by `kinds_of`, one by one; that of a tuple is a list."""
+    stack: list[list[Any]] = [[]]
+    for word in kinds.replace("(", "( ").replace(")", " )").split():
+        if word == "(":
+            stack.append([])
+        elif word == ")":
+            inner = stack.pop()
+            stack[-1].append(inner)
+        else:
+            stack[-1].append(word)
+    return stack[0]
+
+
 def _kind(value: Any) -> str:
     if isinstance(value, np.ndarray):
         flags, dtype = value.flags, value.dtype
@@ -251,4 +265,7 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
+    for kind in (int, float, complex):
+        if isinstance(value, kind) and type(value) not in (kind, bool):
+            return kind(value)
     return value

@@ -11,7 +11,6 @@ class LazyModule:
     Parameters
     ----------
     name : str
-        With a dot after the last module for an attribute of it: ``numba:types``.
     """
 
     def __init__(self, name: str) -> None:

@@ -138,7 +138,7 @@ def cache_folder() -> Path:
     if given:
         return Path(given)
     if sys.platform == "win32":
-        parent = Path(os.environ.get("LOCALAPPDATA") or tempfile.gettempdir())
+        parent = Path(os.environ.get("LOCALAPPDATA") or "~/AppData/Local")
     elif sys.platform == "darwin":
         parent = Path("~/Library/Caches")
     else:
@@ -146,4 +146,10 @@ def cache_folder() -> Path:
     try:
         return parent.expanduser() / "graphsys"
     except RuntimeError:  # no home
-        return Path(tempfile.gettempdir()) / "graphsys"
+        return _private()
+
+
+@cache
+def _private() -> Path:
+    """Folder of this process alone: in one that others can write, they could place code."""
+    return Path(tempfile.mkdtemp(prefix="graphsys-"))

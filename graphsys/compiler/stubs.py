@@ -12,6 +12,7 @@ from numba import types
 from numba.core import cgutils
 from numba.np.arrayobj import make_array, populate_array
 
+from .kernel import words_of
 from .object_layout import (
     ALIGNED,
     C_FLAG,
@@ -195,20 +196,6 @@ class _Stub:
         raise TypeError(f"no stub gives {kind} to Python")
 
 
-def _words(kinds):
-    """Kinds of arguments, one by one; of a tuple, a list of them."""
-    stack = [[]]
-    for word in kinds.replace("(", "( ").replace(")", " )").split():
-        if word == "(":
-            stack.append([])
-        elif word == ")":
-            inner = stack.pop()
-            stack[-1].append(inner)
-        else:
-            stack[-1].append(word)
-    return stack[0]
-
-
 def add_stub(module, name, context, fndesc, signature, kinds):
     """Add the stub of a compiled kernel to a module."""
     stub = _Stub(module, name, context)
@@ -217,7 +204,7 @@ def add_stub(module, name, context, fndesc, signature, kinds):
     stub.require(builder.icmp_signed("==", count, LONG(len(signature.args))))
     values = [
         stub.value(builder.load(builder.gep(given, [LONG(i)])), kind, word)
-        for i, (kind, word) in enumerate(zip(signature.args, _words(kinds)))
+        for i, (kind, word) in enumerate(zip(signature.args, words_of(kinds)))
     ]
     thread = builder.call(stub.c("PyEval_SaveThread", POINTER), [])
     callee = context.declare_function(module, fndesc)

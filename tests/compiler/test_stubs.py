@@ -1,5 +1,6 @@
 """Between Python and a kernel: every kind of value comes through, all else is refused."""
 
+import enum
 import gc
 import sys
 import weakref
@@ -62,6 +63,10 @@ def is_none(x):
     return x is None
 
 
+class Count(enum.IntEnum):
+    FOUR = 4
+
+
 def test_numbers_of_every_kind_come_back_as_python_has_them():
     given = 2**62 + 1, 0.1, True, 1.5 - 2.5j
     result = several(*given)
@@ -75,6 +80,7 @@ def test_numbers_of_every_kind_come_back_as_python_has_them():
 def test_numbers_of_numpy_are_those_of_python():
     assert scaled(np.float64(4.0)) == scaled(4.0) == 8.0
     assert scaled(np.int32(4), np.int64(3)) == 12
+    assert scaled(Count.FOUR, 3) == 12  # and of subclasses
     assert scaled(4.0, 2.0, np.bool_(False)) == 2.0
 
 
@@ -154,12 +160,12 @@ def test_whole_numbers_beyond_64_bits_are_an_error():
 
 def test_nothing_is_kept_alive_or_lost():
     x = np.zeros(1000)
-    seen, before = weakref.ref(x), sys.getrefcount(None)
+    seen, before, holders = weakref.ref(x), sys.getrefcount(None), sys.getrefcount(x)
     for _ in range(1000):
         fill(x, 1.0)
         several(2**40, 0.5, True, 1j)
     assert abs(sys.getrefcount(None) - before) < 100
-    assert sys.getrefcount(x) == 2
+    assert sys.getrefcount(x) == holders
     del x
     gc.collect()
     assert seen() is None
