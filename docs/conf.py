@@ -111,7 +111,7 @@ def tagged(app, doctree):
 
 
 def sidebars(app, name, template, context, doctree):
-    """No menu beside the front page; nothing to edit on pages that are written from docstrings."""
+    """No menu on the front page; nothing to edit on pages that are written from docstrings."""
     if name == "index":
         context["meta"] = {**(context["meta"] or {}), "html_theme.sidebar_secondary.remove": ""}
     if name.startswith("reference/objects/"):

@@ -2,7 +2,7 @@
 
 Markdown stays readable on a code host. While Sphinx reads a page, this file adds to it:
 
-- a list after a line ``<!-- cards 2 -->`` becomes a grid of cards, two beside each other;
+- a list after a line ``<!-- cards 2 -->`` becomes a grid of cards, two in a row;
 - ``<!-- thumbnails -->`` becomes a grid of the page's own pictures, each a link to its heading;
 - the code of gallery and figures is run, and what it draws is shown;
 - numbers of equations in parentheses become links to these equations;

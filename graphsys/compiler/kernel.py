@@ -217,7 +217,7 @@ class Intrinsic(Compiled):
 
 
 def kinds_of(arguments: tuple[Any, ...]) -> str:
-    """Kinds of arguments, as numba tells them apart: ``f8,1Cw int None`` and so on."""
+    """Kinds of arguments, one for each of numba's types: ``f8,1Cw int None`` and so on."""
     return " ".join(map(_kind, arguments))
 
 
@@ -265,7 +265,8 @@ def _plain(value: Any) -> Any:
         return value.item()
     if isinstance(value, tuple):
         return tuple(map(_plain, value))
-    for kind in (int, float, complex):
-        if isinstance(value, kind) and type(value) not in (kind, bool):
-            return kind(value)
+    if isinstance(value, int) and type(value) not in (int, bool):
+        return int(value)
+    if isinstance(value, float) and type(value) is not float:
+        return float(value)
     return value

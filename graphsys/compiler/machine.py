@@ -73,7 +73,7 @@ def callable_at(address: int, name: str, otherwise: Callable[..., Any]) -> Calla
 
 @cache
 def target() -> str:
-    """What machine code depends on beside its sources: versions, processor, bounds checks."""
+    """Hash of what machine code depends on apart from its sources: versions, processor, checks."""
     name, features = processor()
     checked = os.environ.get("NUMBA_BOUNDSCHECK") or "0"
     said = repr((
@@ -86,7 +86,7 @@ def target() -> str:
 
 @cache
 def _compiler() -> str:
-    """Hash of the modules that decide on machine code beside the kernels themselves."""
+    """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
     for name in ("backend", "machine", "numba_speed", "object_layout", "stubs"):
         with suppress(OSError):  # there are no files in an archive, where nothing changes either
@@ -95,7 +95,7 @@ def _compiler() -> str:
 
 
 def processor() -> tuple[str, str]:
-    """Processor that is compiled for, and its features: this one, or what numba is told."""
+    """Processor that is compiled for, and its features: this one, or that of numba's settings."""
     name, features = os.environ.get("NUMBA_CPU_NAME"), os.environ.get("NUMBA_CPU_FEATURES")
     if features is None:
         features = "" if name else llvm.get_host_cpu_features().flatten()

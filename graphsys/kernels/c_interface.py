@@ -118,10 +118,10 @@ def header() -> str:
         lines += [f" *   {one.name:<10} {one.length:<13} {one.text}" for one in arguments]
         lines += [" */"]
         for types in many:
-            told = [_declared(one, types) for one in arguments]
+            declared = [_declared(one, types) for one in arguments]
             result, more = ("void", ["int64_t sizes[3]"]) if back == "sizes" else ("int64_t", [])
             end = f"_{types[2]}" if types else ""
-            lines += [f"typedef {result} (*graphsys_{name}{end})({', '.join([*told, *more])});"]
+            lines += [f"typedef {result} (*graphsys_{name}{end})({', '.join([*declared, *more])});"]
         lines += [""]
     return "\n".join([*lines, "#endif", ""])
 

@@ -71,7 +71,7 @@ def test_a_damaged_file_is_named_compiled_again_and_replaced(toy, ending, damage
     toy.call()
     (path,) = toy.files(f"outer-*{ending}")
     data = bytearray(path.read_bytes())
-    code = 16 + int.from_bytes(data[8:12], "little") + 50  # behind the header
+    code = 16 + int.from_bytes(data[8:12], "little") + 50  # after the header
     data[code] ^= 0xFF
     bad = {"empty": b"", "cut": data[:code], "flipped": data, "other": b"x" * 999}
     path.write_bytes(bad[damage])
