@@ -23,15 +23,15 @@ _LATER = {
     "Batch": "batch",
     "Condensation": "condensation",
     "Factor": "factor",
-    "SelectedInverse": "selected_inverse",
-    "SolveReport": "solution",
+    "SelectedInverse": "numeric.selected_inverse",
+    "SolveReport": "numeric.solver",
     "Symbolic": "symbolic",
-    "check_writable": "output",
+    "check_writable": "files",
     "condense": "condensation",
-    "explain": "report",
-    "plot_fill": "plot",
-    "plot_graph": "plot",
-    "whole_file": "output",
+    "explain": "display.report",
+    "plot_fill": "display.plot",
+    "plot_graph": "display.plot",
+    "whole_file": "files",
 }
 
 __all__ = [

@@ -16,10 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 import graphsys
+from graphsys.analysis.ordering import NAMES
 from graphsys.demo import SIZES, demo
-from graphsys.ordering import NAMES
-from graphsys.output import check_writable, whole_file
-from graphsys.report import explain, in_words
+from graphsys.display.report import explain, in_words
+from graphsys.files import check_writable, whole_file
 from graphsys.system import System
 
 #: What reading a file of any content may raise.
@@ -202,7 +202,7 @@ def _info(arguments: argparse.Namespace) -> None:
     symbolic = _system(arguments).analyze(arguments.ordering)
     print(explain(symbolic))
     if arguments.plot is not None:
-        from graphsys.plot import plot_fill
+        from graphsys.display.plot import plot_fill
 
         with whole_file(arguments.plot) as temporary:
             plot_fill(symbolic)[0].figure.savefig(temporary, dpi=150)

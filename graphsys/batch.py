@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.block import as_dtype, as_numbers
-from graphsys.engines import FAILURES, Engine, Lanes, engine_for
 from graphsys.factor import Factor
-from graphsys.graph import BlockGraph
-from graphsys.numeric import DOUBTFUL
-from graphsys.seal import Sealed
+from graphsys.matrix.block import as_dtype, as_numbers
+from graphsys.matrix.checksums import Sealed
+from graphsys.matrix.graph import BlockGraph
+from graphsys.numeric.batch_engines import FAILURES, Engine, Lanes, engine_for
+from graphsys.numeric.factorization import DOUBTFUL
+from graphsys.numeric.threads import as_threads
 from graphsys.symbolic import Symbolic
-from graphsys.threads import as_threads
 
 Array = NDArray[Any]
 

@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import cutting, stability
-from graphsys.accuracy import REFINEMENTS, Matrix
-from graphsys.block import as_dtype, as_numbers
 from graphsys.errors import SingularPivotError
-from graphsys.graph import BlockGraph
-from graphsys.kernels import condensation as compiled
-from graphsys.kernels.program import ORDER_AT, ROWS, SUPERNODES, WIDEST
-from graphsys.numeric import Numeric
-from graphsys.seal import Sealed
-from graphsys.solution import explain_not_finite
+from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, WIDEST
+from graphsys.kernels.single import condensation as compiled
+from graphsys.matrix import from_scipy
+from graphsys.matrix.block import as_dtype, as_numbers
+from graphsys.matrix.checksums import Sealed
+from graphsys.matrix.graph import BlockGraph
+from graphsys.matrix.vectors import check_rows, join
+from graphsys.numeric import stability
+from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.residuals import REFINEMENTS, Matrix
+from graphsys.numeric.solver import explain_not_finite
 from graphsys.symbolic import Symbolic, analyze
-from graphsys.vectors import check_rows, join
 
 if TYPE_CHECKING:
     from graphsys.system import System
@@ -157,7 +158,7 @@ class Condensation(Sealed):
         if values.shape != (self.graph.nnz,):
             raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
         self._ready = False
-        cutting.check_finite(self.graph, values)
+        from_scipy.check_finite(self.graph, values)
         if self._interrupted:  # nothing of its arrays is to be trusted
             old = self._partial
             self._partial = _Partial(old.symbolic, self.dtype, old.last, self.rows)
@@ -360,7 +361,7 @@ class _Partial(Numeric):
 
     def _sizes_of_kept(self, matrix: Matrix, eliminated: Array) -> Array:
         """Largest entry of each column of A_en; 1 where there is none."""
-        rows, columns = cutting.coordinates(matrix.graph)
+        rows, columns = from_scipy.coordinates(matrix.graph)
         inside, sizes = eliminated[rows], np.zeros(eliminated.size)
         np.maximum.at(sizes, columns[inside], np.abs(matrix.values[inside]))
         of_kept = sizes[self.rows]

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
+from graphsys.display.report import in_words
 from graphsys.families import crystal, ladder, net, random_system
-from graphsys.report import in_words
 from graphsys.symbolic import Symbolic
 from graphsys.system import System
 

@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.accuracy import EPS, Matrix, check_symmetric
-from graphsys.block import as_dtype, as_values
-from graphsys.direct import SHARED, Direct
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
-from graphsys.kernels.at_once import BUSY, MISFIT
-from graphsys.kernels.refinement import GOOD
-from graphsys.measures import Measures
-from graphsys.numeric import DOUBTFUL, Numeric
-from graphsys.redundancy import Regularized
-from graphsys.seal import Sealed
-from graphsys.solution import UNREFINED, Solver, SolveReport
+from graphsys.kernels.single.fused_solve import BUSY, MISFIT
+from graphsys.kernels.single.refinement import GOOD
+from graphsys.matrix.block import as_dtype, as_values
+from graphsys.matrix.checksums import Sealed
+from graphsys.numeric.factorization import DOUBTFUL, Numeric
+from graphsys.numeric.fast_calls import SHARED, Direct
+from graphsys.numeric.measures import Measures
+from graphsys.numeric.regularization import Regularized
+from graphsys.numeric.residuals import EPS, Matrix, check_symmetric
+from graphsys.numeric.solver import UNREFINED, Solver, SolveReport
 from graphsys.symbolic import Symbolic, analyze
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.cutting import offsets
+from graphsys.matrix.from_scipy import offsets
 from graphsys.system import System
 
 __all__ = [

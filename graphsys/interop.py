@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.matrix.vectors import check_rows
 from graphsys.system import System
-from graphsys.vectors import check_rows
 
 __all__ = ["solve_petsc", "to_petsc"]
 

@@ -12,13 +12,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from graphsys import ordering as orders
-from graphsys.cycles import Children, Cycle, children_of, fundamental_cycles, spanning_forest
-from graphsys.elimination import Elimination
-from graphsys.graph import BlockGraph
-from graphsys.kernels.program import ARENA_TOTAL, WIDEST
-from graphsys.pivots import Precedence, missing_rows, precedence
-from graphsys.seal import check, checksum
+from graphsys.analysis import ordering as orders
+from graphsys.analysis.cycles import (
+    Children,
+    Cycle,
+    children_of,
+    fundamental_cycles,
+    spanning_forest,
+)
+from graphsys.analysis.elimination import Elimination
+from graphsys.analysis.pivot_supply import Precedence, missing_rows, precedence
+from graphsys.kernels.base.layout import ARENA_TOTAL, WIDEST
+from graphsys.matrix.checksums import check, checksum
+from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
 
@@ -58,7 +64,7 @@ class Symbolic:
     row_of : ndarray of int, shape (n + 1,)
         First row of each step.
     program : ndarray of int, shape (any,)
-        What the kernels read; laid out as in `graphsys.kernels.program`.
+        What the kernels read; laid out as in `graphsys.kernels.base.layout`.
     arena_size : int
         Numbers that the factors and their workspace take.
     widest : int

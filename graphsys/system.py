@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys import cutting
-from graphsys.attributes import attribute_blocks
-from graphsys.block import Block, as_block, as_dtype, as_numbers, symmetric_block
-from graphsys.graph import block_graph
-from graphsys.seal import Sealed
-from graphsys.vectors import check_rows, join, split
+from graphsys.matrix import from_scipy as cutting
+from graphsys.matrix.block import Block, as_block, as_dtype, as_numbers, symmetric_block
+from graphsys.matrix.checksums import Sealed
+from graphsys.matrix.from_networkx import attribute_blocks
+from graphsys.matrix.graph import block_graph
+from graphsys.matrix.vectors import check_rows, join, split
 
 if TYPE_CHECKING:
     from graphsys.factor import Factor

@@ -26,13 +26,13 @@ JOINTS = ("dynamics", "joints", "rotation", "coordinates")
 SHAPES = ("dynamics", "contact_geometry", "shapes")
 #: Folder and names of the tests that protect a module.
 SUITES = {
-    "graphsys/pivots.py": SOLVER,
-    "graphsys/equilibration.py": ("graphsys", "equilibration"),
-    "graphsys/kernels/growth.py": ("graphsys", "kernels", "stability"),
-    "graphsys/kernels/large.py": SOLVER,
-    "graphsys/kernels/ldu.py": SOLVER,
-    "graphsys/kernels/substitution.py": SOLVER,
-    "graphsys/kernels/refinement.py": ("graphsys", "stability", "factor"),
+    "graphsys/analysis/pivot_supply.py": SOLVER,
+    "graphsys/matrix/equilibration.py": ("graphsys", "equilibration"),
+    "graphsys/kernels/blocks/growth.py": ("graphsys", "kernels", "stability"),
+    "graphsys/kernels/blocks/large.py": SOLVER,
+    "graphsys/kernels/single/ldu.py": SOLVER,
+    "graphsys/kernels/single/substitution.py": SOLVER,
+    "graphsys/kernels/single/refinement.py": ("graphsys", "stability", "factor"),
     "dynamics/kernels/rows.py": JOINTS,
     "dynamics/kernels/motion.py": JOINTS,
     "dynamics/kernels/quaternion.py": JOINTS,

@@ -4,8 +4,8 @@ import numpy as np
 
 import graphsys as gs
 from graphsys import kernels
-from graphsys.kernels import batch_groups
-from graphsys.kernels.program import ARENA_TOTAL
+from graphsys.kernels.base.layout import ARENA_TOTAL
+from graphsys.kernels.batch import groups as batch_groups
 
 from . import cases, clock
 

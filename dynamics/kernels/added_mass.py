@@ -15,8 +15,8 @@ at the node, three a body, are the body's axes in the world.
 
 import math
 
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ADDED,
     ADDED_AT,
     ADDED_BODY,
@@ -29,7 +29,7 @@ from .layout import (
     SPATIAL,
     TWIST,
 )
-from .quaternion import cross, dot, load3, load4, rotate, rotate_back
+from dynamics.kernels.quaternion import cross, dot, load3, load4, rotate, rotate_back
 
 
 @kernel

@@ -11,11 +11,11 @@ solution is spurious, or far from the motion.
 
 import math
 
-from .added_mass import add_momenta
-from .forces import add_multiple, damp
-from .jit import kernel, pointer
-from .late import add_late, part_of
-from .layout import (
+from dynamics.kernels.added_mass import add_momenta
+from dynamics.kernels.forces import add_multiple, damp
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.late import add_late, part_of
+from dynamics.kernels.layout import (
     ADDED,
     BODIES,
     BODY_SIZE,
@@ -46,10 +46,10 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import cross, dot, load3, multiply_matrix
-from .residual import fastest
-from .rotor import add_rotors, add_spin
-from .rows import held_velocity
+from dynamics.kernels.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.residual import fastest
+from dynamics.kernels.rotor import add_rotors, add_spin
+from dynamics.kernels.rows import held_velocity
 
 
 @kernel

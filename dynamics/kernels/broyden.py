@@ -7,9 +7,9 @@ inner product is that of velocities, whatever their units: any would do.
 Source: C. T. Kelley, Solving Nonlinear Equations with Newton's Method, SIAM 2003, section 4.2.
 """
 
-from .jit import kernel, natural
-from .layout import HELD
-from .six import inner_product
+from dynamics.kernels.jit import kernel, natural
+from dynamics.kernels.layout import HELD
+from dynamics.kernels.six import inner_product
 
 #: The last change is made longer or shorter by at most this part of the next.
 MOST = 0.5

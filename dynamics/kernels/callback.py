@@ -8,7 +8,7 @@ import ctypes
 
 import numpy as np
 
-from .jit import DISABLE_JIT, intrinsic, ir, place_of, types
+from dynamics.kernels.jit import DISABLE_JIT, intrinsic, ir, place_of, types
 
 POINTER = ctypes.POINTER(ctypes.c_double)
 
@@ -62,6 +62,6 @@ def call_constraint(address, pose, a, b, g, row, G, at):
 
 
 if not DISABLE_JIT:
-    from .jit import kernel
+    from dynamics.kernels.jit import kernel
 
     call_constraint = kernel(call_constraint)

@@ -4,11 +4,11 @@ Momenta go from one to the next unprojected (theory/galerkin (13); Hairer, Lubic
 Wanner 2006, sec. V.3).
 """
 
-from . import step as second_order
-from .callback import call_three
-from .jit import kernel
-from .newton import FACTORIZATIONS
-from .step import DONE, INTERVALS, ITERATIONS, RESUMED, copy, note
+from dynamics.kernels import step as second_order
+from dynamics.kernels.callback import call_three
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.newton import FACTORIZATIONS
+from dynamics.kernels.step import DONE, INTERVALS, ITERATIONS, RESUMED, copy, note
 
 
 @kernel

@@ -2,9 +2,9 @@
 
 import math
 
-from .contact_geometry import LIMITED, RUBBING, TINY, gap
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact_geometry import LIMITED, RUBBING, TINY, gap
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
@@ -38,9 +38,9 @@ from .layout import (
     A,
     B,
 )
-from .matrix import stretched
-from .quaternion import cross, load3
-from .rows import turned_back, write
+from dynamics.kernels.matrix import stretched
+from dynamics.kernels.quaternion import cross, load3
+from dynamics.kernels.rows import turned_back, write
 
 #: Accelerations of an interval that make no bounce, and that bring a contact near, over its unit.
 FALLS = 3.0

@@ -7,8 +7,8 @@ fixed points that take it for one, row by row, creep or go round in circles ther
 
 import math
 
-from .jit import kernel
-from .polygon import on_path
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.polygon import on_path
 
 #: Newton steps of each of the two nested equations at most, and the part that ends them: the next
 #: change would be its square.

@@ -6,9 +6,9 @@ The gradient of a distance is the normal at the nearest points, so no shape need
 
 import math
 
-from .callback import call_three
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.callback import call_three
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     CONTACT_A,
     CONTACT_B,
     CONTACT_CALLBACK,
@@ -22,14 +22,7 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import (
-    dot,
-    load3,
-    load4,
-    multiply_matrix,
-    rotate,
-    rotate_back,
-)
+from dynamics.kernels.quaternion import dot, load3, load4, multiply_matrix, rotate, rotate_back
 
 PLANE_SPHERE = 0  # half-space of a, sphere (or point) of b
 SPHERE_SPHERE = 1

@@ -8,10 +8,10 @@ by stiff terms in the projection's matrix. Being a projection it never adds ener
 
 import math
 
-from .contact import approach, effective_mass, limit_row, point_row, rate, rubs
-from .contact_geometry import LIMITED, RUBBING, gap
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact import approach, effective_mass, limit_row, point_row, rate, rubs
+from dynamics.kernels.contact_geometry import LIMITED, RUBBING, gap
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
@@ -38,11 +38,11 @@ from .layout import (
     A,
     B,
 )
-from .leaf import add_leaf, take
-from .motion import rotation_matrices
-from .polygon import strength
-from .quaternion import load3
-from .rows import evaluate
+from dynamics.kernels.leaf import add_leaf, take
+from dynamics.kernels.motion import rotation_matrices
+from dynamics.kernels.polygon import strength
+from dynamics.kernels.quaternion import load3
+from dynamics.kernels.rows import evaluate
 
 #: Numbers of a contact that `look_at` gives: gap, normal, both arms, row N.
 LOOKED = 22

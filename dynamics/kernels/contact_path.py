@@ -8,9 +8,9 @@ stops on the way (Robinson's normal map of the contact laws, smoothed by the bar
 
 import math
 
-from .contact import rate, rubs
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact import rate, rubs
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
@@ -28,8 +28,8 @@ from .layout import (
     SLOT,
     W_AT,
 )
-from .leaf import normal_error, sliding
-from .polygon import on_path, polygon_path
+from dynamics.kernels.leaf import normal_error, sliding
+from dynamics.kernels.polygon import on_path, polygon_path
 
 
 @kernel

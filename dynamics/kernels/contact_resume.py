@@ -4,9 +4,9 @@ On the central path only speeds are off: gap and s, T u and eta. So free steps a
 with K as it is, and an iteration takes neither a new matrix nor new factors.
 """
 
-from .contact import rate
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact import rate
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
@@ -20,7 +20,7 @@ from .layout import (
     SLOT,
     W_AT,
 )
-from .leaf import normal_error, take
+from dynamics.kernels.leaf import normal_error, take
 
 
 @kernel

@@ -7,11 +7,11 @@ of `leaf`, so that one factorization serves all directions.
 
 import math
 
-from .contact import friction_rows, normal_row, rate, rubs
-from .contact_geometry import LIMITED
-from .curvature import STEP, hessian, nudge
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact import friction_rows, normal_row, rate, rubs
+from dynamics.kernels.contact_geometry import LIMITED
+from dynamics.kernels.curvature import STEP, hessian, nudge
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
@@ -44,9 +44,9 @@ from .layout import (
     A,
     B,
 )
-from .leaf import cone_errors, friction_law, normal_error, take
-from .motion import rotation_matrix
-from .polygon import polygon_law
+from dynamics.kernels.leaf import cone_errors, friction_law, normal_error, take
+from dynamics.kernels.motion import rotation_matrix
+from dynamics.kernels.polygon import polygon_law
 
 #: Numbers of W of a contact, and rows of `bends`: W u, then N u_before.
 W_SIZE, BENDS = 84, 8

@@ -9,9 +9,9 @@ distinct points.
 
 import math
 
-from .callback import call_constraint
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.callback import call_constraint
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     AXIS,
     CALLBACK,
     FIRST_ROW,
@@ -34,7 +34,7 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import (
+from dynamics.kernels.quaternion import (
     conjugate,
     cross,
     dot,
@@ -46,7 +46,7 @@ from .quaternion import (
     rotate,
     rotate_back,
 )
-from .rows import (
+from dynamics.kernels.rows import (
     ANGLE,
     DISTANCE,
     DOT,

@@ -1,6 +1,6 @@
 """Into how many intervals a step is cut, by and by."""
 
-from .jit import kernel
+from dynamics.kernels.jit import kernel
 
 #: A step is cut into up to 2^DEPTH intervals.
 DEPTH = 10

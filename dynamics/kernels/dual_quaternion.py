@@ -8,8 +8,8 @@ the equations.
 
 import math
 
-from .jit import kernel
-from .quaternion import cross, dot, load3, multiply, rotate, rotate_back
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross, dot, load3, multiply, rotate, rotate_back
 
 # Statuses of a step.
 SOLVED, UNSOLVED, NOT_FINITE, TOO_LARGE = 0, 1, 2, 3

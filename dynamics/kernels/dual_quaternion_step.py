@@ -6,7 +6,7 @@ A pose is seven numbers at ``pose[at]``: position in the world, quaternion; a mo
 
 import math
 
-from .dual_quaternion import (
+from dynamics.kernels.dual_quaternion import (
     ANCHOR,
     CHANGE,
     CHI,
@@ -40,8 +40,8 @@ from .dual_quaternion import (
     solve,
     translation,
 )
-from .jit import kernel
-from .quaternion import cross, dot, load3, load4, multiply, normalized, rotate
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross, dot, load3, load4, multiply, normalized, rotate
 
 
 @kernel

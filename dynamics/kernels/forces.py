@@ -1,7 +1,7 @@
 """What acts on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
 
-from .jit import kernel, natural
-from .layout import (
+from dynamics.kernels.jit import kernel, natural
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     CONTROL,
@@ -34,8 +34,8 @@ from .layout import (
     A,
     B,
 )
-from .six import add
-from .twelve import halves, none, plus_row
+from dynamics.kernels.six import add
+from dynamics.kernels.twelve import halves, none, plus_row
 
 
 @kernel

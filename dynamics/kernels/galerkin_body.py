@@ -25,10 +25,10 @@ P^a, seven numbers), ``turn`` (rho^a, four) and ``sigma`` at all nodes.
 
 import math
 
-from .jit import kernel, natural, pointer
-from .layout import ALL_ROWS, BODIES, BODY_SIZE, INERTIA, POSE, ROWS, TWIST
-from .motion import MOST_TURN, rotation_matrix
-from .quaternion import (
+from dynamics.kernels.jit import kernel, natural, pointer
+from dynamics.kernels.layout import ALL_ROWS, BODIES, BODY_SIZE, INERTIA, POSE, ROWS, TWIST
+from dynamics.kernels.motion import MOST_TURN, rotation_matrix
+from dynamics.kernels.quaternion import (
     conjugate,
     cross,
     dot,

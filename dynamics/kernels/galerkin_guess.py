@@ -10,8 +10,8 @@ what was off grows by the roots of (z - 1) (z - 0.85)^4. Where there is no table
 on from both ends of the last interval.
 """
 
-from .jit import kernel, natural, pointer
-from .layout import (
+from dynamics.kernels.jit import kernel, natural, pointer
+from dynamics.kernels.layout import (
     BODIES,
     EQUATION,
     FIRST_ROW,

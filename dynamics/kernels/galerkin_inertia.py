@@ -9,12 +9,11 @@ where bends are slopes of V^ab with pi^a held. The sum is one product of two mat
 blocks, (b, a) and (a, g).
 """
 
+from dynamics.kernels.galerkin_body import SPIN
+from dynamics.kernels.jit import kernel, natural
+from dynamics.kernels.layout import BODIES, BODY_SIZE, INERTIA, MASS, TWIST
+from dynamics.kernels.quaternion import conjugate, cross, dot, load3, load4, multiply
 from graphsys.kernels import add_product, assign_product, subtract_product
-
-from .galerkin_body import SPIN
-from .jit import kernel, natural
-from .layout import BODIES, BODY_SIZE, INERTIA, MASS, TWIST
-from .quaternion import conjugate, cross, dot, load3, load4, multiply
 
 ZERO = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 

@@ -7,13 +7,20 @@ b). ``blocks`` are places: ``bodies[(s i + b) s + g - 1]`` of body i,
 ``coupled``, -1 for none, ``joints`` four for each joint, end and stage: see `dynamics.galerkin`.
 """
 
-from .forces import bounded
-from .galerkin_body import node
-from .galerkin_inertia import half_turn, hanging, masses, spun_back, stretches, turning
-from .galerkin_residual import acting
-from .galerkin_stiffness import stiffness
-from .jit import kernel, natural
-from .layout import (
+from dynamics.kernels.forces import bounded
+from dynamics.kernels.galerkin_body import node
+from dynamics.kernels.galerkin_inertia import (
+    half_turn,
+    hanging,
+    masses,
+    spun_back,
+    stretches,
+    turning,
+)
+from dynamics.kernels.galerkin_residual import acting
+from dynamics.kernels.galerkin_stiffness import stiffness
+from dynamics.kernels.jit import kernel, natural
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     CONTROL,
@@ -42,9 +49,9 @@ from .layout import (
     A,
     B,
 )
-from .matrix import stretched
-from .quaternion import load3
-from .rows import turned_back
+from dynamics.kernels.matrix import stretched
+from dynamics.kernels.quaternion import load3
+from dynamics.kernels.rows import turned_back
 
 
 @kernel

@@ -13,13 +13,12 @@ Source: J. C. Butcher, On the implementation of implicit Runge-Kutta methods, BI
 stages that share a matrix; K^-1 is that of Fan, Schultz and Murphey (see `tree_newton`).
 """
 
+from dynamics.kernels.galerkin_body import node
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import BODIES, ROWS, TWIST
+from dynamics.kernels.matrix import assemble, relax
+from dynamics.kernels.wrench import ease
 from graphsys.kernels import factorize, solve
-
-from .galerkin_body import node
-from .jit import kernel, pointer
-from .layout import BODIES, ROWS, TWIST
-from .matrix import assemble, relax
-from .wrench import ease
 
 #: Regularization of loops in units of that of order 2.
 FIRMER = 1e3

@@ -7,15 +7,22 @@ over, kept while residuals shrink fivefold, and the next tries with the small on
 open does work, which shows in the energy of loops.
 """
 
+from dynamics.kernels.galerkin_matrix import assemble, ease
+from dynamics.kernels.galerkin_middle import factorize_middle, solve_middle
+from dynamics.kernels.galerkin_residual import residual
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import BODIES, ROWS, TWIST, UNITS_AT, WRENCHES
+from dynamics.kernels.newton import (
+    EPS,
+    HALVINGS,
+    ITERATIONS,
+    KEEP,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SINGULAR,
+)
+from dynamics.kernels.residual import extent, fastest
 from graphsys.kernels import factorize, solve
-
-from .galerkin_matrix import assemble, ease
-from .galerkin_middle import factorize_middle, solve_middle
-from .galerkin_residual import residual
-from .jit import kernel, pointer
-from .layout import BODIES, ROWS, TWIST, UNITS_AT, WRENCHES
-from .newton import EPS, HALVINGS, ITERATIONS, KEEP, NOT_CONVERGED, NOT_FINITE, SINGULAR
-from .residual import extent, fastest
 
 #: Intervals without another try after one that failed, at most.
 PAUSES = 64.0

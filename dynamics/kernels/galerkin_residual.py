@@ -8,10 +8,10 @@ by stages, each like those of order 2: y^{b+1} of all bodies, then mu^b; and so 
 of node b and then the constraints at b + 1.
 """
 
-from .forces import conservative, damp, drive
-from .galerkin_body import control_points, momentum, node, velocities
-from .jit import kernel, natural, pointer
-from .layout import (
+from dynamics.kernels.forces import conservative, damp, drive
+from dynamics.kernels.galerkin_body import control_points, momentum, node, velocities
+from dynamics.kernels.jit import kernel, natural, pointer
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     EQUATION,
@@ -30,9 +30,9 @@ from .layout import (
     A,
     B,
 )
-from .rows import evaluate
-from .six import add, nothing, plus
-from .wrench import push_users
+from dynamics.kernels.rows import evaluate
+from dynamics.kernels.six import add, nothing, plus
+from dynamics.kernels.wrench import push_users
 
 
 @kernel

@@ -6,26 +6,19 @@ the last interval.
 
 import math
 
-from .callback import call_three
-from .cuts import DEPTH
-from .galerkin_body import node
-from .galerkin_guess import FEWEST, SEEN, from_ends, go_on, remember
-from .galerkin_newton import PAUSE, WAIT, attempt
-from .galerkin_residual import end_momentum
-from .jit import kernel, pointer
-from .layout import (
-    ALL_ROWS,
-    BODIES,
-    GROUPS,
-    POSE,
-    ROWS,
-    TWIST,
-)
-from .motion import rotation_matrices
-from .newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
-from .quaternion import load3, multiply_matrix
-from .rows import evaluate, turned_back
-from .step import DONE, INTERVALS, ITERATIONS, RESUMED, STATUS, TIME, copy, note
+from dynamics.kernels.callback import call_three
+from dynamics.kernels.cuts import DEPTH
+from dynamics.kernels.galerkin_body import node
+from dynamics.kernels.galerkin_guess import FEWEST, SEEN, from_ends, go_on, remember
+from dynamics.kernels.galerkin_newton import PAUSE, WAIT, attempt
+from dynamics.kernels.galerkin_residual import end_momentum
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
+from dynamics.kernels.motion import rotation_matrices
+from dynamics.kernels.newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
+from dynamics.kernels.quaternion import load3, multiply_matrix
+from dynamics.kernels.rows import evaluate, turned_back
+from dynamics.kernels.step import DONE, INTERVALS, ITERATIONS, RESUMED, STATUS, TIME, copy, note
 
 
 @kernel

@@ -12,8 +12,8 @@ Other kinds of rows are left out: these slopes direct Newton's method, the resid
 
 import math
 
-from .jit import kernel, natural
-from .layout import (
+from dynamics.kernels.jit import kernel, natural
+from dynamics.kernels.layout import (
     AXIS,
     BODIES,
     FIRST_ROW,
@@ -35,8 +35,8 @@ from .layout import (
     A,
     B,
 )
-from .matrix import stretched_by
-from .quaternion import (
+from dynamics.kernels.matrix import stretched_by
+from dynamics.kernels.quaternion import (
     conjugate,
     cross,
     dot,
@@ -47,7 +47,7 @@ from .quaternion import (
     rotate,
     rotate_back,
 )
-from .rows import DISTANCE, DOT, POINT, ROTATION, SCREW, TRANSLATION, turned_back
+from dynamics.kernels.rows import DISTANCE, DOT, POINT, ROTATION, SCREW, TRANSLATION, turned_back
 
 
 @kernel

@@ -7,10 +7,10 @@ solution near by, and shaking that goes on would lead there: then only slope and
 and neither grows.
 """
 
-from .jit import inlined, kernel
-from .layout import TWIST
-from .newton import CONTRACTION
-from .six import minus, multiplied, nothing, take, total_of
+from dynamics.kernels.jit import inlined, kernel
+from dynamics.kernels.layout import TWIST
+from dynamics.kernels.newton import CONTRACTION
+from dynamics.kernels.six import minus, multiplied, nothing, take, total_of
 
 # info of a step
 LENGTH = 28  # of the last interval, 0 where it was a part of a step

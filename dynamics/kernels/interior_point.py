@@ -5,14 +5,12 @@ folded in, and solves twice: a predictor without barrier tells how far the barri
 starts cold, where `path_newton` has not arrived.
 """
 
-from graphsys.kernels import factorize, solve
-
-from .contact import gaps, rubs
-from .contact_path import slide
-from .interior_residual import begin, look_there, solved, weigh
-from .interior_start import forget, press
-from .jit import inlined, kernel, pointer
-from .layout import (
+from dynamics.kernels.contact import gaps, rubs
+from dynamics.kernels.contact_path import slide
+from dynamics.kernels.interior_residual import begin, look_there, solved, weigh
+from dynamics.kernels.interior_start import forget, press
+from dynamics.kernels.jit import inlined, kernel, pointer
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BODIES,
     BOUNCED,
@@ -36,11 +34,12 @@ from .layout import (
     TOLD,
     TWIST,
 )
-from .leaf import add_leaves, clear_pairs, condense, steps_of
-from .matrix import assemble
-from .motion import turns
-from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
-from .path_newton import FAR, path_attempt
+from dynamics.kernels.leaf import add_leaves, clear_pairs, condense, steps_of
+from dynamics.kernels.matrix import assemble
+from dynamics.kernels.motion import turns
+from dynamics.kernels.newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.path_newton import FAR, path_attempt
+from graphsys.kernels import factorize, solve
 
 MOST_ITERATIONS = 30
 #: Starts of an interval, warm and cold, and again with contacts that were passed.

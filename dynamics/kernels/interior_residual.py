@@ -2,18 +2,27 @@
 
 import math
 
-from .contact import approach, gaps
-from .interior_start import WARM, centre, first_barrier, lower
-from .jit import kernel
-from .layout import BODIES, BODY_SIZE, GROUPS, IMPULSE, ROWS, TWIST, UNITS_AT, WRENCHES
-from .leaf import errors, push_out
-from .motion import move
-from .newton import EPS
-from .residual import extent, fastest, residual
-from .rows import evaluate, roll
-from .settle import decide_all
-from .six import largest, most_of, nothing, products
-from .wrench import renew
+from dynamics.kernels.contact import approach, gaps
+from dynamics.kernels.interior_start import WARM, centre, first_barrier, lower
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
+    BODIES,
+    BODY_SIZE,
+    GROUPS,
+    IMPULSE,
+    ROWS,
+    TWIST,
+    UNITS_AT,
+    WRENCHES,
+)
+from dynamics.kernels.leaf import errors, push_out
+from dynamics.kernels.motion import move
+from dynamics.kernels.newton import EPS
+from dynamics.kernels.residual import extent, fastest, residual
+from dynamics.kernels.rows import evaluate, roll
+from dynamics.kernels.settle import decide_all
+from dynamics.kernels.six import largest, most_of, nothing, products
+from dynamics.kernels.wrench import renew
 
 #: Momentum error over the largest impulse that ends an iteration which gains no more.
 ROUNDING = 1e-7

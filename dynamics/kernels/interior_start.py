@@ -1,8 +1,8 @@
 """Where the interior-point method starts: contacts on their central path, the first barrier."""
 
-from .contact import rate, rubs
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact import rate, rubs
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
@@ -20,8 +20,8 @@ from .layout import (
     SLOT,
     W_AT,
 )
-from .leaf import normal_error, numbers_of, sliding
-from .polygon import on_path, polygon_centre
+from dynamics.kernels.leaf import normal_error, numbers_of, sliding
+from dynamics.kernels.polygon import on_path, polygon_centre
 
 #: Part of the energy at a contact that a warm start begins from.
 WARM = 0.001

@@ -5,16 +5,14 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 ``dbefore[6 n]`` of the velocities before, which impacts look at. Contacts: see `contact_slopes`.
 """
 
-from graphsys.kernels import factorize
-
-from .added_mass import add_changes
-from .contact import approach, gaps, rate
-from .contact_slopes import contact_changes, contact_errors, take_out
-from .curvature import hessian
-from .forces import drive
-from .jit import kernel, pointer
-from .late import aim, first_part, mark_cuts
-from .layout import (
+from dynamics.kernels.added_mass import add_changes
+from dynamics.kernels.contact import approach, gaps, rate
+from dynamics.kernels.contact_slopes import contact_changes, contact_errors, take_out
+from dynamics.kernels.curvature import hessian
+from dynamics.kernels.forces import drive
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.late import aim, first_part, mark_cuts
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     ALL_ROWS,
     BODIES,
@@ -45,8 +43,8 @@ from .layout import (
     A,
     B,
 )
-from .leaf import add_leaves, clear_pairs, condense, push_out
-from .linearize import (
+from dynamics.kernels.leaf import add_leaves, clear_pairs, condense, push_out
+from dynamics.kernels.linearize import (
     add_force_change,
     carry,
     end_changes,
@@ -55,13 +53,14 @@ from .linearize import (
     row_changes,
     solve_refined,
 )
-from .matrix import assemble
-from .motion import move
-from .residual import residual
-from .rotor_slopes import spin_changes
-from .rows import roll
-from .step import end_momentum, look, start
-from .wrench_slopes import add_own, add_wrenches, solve_crossed
+from dynamics.kernels.matrix import assemble
+from dynamics.kernels.motion import move
+from dynamics.kernels.residual import residual
+from dynamics.kernels.rotor_slopes import spin_changes
+from dynamics.kernels.rows import roll
+from dynamics.kernels.step import end_momentum, look, start
+from dynamics.kernels.wrench_slopes import add_own, add_wrenches, solve_crossed
+from graphsys.kernels import factorize
 
 #: Part of a bounce that its law may miss at a solution, where a number of the model may be changed.
 BOUNCES = 0.5

@@ -6,7 +6,7 @@ to its first number. Kernels behind them are written as for arrays, but ask for 
 nothing off: ``pointer(x, at)`` is ``x[at:]`` for both.
 """
 
-from graphsys.kernels.jit import (
+from graphsys.kernels.base.jit import (
     DISABLE_JIT,
     LazyModule,
     cgutils,
@@ -16,7 +16,7 @@ from graphsys.kernels.jit import (
     kernel,
     types,
 )
-from graphsys.kernels.pointers import CHECKED, place_of, pointer
+from graphsys.kernels.base.pointers import CHECKED, place_of, pointer
 
 __all__ = [
     "CHECKED",

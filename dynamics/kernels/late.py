@@ -17,9 +17,9 @@ Aims, of the last iteration which forces are cut, and the part of h stand behind
 rows.
 """
 
-from .forces import add_multiple, bounded
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.forces import add_multiple, bounded
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ALL_ROWS,
     BODIES,
     CONTROL,
@@ -42,7 +42,7 @@ from .layout import (
     A,
     B,
 )
-from .rotor import way
+from dynamics.kernels.rotor import way
 
 #: Numbers of a row that a state keeps, after the length of its last interval.
 KEPT = 2

@@ -12,10 +12,10 @@ of its last interval (`late.keep`); h is 0 where velocities were given, and V th
 term (h/2) k is that of springs: a servo's target may move along with its coordinate.
 """
 
-from .forces import add_multiple, inner
-from .jit import kernel
-from .late import KEPT, first_late
-from .layout import (
+from dynamics.kernels.forces import add_multiple, inner
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.late import KEPT, first_late
+from dynamics.kernels.layout import (
     AJ_AT,
     BODIES,
     BODY_AT,
@@ -43,7 +43,7 @@ from .layout import (
     A,
     B,
 )
-from .matrix import add_outer
+from dynamics.kernels.matrix import add_outer
 
 
 @kernel

@@ -13,9 +13,9 @@ of bodies and joints, and a contact costs the same whether it is the first or th
 
 import math
 
-from .contact import rate, rubs
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.contact import rate, rubs
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     AB_AT,
     ACTIVE_AT,
     BA_AT,
@@ -51,8 +51,8 @@ from .layout import (
     A,
     B,
 )
-from .matrix import add_outer
-from .polygon import polygon_law
+from dynamics.kernels.matrix import add_outer
+from dynamics.kernels.polygon import polygon_law
 
 #: Stiffness of a leaf at most, over its effective mass: no pivot drowns beside it.
 STIFFEST = 1e11

@@ -5,13 +5,11 @@ Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``dc[c]``.
 
 import math
 
-from graphsys.kernels import solve
-
-from .curvature import hessian
-from .forces import bounded
-from .jit import kernel
-from .late import part_of
-from .layout import (
+from dynamics.kernels.curvature import hessian
+from dynamics.kernels.forces import bounded
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.late import part_of
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     COMPLIANCE,
@@ -45,9 +43,10 @@ from .layout import (
     A,
     B,
 )
-from .matrix import stretched
-from .quaternion import cross, dot, load3, multiply_matrix
-from .rows import held_velocity
+from dynamics.kernels.matrix import stretched
+from dynamics.kernels.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.rows import held_velocity
+from graphsys.kernels import solve
 
 #: Solves that take the regularization of redundant rows out again.
 REFINEMENTS = 2

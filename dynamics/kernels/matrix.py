@@ -2,10 +2,10 @@
 
 import math
 
-from .added_mass import add_blocks
-from .jit import kernel, natural
-from .late import part_of, steepness
-from .layout import (
+from dynamics.kernels.added_mass import add_blocks
+from dynamics.kernels.jit import kernel, natural
+from dynamics.kernels.late import part_of, steepness
+from dynamics.kernels.layout import (
     AJ_AT,
     ARMATURE,
     BJ_AT,
@@ -40,10 +40,10 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import cross, dot, load3, multiply_matrix
-from .rows import held_velocity
-from .six import minus, nothing, plus, put, take
-from .turned import turn_row, turn_rows
+from dynamics.kernels.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.rows import held_velocity
+from dynamics.kernels.six import minus, nothing, plus, put, take
+from dynamics.kernels.turned import turn_row, turn_rows
 
 
 @kernel

@@ -1,13 +1,11 @@
 """What is read off many states: coordinates and rates of joints, velocities, energies."""
 
-from graphsys.kernels import factorize, solve
-
-from .added_mass import add_blocks, add_momenta, add_total, added_energy
-from .contact_measure import ROUNDS, closed, held, hold, hold_more
-from .forces import conservative, inner
-from .jit import kernel, pointer
-from .late_measure import add_held, add_slopes, take_slopes
-from .layout import (
+from dynamics.kernels.added_mass import add_blocks, add_momenta, add_total, added_energy
+from dynamics.kernels.contact_measure import ROUNDS, closed, held, hold, hold_more
+from dynamics.kernels.forces import conservative, inner
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.late_measure import add_held, add_slopes, take_slopes
+from dynamics.kernels.layout import (
     ADDED,
     AJ_AT,
     BJ_AT,
@@ -44,11 +42,12 @@ from .layout import (
     A,
     B,
 )
-from .matrix import bodies, rotors
-from .motion import rotation_matrices
-from .quaternion import dot, load3, multiply_matrix, rotate
-from .rotor import add_spin
-from .rows import evaluate
+from dynamics.kernels.matrix import bodies, rotors
+from dynamics.kernels.motion import rotation_matrices
+from dynamics.kernels.quaternion import dot, load3, multiply_matrix, rotate
+from dynamics.kernels.rotor import add_spin
+from dynamics.kernels.rows import evaluate
+from graphsys.kernels import factorize, solve
 
 
 @kernel

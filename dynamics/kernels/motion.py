@@ -2,9 +2,9 @@
 
 import math
 
-from .jit import kernel
-from .layout import BODIES, BODY_SIZE, CONTACTS, INERTIA, MASS, POSE, TWIST
-from .quaternion import dot, load3, load4, multiply_matrix, renormalized
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import BODIES, BODY_SIZE, CONTACTS, INERTIA, MASS, POSE, TWIST
+from dynamics.kernels.quaternion import dot, load3, load4, multiply_matrix, renormalized
 
 #: Largest |phi| of a step, phi the sine of half the angle that a body turns.
 MOST_TURN = 0.95

@@ -8,17 +8,16 @@ Where loops alone stay open, their regularization is taken out by and by: near a
 all that some rows have for a pivot.
 """
 
+from dynamics.kernels.broyden import accelerate
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
+from dynamics.kernels.matrix import assemble, relax
+from dynamics.kernels.motion import move
+from dynamics.kernels.residual import extent, fastest, residual
+from dynamics.kernels.rows import evaluate, roll
+from dynamics.kernels.six import larger, most_of, nothing
+from dynamics.kernels.wrench import ease, renew
 from graphsys.kernels import factorize_and_solve, solve
-
-from .broyden import accelerate
-from .jit import kernel, pointer
-from .layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
-from .matrix import assemble, relax
-from .motion import move
-from .residual import extent, fastest, residual
-from .rows import evaluate, roll
-from .six import larger, most_of, nothing
-from .wrench import ease, renew
 
 #: Iterations of one attempt, and halvings of one iteration.
 ITERATIONS = 30

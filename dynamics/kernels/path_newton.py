@@ -6,19 +6,18 @@ hundredfold an iteration. Where contacts keep changing their minds, `settle` dec
 in the end `interior_point` begins anew.
 """
 
+from dynamics.kernels.contact_path import follow
+from dynamics.kernels.contact_resume import resume
+from dynamics.kernels.interior_residual import begin, look_there, solved, weigh
+from dynamics.kernels.interior_start import lower
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import BODIES, ROWS, SLOTS, TWIST
+from dynamics.kernels.leaf import add_leaves, clear_pairs, condense, steps_of
+from dynamics.kernels.matrix import assemble
+from dynamics.kernels.motion import turns
+from dynamics.kernels.newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.settle import AGAIN, decide_all, settle, undecided
 from graphsys.kernels import factorize, solve
-
-from .contact_path import follow
-from .contact_resume import resume
-from .interior_residual import begin, look_there, solved, weigh
-from .interior_start import lower
-from .jit import kernel, pointer
-from .layout import BODIES, ROWS, SLOTS, TWIST
-from .leaf import add_leaves, clear_pairs, condense, steps_of
-from .matrix import assemble
-from .motion import turns
-from .newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
-from .settle import AGAIN, decide_all, settle, undecided
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14

@@ -11,7 +11,7 @@ digits where the cone slides.
 
 import math
 
-from .jit import kernel
+from dynamics.kernels.jit import kernel
 
 #: Most iterations of `polygon_path`: some dozen are usual.
 INNER = 60

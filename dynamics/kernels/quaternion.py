@@ -5,7 +5,7 @@ Functions take and give tuples of numbers, so that LLVM keeps them in registers.
 
 import math
 
-from .jit import kernel, natural
+from dynamics.kernels.jit import kernel, natural
 
 #: Error of |q|^2 whose square is less than rounding.
 NEARLY = 1e-8

@@ -6,11 +6,11 @@ Rows are scaled to impulses: body rows in N s and N m s, constraint rows as velo
 
 import math
 
-from .added_mass import add_momenta
-from .forces import damp, push
-from .jit import kernel, pointer
-from .late import add_late, part_of
-from .layout import (
+from dynamics.kernels.added_mass import add_momenta
+from dynamics.kernels.forces import damp, push
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.late import add_late, part_of
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     COMPLIANCE,
@@ -29,9 +29,9 @@ from .layout import (
     TWIST,
     UNITS_AT,
 )
-from .quaternion import cross, load3, multiply_matrix
-from .rotor import add_rotors
-from .six import (
+from dynamics.kernels.quaternion import cross, load3, multiply_matrix
+from dynamics.kernels.rotor import add_rotors
+from dynamics.kernels.six import (
     largest,
     most_of,
     multiplied,

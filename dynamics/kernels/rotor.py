@@ -7,9 +7,9 @@ first groups of forces, ``plan[ROTORS]`` of them.
 
 import math
 
-from .forces import add_multiple, inner
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.forces import add_multiple, inner
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     ARMATURE,
     BODIES,
     FIRST_ROW,

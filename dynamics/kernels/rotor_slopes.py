@@ -1,9 +1,9 @@
 """How the impulses of rotors and late forces change along directions: see `rotor`, `late`."""
 
-from .curvature import hessian
-from .jit import kernel
-from .late import late_force, part_of
-from .layout import (
+from dynamics.kernels.curvature import hessian
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.late import late_force, part_of
+from dynamics.kernels.layout import (
     ARMATURE,
     BODIES,
     CONTROL,
@@ -24,8 +24,8 @@ from .layout import (
     A,
     B,
 )
-from .linearize import add_force_change, rate
-from .rotor import way
+from dynamics.kernels.linearize import add_force_change, rate
+from dynamics.kernels.rotor import way
 
 
 @kernel

@@ -2,8 +2,8 @@
 
 import math
 
-from .jit import kernel
-from .quaternion import cross, dot, rotate
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross, dot, rotate
 
 
 @kernel

@@ -33,9 +33,9 @@ frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTA
 
 import math
 
-from .callback import call_constraint
-from .jit import inlined, kernel, natural
-from .layout import (
+from dynamics.kernels.callback import call_constraint
+from dynamics.kernels.jit import inlined, kernel, natural
+from dynamics.kernels.layout import (
     ALIGNED,
     AXIS,
     BODIES,
@@ -68,7 +68,7 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import (
+from dynamics.kernels.quaternion import (
     conjugate,
     cross,
     dot,
@@ -78,7 +78,7 @@ from .quaternion import (
     multiply_matrix,
     rotate,
 )
-from .row_geometry import angle_about, carried, heading, logarithm, lowest
+from dynamics.kernels.row_geometry import angle_about, carried, heading, logarithm, lowest
 
 POINT = 0
 TRANSLATION = 1

@@ -7,13 +7,11 @@ forces of the others lead it to (Jean 1999; Jourdan, Alart, Jean 1998). It conve
 method goes round in circles, but slowly, so it only tells which contacts close and which slide.
 """
 
-from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
-
-from .contact import rate, rubs
-from .contact_alone import contact_alone
-from .contact_path import cone_path
-from .jit import kernel, pointer
-from .layout import (
+from dynamics.kernels.contact import rate, rubs
+from dynamics.kernels.contact_alone import contact_alone
+from dynamics.kernels.contact_path import cone_path
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import (
     ACTIVE_AT,
     BLOCK,
     BLOCKS,
@@ -44,8 +42,9 @@ from .layout import (
     A,
     B,
 )
-from .leaf import normal_error, take
-from .polygon import on_path, polygon_path
+from dynamics.kernels.leaf import normal_error, take
+from dynamics.kernels.polygon import on_path, polygon_path
+from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
 #: Error of a contact, or of the momenta of its bodies, over the tolerance, that is undecided.
 OPEN = 3e5

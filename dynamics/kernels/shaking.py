@@ -9,9 +9,9 @@ act, along the last change of the accelerations, which fast vibrations rule. It 
 that shakes, below the fastest.
 """
 
-from .guess import ALIKE, SLOW
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.guess import ALIKE, SLOW
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     CONTACTS,
@@ -31,8 +31,8 @@ from .layout import (
     A,
     B,
 )
-from .newton import CONTRACTION
-from .quaternion import dot, load3, multiply_matrix
+from dynamics.kernels.newton import CONTRACTION
+from dynamics.kernels.quaternion import dot, load3, multiply_matrix
 
 # info of a step
 LEVEL = 36  # halvings at which it begins

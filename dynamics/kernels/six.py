@@ -5,7 +5,16 @@ over rows take far fewer instructions where it is told. Where indices are `CHECK
 tuple.
 """
 
-from .jit import CHECKED, LazyModule, cgutils, intrinsic, ir, kernel, place_of, types
+from dynamics.kernels.jit import (
+    CHECKED,
+    LazyModule,
+    cgutils,
+    intrinsic,
+    ir,
+    kernel,
+    place_of,
+    types,
+)
 
 registers = LazyModule("dynamics.kernels.registers")
 

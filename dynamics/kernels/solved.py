@@ -4,12 +4,12 @@ Where ``columns`` is None there are no contacts, and numba compiles nothing of t
 a third of all there is to compile.
 """
 
-from .contact import impulses
-from .interior_point import interior
-from .jit import kernel, pointer
-from .layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
-from .newton import PASSED, SLOPED, attempt
-from .sweep import passed
+from dynamics.kernels.contact import impulses
+from dynamics.kernels.interior_point import interior
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
+from dynamics.kernels.newton import PASSED, SLOPED, attempt
+from dynamics.kernels.sweep import passed
 
 
 @kernel

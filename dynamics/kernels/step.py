@@ -5,15 +5,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from .added_mass import add_momenta
-from .audit import gained, kinetic
-from .callback import call_three
-from .cuts import DEPTH, pieces
-from .forces import conservative, damp, drive, push
-from .guess import ALIKE, LENGTH, guess, shift
-from .jit import inlined, kernel, pointer
-from .late import aim, first_part, keep
-from .layout import (
+from dynamics.kernels.added_mass import add_momenta
+from dynamics.kernels.audit import gained, kinetic
+from dynamics.kernels.callback import call_three
+from dynamics.kernels.cuts import DEPTH, pieces
+from dynamics.kernels.forces import conservative, damp, drive, push
+from dynamics.kernels.guess import ALIKE, LENGTH, guess, shift
+from dynamics.kernels.jit import inlined, kernel, pointer
+from dynamics.kernels.late import aim, first_part, keep
+from dynamics.kernels.layout import (
     ALL_ROWS,
     BODIES,
     BODY_SIZE,
@@ -37,15 +37,15 @@ from .layout import (
     WRENCH_SIZE,
     WRENCHES,
 )
-from .motion import rotation_matrices, turns, turns_too_far
-from .newton import FACTORIZATIONS, NOT_FINITE, PASSED, SLOPED
-from .quaternion import cross, load3, multiply_matrix
-from .rotor import add_rotors
-from .rows import evaluate, held_velocity, turned_back
-from .shaking import LEVEL, begin
-from .solved import solved
-from .swerve import SLOWLY, SWERVE, swerve
-from .wrench import push_users
+from dynamics.kernels.motion import rotation_matrices, turns, turns_too_far
+from dynamics.kernels.newton import FACTORIZATIONS, NOT_FINITE, PASSED, SLOPED
+from dynamics.kernels.quaternion import cross, load3, multiply_matrix
+from dynamics.kernels.rotor import add_rotors
+from dynamics.kernels.rows import evaluate, held_velocity, turned_back
+from dynamics.kernels.shaking import LEVEL, begin
+from dynamics.kernels.solved import solved
+from dynamics.kernels.swerve import SLOWLY, SWERVE, swerve
+from dynamics.kernels.wrench import push_users
 
 # info of a step
 WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5

@@ -2,7 +2,7 @@
 
 import math
 
-from .contact_geometry import (
+from dynamics.kernels.contact_geometry import (
     BOX_SPHERE,
     SEGMENT_SEGMENT,
     SEGMENT_SPHERE,
@@ -10,8 +10,8 @@ from .contact_geometry import (
     TINY,
     gap,
 )
-from .jit import kernel
-from .layout import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import (
     BODIES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
@@ -29,8 +29,8 @@ from .layout import (
     A,
     B,
 )
-from .motion import move
-from .quaternion import dot, load3
+from dynamics.kernels.motion import move
+from dynamics.kernels.quaternion import dot, load3
 
 #: Cosine between the normals at both nodes above which a path cuts off less than a tenth of what
 #: a ball overlaps at most: the chord of 51 degrees, cos 51 = 0.62.

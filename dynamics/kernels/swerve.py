@@ -12,11 +12,9 @@ energy does not drift. (The change of velocities at both ends, on the same facto
 it, a double pendulum gained half its energy and more in an hour.)
 """
 
-from graphsys.kernels import solve
-
-from .forces import inner
-from .jit import inlined, kernel
-from .layout import (
+from dynamics.kernels.forces import inner
+from dynamics.kernels.jit import inlined, kernel
+from dynamics.kernels.layout import (
     BODIES,
     BODY_SIZE,
     EQUATION,
@@ -35,7 +33,8 @@ from .layout import (
     A,
     B,
 )
-from .quaternion import dot, load3, multiply_matrix
+from dynamics.kernels.quaternion import dot, load3, multiply_matrix
+from graphsys.kernels import solve
 
 #: Part of the kinetic energy above which the change of velocities has an interval cut.
 SWERVE = 0.05

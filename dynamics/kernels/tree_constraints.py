@@ -1,11 +1,11 @@
 """Holonomic constraints of a tree (Fan 2018, sec. 3.3): values, slopes and impulses."""
 
-from .jit import kernel
-from .quaternion import cross
-from .tree_algebra import add6, dot6, load6
-from .tree_layout import AT_POINT, AXIS, PIN, PIN_A, PIN_B, RECORD, WRENCH
-from .tree_motion import point
-from .tree_residual import add_fixed_force
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross
+from dynamics.kernels.tree_algebra import add6, dot6, load6
+from dynamics.kernels.tree_layout import AT_POINT, AXIS, PIN, PIN_A, PIN_B, RECORD, WRENCH
+from dynamics.kernels.tree_motion import point
+from dynamics.kernels.tree_residual import add_fixed_force
 
 
 @kernel

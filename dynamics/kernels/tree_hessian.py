@@ -1,10 +1,10 @@
 """Second derivatives of a tree's energies in O(n^2) (Fan 2018, Alg. 2 and 3), and of its forces."""
 
-from .jit import kernel
-from .quaternion import cross, load3
-from .tree_algebra import ad_dual, add_spatial, dot6, load6, load9, subtract_dual
-from .tree_constraints import add_push_slopes
-from .tree_layout import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross, load3
+from dynamics.kernels.tree_algebra import ad_dual, add_spatial, dot6, load6, load9, subtract_dual
+from dynamics.kernels.tree_constraints import add_push_slopes
+from dynamics.kernels.tree_layout import (
     AXIS,
     BODY,
     CENTER,
@@ -19,8 +19,8 @@ from .tree_layout import (
     TURN,
     WRENCH,
 )
-from .tree_motion import point
-from .tree_residual import add_wrench_slopes
+from dynamics.kernels.tree_motion import point
+from dynamics.kernels.tree_residual import add_wrench_slopes
 
 
 @kernel

@@ -1,9 +1,9 @@
 """Exact linearization of a step: derivatives of q, p and lambda at its end by q, p and force."""
 
-from .jit import kernel
-from .tree_hessian import residual_block, stage_hessians
-from .tree_layout import SOLVED
-from .tree_step import constrained_direction, factorize_step, solve_step
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.tree_hessian import residual_block, stage_hessians
+from dynamics.kernels.tree_layout import SOLVED
+from dynamics.kernels.tree_step import constrained_direction, factorize_step, solve_step
 
 
 @kernel

@@ -2,11 +2,11 @@
 
 import math
 
-from .jit import kernel
-from .quaternion import load3
-from .tree_algebra import add6, add_spatial, dot6, load6, load9, store6
-from .tree_layout import AXIS, BODY, INERTIA, MOMENTUM, ORIGIN, RECORD, ROTATION
-from .tree_residual import momentum_of
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import load3
+from dynamics.kernels.tree_algebra import add6, add_spatial, dot6, load6, load9, store6
+from dynamics.kernels.tree_layout import AXIS, BODY, INERTIA, MOMENTUM, ORIGIN, RECORD, ROTATION
+from dynamics.kernels.tree_residual import momentum_of
 
 # One body of the factor of the mass matrix: P (36), P S (6), S . P S, work (7).
 INERTIAS = 50

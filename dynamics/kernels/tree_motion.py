@@ -1,17 +1,9 @@
 """Where the bodies of a tree are at the nodes of a step, and how fast (Fan 2018, Algorithm 1)."""
 
-from .jit import kernel
-from .quaternion import cross, load3
-from .tree_algebra import (
-    ad,
-    apply,
-    exponential,
-    load6,
-    load9,
-    product,
-    store6,
-)
-from .tree_layout import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross, load3
+from dynamics.kernels.tree_algebra import ad, apply, exponential, load6, load9, product, store6
+from dynamics.kernels.tree_layout import (
     AXIS,
     BODY,
     CENTER,

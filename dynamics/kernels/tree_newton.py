@@ -14,11 +14,11 @@ A factor holds, body after body, P (N, N), B and later B - K (N, s), T (s, N), X
 
 import math
 
-from .jit import kernel
-from .quaternion import load3
-from .tree_algebra import ad_dual, add_spatial, dot6, load6, load9
-from .tree_constraints import add_push_slopes
-from .tree_layout import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import load3
+from dynamics.kernels.tree_algebra import ad_dual, add_spatial, dot6, load6, load9
+from dynamics.kernels.tree_constraints import add_push_slopes
+from dynamics.kernels.tree_layout import (
     AXIS,
     BODY,
     DAMPING,
@@ -31,7 +31,7 @@ from .tree_layout import (
     STIFFNESS,
     TURN,
 )
-from .tree_residual import add_wrench_slopes
+from dynamics.kernels.tree_residual import add_wrench_slopes
 
 
 @kernel

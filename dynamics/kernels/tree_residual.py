@@ -2,9 +2,9 @@
 
 import math
 
-from .jit import kernel
-from .quaternion import cross, load3
-from .tree_algebra import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.quaternion import cross, load3
+from dynamics.kernels.tree_algebra import (
     add6,
     add_block9,
     add_spatial,
@@ -17,7 +17,7 @@ from .tree_algebra import (
     skew,
     transposed,
 )
-from .tree_layout import (
+from dynamics.kernels.tree_layout import (
     AREA,
     AXIS,
     BODY,
@@ -42,7 +42,7 @@ from .tree_layout import (
     WORLD_FRAME,
     WRENCH,
 )
-from .tree_motion import point
+from dynamics.kernels.tree_motion import point
 
 
 @kernel

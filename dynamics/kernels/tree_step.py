@@ -2,19 +2,19 @@
 
 import math
 
-from .jit import kernel
-from .tree_constraints import (
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.tree_constraints import (
     add_slope,
     constraint,
     factorize_dense,
     push,
     solve_dense,
 )
-from .tree_layout import NOT_CONVERGED, NOT_FINITE, RECORD, REDUNDANT, SOLVED
-from .tree_momentum import factorize_mass, solve_mass
-from .tree_motion import move
-from .tree_newton import factorize, solve
-from .tree_residual import evaluate
+from dynamics.kernels.tree_layout import NOT_CONVERGED, NOT_FINITE, RECORD, REDUNDANT, SOLVED
+from dynamics.kernels.tree_momentum import factorize_mass, solve_mass
+from dynamics.kernels.tree_motion import move
+from dynamics.kernels.tree_newton import factorize, solve
+from dynamics.kernels.tree_residual import evaluate
 
 
 @kernel

@@ -5,9 +5,9 @@ Block (joint, body) is G diag(1, E), E the derivative of what turns by that of t
 several of them, so that four or two rows go side by side through vector registers: see `six`.
 """
 
-from .jit import CHECKED, LazyModule, cgutils, intrinsic, ir, kernel, types
-from .quaternion import dot, load3
-from .six import place_of_numbers, put
+from dynamics.kernels.jit import CHECKED, LazyModule, cgutils, intrinsic, ir, kernel, types
+from dynamics.kernels.quaternion import dot, load3
+from dynamics.kernels.six import place_of_numbers, put
 
 registers = LazyModule("dynamics.kernels.registers")
 

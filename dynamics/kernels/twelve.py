@@ -1,7 +1,7 @@
 """Slopes of a row for both of its bodies, twelve numbers in three registers: see `six`."""
 
-from .jit import CHECKED, LazyModule, intrinsic, ir, kernel, types
-from .six import nothing, plus
+from dynamics.kernels.jit import CHECKED, LazyModule, intrinsic, ir, kernel, types
+from dynamics.kernels.six import nothing, plus
 
 registers = LazyModule("dynamics.kernels.registers")
 

@@ -6,9 +6,9 @@ order. A node keeps its time and what the functions gave behind its forces.
 
 import math
 
-from .callback import call_four
-from .jit import kernel, pointer
-from .layout import (
+from dynamics.kernels.callback import call_four
+from dynamics.kernels.jit import kernel, pointer
+from dynamics.kernels.layout import (
     BODIES,
     BODY_AT,
     TWIST,

@@ -5,9 +5,9 @@ poses as (x, theta). What a body's own velocity does is in its block of the matr
 block for what the other's does, which is iterated.
 """
 
-from .jit import kernel
-from .layout import BODIES, BODY_AT, TWIST, WRENCH_AT, WRENCH_FIELDS, WRENCHES, A, B
-from .linearize import solve_refined
+from dynamics.kernels.jit import kernel
+from dynamics.kernels.layout import BODIES, BODY_AT, TWIST, WRENCH_AT, WRENCH_FIELDS, WRENCHES, A, B
+from dynamics.kernels.linearize import solve_refined
 
 #: Iterations for velocities of two bodies, and the change at which they end.
 CROSSINGS = 60

@@ -22,7 +22,7 @@ module          what belongs there
 ==============  ==================================================================================
 """
 
-from .kernel import DISABLE_JIT, Inlined, Intrinsic, Kernel
-from .lazy import LazyModule
+from graphsys.compiler.kernel import DISABLE_JIT, Inlined, Intrinsic, Kernel
+from graphsys.compiler.lazy import LazyModule
 
 __all__ = ["DISABLE_JIT", "Inlined", "Intrinsic", "Kernel", "LazyModule"]

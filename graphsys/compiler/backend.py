@@ -24,11 +24,11 @@ from numba.core.imputils import user_function
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
-from . import machine, store
-from .kernel import Intrinsic, Kernel, words_of
-from .numba_speed import Compiling
-from .progress import progress
-from .stubs import add_c_function, add_stub
+from graphsys.compiler import machine, store
+from graphsys.compiler.kernel import Intrinsic, Kernel, words_of
+from graphsys.compiler.numba_speed import Compiling
+from graphsys.compiler.progress import progress
+from graphsys.compiler.stubs import add_c_function, add_stub
 
 #: No GIL, IEEE arithmetic (NaN must survive), no bounds checks, division by zero gives inf instead
 #: of raising: a kernel reports by its status. Neither C nor Python calls it but by its stub.

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from .progress import progress
+from graphsys.compiler.progress import progress
 
 #: True under ``NUMBA_DISABLE_JIT=1``: kernels then run as plain Python on the NumPy references.
 DISABLE_JIT = bool(int(os.environ.get("NUMBA_DISABLE_JIT") or 0))
@@ -58,7 +58,7 @@ class Compiled:
     @cached_property
     def key(self) -> str:
         """Hash of all that its machine code is made of."""
-        from .keys import key_of
+        from graphsys.compiler.keys import key_of
 
         return key_of(self.py_func)
 
@@ -108,7 +108,7 @@ class Kernel(Compiled):
         callable
             With the least between Python and the machine code.
         """
-        from . import machine
+        from graphsys.compiler import machine
 
         key = kinds_of(arguments), misfit
         if key not in self._entries:
@@ -141,7 +141,7 @@ class Kernel(Compiled):
 
     def _found(self, kinds: str) -> Callable[..., Any]:
         """Load or compile the machine code for some kinds of arguments."""
-        from . import machine
+        from graphsys.compiler import machine
 
         with _lock:
             if kinds not in self.codes:
@@ -160,7 +160,7 @@ class Kernel(Compiled):
         role : str, optional
             Who calls it: "stub" for Python, "c" for C (`stubs.add_c_function`).
         """
-        from . import machine
+        from graphsys.compiler import machine
 
         with _lock:
             if (kinds, role) not in self._addresses:
@@ -168,7 +168,7 @@ class Kernel(Compiled):
                 address = machine.engine().load(name)
                 if address is None:
                     with progress:
-                        from . import backend
+                        from graphsys.compiler import backend
 
                         address = backend.compiled(self, kinds, role, name)
                 self._addresses[kinds, role] = address
@@ -185,7 +185,7 @@ class Kernel(Compiled):
     @property
     def dispatcher(self) -> Any:
         """numba's object for this kernel."""
-        from . import backend
+        from graphsys.compiler import backend
 
         return backend.dispatcher_of(self)
 
@@ -211,7 +211,7 @@ class Intrinsic(Compiled):
 
     @cached_property
     def _numba_type_(self) -> Any:
-        from . import backend
+        from graphsys.compiler import backend
 
         return backend.intrinsic_type(self)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from .lazy import LazyModule
+from graphsys.compiler.lazy import LazyModule
 
 #: Bytes of a key.
 SIZE = 12
@@ -118,20 +118,35 @@ def _is_ours(module: str | None) -> bool:
     return top not in {"numpy", "numba", "llvmlite", "scipy"} | sys.stdlib_module_names
 
 
+#: An import at the top of a module: whence, and the names.
+IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?$", re.MULTILINE)
+
+
 def _sources(module: str) -> str:
-    """Hash of the files of a module's package that emit code; nothing of foreign modules."""
-    return _emitting(module.rpartition(".")[0]) if _is_ours(module) else ""
+    """Hash of a module that emits code and of all that it imports of its package of kernels."""
+    return _emitting(module) if _is_ours(module) else ""
 
 
 @cache
-def _emitting(package: str) -> str:
-    """Hash of the files of a package that emit code, and of what they import from it."""
-    parent = find_spec(package)
+def _emitting(module: str) -> str:
+    """Hash of the sources of a module and of those that it imports, within one top folder."""
+    path = module.split(".")
+    top = ".".join(path[: path.index("kernels") + 1] if "kernels" in path else path[:-1])
+    parent = find_spec(top)
+    folders = (parent.submodule_search_locations or ()) if parent else ()
+    texts: dict[str, bytes] = {}
+    left = [module]
+    while left:
+        name = left.pop()
+        if name in texts or not name.startswith(top + "."):
+            continue
+        inside = name.removeprefix(top + ".").replace(".", "/")
+        found = [p for f in folders if (p := Path(f, inside + ".py")).exists()]
+        if found:
+            texts[name] = found[0].read_bytes()
+            for start, names in IMPORT.findall(texts[name].decode()):
+                left += [start, *(f"{start}.{one}" for one in re.findall(r"\w+", names))]
     digest = blake2b(digest_size=SIZE)
-    for folder in (parent.submodule_search_locations or ()) if parent else ():
-        texts = {source.stem: source.read_bytes() for source in Path(folder).glob("*.py")}
-        emitting = {name for name, text in texts.items() if b"from llvmlite import ir" in text}
-        used = {found for name in emitting for found in re.findall(rb"from \.(\w+)", texts[name])}
-        for name in sorted(emitting | {found.decode() for found in used} & texts.keys()):
-            digest.update(name.encode() + b"\0" + texts[name])
+    for name, text in sorted(texts.items()):
+        digest.update(name.encode() + b"\0" + text)
     return digest.hexdigest()

@@ -22,7 +22,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from . import object_layout, store
+from graphsys.compiler import object_layout, store
 
 FASTCALL = 0x80
 #: Processor levels that wheels have machine code for, by LLVM's names, the best first, and the
@@ -186,7 +186,9 @@ class _Engine:
         if entries is None:
             return None
         if any(entry.header.get("helpers") for entry in entries.values()):
-            from . import backend  # imports numba, which makes its functions in C known
+            from graphsys.compiler import (
+                backend,  # imports numba, which makes its functions in C known
+            )
 
             backend.refresh()
         for one, entry in entries.items():

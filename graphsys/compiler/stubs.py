@@ -12,8 +12,8 @@ from numba import types
 from numba.core import cgutils
 from numba.np.arrayobj import make_array, populate_array
 
-from .kernel import words_of
-from .object_layout import (
+from graphsys.compiler.kernel import words_of
+from graphsys.compiler.object_layout import (  # fmt: skip
     ALIGNED,
     C_FLAG,
     DATA,
@@ -27,7 +27,7 @@ from .object_layout import (
     STRIDES,
     TYPE,
     WRITEABLE,
-)  # fmt: skip
+)
 
 BYTE = ir.IntType(8)
 POINTER = BYTE.as_pointer()

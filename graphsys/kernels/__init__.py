@@ -25,14 +25,14 @@ gives the lengths from the program alone.
 `address` gives the first of these functions to C and other languages, and `header` their types.
 """
 
-from .at_once import factorize_and_solve
-from .blocks import add_product, assign_product, subtract_product
-from .c_interface import address, header
-from .ldu import factorize
-from .matrix import absolute_sums, subtract_matrix_product
-from .program import work_sizes
-from .side_by_side import clear_side_by_side, row_places, solve_side_by_side
-from .substitution import solve, solve_transposed
+from graphsys.kernels.base.layout import work_sizes
+from graphsys.kernels.blocks.blocks import add_product, assign_product, subtract_product
+from graphsys.kernels.c_interface import address, header
+from graphsys.kernels.single.fused_solve import factorize_and_solve
+from graphsys.kernels.single.ldu import factorize
+from graphsys.kernels.single.matrix import absolute_sums, subtract_matrix_product
+from graphsys.kernels.single.multiple_rhs import clear_side_by_side, row_places, solve_side_by_side
+from graphsys.kernels.single.substitution import solve, solve_transposed
 
 __all__ = [
     "absolute_sums",

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .at_once import factorize_and_solve
-from .ldu import factorize
-from .program import work_sizes
-from .substitution import solve, solve_transposed
+from graphsys.kernels.base.layout import work_sizes
+from graphsys.kernels.single.fused_solve import factorize_and_solve
+from graphsys.kernels.single.ldu import factorize
+from graphsys.kernels.single.substitution import solve, solve_transposed
 
 #: Types of numbers: numpy's name, those of C for T and R, and what names of functions end in.
 TYPES = {"float64": ("double", "double", "f64"), "float32": ("float", "float", "f32"),

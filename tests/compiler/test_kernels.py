@@ -13,7 +13,7 @@ from numba.core.registry import cpu_target
 
 from graphsys.compiler import DISABLE_JIT
 from graphsys.compiler.numba_speed import SHARED, remembering
-from graphsys.kernels.jit import kernel
+from graphsys.kernels.base.jit import kernel
 
 from .toys import CHECKOUT, Toy
 

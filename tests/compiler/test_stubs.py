@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from graphsys.compiler import DISABLE_JIT
-from graphsys.kernels.jit import kernel
+from graphsys.kernels.base.jit import kernel
 
 pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="kernels are plain Python")
 

@@ -63,7 +63,9 @@ class Toy:
 
     def write(self, name, body, imports=""):
         """Write a module with one kernel."""
-        text = f"from graphsys.kernels.jit import kernel\n{imports}\n\n@kernel\ndef {name}(x):\n"
+        text = (
+            f"from graphsys.kernels.base.jit import kernel\n{imports}\n\n@kernel\ndef {name}(x):\n"
+        )
         (self.kernels / f"{name}.py").write_text(text + textwrap.indent(body, "    ") + "\n")
 
     def call(self, call="outer(1.0)", start="", **environment):

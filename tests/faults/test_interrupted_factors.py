@@ -5,7 +5,8 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys import families, threads
+from graphsys import families
+from graphsys.numeric import threads
 
 from .interrupting import interrupted, script
 

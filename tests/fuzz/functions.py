@@ -112,7 +112,7 @@ def with_options(**options):
 
 def shared(trial):
     """Two threads, also where a system is too small to be worth it."""
-    with mock.patch("graphsys.threads.WORTH_IT", 0.0):
+    with mock.patch("graphsys.numeric.threads.WORTH_IT", 0.0):
         return trial.new_factor(threads=2).solve(trial.vector())
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys as gs
-from graphsys.cutting import coordinates
+from graphsys.matrix.from_scipy import coordinates
 from tests.fuzz.cases import Case
 from tests.fuzz.judge import (
     NEEDLESS,

@@ -5,8 +5,9 @@ import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
-from graphsys.kernels import ahead, narrow
-from graphsys.kernels.program import ARENA_SIZE, NARROW_AT, SUPERNODES
+from graphsys.kernels.base.layout import ARENA_SIZE, NARROW_AT, SUPERNODES
+from graphsys.kernels.blocks import prefetch
+from graphsys.kernels.single import nodal_ldu
 
 SYSTEMS = {
     "chain": random_system(gs.chain(12), 6),
@@ -40,10 +41,10 @@ def test_every_block_of_the_matrix_is_asked_for_once(name, monkeypatch):
     system = SYSTEMS[name]
     program = program_of(system)
     asked, fetch_block = recorder(system.values.size)
-    monkeypatch.setattr(narrow, "fetch_block", fetch_block)
+    monkeypatch.setattr(nodal_ldu, "fetch_block", fetch_block)
     at = program[NARROW_AT]
     for _ in range(program[SUPERNODES]):
-        at = python(narrow._fetch_node)(program, at, system.values, False)
+        at = python(nodal_ldu._fetch_node)(program, at, system.values, False)
     assert at == program.size
     assert (asked == 1).all()
 
@@ -52,10 +53,10 @@ def test_half_of_a_symmetric_matrix_is_asked_for(monkeypatch):
     system = random_system(gs.random_tree(30, seed=1), 6, symmetric=True)
     program = program_of(system)
     asked, fetch_block = recorder(system.values.size)
-    monkeypatch.setattr(narrow, "fetch_block", fetch_block)
+    monkeypatch.setattr(nodal_ldu, "fetch_block", fetch_block)
     at = program[NARROW_AT]
     for _ in range(program[SUPERNODES]):
-        at = python(narrow._fetch_node)(program, at, system.values, True)
+        at = python(nodal_ldu._fetch_node)(program, at, system.values, True)
     assert at == program.size
     assert asked.max() == 1
     assert asked.sum() == 36 * (30 + 29)  # nodes and edges
@@ -66,13 +67,13 @@ def test_panels_are_asked_for_once(name, monkeypatch):
     factor = SYSTEMS[name].factorize()
     program, arena = factor.symbolic.program, np.empty(factor.symbolic.arena_size)
     asked, fetch_block = recorder(arena.size)
-    monkeypatch.setattr(ahead, "fetch_block", fetch_block)
+    monkeypatch.setattr(prefetch, "fetch_block", fetch_block)
     count = int(program[SUPERNODES])
     for s in range(-3, count + 3):
         if s >= 0:
-            python(ahead.fetch_lower)(program, s, arena)
+            python(prefetch.fetch_lower)(program, s, arena)
         if s < count:
-            python(ahead.fetch_upper)(program, s, arena)
+            python(prefetch.fetch_upper)(program, s, arena)
     panels = program[ARENA_SIZE]
     assert (asked[:panels] == 1).all()
     assert (asked[panels:] == 0).all()
@@ -83,7 +84,7 @@ def test_what_does_not_stay_in_the_caches_is_solved_alike(symmetric):
     n = 7000  # two nodes a rung; five blocks of factors a node
     system = random_system(gs.ladder(n), 6, symmetric=symmetric)
     factor = system.factorize()
-    assert ahead.FAR < factor.nbytes
+    assert prefetch.FAR < factor.nbytes
     b = np.random.default_rng(1).normal(size=system.shape[0])
     x = factor.solve(b)
     # the backward error of products of 6 x 6 blocks in 2 n steps, each with good pivots

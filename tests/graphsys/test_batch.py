@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
-from graphsys.engines import Each, Lanes
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
+from graphsys.numeric.batch_engines import Each, Lanes
 from tests.graphsys.test_factor import backward_error
 
 EPS = np.finfo(float).eps

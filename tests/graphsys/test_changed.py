@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
-from graphsys.kernels.program import NARROW_AT
+from graphsys.kernels.base.layout import NARROW_AT
 from tests.graphsys.test_factor import SLOW_TYPES
 
 

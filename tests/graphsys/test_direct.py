@@ -14,8 +14,8 @@ from numba import njit
 import graphsys as gs
 from graphsys import kernels
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
-from graphsys.kernels.at_once import MISFIT
-from graphsys.kernels.program import WIDEST
+from graphsys.kernels.base.layout import WIDEST
+from graphsys.kernels.single.fused_solve import MISFIT
 from tests.graphsys.test_factor import SLOW_TYPES, backward_error, right_hand_side
 
 #: A chain is narrow, a complete graph is not: each has kernels of its own.
@@ -270,7 +270,7 @@ def test_after_a_change_of_some_nodes_all_is_computed_again():
 
 
 def test_threads_share_the_factorization_of_one_call(monkeypatch):
-    monkeypatch.setattr("graphsys.threads.WORTH_IT", 0.0)
+    monkeypatch.setattr("graphsys.numeric.threads.WORTH_IT", 0.0)
     system, other = two_systems(gs.net(6), 4)
     factor, b = system.factorize(threads=2), right_hand_side(system)
     expected = other.factorize(factor.symbolic).solve(b)

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys.cutting import coordinates
-from graphsys.equilibration import Scaling, scaled
 from graphsys.families import random_system
+from graphsys.matrix.equilibration import Scaling, scaled
+from graphsys.matrix.from_scipy import coordinates
 
 
 def spread(matrix):

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
-from graphsys import accuracy
 from graphsys.families import random_system
+from graphsys.numeric import residuals
 
 TYPES = [np.float64, np.float32, np.complex128]
 #: For a path whose kernels take long to compile for one more type: in every run that path is
@@ -165,8 +165,8 @@ def test_inertia_of_inverses_with_rounding_on_one_side(monkeypatch, negative):
         block = basis * eigenvalues @ basis.T
         rounding = 1e-6 * rng.uniform(-1.0, 1.0, (6, 6))  # as LU leaves it, eps cond
         inverse = np.linalg.inv(block) @ (np.eye(6) + rounding)
-        monkeypatch.setattr(accuracy, "pivot_inverses", lambda *_, found=inverse: [found])
-        assert accuracy.inertia(np.zeros(0, np.int64), np.zeros(0)) == (6 - negative, negative)
+        monkeypatch.setattr(residuals, "pivot_inverses", lambda *_, found=inverse: [found])
+        assert residuals.inertia(np.zeros(0, np.int64), np.zeros(0)) == (6 - negative, negative)
 
 
 @pytest.mark.parametrize(("dtype", "symmetric"), [(np.float64, False), (np.complex128, True)])

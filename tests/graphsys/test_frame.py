@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from graphsys.kernels.frame import doubles, indices, new_frame, numbers, reals
-from graphsys.kernels.jit import kernel
+from graphsys.kernels.base.address_table import doubles, indices, new_frame, numbers, reals
+from graphsys.kernels.base.jit import kernel
 
 
 @kernel

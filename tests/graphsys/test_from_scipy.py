@@ -7,8 +7,8 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsys.cutting import LARGEST_FOUND_BLOCK, canonical, find_blocks
 from graphsys.families import net, random_system
+from graphsys.matrix.from_scipy import LARGEST_FOUND_BLOCK, canonical, find_blocks
 from graphsys.system import System
 
 FORMATS = ["csr", "csc", "coo", "bsr", "dia", "lil", "dok"]

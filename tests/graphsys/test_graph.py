@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
-from graphsys.graph import BlockGraph, block_graph
+from graphsys.matrix.graph import BlockGraph, block_graph
 
 ARRAYS = ("size", "row_start", "neighbor_start", "neighbor", "diagonal_at", "block_at")
 

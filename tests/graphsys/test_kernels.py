@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
-from graphsys.kernels import blocks, reference
-from graphsys.kernels.large import invert_large
-from graphsys.kernels.medium import MEDIUM_WORK, invert_medium
+from graphsys.kernels.blocks import blocks, reference
+from graphsys.kernels.blocks.large import invert_large
+from graphsys.kernels.blocks.medium import MEDIUM_WORK, invert_medium
 
 TYPES = [np.float64, np.float32, np.complex128]
 SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 31, 32, 33, 40, 41]

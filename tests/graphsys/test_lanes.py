@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import njit
 
-from graphsys.kernels import batch_blocks
+from graphsys.kernels.blocks import batch_blocks
 
 EPS = np.finfo(float).eps
 

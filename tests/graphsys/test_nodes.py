@@ -6,7 +6,7 @@ import pytest
 from numba import njit
 
 import graphsys as gs
-from graphsys.kernels import nodes, reference
+from graphsys.kernels.blocks import nodes, reference
 
 TYPES = [np.float64, np.float32]
 STARTS = 3  # where the programs below say where their panels begin

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsys.graph import block_graph
-from graphsys.ordering import adjacency, order_by_name
-from graphsys.pivots import precedence
+from graphsys.analysis.ordering import adjacency, order_by_name
+from graphsys.analysis.pivot_supply import precedence
+from graphsys.matrix.graph import block_graph
 
 NAMES = ("dfs", "amd", "nd") if find_spec("pymetis") else ("dfs", "amd")
 

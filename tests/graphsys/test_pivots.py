@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys.analysis.pivot_supply import missing_rank, precedence
 from graphsys.families import (
     body_joint_chain,
     body_joint_tree,
     grounded_loop,
     random_saddle_system,
 )
-from graphsys.pivots import missing_rank, precedence
 from tests.graphsys.test_factor import backward_error, right_hand_side
 
 ORDERINGS = ["auto", "dfs", "amd", "nd"]

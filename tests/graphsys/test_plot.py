@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys import plot
-from graphsys.embedding import MOST_EVEN, embed
+from graphsys.display import plot
+from graphsys.display.embedding import MOST_EVEN, embed
+from graphsys.display.plot import plot_fill, plot_graph
 from graphsys.families import body_joint_tree, grounded_loop, random_saddle_system
-from graphsys.plot import plot_fill, plot_graph
 
 matplotlib.use("Agg")
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
-from graphsys.redundancy import regularization
+from graphsys.numeric.regularization import regularization
 
 EPS = np.finfo(float).eps
 

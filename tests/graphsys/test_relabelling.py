@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys.graph import block_graph
+from graphsys.matrix.graph import block_graph
 from graphsys.symbolic import analyze
 
 RELABELLINGS = 12

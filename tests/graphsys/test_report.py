@@ -7,9 +7,11 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys import cycles, report, symbolic
+from graphsys import symbolic
+from graphsys.analysis import cycles
+from graphsys.display import report
+from graphsys.display.report import in_words
 from graphsys.families import random_system
-from graphsys.report import in_words
 
 
 def facts(symbolic):

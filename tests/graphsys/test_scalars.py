@@ -7,9 +7,9 @@ import pytest
 import graphsys as gs
 from graphsys import kernels
 from graphsys.families import random_system
-from graphsys.kernels.jit import kernel
-from graphsys.kernels.program import NARROW_AT
-from graphsys.kernels.scalars import factorize_scalars, solve_scalars
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import NARROW_AT
+from graphsys.kernels.single.scalar_ldu import factorize_scalars, solve_scalars
 from tests.graphsys.test_factor import backward_error, right_hand_side
 
 GRAPHS = {

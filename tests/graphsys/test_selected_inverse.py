@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
-from graphsys.kernels import reference
-from graphsys.kernels import selected_inverse as kernels
+from graphsys.kernels.blocks import reference
+from graphsys.kernels.single import selected_inverse as kernels
 
 GRAPHS = (
     gs.chain(7),

@@ -6,9 +6,9 @@ import pytest
 import graphsys as gs
 from graphsys import kernels
 from graphsys.families import random_system
-from graphsys.kernels.jit import kernel
-from graphsys.kernels.program import SUPERNODES
-from graphsys.kernels.side_by_side import assign_rows, subtract_rows
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import SUPERNODES
+from graphsys.kernels.single.multiple_rhs import assign_rows, subtract_rows
 
 
 @kernel

@@ -9,11 +9,11 @@ import pytest
 import scipy.sparse as sp
 
 import graphsys as gs
-from graphsys.accuracy import Matrix
 from graphsys.families import random_system
-from graphsys.kernels.growth import GROWN
-from graphsys.numeric import Numeric
-from graphsys.solution import Solver
+from graphsys.kernels.blocks.growth import GROWN
+from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.residuals import Matrix
+from graphsys.numeric.solver import Solver
 
 EPS = np.finfo(float).eps
 
@@ -265,7 +265,7 @@ def test_factors_that_lose_digits_in_every_order_are_refused_with_the_way_out(or
     system = gs.System.from_scipy(sp.csr_array([[1.0, 1.0], [1.0, 1.0 + 1e-6]]), 2)
     system.analyze(ordering)
     factor = system.factorize()
-    with mock.patch("graphsys.stability.instability", return_value=(1e-3, 10.0)):
+    with mock.patch("graphsys.numeric.stability.instability", return_value=(1e-3, 10.0)):
         with pytest.raises(gs.SingularPivotError, match=f"{tried}.*another order, or") as caught:
             factor.selected_inverse()
     assert caught.value.node == 0

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
-from graphsys.kernels import elimination, layout
-from graphsys.kernels.minimum_degree import WORK_ROWS, minimum_degree, peel
-from graphsys.kernels.narrow_layout import by_turns
+from graphsys.kernels.analysis import elimination
+from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
+from graphsys.kernels.program import supernodal
+from graphsys.kernels.program.nodal import by_turns
 from tests.graphsys.brute_force import eliminate, filled_by_label, fronts_by_label
 from tests.graphsys.work import lines_run
 
@@ -286,7 +287,7 @@ def analysis_lines(graph):
     lines.append(lines_run(elimination.fronts, *tables, front_start, *work, front, fill))
     joined, super_of, super_start = np.zeros(n, bool), position.copy(), np.empty(n + 1, np.int64)
     lines.append(
-        lines_run(layout.supernodes, size[order], parent, below, joined, super_of, super_start)
+        lines_run(supernodal.supernodes, size[order], parent, below, joined, super_of, super_start)
     )
     return np.array(lines)
 
@@ -310,7 +311,7 @@ def test_a_tree_has_its_root_in_the_middle():
 
 def test_a_chain_of_a_million_nodes_is_analyzed():
     n = 1_000_000
-    from graphsys.graph import from_pairs
+    from graphsys.matrix.graph import from_pairs
 
     steps = np.arange(n - 1)
     graph = from_pairs(tuple(range(n)), np.ones(n, np.int64), steps, steps + 1)

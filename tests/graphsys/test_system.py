@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from hypothesis import given
 from hypothesis import strategies as st
 
-from graphsys.block import Block
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
 from graphsys.families import random_system
-from graphsys.graph import block_graph
+from graphsys.matrix.block import Block
+from graphsys.matrix.graph import block_graph
 from graphsys.system import System
 
 DTYPES = [np.float64, np.float32, np.complex128]

@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys import families, threads
-from graphsys.kernels import shared
-from graphsys.kernels.program import ARENA_SIZE
+from graphsys import families
+from graphsys.kernels.base.layout import ARENA_SIZE
+from graphsys.kernels.single import parallel
+from graphsys.numeric import threads
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +96,7 @@ def test_who_waits_long_leaves_and_goes_on_where_it_was():
     ticket = np.zeros(2, np.int64)
 
     def take_part(task_start, state):
-        return shared.take_part(
+        return parallel.take_part(
             symbolic.program, reach.load_start, reach.source_start, reach.source, reach.update_at,
             task_start, part.task, ticket, part.ready, part.ready[-1], system.values, 1e-14,
             int(symbolic.program[ARENA_SIZE]), state, magnitude, arena,
@@ -103,12 +104,12 @@ def test_who_waits_long_leaves_and_goes_on_where_it_was():
         )  # fmt: skip
 
     root = np.array([part.task_start.size - 2, part.task_start[-2], -1])
-    assert take_part(part.task_start, root) == shared.WAITING
+    assert take_part(part.task_start, root) == parallel.WAITING
     there = root.copy()
-    assert take_part(part.task_start, root) == shared.WAITING
+    assert take_part(part.task_start, root) == parallel.WAITING
     assert np.array_equal(root, there)
-    assert take_part(part.task_start[:-1], np.array([-1, 0, -1])) == shared.DONE  # all the others
-    assert take_part(part.task_start, root) == shared.DONE
+    assert take_part(part.task_start[:-1], np.array([-1, 0, -1])) == parallel.DONE  # all the others
+    assert take_part(part.task_start, root) == parallel.DONE
     assert np.array_equal(panels(one), panels(two))
 
 

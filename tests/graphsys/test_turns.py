@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys.kernels.narrow_layout import by_turns
+from graphsys.kernels.program.nodal import by_turns
 
 
 def turns(parent, size):

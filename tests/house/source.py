@@ -69,9 +69,9 @@ def decorators(function):
 
 @cache
 def compiling():
-    """Names of decorators that compile: numba's, and those of graphsys/kernels/jit.py."""
+    """Names of decorators that compile: numba's, and those of graphsys/kernels/base/jit.py."""
     names = {"jit", "njit", "vectorize", "guvectorize", "cfunc"}
-    jit = "graphsys/kernels/jit.py"
+    jit = "graphsys/kernels/base/jit.py"
     if (ROOT / jit).exists():
         decorators = (node for node in tree(jit).body if isinstance(node, ast.FunctionDef))
         names |= {node.name for node in decorators} - {"intrinsic"}

@@ -9,9 +9,9 @@ from .source import compiled_functions, expect_none, files, imports, is_kernel_f
 SOURCES = files("graphsys", "dynamics")
 KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "ctypes", "graphsys.kernels")
 ALSO = {
-    "graphsys/kernels/jit.py": ("graphsys.compiler",),
-    "graphsys/kernels/pointers.py": ("os",),
-    "graphsys/kernels/at_once.py": ("typing",),
+    "graphsys/kernels/base/jit.py": ("graphsys.compiler",),
+    "graphsys/kernels/base/pointers.py": ("os",),
+    "graphsys/kernels/single/fused_solve.py": ("typing",),
     "graphsys/kernels/c_interface.py": ("typing",),
 }
 #: The package that compiles kernels imports numba, but nothing of ours.
@@ -33,7 +33,7 @@ def foreign(parsed, name):
         also += ALSO.get(name, ())
         wrong |= {i for i in found if not within(i, *KERNELS_MAY_IMPORT, *also)}
     else:
-        wrong |= {i for i in found if within(i, "numba", "llvmlite", "graphsys.kernels.jit")}
+        wrong |= {i for i in found if within(i, "numba", "llvmlite", "graphsys.kernels.base.jit")}
         wrong |= {i for i in found if within(i, "graphsys.compiler.backend")}
     return sorted(wrong)
 
@@ -54,17 +54,21 @@ def test_the_rule_sees_a_foreign_import():
         ("graphsys/system.py", "from numba import njit", ["numba.njit"]),
         ("graphsys/system.py", "from .kernels import ldu\nimport scipy", []),
         (
-            "graphsys/kernels/ldu.py",
-            "from ..graph import BlockGraph",
-            ["graphsys.graph.BlockGraph"],
+            "graphsys/kernels/single/ldu.py",
+            "from ...matrix.graph import BlockGraph",
+            ["graphsys.matrix.graph.BlockGraph"],
         ),
-        ("graphsys/kernels/ldu.py", "import os, math", ["os"]),
+        ("graphsys/kernels/single/ldu.py", "import os, math", ["os"]),
         ("graphsys/compiler/keys.py", "import numba\nfrom .lazy import LazyModule", []),
-        ("graphsys/compiler/keys.py", "from graphsys.graph import x", ["graphsys.graph.x"]),
-        ("graphsys/kernels/ldu.py", "from .jit import kernel\nimport numpy as np", []),
+        (
+            "graphsys/compiler/keys.py",
+            "from graphsys.matrix.graph import x",
+            ["graphsys.matrix.graph.x"],
+        ),
+        ("graphsys/kernels/single/ldu.py", "from .jit import kernel\nimport numpy as np", []),
         ("graphsys/kernels/__init__.py", "from . import ldu\nfrom .. import x", ["graphsys.x"]),
         ("dynamics/model.py", "from graphsys.symbolic import x", ["graphsys.symbolic.x"]),
-        ("dynamics/model.py", "import graphsys as gs\nimport graphsys.kernels.ldu", []),
+        ("dynamics/model.py", "import graphsys as gs\nimport graphsys.kernels.single.ldu", []),
         ("dynamics/kernels/body.py", "from graphsys import kernels\nimport scipy", ["scipy"]),
     ]
     for name, code, wrong in cases:

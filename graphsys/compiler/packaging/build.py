@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from .. import machine, store
+from graphsys.compiler import machine, store
 
 #: What is run with an empty cache, by two processes that share it and take about as long: each
 #: loads what the other has compiled by then.

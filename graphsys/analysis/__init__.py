@@ -1,0 +1,1 @@
+"""Analysis of a graph: elimination orders, elimination trees, cycles, pivot supply."""

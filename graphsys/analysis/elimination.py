@@ -1,0 +1,250 @@
+"""Elimination of a graph in one order: its tree, its cost, and the tables the kernels read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys.analysis import ordering as orders
+from graphsys.analysis.pivot_supply import Precedence
+from graphsys.kernels.analysis.elimination import (
+    earlier_blocks,
+    elimination_tree,
+    front_counts,
+    fronts,
+    postorder,
+    reverse_edges,
+)
+from graphsys.kernels.base.layout import (
+    ARENA_TOTAL,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    PARTIAL_PIVOTING,
+    UPDATE_FIELDS,
+    WIDEST,
+    WORK_COLUMNS,
+)
+from graphsys.kernels.program.nodal import append_narrow, by_turns
+from graphsys.kernels.program.supernodal import PIVOT_ROWS, build_program, supernodes
+from graphsys.matrix.graph import BlockGraph
+
+Ints = npt.NDArray[np.int64]
+
+#: Nested dissection is worth trying from this many operations and nodes up.
+DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
+#: The first-touch program of small nodes is faster up to a third as many updates as blocks have
+#: entries: supernodes of small blocks save more. It always is where a node updates one other.
+NARROW_UPDATES = 1 / 3
+#: Where pivots may be noise rows are better exchanged in the pivot blocks of supernodes, unless
+#: these are hardly fewer than nodes.
+FEW_MERGE = 0.9
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """An elimination order, children first in its tree, with the tree and what it costs.
+
+    Attributes
+    ----------
+    graph : BlockGraph
+    edges : tuple of ndarray of int
+        Adjacency lists (start, neighbours) of the edges that matter.
+    who : Precedence
+    symmetric : bool
+    n_last : int
+        How many of the last steps are not eliminated.
+    partial_pivoting : bool
+        Whether pivot blocks are inverted with partial pivoting.
+    name : str
+        Method of the order.
+    step_node, position : ndarray of int, shape (n,)
+        Node of each step, step of each node.
+    parent : ndarray of int, shape (n,)
+        Elimination tree by steps; -1 at a root.
+    count, below : ndarray of int, shape (n,)
+        Later nodes that share a block with each step, and their rows.
+    operations : float
+        Floating-point operations of one numeric factorization.
+    """
+
+    graph: BlockGraph
+    edges: tuple[Ints, Ints]
+    who: Precedence
+    symmetric: bool
+    n_last: int
+    partial_pivoting: bool
+    name: str
+    step_node: Ints
+    position: Ints
+    parent: Ints
+    count: Ints
+    below: Ints
+    operations: float
+
+    @classmethod
+    def of(
+        cls,
+        graph: BlockGraph,
+        edges: orders.Adjacency,
+        who: Precedence,
+        symmetric: bool,
+        n_last: int,
+        partial_pivoting: bool,
+        name: str,
+        order: Ints,
+    ) -> Elimination:
+        """Renumber an order of nodes by a postorder of its tree, and count its work."""
+        n = order.size
+        start, neighbor = orders.node_edges(graph, who, edges, order[n - n_last :])
+        position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
+        position[order] = np.arange(n)
+        mark, count, below = np.empty((3, n), np.int64)
+        elimination_tree(start, neighbor, order, position, mark, parent)
+        renumbered = np.empty(n, np.int64)
+        postorder(parent, count, below, renumbered)
+        order = order[renumbered]
+        position[order] = np.arange(n)
+        place = np.empty(n + 1, np.int64)
+        place[renumbered] = np.arange(n)
+        place[n] = -1
+        parent = place[parent[renumbered]]
+        front_counts(start, neighbor, order, position, parent, graph.size, mark, count, below)
+        d, s = graph.size[order].astype(float), below.astype(float)
+        operations = float(np.sum(2 / 3 * d**3 + 2 * d * d * s + 2 * d * s * s))
+        if symmetric:
+            operations /= 2
+        return cls(
+            graph,
+            (start, neighbor),
+            who,
+            symmetric,
+            n_last,
+            partial_pivoting,
+            name,
+            order,
+            position,
+            parent,
+            count,
+            below,
+            operations,
+        )
+
+    def by_turns(self) -> Elimination:
+        """Itself, or for the first-touch program the same tree with independent nodes by turns."""
+        if not self._is_narrow():
+            return self
+        n, size = self.step_node.size, self.graph.size[self.step_node]
+        turns, place = np.empty(n, np.int64), np.full(n + 1, -1)
+        children, following, done = *np.empty((2, n), np.int64), np.empty(n, np.bool_)
+        top = np.empty(size.max() + 1, np.int64)
+        by_turns(self.parent, size, children, following, done, top, turns)
+        place[turns] = np.arange(n)
+        step_node, position = self.step_node[turns], np.empty(n, np.int64)
+        position[step_node] = np.arange(n)
+        return replace(
+            self,
+            step_node=step_node,
+            position=position,
+            parent=place[self.parent[turns]],
+            count=self.count[turns],
+            below=self.below[turns],
+        )
+
+    def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
+        """Fronts (start, entries, fill-in), supernodes, first rows, program: as in `Symbolic`."""
+        graph, order, n = self.graph, self.step_node, self.step_node.size
+        start, neighbor = self.edges
+        size = graph.size[order]
+        front_start = np.zeros(n + 1, np.int64)
+        np.cumsum(self.count, out=front_start[1:])
+        front = np.empty(front_start[-1], np.int64)
+        fill = np.empty(front_start[-1], np.bool_)
+        work = np.empty((3, n), np.int64)
+        fronts(start, neighbor, order, self.position, self.parent, front_start, *work, front, fill)
+        joined = self._joined()
+        super_of, super_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        parent = self.parent.copy()
+        if 0 < self.n_last < n:
+            parent[n - self.n_last - 1] = -1  # no supernode across
+        n_super = supernodes(size, parent, self.below, joined, super_of, super_start)
+        narrow = self._is_narrow()
+        if narrow:
+            n_super, super_of, super_start = n, np.arange(n), np.arange(n + 1)
+        super_start = super_start[: n_super + 1].copy()
+        row_of = np.zeros(n + 1, np.int64)
+        np.cumsum(size, out=row_of[1:])
+        loads = (*self._loads(), graph.diagonal_at[order])
+        arguments = (
+            size, graph.row_start[order], joined, front_start, front, super_of, super_start, row_of,
+            self.symmetric, *loads, np.empty(front.size, np.int64),
+            np.empty((5, n_super), np.int64), np.empty(n + 1, np.int64),
+        )  # fmt: skip
+        program = np.empty(build_program(*arguments, np.empty(0, np.int64)), np.int64)
+        build_program(*arguments, program)
+        if self.partial_pivoting:
+            program[PARTIAL_PIVOTING] = 1
+            program[ARENA_TOTAL] += int(program[WIDEST]) * (int(program[WIDEST]) + 2 * WORK_COLUMNS)
+        if narrow:
+            pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
+            more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS
+            at = program.size
+            program = np.concatenate((program, np.empty(more, np.int64)))
+            append_narrow(
+                size, row_of, front_start, front, self.symmetric, *loads,
+                np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
+            )  # fmt: skip
+        return front_start, front, fill, super_start, row_of, program
+
+    def worth_dissecting(self) -> bool:
+        """Whether nested dissection may need fewer operations: large, and with much fill-in."""
+        nodes, edges = self.step_node.size, self.graph.neighbor.size // 2
+        large = self.operations > DISSECTION_OPERATIONS and nodes > DISSECTION_NODES
+        return large and int(self.count.sum()) > 2 * edges
+
+    def _is_narrow(self) -> bool:
+        """Whether nodes are small and update few others: see `kernels.narrow`."""
+        n, size = self.step_node.size, self.graph.size
+        if n == 0 or self.n_last or self.who.joined or self.partial_pivoting:
+            return False
+        if size.min() == 0 or size.max() > PIVOT_ROWS:
+            return False
+        if self.who.needy.any() and self._n_super() < FEW_MERGE * n:
+            return False
+        updates, entries = (float(np.square(counts).sum()) for counts in (self.count, size))
+        return updates <= max(n, NARROW_UPDATES * entries)
+
+    def _n_super(self) -> int:
+        """How many supernodes there would be."""
+        n, size = self.step_node.size, self.graph.size[self.step_node]
+        of, start = np.empty((2, n + 1), np.int64)
+        return int(supernodes(size, self.parent, self.below, self._joined(), of, start))
+
+    def _joined(self) -> npt.NDArray[np.bool_]:
+        """Steps that share a pivot block with the next one."""
+        joined = np.zeros(self.step_node.size, np.bool_)
+        for group in self.who.joined:
+            steps = np.sort(self.position[list(group)])
+            joined[steps[:-1]] = True
+        return joined
+
+    def _loads(self) -> tuple[Ints, Ints, Ints, Ints]:
+        """Blocks off the diagonal by the earlier node: start, later node, places of both."""
+        graph, n = self.graph, self.step_node.size
+        start, reverse = np.empty(n + 1, np.int64), np.empty_like(graph.neighbor)
+        reverse_edges(graph.neighbor_start, graph.neighbor, np.empty(n, np.int64), reverse)
+        later = np.empty((3, graph.neighbor.size // 2), np.int64)
+        earlier_blocks(
+            graph.size,
+            graph.neighbor_start,
+            graph.neighbor,
+            graph.block_at,
+            reverse,
+            self.step_node,
+            self.position,
+            start,
+            *later,
+        )
+        node, lower, upper = later[:, : start[n]]
+        return start, node, lower, upper

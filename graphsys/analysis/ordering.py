@@ -1,0 +1,308 @@
+"""Elimination orders of a graph: depth-first, minimum degree, nested dissection, or as given."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys.analysis.pivot_supply import Precedence
+from graphsys.errors import MissingExtraError, UnknownNodeError
+from graphsys.kernels.analysis.elimination import (
+    breadth_first,
+    defer,
+    depth_first,
+    relabel,
+    relabel_edges,
+)
+from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
+from graphsys.matrix.graph import BlockGraph
+
+Ints = npt.NDArray[np.int64]
+
+#: Orderings that `analyze` knows by name.
+NAMES = ("auto", "dfs", "amd", "nd")
+#: Random seeds that METIS gets one after the other. Its orders of crystals are of two kinds, one
+#: with 1.5 times the operations of the other, and which one a seed finds is a matter of luck.
+SEEDS = 4
+#: Separators that METIS finds at every step, of which it takes the best: 0.6 of the operations of
+#: crystal(20) with one.
+SEPARATORS = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Adjacency:
+    """The edges that matter to an elimination, and what its order has to respect.
+
+    Edges to nodes without rows are left out; nodes that share a pivot block are joined to one.
+
+    Attributes
+    ----------
+    neighbor_start : ndarray of int, shape (n + 1,)
+    neighbor : ndarray of int, shape (2 m,)
+        Neighbours, ascending within a node.
+    weight : ndarray of int, shape (n,)
+        Rows of each node.
+    waits, release_start, release : ndarray of int
+        As in `Precedence`.
+    members : ndarray of int, shape (n_nodes,) or None
+        Which of these nodes each node of the user's graph went to; None when all stayed alone.
+    """
+
+    neighbor_start: Ints
+    neighbor: Ints
+    weight: Ints
+    waits: Ints
+    release_start: Ints
+    release: Ints
+    members: Ints | None
+
+    def __post_init__(self) -> None:
+        for name in self.__slots__:  # also, a kernel is compiled for each kind of array
+            if isinstance(table := getattr(self, name), np.ndarray):
+                table.setflags(write=False)
+
+
+def adjacency(graph: BlockGraph, who: Precedence) -> Adjacency:
+    """Adjacency of a graph under a precedence.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    who : Precedence
+
+    Returns
+    -------
+    Adjacency
+    """
+    n = graph.size.size
+    start, neighbor = graph.neighbor_start, graph.neighbor
+    if who.joined or (graph.size == 0).any():
+        source = np.repeat(np.arange(n), np.diff(start))
+        keep = (graph.size[source] > 0) & (graph.size[neighbor] > 0)
+        start, neighbor = _lists(source[keep], neighbor[keep], n)
+    if not who.joined:
+        return Adjacency(
+            start, neighbor, graph.size, who.waits, who.release_start, who.release, None
+        )
+    member = np.arange(n)
+    for group in who.joined:
+        member[list(group)] = group[0]
+    kept, member = np.unique(member, return_inverse=True)
+    source = member[np.repeat(np.arange(n), np.diff(start))]
+    target = member[neighbor]
+    keep = source != target
+    start, neighbor = _lists(source[keep], target[keep], kept.size)
+    supplier = member[np.repeat(np.arange(n), np.diff(who.release_start))]
+    release_start, release = _lists(supplier, member[who.release], kept.size)
+    return Adjacency(
+        start,
+        neighbor,
+        np.bincount(member, graph.size, kept.size).astype(np.int64),
+        np.bincount(release, minlength=kept.size).astype(np.int64),
+        release_start,
+        release,
+        member,
+    )
+
+
+def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
+    """Ascending lists of the distinct targets of each source."""
+    keys = np.unique(source * n + target)
+    start = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(keys // max(n, 1), minlength=n), out=start[1:])
+    return start, keys % max(n, 1)
+
+
+def node_edges(
+    graph: BlockGraph, who: Precedence, edges: Adjacency, last: Ints
+) -> tuple[Ints, Ints]:
+    """Adjacency of the user's nodes, those that stay together in an order joined by edges.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    who : Precedence
+    edges : Adjacency
+    last : ndarray of int
+        Nodes at the end of the order, in that order: a path through them keeps them there.
+
+    Returns
+    -------
+    neighbor_start, neighbor : ndarray of int
+    """
+    if edges.members is None and last.size < 2:
+        return edges.neighbor_start, edges.neighbor
+    source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
+    target = graph.neighbor
+    keep = (graph.size[source] > 0) & (graph.size[target] > 0)
+    groups = [(i, j) for group in who.joined for i in group for j in group if i != j]
+    more = np.array(groups, np.int64).reshape(-1, 2)
+    return _lists(
+        np.concatenate((source[keep], more[:, 0], last[:-1], last[1:])),
+        np.concatenate((target[keep], more[:, 1], last[1:], last[:-1])),
+        graph.size.size,
+    )
+
+
+def behind(last: Ints, order: Ints) -> Ints:
+    """The order with some nodes moved to its end; nothing else changes.
+
+    Parameters
+    ----------
+    last : ndarray of int
+        Nodes to move.
+    order : ndarray of int, shape (n,)
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+    """
+    moved = np.isin(order, last)
+    return np.concatenate((order[~moved], order[moved]))
+
+
+def order_by_name(name: str, edges: Adjacency, last: Ints, seed: int = 0) -> Ints:
+    """Elimination order by a named method.
+
+    Parameters
+    ----------
+    name : {"dfs", "amd", "nd"}
+        The paper's depth-first search; approximate minimum degree; METIS' nested dissection.
+    edges : Adjacency
+    last : ndarray of int
+        Nodes to eliminate behind all others.
+    seed : int, optional
+        For METIS, one of `SEEDS`.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Nodes of the user's graph in elimination order; who waits comes after its suppliers.
+
+    Raises
+    ------
+    MissingExtraError
+        For "nd" without pymetis.
+    """
+    n = edges.weight.size
+    order = np.empty(n, np.int64)
+    if name == "amd":
+        order = _minimum_degree(edges, last)
+    else:
+        if name == "dfs":
+            work = np.empty((2, n), np.int64)
+            start, neighbor = edges.neighbor_start, edges.neighbor
+            depth_first(start, neighbor, _roots(edges), work[0], order, work[1])
+        else:
+            order = _nested_dissection(edges, seed)
+        if edges.release.size:
+            waits, free = edges.waits.copy(), order
+            order = np.empty(n, np.int64)
+            reached = np.empty(n, np.bool_)
+            defer(free, waits, edges.release_start, edges.release, reached, order)
+    if edges.members is not None:
+        place = np.empty(n, np.int64)
+        place[order] = np.arange(n)
+        order = np.argsort(place[edges.members], kind="stable")
+    return behind(last, order) if last.size else order
+
+
+def _roots(edges: Adjacency) -> Ints:
+    """Where a depth-first search begins: in a forest in the middle of each tree."""
+    n, start, neighbor = edges.weight.size, edges.neighbor_start, edges.neighbor
+    order = np.empty(n, np.int64)
+    place, waits, peeled = np.empty(n, np.int64), edges.waits.copy(), np.empty(n, np.bool_)
+    if peel(start, neighbor, edges.release_start, edges.release, waits, place, peeled, order) < n:
+        return np.arange(n)
+    place[order] = np.arange(n)
+    node = np.repeat(np.arange(n), np.diff(start))
+    last = np.ones(n, np.bool_)
+    last[node[place[neighbor] > place[node]]] = False
+    return np.flatnonzero(last)
+
+
+def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
+    """Minimum degree on a breadth-first numbering: hardly any two labellings differ then."""
+    n = edges.weight.size
+    waits = edges.waits.copy()
+    waits[last if edges.members is None else edges.members[last]] += 1  # for nobody: to the end
+    levels, position, order = np.empty((3, n), np.int64)
+    start, neighbor = _by_levels(edges, position, order, levels)
+    release_start, release = np.empty_like(edges.release_start), np.empty_like(edges.release)
+    relabel(edges.release_start, edges.release, levels, position, release_start, release)
+    for table in (start, neighbor, release_start, release):  # of one kind with those of edges
+        table.setflags(write=False)
+    weight, waits, peeled = edges.weight[levels], waits[levels], np.empty(n, np.bool_)
+    found = peel(start, neighbor, release_start, release, waits, position, peeled, order)
+    work, head = np.empty((WORK_ROWS, n), np.int64), np.empty(weight.sum() + 1, np.int64)
+    lists = np.empty((2, 2 * neighbor.size), np.int64)
+    minimum_degree(
+        start, neighbor, weight, release_start, release, peeled,
+        waits, work, head, *lists, order, found,
+    )  # fmt: skip
+    return levels[order]
+
+
+def _by_levels(edges: Adjacency, position: Ints, work: Ints, levels: Ints) -> tuple[Ints, Ints]:
+    """Adjacency on a breadth-first numbering, which ``levels`` and ``position`` get."""
+    free = edges.release.size == 0  # who waits for whom follows the user's numbering anyway
+    breadth_first(edges.neighbor_start, edges.neighbor, free, position, work, levels)
+    position[levels] = np.arange(levels.size)
+    start, neighbor = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
+    number = relabel_edges if free else relabel
+    number(edges.neighbor_start, edges.neighbor, levels, position, start, neighbor)
+    return start, neighbor
+
+
+def _nested_dissection(edges: Adjacency, seed: int) -> Ints:
+    """METIS on a breadth-first numbering: hardly any two labellings differ then."""
+    try:
+        import pymetis
+    except ImportError:
+        raise MissingExtraError('ordering "nd"', "pymetis", "nd") from None
+    if edges.neighbor.size == 0:
+        return np.arange(edges.weight.size)
+    position, work, levels = np.empty((3, edges.weight.size), np.int64)
+    pattern = pymetis.CSRAdjacency(*_by_levels(edges, position, work, levels))
+    options = pymetis.Options()
+    options.seed, options.nseps = seed, SEPARATORS
+    order, _ = pymetis.nested_dissection(pattern, options=options)
+    found: Ints = levels[np.asarray(order, np.int64)]
+    return found
+
+
+def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:
+    """Elimination order from a sequence of all labels.
+
+    Parameters
+    ----------
+    labels : sequence of hashable, length n
+    graph : BlockGraph
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Raises
+    ------
+    UnknownNodeError
+        Where a label is no node of the graph.
+    ValueError
+        Where a node is missing or given twice.
+    """
+    order = []
+    for label in labels:
+        if label not in graph.index:
+            raise UnknownNodeError(f"ordering names {label!r}, which is no node of the graph")
+        order.append(graph.index[label])
+    seen = (
+        np.bincount(order, minlength=len(graph.labels))
+        if order
+        else np.zeros(len(graph.labels), np.int64)
+    )
+    if (seen != 1).any():
+        at = int(np.flatnonzero(seen != 1)[0])
+        what = "is missing from" if seen[at] == 0 else "occurs twice in"
+        raise ValueError(f"node {graph.labels[at]!r} {what} the ordering; give every node once")
+    return np.array(order, np.int64)

@@ -1,0 +1,396 @@
+"""Which nodes must wait for a pivot: zero diagonal blocks and who gives them one.
+
+A node whose diagonal block is singular by structure can be eliminated only after neighbours have
+filled it. An integer flow decides after which: every such node demands the rows it lacks, every
+other node supplies up to its size, and a node waits for those that supply it. Nodes that find no
+supplier join a neighbour in the same need: such a pair shares a pivot block, like a 2 x 2 pivot.
+"""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import numpy.typing as npt
+
+from graphsys.errors import UnknownNodeError
+from graphsys.kernels.analysis.pivot_supply import supply
+from graphsys.kernels.single.matrix import absolute_sums
+from graphsys.matrix.equilibration import Scaling
+from graphsys.matrix.graph import BlockGraph
+
+Ints = npt.NDArray[np.int64]
+
+#: Pivots smaller than this beside their row and column, in the equilibrated matrix, wait for a
+#: neighbour: eliminated first, they would let the others grow by its inverse (tests/fuzz).
+WEAK = 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Precedence:
+    """Who waits for whom in an elimination order.
+
+    Attributes
+    ----------
+    demand : ndarray of int, shape (n,)
+        Rows that the diagonal block of a node lacks; 0 for a regular node.
+    waits : ndarray of int, shape (n,)
+        How many suppliers a node waits for.
+    release_start : ndarray of int, shape (n + 1,)
+        ``release[release_start[i]:release_start[i + 1]]`` wait for node i.
+    release : ndarray of int, shape (sum of waits,)
+        Nodes that wait.
+    needy : ndarray of bool, shape (n,)
+        Nodes that lack rows, and those whose pivot failed before.
+    joined : tuple of tuple of int
+        Groups of nodes that share a pivot block.
+    short : ndarray of int
+        Nodes whose demand nobody can meet: redundant by structure.
+    """
+
+    demand: Ints
+    waits: Ints
+    release_start: Ints
+    release: Ints
+    needy: npt.NDArray[np.bool_]
+    joined: tuple[tuple[int, ...], ...]
+    short: Ints
+
+
+def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
+    """Rows that each diagonal block lacks to be regular.
+
+    A block lacks rows by structure where its zeros leave no pivot in them, and numerically where it
+    is next to singular beside the rest of the matrix.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (graph.nnz,)
+        Blocks; a matrix of zeros alone counts as not yet known, and lacks nothing.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Size minus structural rank (the largest matching of nonzero entries), or minus the number of
+        singular values of the equilibrated block that are above `WEAK`, whichever is larger.
+    """
+    demand = np.zeros(graph.size.size, np.int64)
+    if not values.any():
+        return demand
+    size = graph.size
+    node = np.repeat(np.arange(size.size), size)
+    place = np.arange(node.size) - graph.row_start[node]
+    diagonal = np.abs(values[graph.diagonal_at[node] + place * (size[node] + 1)])
+    weak = _weak_rows(graph, values, diagonal)
+    suspects = np.unique(node[(diagonal == 0) | weak])
+    if suspects.size == 0:
+        return demand
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import structural_rank
+
+    demand[suspects] = size[suspects]
+    held = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
+    if not held.size:
+        return demand
+    scaled: npt.NDArray[Any] = values
+    if weak.any():
+        scaled = Scaling.of(graph, values, False).matrix(values)
+    demand[held] = 0
+    with_zeros = np.zeros(size.size, np.bool_)
+    with_zeros[node[diagonal == 0]] = True
+    for i in held[with_zeros[held]].tolist():
+        d, at = int(size[i]), int(graph.diagonal_at[i])
+        demand[i] = d - structural_rank(csr_array(values[at : at + d * d].reshape(d, d) != 0))
+    with_weak = np.zeros(size.size, np.bool_)
+    with_weak[node[weak]] = True
+    for d in np.unique(size[held]).tolist():
+        mine = held[with_weak[held] & (size[held] == d)]
+        blocks = scaled[graph.diagonal_at[mine, None] + np.arange(d * d)].reshape(-1, d, d)
+        lacking = (np.linalg.svd(blocks, compute_uv=False) < WEAK).sum(axis=1)
+        demand[mine] = np.maximum(demand[mine], lacking)
+    return demand
+
+
+def _weak_rows(
+    graph: BlockGraph, values: npt.NDArray[np.generic], diagonal: npt.NDArray[np.floating[Any]]
+) -> npt.NDArray[np.bool_]:
+    """Rows whose diagonal entry, not zero, is tiny beside both its row and its column."""
+    sums = np.empty((2, graph.rows), values.real.dtype)
+    for transposed in (False, True):  # hardly any matrix needs the second, slower pass
+        absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
+        if not transposed and not ((diagonal > 0) & (diagonal < WEAK * sums[0])).any():
+            return np.zeros(graph.rows, np.bool_)
+    if not np.isfinite(sums).all():  # what overflows, or is no number, is found by others
+        return np.zeros(graph.rows, np.bool_)
+    bound = np.minimum(sums[0], sums[1])
+    weak: npt.NDArray[np.bool_] = (diagonal > 0) & (diagonal < WEAK * bound)
+    return weak
+
+
+def _not_zero(values: npt.NDArray[np.generic], at: Ints, size: Ints) -> npt.NDArray[np.bool_]:
+    """Which of some diagonal blocks, of size 1 or more, hold anything but zeros."""
+    count = size * size
+    start = np.cumsum(count) - count
+    entry = np.repeat(at - start, count) + np.arange(int(count.sum()))
+    return np.logical_or.reduceat(values[entry] != 0, start)
+
+
+def missing_rows(
+    graph: BlockGraph,
+    zero_diagonal: Iterable[Hashable] | None,
+    values: npt.NDArray[np.generic] | None,
+) -> Ints:
+    """Rows that diagonal blocks lack: all of the nodes that are named, else as the values show.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    zero_diagonal : iterable of labels, optional
+    values : ndarray, shape (graph.nnz,), optional
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+
+    Raises
+    ------
+    UnknownNodeError
+        Where `zero_diagonal` names no node.
+    """
+    if zero_diagonal is not None:
+        demand = np.zeros(graph.size.size, np.int64)
+        for label in zero_diagonal:
+            if label not in graph.index:
+                raise UnknownNodeError(f"zero_diagonal names {label!r}, no node of the graph")
+            demand[graph.index[label]] = graph.size[graph.index[label]]
+        return demand
+    return np.zeros(graph.size.size, np.int64) if values is None else missing_rank(graph, values)
+
+
+def precedence(
+    graph: BlockGraph,
+    demand: Ints,
+    after_all: frozenset[int] = frozenset(),
+    together: Sequence[tuple[int, ...]] = (),
+) -> Precedence:
+    """Suppliers of every node that lacks rows.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    demand : ndarray of int, shape (n,)
+        From `missing_rank`.
+    after_all : frozenset of int, optional
+        Nodes that wait for all their neighbours: those whose pivot failed before.
+    together : sequence of tuple of int, optional
+        Groups of nodes to share a pivot block.
+
+    Returns
+    -------
+    Precedence
+    """
+    needy = demand > 0
+    needy[list(after_all)] = True
+    for group in together:
+        needy[list(group)] = True
+    supplier, served, lack = _supplied(graph, demand, needy)
+    pairs = _join_short(graph, demand, lack.tolist())
+    if together:  # pivots have failed before
+        pairs += _join_stuck(graph, demand, lack.tolist(), pairs)
+    joined = merged([*pairs, *together])
+    inside = {j for group in joined for j in group}
+    short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
+    last = {*short.tolist(), *after_all}
+    if last or joined:
+        awaited = _awaited(graph, supplier, served, last, joined)
+        keep = ~np.isin(served, list(awaited))
+        supplier = np.append(supplier[keep], [i for who in awaited.values() for i in who])
+        served = np.append(served[keep], [j for j, who in awaited.items() for _ in who])
+    order = np.lexsort((served, supplier))
+    n = graph.size.size
+    release_start = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(supplier.astype(np.int64), minlength=n), out=release_start[1:])
+    return Precedence(
+        demand,
+        np.bincount(served.astype(np.int64), minlength=n),
+        release_start,
+        served[order].astype(np.int64),
+        needy,
+        tuple(joined),
+        short,
+    )
+
+
+def _awaited(
+    graph: BlockGraph,
+    supplier: Ints,
+    served: Ints,
+    last: set[int],
+    joined: list[tuple[int, ...]],
+) -> dict[int, list[int]]:
+    """Whom those wait for who come behind their neighbours, or share a pivot block.
+
+    Groups that would wait for each other do not wait for each other at all.
+    """
+    awaited: dict[int, set[int]] = {}
+    for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
+        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
+        awaited[j] = set(row.tolist()) - last
+    for group in joined:  # whoever one of a group waits for, all do
+        of_flow = set(supplier[np.isin(served, [j for j in group if j not in last])].tolist())
+        together = of_flow.union(*(awaited.get(j, set()) for j in group)) - set(group)
+        awaited.update((j, together) for j in group)
+    knot = _knots(awaited, joined)
+    return {
+        j: sorted(i for i in who if i not in knot or knot[i] != knot.get(j))
+        for j, who in awaited.items()
+    }
+
+
+def _knots(awaited: dict[int, set[int]], joined: list[tuple[int, ...]]) -> dict[int, int]:
+    """Nodes that wait for each other, groups taken as one node: the number of their knot."""
+    member = {j: group[0] for group in joined for j in group}
+    waits = nx.DiGraph()
+    for j, who in awaited.items():
+        waits.add_edges_from((member.get(j, j), member.get(i, i)) for i in who)
+    knots = [part for part in nx.strongly_connected_components(waits) if len(part) > 1]
+    of_group = {i: number for number, part in enumerate(knots) for i in part}
+    nodes = {*awaited, *member, *of_group}
+    return {j: of_group[member.get(j, j)] for j in nodes if member.get(j, j) in of_group}
+
+
+def _supplied(
+    graph: BlockGraph, demand: Ints, needy: npt.NDArray[np.bool_]
+) -> tuple[Ints, Ints, Ints]:
+    """Who supplies whom, as two arrays of nodes, and the nodes that nobody can supply enough.
+
+    Nodes with the fewest regular neighbours are served first: they have no choice.
+    """
+    wanting = np.flatnonzero(demand)
+    if not wanting.size:
+        return wanting, wanting, wanting
+    row = np.repeat(np.arange(demand.size), np.diff(graph.neighbor_start))
+    choice = np.bincount(row, weights=~needy[graph.neighbor], minlength=demand.size)
+    capacity = np.where(needy, 0, graph.size)
+    supplier, served, amount = np.empty((3, graph.neighbor.size), np.int64)
+    lacking = demand.copy()
+    found = supply(
+        graph.neighbor_start, graph.neighbor, wanting[np.argsort(choice[wanting], kind="stable")],
+        capacity, lacking, supplier, served, amount,
+    )  # fmt: skip
+    supplier, served = supplier[:found], served[:found]
+    lack = np.flatnonzero(lacking)
+    if lack.size:
+        flow = _Flow(graph, needy, capacity, zip(supplier, served, amount[:found], strict=True))
+        lack = np.array(
+            [j for j in lack.tolist() if not flow.augment(j, int(lacking[j]))], np.int64
+        )
+        supplier, served = flow.pairs()
+    return supplier, served, lack
+
+
+class _Flow:
+    """Integer flow from regular nodes to the needy ones beside them."""
+
+    def __init__(
+        self,
+        graph: BlockGraph,
+        needy: npt.NDArray[np.bool_],
+        capacity: Ints,
+        supplies: Iterable[tuple[int, int, int]],
+    ) -> None:
+        self.graph, self.needy, self.capacity = graph, needy, capacity
+        self.given: dict[int, dict[int, int]] = {}
+        self.taken: dict[int, set[int]] = {}
+        for i, j, amount in supplies:
+            self._give(int(i), int(j), int(amount))
+
+    def pairs(self) -> tuple[Ints, Ints]:
+        """Suppliers, and beside each whom it serves."""
+        pairs = [(i, j) for j, given in self.given.items() for i in given]
+        supplier, served = np.array(pairs, np.int64).reshape(-1, 2).T
+        return supplier, served
+
+    def _give(self, i: int, j: int, amount: int) -> None:
+        given = self.given.setdefault(j, {})
+        given[i] = given.get(i, 0) + amount
+        if given[i] == 0:
+            del given[i]
+            self.taken[i].discard(j)
+        else:
+            self.taken.setdefault(i, set()).add(j)
+
+    def augment(self, j: int, lack: int) -> bool:
+        """Serve what node j still lacks by making others change; False where that is not enough."""
+        return all(self._augment(j) for _ in range(lack))
+
+    def _augment(self, j: int) -> bool:
+        """One unit more for j along a path of supplies passed on; False when there is none."""
+        reached_from: dict[int, int] = {}  # regular node -> needy node it would serve
+        gives_up: dict[int, int] = {}  # needy node -> regular node it would leave for another
+        queue = [j]
+        for needy in queue:
+            first, after = self.graph.neighbor_start[needy : needy + 2]
+            for i in self.graph.neighbor[first:after].tolist():
+                if self.needy[i] or i in reached_from or self.graph.size[i] == 0:
+                    continue
+                reached_from[i] = needy
+                if self.capacity[i] > 0:
+                    self.capacity[i] -= 1
+                    while True:  # back along the path
+                        served = reached_from[i]
+                        self._give(i, served, 1)
+                        if served == j:
+                            return True
+                        i = gives_up[served]
+                        self._give(i, served, -1)
+                for other in sorted(self.taken.get(i, ())):
+                    if other != j and other not in gives_up:
+                        gives_up[other] = i
+                        queue.append(other)
+        return False
+
+
+def merged(groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    """Groups without a common member: those that share one become one."""
+    graph = nx.Graph()
+    for group in groups:
+        nx.add_path(graph, group)
+    return sorted(tuple(sorted(part)) for part in nx.connected_components(graph))
+
+
+def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple[int, ...]]:
+    """Pairs of adjacent empty nodes of one size, as many as there can be."""
+    empty = [j for j in short if demand[j] == graph.size[j]]
+    among = nx.Graph()
+    for j in empty:
+        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
+        among.add_edges_from((j, int(i)) for i in row if graph.size[i] == graph.size[j])
+    among = among.subgraph(empty)
+    pairs = nx.max_weight_matching(among, maxcardinality=True)
+    return sorted((min(pair), max(pair)) for pair in pairs)
+
+
+def _join_stuck(
+    graph: BlockGraph, demand: Ints, short: list[int], pairs: list[tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """Pairs of an empty node, all of whose neighbours lack rows as well, and one of these.
+
+    Nodes with the fewest such neighbours choose first.
+    """
+    missing, taken = set(short), {j for pair in pairs for j in pair}
+    options = {}
+    for j in short:
+        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
+        if demand[j] == graph.size[j] and missing.issuperset(row):
+            options[j] = [i for i in row if graph.size[i] >= graph.size[j]]
+    found: list[tuple[int, ...]] = []
+    for j in sorted(options, key=lambda j: (len(options[j]), j)):
+        free = [i for i in options[j] if i not in taken]
+        if j not in taken and free:
+            i = min(free, key=lambda i: (len(options.get(i, ())), i))
+            taken.update((i, j))
+            found.append((min(i, j), max(i, j)))
+    return found

@@ -1,0 +1,1 @@
+"""Loops of the symbolic analysis: elimination tree, minimum degree, pivot supply."""

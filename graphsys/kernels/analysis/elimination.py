@@ -1,0 +1,399 @@
+"""Elimination structure of a graph: depth-first search, elimination tree, postorder, fronts.
+
+Graphs come as symmetric adjacency lists without the diagonal: the neighbours of node i are
+``neighbor[neighbor_start[i]:neighbor_start[i + 1]]``.
+"""
+
+from graphsys.kernels.base.jit import kernel
+
+
+@kernel
+def depth_first(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    roots,
+    # Work:
+    place,
+    # Out:
+    order,
+    parent,
+):
+    """Spanning forest by depth-first search, roots as they come in ``roots``, neighbours ascending.
+
+    ``order`` is its postorder; both are in node numbers, a root has parent -1. Every edge joins a
+    node and one of its ancestors.
+    """
+    for i in range(order.size):
+        parent[i] = -2  # not found yet
+        place[i] = neighbor_start[i]
+    found = 0
+    for root in roots:
+        if parent[root] != -2:
+            continue
+        parent[root] = -1
+        node = root
+        while node != -1:
+            p = place[node]
+            if p < neighbor_start[node + 1]:
+                place[node] = p + 1
+                child = neighbor[p]
+                if parent[child] == -2:
+                    parent[child] = node
+                    node = child
+            else:
+                order[found] = node
+                found += 1
+                node = parent[node]
+
+
+@kernel
+def breadth_first(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    # In:
+    by_places,
+    # Work:
+    mark,
+    key,
+    # Out:
+    order,
+):
+    """Cuthill-McKee order: levels from an end of each component, low degrees first.
+
+    Equal degrees go ``by_places`` of all neighbours that come before, or as they come. A numbering
+    by the graph's shape, hardly by the user's numbers: ties of other orderings are broken by it.
+    """
+    n = order.size
+    for i in range(n):
+        mark[i] = 0
+    found = 0
+    for first in range(n):
+        if mark[first] != 0:
+            continue
+        start = first
+        size = 0
+        for sweep in range(1, 4):  # twice to the farthest node of low degree, then for good
+            base = sweep * (n + 1)  # beyond it, marks are places in the order
+            order[found] = start
+            mark[start] = base + found
+            done, end, level = found, found + 1, found
+            while done < end:
+                if done == level:  # a new level starts here
+                    last_level, level = level, end
+                node = order[done]
+                done += 1
+                new = end
+                for p in range(neighbor_start[node], neighbor_start[node + 1]):
+                    i = neighbor[p]
+                    if mark[i] >= base:
+                        continue
+                    mark[i] = base + n
+                    key[i] = (neighbor_start[i + 1] - neighbor_start[i]) * n * n
+                    last = neighbor_start[i + 1] if by_places and sweep == 3 else 0
+                    for q in range(neighbor_start[i], last):
+                        place = mark[neighbor[q]] - base
+                        if 0 <= place < level:
+                            key[i] += place
+                    at = end
+                    while at > new and key[order[at - 1]] > key[i]:
+                        order[at] = order[at - 1]
+                        at -= 1
+                    order[at] = i
+                    end += 1
+                for at in range(new, end):
+                    mark[order[at]] = base + at
+            if sweep < 3:
+                best = order[last_level]
+                for k in range(last_level, end):
+                    i = order[k]
+                    if (
+                        neighbor_start[i + 1] - neighbor_start[i]
+                        < neighbor_start[best + 1] - neighbor_start[best]
+                    ):
+                        best = i
+                start = best
+            size = end - found
+        found += size
+
+
+@kernel
+def relabel(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    # Out:
+    new_start,
+    new_neighbor,
+):
+    """Adjacency lists of the nodes numbered by their position in an order."""
+    found = 0
+    for k in range(order.size):
+        new_start[k] = found
+        node = order[k]
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            new_neighbor[found] = position[neighbor[p]]
+            found += 1
+    new_start[order.size] = found
+
+
+@kernel
+def relabel_edges(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    # Out:
+    new_start,
+    new_neighbor,
+):
+    """`relabel` of symmetric lists, ascending: each node goes to its neighbours' lists in turn."""
+    found = 0
+    new_start[0] = 0
+    for k in range(order.size):
+        new_start[k + 1] = found  # where the list of k begins, until it is filled
+        found += neighbor_start[order[k] + 1] - neighbor_start[order[k]]
+    for k in range(order.size):
+        for p in range(neighbor_start[order[k]], neighbor_start[order[k] + 1]):
+            j = position[neighbor[p]] + 1
+            new_neighbor[new_start[j]] = k
+            new_start[j] += 1
+
+
+@kernel
+def elimination_tree(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    # Work:
+    ancestor,
+    # Out:
+    parent,
+):
+    """Parent of each elimination step, -1 at a root (Liu 1990, with path compression)."""
+    for k in range(order.size):
+        ancestor[k] = parent[k] = -1
+        node = order[k]
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            i = position[neighbor[p]]
+            while i != -1 and i < k:
+                following = ancestor[i]
+                ancestor[i] = k
+                if following == -1:
+                    parent[i] = k
+                i = following
+
+
+@kernel
+def postorder(
+    # Tables:
+    parent,
+    # Work:
+    first_child,
+    sibling,
+    # Out:
+    order,
+):
+    """Steps of a forest with every subtree consecutive, children ascending."""
+    n = parent.size
+    for k in range(n):
+        first_child[k] = -1
+    root = -1
+    for k in range(n - 1, -1, -1):
+        above = parent[k]
+        if above == -1:
+            sibling[k] = root
+            root = k
+        else:
+            sibling[k] = first_child[above]
+            first_child[above] = k
+    found = 0
+    node = root
+    while node != -1:
+        while first_child[node] != -1:  # down to the first leaf
+            child = first_child[node]
+            first_child[node] = -1
+            node = child
+        order[found] = node
+        found += 1
+        node = sibling[node] if sibling[node] != -1 else parent[node]
+
+
+@kernel
+def front_counts(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    parent,
+    size,
+    # Work:
+    mark,
+    # Out:
+    count,
+    below,
+):
+    """Later nodes that share a block with each step, and their rows: climbs every row's subtree.
+
+    ``size`` (n,) are the rows of each node, in node numbers.
+    """
+    for k in range(order.size):
+        count[k] = below[k] = 0
+        mark[k] = -1
+    for i in range(order.size):
+        mark[i] = i
+        node = order[i]
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            k = position[neighbor[p]]
+            while k < i and mark[k] != i:
+                mark[k] = i
+                count[k] += 1
+                below[k] += size[node]
+                k = parent[k]
+
+
+@kernel
+def fronts(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    order,
+    position,
+    parent,
+    front_start,
+    # Work:
+    mark,
+    edge,
+    place,
+    # Out:
+    front,
+    fill,
+):
+    """Fronts, ascending, and which of their entries are fill-in."""
+    for k in range(order.size):
+        mark[k] = edge[k] = -1
+        place[k] = front_start[k]
+    for i in range(order.size):
+        mark[i] = i
+        node = order[i]
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            edge[position[neighbor[p]]] = i
+        for p in range(neighbor_start[node], neighbor_start[node + 1]):
+            k = position[neighbor[p]]
+            while k < i and mark[k] != i:
+                mark[k] = i
+                front[place[k]] = i
+                fill[place[k]] = edge[k] != i
+                place[k] += 1
+                k = parent[k]
+
+
+@kernel
+def defer(
+    # Tables:
+    order,
+    waits,
+    release_start,
+    release,
+    # Work:
+    reached,
+    # Out:
+    result,
+):
+    """An order in which nodes that wait for others move behind the last of these.
+
+    ``waits`` (n,) counts the outstanding suppliers of each node and is used up.
+    """
+    n = order.size
+    for i in range(n):
+        reached[i] = False
+    found = 0
+    for k in range(n):
+        node = order[k]
+        reached[node] = True
+        if waits[node] > 0:
+            continue
+        first = found
+        result[found] = node
+        found += 1
+        while first < found:  # nodes released on the way follow at once
+            supplier = result[first]
+            first += 1
+            for p in range(release_start[supplier], release_start[supplier + 1]):
+                waiting = release[p]
+                waits[waiting] -= 1
+                if waits[waiting] == 0 and reached[waiting]:
+                    result[found] = waiting
+                    found += 1
+    return found
+
+
+@kernel
+def reverse_edges(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    # Work:
+    place,
+    # Out:
+    reverse,
+):
+    """Place of (j, i) for the place of each (i, j) in symmetric ascending adjacency lists."""
+    for i in range(place.size):
+        place[i] = neighbor_start[i]
+    for i in range(place.size):
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            j = neighbor[p]
+            reverse[place[j]] = p
+            place[j] += 1
+
+
+@kernel
+def earlier_blocks(
+    # Tables:
+    size,
+    neighbor_start,
+    neighbor,
+    block_at,
+    reverse,
+    order,
+    position,
+    # Out:
+    start,
+    later,
+    lower,
+    upper,
+):
+    """Blocks off the diagonal by the earlier step of the two: later step, places of L and of U.
+
+    ``later[start[k]:start[k + 1]]`` are ascending; blocks without entries are left out.
+    """
+    n = order.size
+    for k in range(n + 1):
+        start[k] = 0
+    for counted in range(2):
+        for j in range(n):
+            node = order[j]
+            for p in range(neighbor_start[node], neighbor_start[node + 1]):
+                k = position[neighbor[p]]
+                if k < j and size[node] > 0 and size[neighbor[p]] > 0:
+                    if counted:
+                        at = start[k]
+                        later[at], lower[at], upper[at] = j, block_at[p], block_at[reverse[p]]
+                    start[k] += 1
+        if not counted:  # a count becomes the first place, which moves on to the next one's
+            total = 0
+            for k in range(n):
+                count = start[k]
+                start[k] = total
+                total += count
+    for k in range(n, 0, -1):
+        start[k] = start[k - 1]
+    start[0] = 0

@@ -1,0 +1,90 @@
+"""Layout of the program: all integers the numeric kernels read, in one int64 array.
+
+It is made once by `layout` and read forwards. A *row* is a scalar row in elimination
+order; supernode s has the p rows ``first:first + p`` as pivots and q later rows below them.
+
+Header, at the places named below, then
+
+=============  ==================================================================================
+order          ``rows`` entries: the user's row of each row
+load           for each block: (source in values, rows, columns, destination in arena, leading
+               dimension)
+starts         for each supernode: where its part of the panels begins
+panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets,
+               where its first target is), then the sizes of its pivot blocks and its runs (place
+               among the q rows, length, first row)
+targets        for each target of each supernode: (lower, leading dimension, upper, p, first,
+               column runs, runs), then its runs (place among the q rows, length, place
+               among the target's rows); the first ``column runs`` of them lie among the target's
+               pivots
+narrow         where ``narrow_at`` is not 0: the same factorization for small nodes, see `narrow`
+=============  ==================================================================================
+
+The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
+block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
+only, and memory is fastest where it is read without gaps. After the factorization the pivot blocks
+hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
+Behind the panels lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256
+numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
+both. Where ``partial_pivoting`` is not 0, every pivot block is inverted by LU factors with partial
+pivoting, D^-1 and W are refined once, which takes longer; there is room for a copy of the widest
+block and 8 columns more.
+There are three magnitudes for each row, see `growth`.
+"""
+
+from graphsys.kernels.base.jit import kernel
+
+VERSION = 5
+
+(
+    PROGRAM_VERSION,
+    ROWS,
+    SUPERNODES,
+    SYMMETRIC,
+    ARENA_SIZE,
+    WORK_AT,
+    ORDER_AT,
+    LOAD_AT,
+    LOADS,
+    STARTS_AT,
+    PANELS_AT,
+    WIDEST,
+    ARENA_TOTAL,
+    NARROW_AT,
+    PARTIAL_PIVOTING,
+    HEADER,
+) = range(16)
+
+PANEL_FIELDS = 9
+# Places in a panel.
+PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS, TARGETS, TARGET_AT = range(PANEL_FIELDS)
+RUN_FIELDS = 3
+TARGET_FIELDS = 7
+LOAD_FIELDS = 5
+#: Of the narrow part.
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 5, 4
+# Places in a node.
+NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
+
+#: Columns of the workspace: copied at once where a block is too large to be scaled in place.
+WORK_COLUMNS = 8
+
+
+@kernel
+def work_sizes(program, count):
+    """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
+    rows = program[ROWS]
+    return program[ARENA_TOTAL], 3 * rows, rows * count + program[WIDEST]
+
+
+def is_narrow(program, dtype) -> bool:
+    """Whether numbers of a type are factorized by the program of `narrow`: real ones."""
+    return bool(program[NARROW_AT]) and dtype.kind != "c"
+
+
+@kernel
+def panels_hold(program, s, place):
+    """Whether a place in the arena lies in one of the panels of supernode s."""
+    at = program[program[STARTS_AT] + s]
+    p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
+    return lower <= place < lower + (p + q) * p or upper <= place < upper + p * q

@@ -1,0 +1,1 @@
+"""Factorization and substitution of many matrices of one graph, eight side by side."""

@@ -1,0 +1,135 @@
+"""Solves of many systems of one graph, and factorizations of large ones one after another.
+
+Arrays hold system after system: ``values`` (count nnz,), ``b`` and ``out`` (count rows columns,).
+"""
+
+import numpy as np
+
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import ARENA_TOTAL, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.widths import LANES
+from graphsys.kernels.batch.substitution import (
+    backward_eight,
+    backward_transposed_eight,
+    forward_eight,
+    forward_transposed_eight,
+    gather_eight,
+    scatter_eight,
+)
+from graphsys.kernels.single.ldu import factorize
+from graphsys.kernels.single.matrix import subtract_matrix_product
+from graphsys.kernels.single.refinement import vector_error
+from graphsys.kernels.single.substitution import solve, solve_transposed
+
+
+@kernel
+def solve_groups(
+    # Tables:
+    program,
+    # In:
+    arena,
+    count,
+    groups,
+    first,
+    last,
+    transposed,
+    b,
+    columns,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """out <- A^-1 b, or A^-T b, for ``groups[first:last]``, numbered as by `factorize_groups`."""
+    length = program[ROWS] * columns
+    for g in groups[first:last]:
+        start, base = min(LANES * g, count - LANES) * length, LANES * g * program[ARENA_TOTAL]
+        gather_eight(program, b, start, length, columns, x)
+        if transposed:
+            forward_transposed_eight(program, arena, base, columns, x)
+            backward_transposed_eight(program, arena, base, columns, x)
+        else:
+            for s in range(program[SUPERNODES]):
+                panel = program[program[STARTS_AT] + s]
+                forward_eight(program, panel, arena, base, columns, x)
+            backward_eight(program, arena, base, columns, x)
+        scatter_eight(program, x, start, length, columns, out)
+
+
+@kernel
+def backward_errors(
+    tables, values, nnz, systems, transposed, b, x, columns, enough, sizes, r, errors
+):  # fmt: skip
+    """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
+
+    b, x and r are (systems columns rows,), ``errors`` (2, systems columns), with and without the
+    floor of `refinement`; ``sizes`` (2 rows,) is workspace, ``tables`` as of `BlockGraph.tables`.
+    """
+    rows = tables[1][tables[0].size]
+    for k in range(b.size):
+        r[k] = b[k]
+    for k in range(systems.size * columns):
+        s = systems[k // columns]
+        mine = values[s * nnz : (s + 1) * nnz]
+        subtract_matrix_product(*tables, mine, transposed, x, k * rows, r)
+        errors[0, k], errors[1, k] = vector_error(
+            tables, mine, transposed, b, x, k * rows, enough, sizes, r
+        )
+
+
+@kernel
+def factorize_each(
+    # Tables:
+    program,
+    # In:
+    values,
+    count,
+    first,
+    last,
+    tolerance,
+    # Work:
+    magnitude,
+    info,
+    # Out:
+    arena,
+    ratio,
+    growth,
+    weakest,
+):
+    """Factors of the systems first:last, one after another, at ``arena[s arena_total:]``."""
+    nnz, length = values.size // count, program[ARENA_TOTAL]
+    for s in range(first, last):
+        failed = factorize(
+            program, values[s * nnz : (s + 1) * nnz], tolerance, magnitude,
+            arena[s * length : (s + 1) * length], info,
+        )  # fmt: skip
+        ratio[s] = info[0] if failed == 0 else np.nan
+        growth[s], weakest[s] = info[2], info[1]
+
+
+@kernel
+def solve_each(
+    # Tables:
+    program,
+    # In:
+    arena,
+    first,
+    last,
+    transposed,
+    b,
+    columns,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """out <- A^-1 b, or A^-T b, for the systems first:last; b and out by columns."""
+    rows, total = program[ROWS] * columns, program[ARENA_TOTAL]
+    for s in range(first, last):
+        mine, place = arena[s * total : (s + 1) * total], s * rows
+        if transposed:
+            solve_transposed(
+                program, mine, b[place : place + rows], columns, x, out[place : place + rows]
+            )
+        else:
+            solve(program, mine, b[place : place + rows], columns, x, out[place : place + rows])

@@ -1,0 +1,324 @@
+"""Numeric factorization of eight systems at once, one in each lane of a vector.
+
+`ldu` and `substitution` with a vector in the place of each number: the same program, the arena with
+eight numbers for each of its own, ``arena[base + 8 * place + lane]``. Rows are exchanged within a
+pivot block in each lane by itself. A singular pivot stops nobody: what follows is of no use in its
+lane and harms no other, and the lane's ratio tells.
+"""
+
+import numpy as np
+
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import (
+    ARENA_TOTAL,
+    LOAD_AT,
+    LOAD_FIELDS,
+    LOADS,
+    PANEL_FIELDS,
+    PANELS_AT,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    SYMMETRIC,
+    TARGET_FIELDS,
+    panels_hold,
+)
+from graphsys.kernels.base.widths import LANES
+from graphsys.kernels.batch.substitution import (
+    backward_eight,
+    forward_eight,
+    gather_eight,
+    scatter_eight,
+)
+from graphsys.kernels.blocks.batch_blocks import (
+    assign_lanes,
+    invert_lanes,
+    load_lanes,
+    raise_lanes,
+    subtract_lanes,
+)
+from graphsys.kernels.blocks.blocks import any_beyond
+from graphsys.kernels.blocks.growth import GROWN
+from graphsys.kernels.blocks.prefetch import LINE, is_far
+
+
+def schedule(program: np.ndarray) -> np.ndarray:
+    """Table of `fill_schedule`."""
+    count = program[SUPERNODES]
+    table, touched = np.empty(5 * count + 1, np.int64), np.zeros(count, np.bool_)
+    fill_schedule(program, table, touched, np.empty(count + 1, np.int64), np.zeros(count, np.int64))
+    return table
+
+
+@kernel
+def fill_schedule(program, table, touched, first_load, filled):
+    """Which panels to load when: those that a supernode is the first to touch, before it starts.
+
+    For each supernode: how many supernodes it is the first to touch, then for each of these (place
+    in the program, whether its panels must be cleared first, loads, place in the load table). The
+    blocks that are then worked with are still in the first cache.
+    """
+    count, symmetric = program[SUPERNODES], program[SYMMETRIC] != 0
+    for s in range(count + 1):
+        first_load[s] = program[LOADS]
+    s = 0
+    for load in range(program[LOADS]):
+        at = program[LOAD_AT] + LOAD_FIELDS * load
+        if program[at + 1] * program[at + 2] > 0:
+            while not panels_hold(program, s, program[at + 3]):
+                s += 1
+        first_load[s] = min(first_load[s], load)
+        filled[s] += program[at + 1] * program[at + 2]
+    for s in range(count - 1, -1, -1):
+        first_load[s] = min(first_load[s], first_load[s + 1])
+    place = 0
+    for s in range(count):
+        at = program[program[STARTS_AT] + s]
+        targets = program[at + 7]
+        at = program[at + 8]
+        head = place
+        table[head] = 0
+        place += 1
+        t = s
+        for target in range(-1, targets):
+            if target >= 0:
+                while program[program[program[STARTS_AT] + t] + 2] != program[at + 4]:
+                    t += 1
+                at += TARGET_FIELDS + 3 * program[at + 6]
+            if touched[t]:
+                continue
+            touched[t] = True
+            panel = program[program[STARTS_AT] + t]
+            size = program[panel] * (program[panel] + 2 * program[panel + 1])
+            table[head] += 1
+            table[place] = panel
+            table[place + 1] = 1 if symmetric or filled[t] < size else 0
+            table[place + 2] = first_load[t + 1] - first_load[t]
+            table[place + 3] = program[LOAD_AT] + LOAD_FIELDS * first_load[t]
+            place += 4
+
+
+@kernel
+def _clear(arena, first, length):
+    """arena[first:first + length] <- 0."""
+    panel = arena[first : first + length]
+    for i in range(panel.size):
+        panel[i] = 0.0
+
+
+@kernel
+def _load(program, table, place, values, first, stride, magnitude, arena, base):
+    """Panels <- their blocks, of what the schedule names at ``place``; returns the place behind."""
+    panels = table[place]
+    place += 1
+    for _ in range(panels):
+        if table[place + 1] != 0:
+            at = table[place]
+            p, q = program[at], program[at + 1]
+            _clear(arena, base + LANES * program[at + 3], LANES * (p + q) * p)
+            _clear(arena, base + LANES * program[at + 4], LANES * p * q)
+        at = table[place + 3]
+        for _ in range(table[place + 2]):
+            load_lanes(
+                arena, base + LANES * program[at + 3], program[at + 4],
+                values, first + program[at], stride, program[at + 1], program[at + 2],
+            )  # fmt: skip
+            at += LOAD_FIELDS
+        _given_magnitudes(program, table[place], magnitude, arena, base)
+        place += 4
+    return place
+
+
+@kernel
+def _given_magnitudes(program, at, magnitude, arena, base):
+    """Magnitudes of the rows of a supernode, at place ``at``, whose panel was just loaded."""
+    p, first, lower = program[at], program[at + 2], program[at + 3]
+    m, i, given = p + program[at + 1], 0, LANES * program[ROWS]
+    for b in range(program[at + 5]):
+        w = program[at + PANEL_FIELDS + b]
+        there = base + LANES * (lower + i * m + i)
+        raise_lanes(magnitude, given + LANES * (first + i), arena, there, m, w, w)
+        i += w
+
+
+@kernel
+def lane_growth(magnitude, rows, growth, system):
+    """growth <- max_i held_i / given_i of each lane where beyond `GROWN`, else 0: see `growth`."""
+    given = LANES * rows
+    for lane in range(LANES):
+        growth[system + lane] = 0.0
+    if any_beyond(magnitude, 0, magnitude, given, GROWN, given) == 0:
+        return
+    for i in range(rows):
+        for lane in range(LANES):
+            held = magnitude[LANES * i + lane]
+            if held > GROWN * magnitude[given + LANES * i + lane]:
+                quotient = held / magnitude[given + LANES * i + lane]
+                growth[system + lane] = max(growth[system + lane], quotient)
+
+
+@kernel
+def pass_over(values, first, last):
+    """Sum of some numbers, one of each cache line at least."""
+    line = LINE // values.itemsize
+    a = b = c = d = values[first]
+    for k in range(first, last - 3 * line, 4 * line):
+        a += values[k]
+        b += values[k + line]
+        c += values[k + 2 * line]
+        d += values[k + 3 * line]
+    return a + b + c + d
+
+
+@kernel
+def factorize_groups(
+    # Tables:
+    program,
+    table,
+    # In:
+    values,
+    count,
+    first_group,
+    last_group,
+    b,
+    columns,
+    # Work:
+    magnitude,
+    x,
+    # Out:
+    arena,
+    ratio,
+    growth,
+    out,
+):
+    """L, D^-1, W of groups of eight systems; where ``columns`` > 0, out <- A^-1 b on the way.
+
+    Group g is the systems from ``min(8 g, count - 8)`` on: the last one overlaps where they do not
+    divide by eight, and computes the same numbers again. ``values``, ``b`` and ``out`` hold system
+    after system, ``columns`` numbers for each row. ``arena`` is for one group where there are
+    right-hand sides, its factors are lost; it is for all groups else. ``ratio`` is the smallest
+    pivot relative to what its row held, NaN where one is singular; ``growth`` that of pivot blocks,
+    as in `growth`. ``magnitude`` is for ``2 rows`` vectors; ``table`` is from `schedule`.
+    """
+    nnz, rows = values.size // count, program[ROWS]
+    symmetric = program[SYMMETRIC] != 0
+    far = is_far(values.size, values) and nnz > 0
+    for g in range(first_group, last_group):
+        system = min(LANES * g, count - LANES)
+        base = 0 if columns > 0 else LANES * g * program[ARENA_TOTAL]
+        if far:
+            # The processor foresees one stream, not blocks of eight systems here and there. The sum
+            # is of no use, but would not be computed if it went nowhere.
+            arena[base] = pass_over(values, system * nnz, (system + LANES) * nnz)
+        if columns > 0:
+            gather_eight(program, b, system * rows * columns, rows * columns, columns, x)
+        for i in range(magnitude.size):
+            magnitude[i] = 0.0
+        for lane in range(system, system + LANES):
+            ratio[lane] = 1.0
+        at, place = program[PANELS_AT], 0
+        for _ in range(program[SUPERNODES]):
+            place = _load(program, table, place, values, system * nnz, nnz, magnitude, arena, base)
+            panel = at
+            p, q, row = program[at], program[at + 1], program[at + 2]
+            lower, upper = base + LANES * program[at + 3], base + LANES * program[at + 4]
+            pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
+            target_at = program[at + 8]
+            m = p + q
+            at += PANEL_FIELDS
+            i = 0
+            for block in range(pivots):
+                w = program[at + block]
+                d = lower + LANES * (i * m + i)
+                right, below = p - i - w, m - i - w
+                if symmetric:
+                    mirror(arena, d, m, w)
+                held = LANES * (row + i)
+                invert_lanes(arena, d, m, magnitude, held, ratio, system, w)
+                if symmetric:
+                    if right > 0:  # W = D^-1 L^T: the rows to the right are never stored before
+                        assign_lanes(
+                            arena, d + LANES * w * m, m, arena, d, m, arena, d + LANES * w, m, 1,
+                            w, right, w,
+                        )  # fmt: skip
+                    if q > 0:
+                        assign_lanes(
+                            arena, upper + LANES * i, p, arena, d, m,
+                            arena, d + LANES * (w + right), m, 1, w, q, w,
+                        )  # fmt: skip
+                else:
+                    if right > 0:
+                        there = d + LANES * w * m
+                        assign_lanes(arena, there, m, arena, d, m, arena, there, 1, m, w, right, w)
+                    if q > 0:
+                        there = upper + LANES * i
+                        assign_lanes(arena, there, p, arena, d, m, arena, there, 1, p, w, q, w)
+                if right > 0:
+                    j = i + w
+                    for later in range(block + 1, pivots):
+                        size = program[at + later]
+                        there = lower + LANES * (j * m + j)
+                        raise_lanes(magnitude, LANES * (row + j), arena, there, m, size, size)
+                        j += size
+                    subtract_lanes(
+                        arena, d + LANES * (w * m + w), m, arena, d + LANES * w, m,
+                        arena, d + LANES * w * m, 1, m, below, right, w,
+                    )  # fmt: skip
+                    if q > 0 and not symmetric:
+                        subtract_lanes(
+                            arena, upper + LANES * (i + w), p, arena, d + LANES * w, m,
+                            arena, upper + LANES * i, 1, p, right, q, w,
+                        )  # fmt: skip
+                i += w
+            if columns > 0:
+                forward_eight(program, panel, arena, base, columns, x)
+            at += pivots + 3 * runs
+            for _ in range(targets):
+                target_at = _update(
+                    program, target_at, p, m, lower, upper, base, symmetric, magnitude, arena
+                )
+        lane_growth(magnitude, rows, growth, system)
+        if columns > 0:
+            backward_eight(program, arena, base, columns, x)
+            scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)
+
+
+@kernel
+def mirror(arena, d, m, w):
+    """Upper triangle of a pivot block <- its lower triangle."""
+    for j in range(1, w):
+        for i in range(j):
+            for lane in range(LANES):
+                arena[d + LANES * (j * m + i) + lane] = arena[d + LANES * (i * m + j) + lane]
+
+
+@kernel
+def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
+    t_lower, t_upper = base + LANES * program[at], base + LANES * program[at + 2]
+    t_m, t_p, t_first = program[at + 1], program[at + 3], program[at + 4]
+    columns, runs = program[at + 5], program[at + 6]
+    at += TARGET_FIELDS
+    for c in range(columns):
+        c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
+        left = lower + LANES * (p + c_from)
+        diagonal = t_lower + LANES * (c_to * t_m + c_to)
+        raise_lanes(magnitude, LANES * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
+        for r in range(c if symmetric else 0, runs):
+            r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+            subtract_lanes(
+                arena, t_lower + LANES * (c_to * t_m + program[at + 3 * r + 2]), t_m,
+                arena, lower + LANES * (p + r_from), m,
+                arena, upper + LANES * c_from * p, 1, p,
+                r_size, c_size, p,
+            )  # fmt: skip
+        if not symmetric:
+            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
+                r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
+                subtract_lanes(
+                    arena, t_upper + LANES * ((program[at + 3 * r + 2] - t_p) * t_p + c_to), t_p,
+                    arena, left, m,
+                    arena, upper + LANES * r_from * p, 1, p,
+                    c_size, r_size, p,
+                )  # fmt: skip
+    return at + 3 * runs

@@ -1,0 +1,307 @@
+"""The block kernels: numba intrinsics over the LLVM functions of `vector`.
+
+Arguments come in the order out, in, sizes; a matrix is ``(array, offset, leading dimension)`` in a
+flat array, column-major. Arrays are float64, float32 or complex128; `s` is real. Under
+``NUMBA_DISABLE_JIT=1`` the NumPy twins of `reference` stand in.
+"""
+
+from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, ir, types
+from graphsys.kernels.blocks import reference
+from graphsys.kernels.blocks.large import invert_large
+
+emit = LazyModule("graphsys.kernels.llvm.emit")
+inverse = LazyModule("graphsys.kernels.llvm.inverse")
+vector = LazyModule("graphsys.kernels.llvm.vector")
+
+
+def real_name(dtype):
+    """LLVM's name of the real numbers of one of numba's types."""
+    return {"float64": "f64", "float32": "f32", "complex128": "f64"}[dtype.name]
+
+
+def _is_complex(array):
+    return isinstance(array.dtype, types.Complex)
+
+
+class _Lower:
+    """What a code generator needs: pointers to reals, and counts of reals."""
+
+    def __init__(self, context, builder, signature, arguments):
+        self.context, self.builder = context, builder
+        self.types, self.arguments = signature.args, arguments
+
+    def pointer(self, array, offset):
+        """Pointer to the real part of ``array[offset]``, given their argument places."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        place = self.builder.gep(made.data, [self.integer(offset)])
+        real = emit.REAL[real_name(kind.dtype)]
+        return self.builder.bitcast(place, real.as_pointer())
+
+    def start(self, array):
+        """Pointer to the real part of the first number."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        return self.builder.bitcast(made.data, emit.REAL[real_name(kind.dtype)].as_pointer())
+
+    def table(self, array, offset=None):
+        """Pointer to ``array[offset]`` of an array of int64, or to its first number."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        return made.data if offset is None else self.builder.gep(made.data, [self.integer(offset)])
+
+    def length(self, array):
+        """How many numbers an array has."""
+        kind = self.types[array]
+        made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
+        return made.nitems
+
+    def integer(self, argument, double=False):
+        value = self.context.cast(
+            self.builder, self.arguments[argument], self.types[argument], types.int64
+        )
+        if double:
+            value = self.builder.shl(value, ir.Constant(value.type, 1))
+        return value
+
+    def none(self):
+        return self.context.get_dummy_value()
+
+
+def _product(mode, text):
+    def typed(typing, c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+        signature = types.none(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)
+        double = _is_complex(c)
+        real = real_name(c.dtype)
+
+        def generate(context, builder, signature, arguments):
+            low = _Lower(context, builder, signature, arguments)
+            function = vector.product_function(builder.module, real, double, mode)
+            builder.call(
+                function,
+                [
+                    low.pointer(0, 1),
+                    low.integer(2, double),
+                    low.pointer(3, 4),
+                    low.integer(5, double),
+                    low.pointer(6, 7),
+                    low.integer(8, double),
+                    low.integer(9, double),
+                    low.integer(10, double),
+                    low.integer(11),
+                    low.integer(12),
+                ],
+            )
+            return low.none()
+
+        return signature, generate
+
+    typed.__name__ = f"{mode}_product"
+    typed.__doc__ = text
+    return intrinsic(typed)
+
+
+def _transposed_loop(c, c_at, a, a_at, lda, b, b_at, m, n):
+    for j in range(n):
+        total = c[c_at + j]
+        for i in range(m):
+            total -= a[a_at + j * lda + i] * b[b_at + i]
+        c[c_at + j] = total
+
+
+def _raise_loop(s, s_at, a, a_at, lda, m, n):
+    for j in range(n):
+        for i in range(m):
+            size = abs(a[a_at + j * lda + i])
+            if size > s[s_at + i]:
+                s[s_at + i] = size
+
+
+def _add_loop(s, s_at, a, a_at, lda, m, n):
+    for j in range(n):
+        for i in range(m):
+            s[s_at + i] += abs(a[a_at + j * lda + i])
+
+
+def _compiled_loop(loop, result):
+    """Code generator that compiles plain loops in place, for complex numbers."""
+
+    def generate(context, builder, signature, arguments):
+        return context.compile_internal(builder, loop, result(*signature.args), arguments)
+
+    return generate
+
+
+@intrinsic
+def _subtract_transposed(typing, c, c_at, a, a_at, lda, b, b_at, m, n):
+    """c <- c - A^T b for an m x n matrix A."""
+    signature = types.none(c, c_at, a, a_at, lda, b, b_at, m, n)
+    if _is_complex(c):
+        return signature, _compiled_loop(_transposed_loop, types.none)
+    real = real_name(c.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.transposed_function(builder.module, real)
+        builder.call(
+            function,
+            [
+                low.pointer(0, 1),
+                low.pointer(2, 3),
+                low.integer(4),
+                low.pointer(5, 6),
+                low.integer(7),
+                low.integer(8),
+            ],
+        )
+        return low.none()
+
+    return signature, generate
+
+
+def _magnitude(mode, loop, text):
+    def typed(typing, s, s_at, a, a_at, lda, m, n):
+        signature = types.none(s, s_at, a, a_at, lda, m, n)
+        if _is_complex(a):
+            return signature, _compiled_loop(loop, types.none)
+        real = real_name(a.dtype)
+
+        def generate(context, builder, signature, arguments):
+            low = _Lower(context, builder, signature, arguments)
+            function = vector.magnitude_function(builder.module, real, mode)
+            builder.call(
+                function,
+                [
+                    low.pointer(0, 1),
+                    low.pointer(2, 3),
+                    low.integer(4),
+                    low.integer(5),
+                    low.integer(6),
+                ],
+            )
+            return low.none()
+
+        return signature, generate
+
+    typed.__name__ = f"{mode}_magnitude"
+    typed.__doc__ = text
+    return intrinsic(typed)
+
+
+def _largest_loop(a, a_at, lda, m, n):
+    largest = 0.0
+    for j in range(n):
+        for i in range(m):
+            size = abs(a[a_at + j * lda + i])
+            if largest == largest and not (size <= largest):  # a NaN is taken, and stays
+                largest = size
+    return largest
+
+
+@intrinsic
+def _largest_of(typing, a, a_at, lda, m, n):
+    """Largest |A_ij|, NaN where there is one, 0 for none."""
+    real = real_name(a.dtype)
+    if _is_complex(a):
+        return types.float64(a, a_at, lda, m, n), _compiled_loop(_largest_loop, types.float64)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.largest_function(builder.module, real)
+        return builder.call(
+            function, [low.pointer(0, 1), low.integer(2), low.integer(3), low.integer(4)]
+        )
+
+    return a.dtype(a, a_at, lda, m, n), generate
+
+
+@intrinsic
+def _any_beyond(typing, s, s_at, t, t_at, limit, n):
+    """Not 0 where any s_i > limit t_i; both real."""
+    real = real_name(s.dtype)
+    signature = types.int64(s, s_at, t, t_at, s.dtype, n)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.beyond_function(builder.module, real)
+        return builder.call(
+            function, [low.pointer(0, 1), low.pointer(2, 3), arguments[4], low.integer(5)]
+        )
+
+    return signature, generate
+
+
+@intrinsic
+def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
+    """B <- A."""
+    signature = types.none(b, b_at, ldb, a, a_at, lda, m, n)
+    double = _is_complex(a)
+    real = real_name(a.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = vector.copy_function(builder.module, real)
+        builder.call(
+            function,
+            [
+                low.pointer(0, 1),
+                low.integer(2, double),
+                low.pointer(3, 4),
+                low.integer(5, double),
+                low.integer(6, double),
+                low.integer(7),
+            ],
+        )
+        return low.none()
+
+    return signature, generate
+
+
+@intrinsic
+def _invert_small(typing, d, d_at, ldd, a, a_at, lda, s, s_at, n):
+    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
+    signature = s.dtype(d, d_at, ldd, a, a_at, lda, s, s_at, n)
+    if _is_complex(d):
+        return signature, _compiled_loop(invert_large.py_func, s.dtype)
+    real = real_name(d.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = inverse.inverse_function(builder.module, real)
+        return builder.call(
+            function,
+            [
+                low.pointer(0, 1),
+                low.integer(2),
+                low.pointer(3, 4),
+                low.integer(5),
+                low.pointer(6, 7),
+                low.integer(8),
+            ],
+        )
+
+    return signature, generate
+
+
+if DISABLE_JIT:
+    subtract_product = reference.subtract_product
+    add_product = reference.add_product
+    assign_product = reference.assign_product
+    subtract_transposed = reference.subtract_transposed
+    raise_magnitude = reference.raise_magnitude
+    add_magnitude = reference.add_magnitude
+    largest_of = reference.largest_of
+    any_beyond = reference.any_beyond
+    copy_block = reference.copy_block
+    invert_small = reference.invert_small
+else:
+    subtract_product = _product("subtract", "C <- C - A B; B is strided.")
+    add_product = _product("add", "C <- C + A B; B is strided.")
+    assign_product = _product("assign", "C <- A B; C may be B when m <= 8.")
+    subtract_transposed = _subtract_transposed
+    raise_magnitude = _magnitude("raise", _raise_loop, "s_i <- max(s_i, max_j |A_ij|).")
+    add_magnitude = _magnitude("add", _add_loop, "s_i <- s_i + sum_j |A_ij|.")
+    largest_of = _largest_of
+    any_beyond = _any_beyond
+    copy_block = _copy_block
+    invert_small = _invert_small

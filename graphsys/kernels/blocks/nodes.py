@@ -1,0 +1,134 @@
+"""Elimination of one small node, and substitution with it: intrinsics over LLVM functions.
+
+Real numbers only; complex ones are compiled along but must not get here.
+"""
+
+from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, types
+from graphsys.kernels.blocks import reference
+from graphsys.kernels.blocks.blocks import _Lower, real_name
+
+inverse = LazyModule("graphsys.kernels.llvm.inverse")
+small_elimination = LazyModule("graphsys.kernels.llvm.small_elimination")
+small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
+
+
+@intrinsic
+def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, symmetric, x):
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+
+    The node is at place ``at`` of the program. ``magnitude[:rows]`` is what rows held, and
+    ``magnitude[given_at:]`` what they were given, see `growth`. Unless x is None, also what
+    `forward_nodes` does.
+    """
+    signature = types.none(arena, values, program, at, magnitude, given_at, symmetric, x)
+    real = real_name(arena.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        solving = not isinstance(x, types.NoneType)
+        function = small_elimination.eliminate_function(builder.module, real, solving)
+        arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4), low.pointer(4, 5)]
+        more = [low.start(7)] if solving else []
+        builder.call(function, [*arrays, low.integer(6), *more])
+        return low.none()
+
+    return signature, generate
+
+
+@intrinsic
+def _invert_two(
+    typing, arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
+):
+    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and of the other.
+
+    The block D is in values at ``source``, or in its panel where that is negative.
+    """
+    signature = types.none(
+        arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
+    )
+    real = real_name(arena.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = inverse.two_inverses_function(builder.module, real)
+        places, w, ratios = [], low.integer(4), low.pointer(2, 3)
+        for at in (5, 9):
+            panel, ld, source = low.pointer(0, at), low.integer(at + 1), low.integer(at + 2)
+            outside = builder.icmp_signed(">=", source, source.type(0))
+            a = builder.select(outside, low.pointer(1, at + 2), panel)
+            lda = builder.select(outside, w, ld)
+            ratio = builder.gep(ratios, [low.integer(at + 3)])
+            places += [panel, ld, a, lda, low.pointer(2, at + 3), ratio]
+        builder.call(function, [*places, w])
+        return low.none()
+
+    return signature, generate
+
+
+def _substitution_parts(x, make):
+    """Signature and code generator of a substitution with a stretch of nodes: `small_nodes`."""
+    real = real_name(x.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        pointers = [low.start(0), low.start(1), low.table(2), low.table(2, 3)]
+        ends = [low.integer(4), low.integer(5)]
+        return builder.call(make(builder.module, real), [*pointers, *ends])
+
+    return generate
+
+
+@intrinsic
+def _forward_nodes(typing, x, arena, program, starts, begin, end):
+    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector and nodes from ``begin`` on.
+
+    The first, up to ``end``, that is not one pivot block of up to `SMALL` rows; real only.
+    """
+    signature = types.int64(x, arena, program, starts, begin, end)
+    return signature, _substitution_parts(x, small_nodes.forward_function)
+
+
+@intrinsic
+def _backward_nodes(typing, x, arena, program, starts, begin, end):
+    """x_k <- x_k - sum_j W_kj x_j for one vector and nodes down from ``end``.
+
+    The place behind the first, down to ``begin``, that is not one pivot block of up to `SMALL`
+    rows; real only.
+    """
+    signature = types.int64(x, arena, program, starts, begin, end)
+    return signature, _substitution_parts(x, small_nodes.backward_function)
+
+
+@intrinsic
+def _small_residual(
+    typing, r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor,
+    diagonal_at, block_at,
+):  # fmt: skip
+    """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
+    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+    real = real_name(r.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = small_nodes.residual_function(builder.module, real)
+        pointers = [low.start(place) for place in range(5)]
+        pointers += [arguments[5], *(low.table(place) for place in range(6, 12))]
+        builder.call(function, [*pointers, low.length(6)])
+        return low.none()
+
+    kind = types.float32 if r.dtype == types.float32 else types.float64
+    return types.none(r, worst, b, values, x, kind, *tables), generate
+
+
+if DISABLE_JIT:
+    small_residual = reference.small_residual
+    eliminate_node = reference.eliminate_node
+    forward_nodes = reference.forward_nodes
+    backward_nodes = reference.backward_nodes
+    invert_two = reference.invert_two
+else:
+    small_residual = _small_residual
+    eliminate_node = _eliminate_node
+    forward_nodes = _forward_nodes
+    backward_nodes = _backward_nodes
+    invert_two = _invert_two

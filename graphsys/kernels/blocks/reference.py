@@ -1,0 +1,202 @@
+"""NumPy twin of every vector kernel: the oracle in tests, the path under ``NUMBA_DISABLE_JIT=1``.
+
+Same names, arguments and results as in `blocks`; matrices are column-major inside flat arrays.
+"""
+
+import numpy as np
+
+from graphsys.kernels.base.layout import (
+    BLOCKS,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    NODE_NEIGHBOURS,
+    PANEL_FIELDS,
+    RUN_FIELDS,
+    RUNS,
+    UPDATE_FIELDS,
+)
+from graphsys.kernels.base.widths import SMALL
+from graphsys.kernels.blocks.large import invert_large
+
+
+def _matrix(array, at, ld, m, n):
+    """View of the m x n column-major matrix at ``array[at]``."""
+    step = array.itemsize
+    return np.lib.stride_tricks.as_strided(array[at:], (m, n), (step, step * ld), writeable=True)
+
+
+def _strided(array, at, row_step, column_step, m, n):
+    step = array.itemsize
+    return np.lib.stride_tricks.as_strided(
+        array[at:], (m, n), (step * row_step, step * column_step), writeable=False
+    )
+
+
+def subtract_product(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """C <- C - A B."""
+    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] -= left @ right
+
+
+def add_product(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """C <- C + A B."""
+    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] += left @ right
+
+
+def assign_product(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """C <- A B; C may be B when m <= 8."""
+    left, right = _matrix(a, a_at, lda, m, k), _strided(b, b_at, row_step, column_step, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] = left @ right
+
+
+def subtract_transposed(c, c_at, a, a_at, lda, b, b_at, m, n):
+    """c <- c - A^T b for an m x n matrix A."""
+    c[c_at : c_at + n] -= _matrix(a, a_at, lda, m, n).T @ b[b_at : b_at + m]
+
+
+def raise_magnitude(s, s_at, a, a_at, lda, m, n):
+    """s_i <- max(s_i, max_j |A_ij|)."""
+    if n:
+        rows = np.fmax.reduce(np.abs(_matrix(a, a_at, lda, m, n)), axis=1)
+        s[s_at : s_at + m] = np.fmax(s[s_at : s_at + m], rows)
+
+
+def add_magnitude(s, s_at, a, a_at, lda, m, n):
+    """s_i <- s_i + sum_j |A_ij|."""
+    s[s_at : s_at + m] += np.abs(_matrix(a, a_at, lda, m, n)).sum(axis=1)
+
+
+def largest_of(a, a_at, lda, m, n):
+    """Largest |A_ij|, 0 where there is none."""
+    return np.abs(_matrix(a, a_at, lda, m, n)).max(initial=0.0)
+
+
+def any_beyond(s, s_at, t, t_at, limit, n):
+    """Not 0 where any s_i > limit t_i."""
+    return int((s[s_at : s_at + n] > limit * t[t_at : t_at + n]).any())
+
+
+def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
+    """B <- A."""
+    _matrix(b, b_at, ldb, m, n)[...] = _matrix(a, a_at, lda, m, n)
+
+
+def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
+    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1.
+
+    ``s`` is raised to what the rows of A hold.
+    """
+    raise_magnitude(s, s_at, a, a_at, lda, n, n)
+    held = s[s_at : s_at + n].copy()
+    ratio = invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
+    s[s_at : s_at + n] = held
+    return ratio
+
+
+def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x):
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+
+    The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
+    """
+    w, q, row, lower, upper, count = program[at : at + NODE_NEIGHBOURS + 1]
+    m = w + q
+    at += NODE_FIELDS
+    inverse = _matrix(arena, lower, m, w, w)
+    neighbours = program[at : at + NEIGHBOUR_FIELDS * count].reshape(count, NEIGHBOUR_FIELDS)
+    at += NEIGHBOUR_FIELDS * count
+    for rows, place, _, source, _ in neighbours:
+        if source >= 0:
+            copy_block(arena, lower + w + place, m, values, source, rows, rows, w)
+    if x is not None:
+        x[row : row + w] = z = inverse @ x[row : row + w]
+        for rows, place, first, _, _ in neighbours:
+            x[first : first + rows] -= _matrix(arena, lower + w + place, m, rows, w) @ z
+    for j, (columns, place, _, _, source) in enumerate(neighbours):
+        scaled = _matrix(arena, upper + place * w, w, w, columns)
+        if symmetric:
+            right = _matrix(arena, lower + w + place, m, columns, w).T
+        else:
+            right = _matrix(values, source, w, w, columns) if source >= 0 else scaled
+        scaled[...] = inverse @ right
+        for i in range(j if symmetric else 0, count):
+            rows, place, first, _, _ = neighbours[i]
+            source, lds, to, ld = program[at : at + UPDATE_FIELDS]
+            held = (values, source) if source >= 0 else (arena, ~source)
+            old = _strided(*held, 1, lds, rows, columns).copy()
+            left = _matrix(arena, lower + w + place, m, rows, w)
+            _matrix(arena, to, ld, rows, columns)[...] = old - left @ scaled
+            if i == j:
+                most = np.fmax.reduce(np.abs(old), axis=1)
+                magnitude[first : first + rows] = np.fmax(magnitude[first : first + rows], most)
+                if source >= 0:
+                    given = given_at + first
+                    magnitude[given : given + rows] = magnitude[first : first + rows]
+            at += UPDATE_FIELDS
+
+
+def _small_panel(program, starts, s):
+    """(p, q, first, lower, upper) and the runs of a supernode that is one small block, or None."""
+    at = program[starts + s]
+    if program[at + BLOCKS] != 1 or program[at] > SMALL:
+        return None
+    runs = program[at + PANEL_FIELDS + 1 :][: RUN_FIELDS * program[at + RUNS]]
+    return program[at : at + BLOCKS], runs.reshape(-1, RUN_FIELDS)
+
+
+def forward_nodes(x, arena, program, starts, begin, end):
+    """z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z for one vector, small nodes from a place on."""
+    for s in range(begin, end):
+        panel = _small_panel(program, starts, s)
+        if panel is None:
+            return s
+        (w, below, first, lower, _), runs = panel
+        x[first : first + w] = _matrix(arena, lower, w + below, w, w) @ x[first : first + w]
+        for place, length, row in runs:
+            left = _matrix(arena, lower + w + place, w + below, length, w)
+            x[row : row + length] -= left @ x[first : first + w]
+    return end
+
+
+def backward_nodes(x, arena, program, starts, begin, end):
+    """x_k <- x_k - sum_j W_kj x_j for one vector and small nodes down from a place."""
+    for s in range(end - 1, begin - 1, -1):
+        panel = _small_panel(program, starts, s)
+        if panel is None:
+            return s + 1
+        (w, _, first, _, upper), runs = panel
+        for place, length, row in runs:
+            right = _matrix(arena, upper + place * w, w, w, length)
+            x[first : first + w] -= right @ x[row : row + length]
+    return begin
+
+
+def small_residual(
+    r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+):  # fmt: skip
+    """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
+    worst[...] = 0.0
+    for i, (rows, row) in enumerate(zip(size, row_start, strict=False)):
+        own = slice(row, row + rows)
+        rest, held, total = b[own].copy(), np.abs(b[own]), np.zeros(rows)
+        near = range(neighbor_start[i], neighbor_start[i + 1])
+        for j, at in [(i, diagonal_at[i]), *((neighbor[p], block_at[p]) for p in near)]:
+            block = _matrix(values, at, rows, rows, size[j])
+            known = x[row_start[j] : row_start[j] + size[j]]
+            rest -= block @ known
+            held += np.abs(block) @ np.abs(known)
+            total += np.abs(block).sum(axis=1)
+        r[own] = rest
+        held = np.maximum(held, np.finfo(r.dtype).tiny)
+        for k, bound in enumerate((np.maximum(held, floor * total), held)):
+            lanes = worst[8 * k : 8 * k + rows]
+            lanes[...] = np.maximum(lanes, np.abs(rest) / bound)
+
+
+def invert_two(
+    arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
+):  # fmt: skip
+    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and the other."""
+    for d, ld, at, row in ((lower, m, source, first), (lower1, m1, source1, first1)):
+        a, a_at, lda = (values, at, w) if at >= 0 else (arena, d, ld)
+        s[ratio_at + row] = invert_small(arena, d, ld, a, a_at, lda, s, row, w)

@@ -1,0 +1,352 @@
+"""Inverse of a small block in registers, as an LLVM function."""
+
+from llvmlite import ir
+
+from graphsys.kernels.llvm.columns import Columns, lanes_of
+from graphsys.kernels.llvm.emit import (
+    BYTES,
+    I32,
+    I64,
+    REAL,
+    SMALL,
+    Emitter,
+    cases,
+    host_has,
+    integer,
+    private_function,
+)
+
+#: Largest multiplier of blocks that are inverted with the diagonal as pivots, two at once.
+GROWTH = 10.0
+#: Largest multiplier for which a block by itself keeps a row in its place: 10 was too large for a
+#: mechanism whose loops are nearly redundant, and blocks take longer the smaller it is.
+EXCHANGED = 3.0
+
+
+def inverse_function(module, real):
+    """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
+
+    Gauss-Jordan elimination, pivots on the diagonal; where a multiplier would exceed `EXCHANGED`,
+    the row with the largest one takes the pivot's place. ``s`` holds the largest magnitude each row
+    of A had before, and is raised to what it has; the result is the smallest |pivot| / s over the
+    pivots' rows, at most 1, and NaN where the inverse is not finite or a row was always zero.
+    """
+    element = REAL[real]
+    pointer = element.as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_inverse_{real}",
+        element,
+        [pointer, I64, pointer, I64, pointer, I64],
+        ["d", "ldd", "a", "lda", "s", "n"],
+    )
+    if builder is None:
+        return function
+    d, ldd, a, lda, s, n = function.args
+    rows = _Rows(builder, real)
+    for size in cases(builder, n, range(1, SMALL + 1)):
+        cols = Columns(builder, real, size)
+        inverse, ratio, exchanged = _with_exchanges(cols, rows, *_loaded(cols, a, lda, s))
+        with builder.if_else(builder.icmp_unsigned("==", exchanged, integer(0))) as (
+            in_place,
+            not_,
+        ):
+            with in_place:
+                _store(cols, d, ldd, inverse)
+            with not_:  # columns of the inverse go to the places of the rows they came from
+                _store(cols, d, ldd, inverse, rows)
+        builder.ret(ratio)
+    builder.unreachable()
+    return function
+
+
+def two_inverses_function(module, real):
+    """`inverse_function` of two blocks of one size, their instructions by turns.
+
+    Arguments ``(d, ldd, a, lda, s, ratio)`` of the one and of the other, then n. In one inverse
+    nearly every instruction waits for the one before. A block that turns out to need an exchange of
+    rows is inverted again, by itself.
+    """
+    element = REAL[real]
+    pointer = element.as_pointer()
+    names = ["d", "ldd", "a", "lda", "s", "ratio"]
+    function, builder = private_function(
+        module,
+        f"graphsys_two_inverses_{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, pointer, pointer] * 2 + [I64],
+        [name + which for which in ("", "_2") for name in names] + ["n"],
+    )
+    if builder is None:
+        return function
+    blocks, n = (function.args[:6], function.args[6:12]), function.args[12]
+    emit = Emitter(builder, real)
+    for size in cases(builder, n, [k for k in range(1, SMALL + 1) if _two_fit(real, k)], skip=True):
+        cols = Columns(builder, real, size)
+        results = _without_exchanges(cols, [_loaded(cols, *block[2:5]) for block in blocks])
+        for place, (inverse, ratio, large) in zip(blocks, results, strict=True):
+            small = builder.icmp_unsigned("==", large, integer(0))
+            with builder.if_else(small) as (tame, wild):
+                with tame:
+                    _store(cols, *place[:2], inverse)
+                    builder.store(ratio, place[5], align=emit.align)
+                with wild:
+                    exchanged = builder.call(inverse_function(module, real), [*place[:5], n])
+                    builder.store(exchanged, place[5], align=emit.align)
+        builder.ret_void()
+    for place in blocks:  # one after the other
+        ratio = builder.call(inverse_function(module, real), [*place[:5], n])
+        builder.store(ratio, place[5], align=emit.align)
+    builder.ret_void()
+    return function
+
+
+def _two_fit(real, size):
+    """Whether the columns of two blocks leave a quarter of the host's registers for the rest."""
+    if host_has("avx512f"):
+        registers, width = 32, 64
+    elif host_has("avx2"):
+        registers, width = 16, 32
+    else:
+        registers, width = 16, 16
+    lanes = lanes_of(real, size)
+    each = -(-size // lanes) * -(-lanes * BYTES[real] // width)
+    return 2 * size * each <= registers * 3 // 4
+
+
+def _loaded(cols, a, lda, s):
+    """Columns of A, and the largest magnitude of each row now or before."""
+    builder, emit = cols.b, cols.emit
+    sources = [emit.at(a, builder.mul(integer(k), lda)) for k in range(cols.rows)]
+    column = [cols.load(source) for source in sources]
+    scale = cols.select(lambda row: row < cols.rows, cols.load(s), cols.fill(1.0))
+    for entries in column:
+        scale = cols.larger(cols.fabs(entries), scale)
+    cols.store(scale, s)
+    return column, scale
+
+
+def _store(cols, d, ldd, column, rows=None):
+    for k, entries in enumerate(column):
+        place = integer(k) if rows is None else rows.home(k)
+        cols.store(entries, cols.emit.at(d, cols.b.mul(place, ldd)))
+
+
+def _without_exchanges(cols, blocks):
+    """(Inverse, its ratio, bits of rows that had too large a multiplier) of each (column, scale).
+
+    Pivots are those of the diagonal. Blocks take turns, a pivot each.
+    """
+    columns = [list(column) for column, _ in blocks]
+    inverses = [cols.fill(-1.0) for _ in blocks]
+    squares = [cols.fill(0.0) for _ in blocks]
+    pivots = [cols.entry(column[0], 0) for column in columns]
+    for j in range(cols.rows):
+        for b, column in enumerate(columns):
+            inverse, scaled = _scaled(cols, column, j, pivots[b])
+            pivots[b] = _next_pivot(cols, column, j, inverse)
+            multipliers = _eliminate(cols, column, j, scaled)
+            inverses[b] = _put(cols, j, cols.splat(inverse), inverses[b])
+            if j + 1 < cols.rows:
+                grown = cols.fma(multipliers, multipliers, squares[b])
+                squares[b] = cols.select(lambda row, j=j: row > j, grown, squares[b])
+    return [
+        (*_finished(cols, column, scale, inverse), _rows_beyond(cols, grown, GROWTH * GROWTH))
+        for column, (_, scale), inverse, grown in zip(
+            columns, blocks, inverses, squares, strict=True
+        )
+    ]
+
+
+def _with_exchanges(cols, rows, column, scale):
+    """Inverse, its ratio, and 1 where rows were exchanged: ``rows`` tells its columns' places."""
+    builder, pieces = cols.b, len(scale)
+    inverses, pivot, exchanged = cols.fill(-1.0), cols.entry(column[0], 0), integer(0)
+    for j in range(cols.rows):
+        inverse, scaled = _scaled(cols, column, j, pivot)
+        if j + 1 < cols.rows:
+            sizes = cols.select(lambda row, j=j: row > j, cols.fabs(scaled), cols.fill(0.0))
+            large = builder.icmp_unsigned("!=", _rows_beyond(cols, sizes, EXCHANGED), integer(0))
+            vectors = [scaled, scale, *column]
+            kept = [exchanged, inverse, *(piece for vector in vectors for piece in vector)]
+            before = builder.block
+            with builder.if_then(large, likely=False):
+                column, scale = rows.exchange(cols, column, scale, j, exchanged)
+                inverse, scaled = _scaled(cols, column, j, cols.entry(column[j], j))
+                vectors = [scaled, scale, *column]
+                other = [integer(1), inverse, *(piece for vector in vectors for piece in vector)]
+                after = builder.block
+            either = [builder.phi(value.type) for value in kept]
+            for phi, *values in zip(either, kept, other, strict=True):
+                phi.add_incoming(values[0], before)
+                phi.add_incoming(values[1], after)
+            exchanged, inverse, *either = either
+            vectors = [either[k : k + pieces] for k in range(0, len(either), pieces)]
+            scaled, scale, *column = vectors
+        pivot = _next_pivot(cols, column, j, inverse)
+        _eliminate(cols, column, j, scaled)
+        inverses = _put(cols, j, cols.splat(inverse), inverses)
+    return *_finished(cols, column, scale, inverses), exchanged
+
+
+def _scaled(cols, column, j, pivot):
+    """-1 / pivot, and column j times that."""
+    inverse = cols.b.fdiv(ir.Constant(cols.emit.element, -1.0), pivot)
+    return inverse, cols.map(cols.b.fmul, column[j], cols.splat(inverse))
+
+
+def _next_pivot(cols, column, j, inverse):
+    """The pivot of column j + 1, ahead of its column and apart from it.
+
+    The division, by far the slowest instruction, then waits for a product and an fma instead of
+    four steps. The multiplier comes first: the product of two entries may leave the range of
+    numbers where the pivot does not.
+    """
+    if j + 1 == cols.rows:
+        return None
+    left, above = cols.entry(column[j], j + 1), cols.entry(column[j + 1], j)
+    multiplier, corner = cols.b.fmul(left, inverse), cols.entry(column[j + 1], j + 1)
+    emit = cols.emit
+    return emit.intrinsic("fmuladd", emit.element, multiplier, above, corner, vector=False)
+
+
+def _eliminate(cols, column, j, scaled):
+    """Column j out of the others; the pivot row is scaled at the end only. Returns multipliers."""
+    multipliers = _put(cols, j, cols.fill(0.0), scaled)
+    for q in range(cols.rows):
+        if q != j:
+            row = cols.splat(cols.entry(column[q], j))
+            column[q] = cols.fma(multipliers, row, column[q])
+    column[j] = _put(cols, j, cols.fill(1.0), multipliers)
+    return multipliers
+
+
+def _put(cols, j, x, y):
+    """y with row j of x."""
+    return cols.select(lambda row: row == j, x, y)
+
+
+def _rows_beyond(cols, column, limit):
+    """Bits of the rows that are larger than a limit, or NaN."""
+    builder, emit = cols.b, cols.emit
+    large = integer(0)
+    for piece in column:
+        beyond = builder.fcmp_unordered(">", piece, emit.fill(limit))
+        beyond = builder.bitcast(beyond, ir.IntType(emit.lanes))
+        large = builder.or_(large, builder.zext(beyond, I64))
+    return large
+
+
+def _finished(cols, column, scale, inverses):
+    """Inverse and ratio, the pivots being -1 / ``inverses``."""
+    builder = cols.b
+    inverses = cols.map(builder.fneg, inverses)
+    column = [cols.map(builder.fmul, entries, inverses) for entries in column]
+    weakness = cols.map(builder.fmul, cols.fabs(inverses), scale)
+    return column, _ratio(cols, cols.map(builder.fdiv, cols.fill(1.0), weakness), column)
+
+
+def _ratio(cols, ratios, column):
+    """Smallest of the pivots' ratios, at most 1; NaN where the inverse or a pivot is not finite."""
+    builder, emit = cols.b, cols.emit
+    zero = cols.fill(0.0)
+    lost = zero  # 0, or NaN once there is an inf or a NaN
+    for entries in column:
+        lost = cols.fma(entries, zero, lost)
+    ratios = cols.fma(ratios, lost, ratios)  # infinite ones too: the inverse of that pivot is 0
+    ratios = cols.select(lambda row: row < cols.rows, ratios, cols.fill(1.0))
+    smallest, unordered = ratios[0], integer(0)
+    for piece in ratios:
+        smallest = builder.select(builder.fcmp_ordered("<", piece, smallest), piece, smallest)
+        lost = builder.bitcast(builder.fcmp_unordered("uno", piece, piece), ir.IntType(emit.lanes))
+        unordered = builder.or_(unordered, builder.zext(lost, I64))
+    smallest = _extreme_lane(builder, smallest, "<")
+    one, nan = (ir.Constant(emit.element, value) for value in (1.0, float("nan")))
+    smallest = builder.select(builder.fcmp_ordered("<", smallest, one), smallest, one)
+    finite = builder.icmp_unsigned("==", unordered, integer(0))
+    return builder.select(finite, smallest, nan)
+
+
+class _Rows:
+    """Room on the stack for a block whose rows are exchanged, and where its rows came from."""
+
+    def __init__(self, builder, real):
+        self.b, self.emit = builder, Emitter(builder, real)
+        self.places = builder.alloca(I64, integer(SMALL))
+        self.block = builder.alloca(REAL[real], integer((SMALL + 1) * SMALL))
+
+    def home(self, k):
+        """Place of column k of the inverse."""
+        return self.b.load(self.b.gep(self.places, [integer(k)]))
+
+    def exchange(self, cols, column, scale, j, again):
+        """Columns and scale with row j for the one from j on that is largest in column j."""
+        vectors = [*column, scale]
+        wide = Columns(self.b, self.emit.real, len(scale) * cols.emit.lanes, cols.emit.lanes)
+        places = [self.emit.at(self.block, integer(SMALL * k)) for k in range(len(vectors))]
+        for vector, place in zip(vectors, places, strict=True):
+            wide.store(vector, place)
+        arguments = self.block, self.places, integer(j), integer(cols.rows), again
+        self.b.call(_exchange_function(self.b.module, self.emit.real), arguments)
+        *column, scale = (wide.load(place) for place in places)
+        return column, scale
+
+
+def _exchange_function(module, real):
+    """Row j of a block in exchange for the one from j on that is largest in column j.
+
+    Arguments ``(block, places, j, n, again)``: the block has n rows, n + 1 columns and room for
+    `SMALL` rows; ``places`` are those of its rows, which are 0, 1, ... unless ``again`` is set.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_exchange_{real}",
+        ir.VoidType(),
+        [pointer, I64.as_pointer(), I64, I64, I64],
+        ["block", "places", "j", "n", "again"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    block, places, j, n, again = function.args
+    with builder.if_then(builder.icmp_unsigned("==", again, integer(0))):
+        for k in range(SMALL):
+            builder.store(integer(k), builder.gep(places, [integer(k)]))
+    column = emit.at(block, builder.mul(j, integer(SMALL)))
+    none = ir.Constant(emit.element, -1.0)
+    search = emit.loop("search", j, n, integer(1), [j, none])
+    with search as (i, (row, largest)):
+        size = emit.intrinsic(
+            "fabs", emit.element, emit.load_scalar(emit.at(column, i)), vector=False
+        )
+        larger = builder.fcmp_ordered(">", size, largest)
+        search.carry([builder.select(larger, i, row), builder.select(larger, size, largest)])
+    row = search.results[0]
+
+    def swap(start):
+        first, second = builder.gep(start, [j]), builder.gep(start, [row])
+        kept, taken = builder.load(first), builder.load(second)
+        builder.store(taken, first)
+        builder.store(kept, second)
+
+    swap(places)
+    end = builder.mul(builder.add(n, integer(1)), integer(SMALL))
+    with emit.loop("columns", integer(0), end, integer(SMALL), []) as (at, _):
+        swap(emit.at(block, at))
+    builder.ret_void()
+    return function
+
+
+def _extreme_lane(builder, vector, than):
+    """Largest (``than`` is ">") or smallest lane by halving; what a NaN gives is unspecified."""
+    count = vector.type.count
+    while count > 1:
+        count //= 2
+        halves = [
+            ir.Constant(ir.VectorType(I32, count), list(range(first, first + count)))
+            for first in (0, count)
+        ]
+        low, high = (builder.shuffle_vector(vector, vector, half) for half in halves)
+        vector = builder.select(builder.fcmp_ordered(than, low, high), low, high)
+    return builder.extract_element(vector, integer(0))

@@ -1,0 +1,261 @@
+"""Substitution with small nodes, and residuals of matrices of such nodes, as LLVM functions.
+
+A node of up to `SMALL` rows keeps its unknowns in registers while it meets all of its neighbours.
+The numba intrinsics on top are in `nodes`, elimination is in `small_elimination`.
+"""
+
+from llvmlite import ir
+
+from graphsys.kernels.base.layout import (
+    BELOW,
+    BLOCKS,
+    FIRST,
+    LOWER,
+    PANEL_FIELDS,
+    PIVOTS,
+    RUN_FIELDS,
+    RUNS,
+    UPPER,
+)
+from graphsys.kernels.llvm.columns import Columns
+from graphsys.kernels.llvm.emit import (
+    I64,
+    REAL,
+    SMALL,
+    TINY,
+    Emitter,
+    cases,
+    integer,
+    private_function,
+)
+
+
+def field(builder, table, at, place):
+    return builder.load(builder.gep(table, [builder.add(at, integer(place))]))
+
+
+def forward_function(module, real):
+    """``z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z`` for small nodes from ``begin`` on.
+
+    Arguments ``(x, arena, table, starts, begin, end)``: the program and where in it the panels of
+    its supernodes begin. The place of the first that is not one pivot block of up to `SMALL` rows,
+    or ``end``.
+    """
+    function, builder = _substitution_function(module, f"graphsys_forward_{real}", real)
+    if builder is None:
+        return function
+    x, arena, table, starts, begin, end = function.args
+    emit = Emitter(builder, real)
+    with emit.loop("nodes", begin, end, integer(1), []) as (s, _):
+        at, w = _small(builder, table, builder.load(builder.gep(starts, [s])), s)
+        first, lower = field(builder, table, at, FIRST), field(builder, table, at, LOWER)
+        m = builder.add(w, field(builder, table, at, BELOW))
+        runs = _runs(builder, table, at)
+        for size in cases(builder, w, range(1, SMALL + 1), skip=True):
+            own = Columns(builder, real, size)
+            _forward(own, emit.at(x, first), x, emit.at(arena, lower), m, *runs)
+    builder.ret(end)
+    return function
+
+
+def _substitution_function(module, name, real):
+    pointer, table = REAL[real].as_pointer(), I64.as_pointer()
+    return private_function(
+        module,
+        name,
+        I64,
+        [pointer, pointer, table, table, I64, I64],
+        ["x", "arena", "table", "starts", "begin", "end"],
+    )
+
+
+def _small(builder, table, at, otherwise):
+    """A panel and its pivots; the function returns ``otherwise`` unless it is one small block."""
+    w = field(builder, table, at, PIVOTS)
+    large = builder.icmp_unsigned(">", w, integer(SMALL))
+    several = builder.icmp_signed("!=", field(builder, table, at, BLOCKS), integer(1))
+    with builder.if_then(builder.or_(large, several)):
+        builder.ret(otherwise)
+    return at, w
+
+
+def _runs(builder, table, at):
+    """Pointer to the runs of a panel of one pivot block, and how many numbers they are."""
+    length = builder.mul(field(builder, table, at, RUNS), integer(RUN_FIELDS))
+    return builder.gep(table, [builder.add(at, integer(PANEL_FIELDS + 1))]), length
+
+
+def _forward(own, place, x, panel, m, runs, fields):
+    """All runs of a node whose rows are those of the columns ``own``."""
+    builder, emit = own.b, own.emit
+    steps = [builder.mul(m, integer(k)) for k in range(own.rows)]
+    entries = [emit.load_scalar(emit.at(place, integer(k))) for k in range(own.rows)]
+    inverse = [own.load(emit.at(panel, step)) for step in steps]
+    z = own.combine(inverse, [own.splat(entry) for entry in entries])
+    own.store(z, place)
+    entries = [own.entry(z, k) for k in range(own.rows)]
+    every = integer(RUN_FIELDS)
+    with emit.loop(f"runs.{own.rows}", integer(0), fields, every, []) as (at, _):
+        left = emit.at(panel, integer(own.rows), field(builder, runs, at, 0))
+        length, to = field(builder, runs, at, 1), emit.at(x, field(builder, runs, at, 2))
+
+        def subtract(i, rows):
+            some = Columns(builder, emit.real, rows)
+            columns = [some.load(emit.at(left, i, step)) for step in steps]
+            product = some.combine(columns, [some.splat(entry) for entry in entries])
+            place = emit.at(to, i)
+            some.store(some.map(builder.fsub, some.load(place), product), place)
+
+        fours = builder.and_(length, integer(-4))
+        with emit.loop(f"rows.{own.rows}", integer(0), fours, integer(4), []) as (i, _):
+            subtract(i, 4)
+        for rows in (2, 1):
+            left_over = builder.icmp_signed("!=", builder.and_(length, integer(rows)), integer(0))
+            with builder.if_then(left_over):
+                subtract(builder.and_(length, integer(-2 * rows)), rows)
+
+
+def backward_function(module, real):
+    """``x_k <- x_k - sum_j W_kj x_j`` for small nodes down from the last before ``end``.
+
+    Arguments as in `forward_function`. The place behind the first that is not one pivot block of up
+    to `SMALL` rows, or ``begin``.
+    """
+    function, builder = _substitution_function(module, f"graphsys_backward_{real}", real)
+    if builder is None:
+        return function
+    x, arena, table, starts, begin, end = function.args
+    emit = Emitter(builder, real)
+    count = builder.sub(end, begin)
+    with emit.loop("nodes", integer(0), count, integer(1), []) as (done, _):
+        behind = builder.sub(end, done)
+        place = builder.gep(starts, [builder.sub(behind, integer(1))])
+        at, w = _small(builder, table, builder.load(place), behind)
+        first, upper = field(builder, table, at, FIRST), field(builder, table, at, UPPER)
+        runs = _runs(builder, table, at)
+        for size in cases(builder, w, range(1, SMALL + 1), skip=True):
+            own = Columns(builder, real, size)
+            _backward(own, emit.at(x, first), x, emit.at(arena, upper), *runs)
+    builder.ret(begin)
+    return function
+
+
+def _backward(own, place, x, panel, runs, fields):
+    """All runs of a node whose rows are those of the columns ``own``."""
+    builder, emit = own.b, own.emit
+    pieces = len(own.starts)
+    sums = [*own.load(place), *own.fill(0.0)]  # of even columns and of odd ones
+    w = integer(own.rows)
+    runs_loop = emit.loop(f"runs.{own.rows}", integer(0), fields, integer(RUN_FIELDS), sums)
+    with runs_loop as (at, sums):
+        length, row = field(builder, runs, at, 1), emit.at(x, field(builder, runs, at, 2))
+        columns = emit.at(panel, builder.mul(field(builder, runs, at, 0), w))
+
+        def subtract(column, c, total):
+            entry = own.splat(emit.load_scalar(emit.at(row, c)))
+            return own.fma(own.map(builder.fneg, own.load(column)), entry, total)
+
+        pairs = builder.and_(length, integer(-2))
+        start = [columns, *sums]
+        loop = emit.loop(f"pairs.{own.rows}", integer(0), pairs, integer(2), start)
+        with loop as (c, (column, *sums)):
+            even = subtract(column, c, sums[:pieces])
+            column = emit.at(column, w)
+            odd = subtract(column, builder.add(c, integer(1)), sums[pieces:])
+            loop.carry([emit.at(column, w), *even, *odd])
+        column, *sums = loop.results
+        even = sums[:pieces]
+        before = builder.block
+        with builder.if_then(builder.icmp_signed("<", pairs, length)):
+            more = subtract(column, pairs, even)
+            last = builder.block
+        for k in range(pieces):
+            total = builder.phi(even[k].type)
+            total.add_incoming(even[k], before)
+            total.add_incoming(more[k], last)
+            sums[k] = total
+        runs_loop.carry(sums)
+    sums = runs_loop.results
+    own.store(own.map(builder.fadd, sums[:pieces], sums[pieces:]), place)
+
+
+def residual_function(module, real):
+    """``r <- b - A x`` for all rows, and how large its entries are: `refinement.refine`.
+
+    Arguments ``(r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor,
+    diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most `SMALL`
+    rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets the
+    largest ``|r| / max(d, floor s)`` and behind them the largest ``|r| / d``, lane k for row k of
+    all nodes; NaN where one is, or where a bound overflows.
+    """
+    element = REAL[real]
+    pointer, table = element.as_pointer(), I64.as_pointer()
+    tables = ["size", "row_start", "neighbor_start", "neighbor", "diagonal_at", "block_at"]
+    function, builder = private_function(
+        module,
+        f"graphsys_residual_{real}",
+        ir.VoidType(),
+        [*[pointer] * 5, element, *[table] * len(tables), I64],
+        ["r", "worst", "b", "values", "x", "floor", *tables, "nodes"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    r, worst, b, values, x, floor = function.args[:6]
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[6:]
+    floor, tiny = emit.splat(floor), emit.fill(TINY[real])
+    # Without their signs floats are ordered like the integers with the same bits, NaN beyond all.
+    integers = ir.VectorType(ir.IntType(8 * emit.align), emit.lanes)
+    nothing = ir.Constant(integers, [0] * emit.lanes)
+
+    def absolute(value):
+        return emit.intrinsic("fabs", emit.vector, value)
+
+    def larger(value, other):
+        return builder.select(builder.fcmp_ordered(">", value, other), value, other)
+
+    nodes_loop = emit.loop("nodes", integer(0), nodes, integer(1), [nothing, nothing])
+    with nodes_loop as (i, most):
+        rows, row = field(builder, size, i, 0), field(builder, row_start, i, 0)
+        first, last = (field(builder, neighbor_start, i, k) for k in (0, 1))
+        mask = emit.first_lanes(rows)
+        right, none = emit.load(emit.at(b, row), mask), emit.fill(0.0)
+        start = [right, none, absolute(right), none, none, none]
+        before = builder.sub(first, integer(1))
+        blocks_loop = emit.loop("blocks", before, last, integer(1), start)
+        with blocks_loop as (p, carried):
+            own = builder.icmp_signed("==", p, before)  # first the block on the diagonal
+            place = builder.select(own, emit.at(diagonal_at, i), emit.at(block_at, p))
+            other = builder.select(own, emit.at(size, i), emit.at(neighbor, p))
+            j = builder.select(own, i, builder.load(other))
+            columns, column = field(builder, size, j, 0), field(builder, row_start, j, 0)
+            start = [emit.at(values, builder.load(place)), *carried]
+            columns_loop = emit.loop("columns", integer(0), columns, integer(1), start)
+            with columns_loop as (c, (from_, *chains)):  # two chains of each sum, by turns
+                rest, next_rest, held, next_held, total, next_total = chains
+                entries = emit.load(from_, mask)
+                known = emit.splat(emit.load_scalar(emit.at(x, column, c)))
+                rest = emit.fma(builder.fneg(entries), known, rest)
+                entries = absolute(entries)
+                held = emit.fma(entries, absolute(known), held)
+                total = builder.fadd(total, entries)
+                columns_loop.carry(
+                    [emit.at(from_, rows), next_rest, rest, next_held, held, next_total, total]
+                )
+            blocks_loop.carry(columns_loop.results[1:])
+        rest, held, total = (builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2))
+        emit.store(rest, emit.at(r, row), mask)
+        held = larger(held, tiny)
+        raised = larger(builder.fmul(total, floor), held)
+        following = []
+        for bound, held_before in zip((raised, held), most, strict=True):
+            quotient = builder.fdiv(absolute(rest), bound)
+            overflown = builder.fsub(bound, bound)  # NaN, and no quotient of 0
+            quotient = builder.bitcast(absolute(builder.fadd(quotient, overflown)), integers)
+            beyond = builder.icmp_signed(">", quotient, held_before)
+            following.append(builder.select(beyond, quotient, held_before))
+        nodes_loop.carry(following)
+    for k, most in enumerate(nodes_loop.results):
+        emit.store(builder.bitcast(most, emit.vector), emit.at(worst, integer(emit.lanes * k)))
+    builder.ret_void()
+    return function

@@ -1,0 +1,370 @@
+"""Products, magnitudes and copies of small blocks as LLVM functions.
+
+Plain numba loops do not vectorise blocks this small. Matrices are column-major with a leading
+dimension; masked loads and stores handle the last rows. A complex matrix is read as a real one of
+twice the rows: products with the real and the imaginary part of the right factor are accumulated
+apart and joined once at the end. The numba intrinsics on top are in `blocks`, the NumPy twins in
+`reference`.
+"""
+
+from llvmlite import ir
+
+from graphsys.kernels.llvm.emit import (
+    I8,
+    I32,
+    I64,
+    LANES,
+    REAL,
+    Emitter,
+    declare,
+    integer,
+    private_function,
+    tile,
+    tile_cases,
+)
+
+
+def product_function(module, real, is_complex, mode):
+    """``C <- C - A B`` ("subtract"), ``C + A B`` ("add") or ``A B`` ("assign").
+
+    Arguments ``(c, ldc, a, lda, b, row_step, column_step, m, n, k)``: C is m x n and A m x k,
+    both column-major; element (i, j) of B lies at ``b + i row_step + j column_step``. Counts and
+    steps are in reals but n and k. In mode "assign" C may be B when m fits one tile of rows.
+
+    One vector of rows and few columns, the everyday case, is done on the spot; anything larger is
+    cut into tiles by a second function. Kept apart, LLVM leaves the short way short.
+    """
+    function, builder = _product_signature(module, "product", real, is_complex, mode)
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    _, _, _, _, _, _, _, m, n, _ = function.args
+    _, columns, narrow = _product_tile_sizes(real, is_complex)
+    large = builder.append_basic_block("large")
+    small = builder.append_basic_block("small")
+    fits = builder.and_(
+        builder.icmp_signed("<=", m, integer(LANES)), builder.icmp_signed("<=", n, integer(narrow))
+    )
+    builder.cbranch(fits, small, large)
+    builder.position_at_end(small)
+    mask = emit.first_lanes(m)
+    switch = builder.switch(n, large)
+    for nc in range(1, narrow + 1):
+        block = builder.append_basic_block(f"columns.{nc}")
+        switch.add_case(integer(nc), block)
+        builder.position_at_end(block)
+        _product_tile(emit, function.args[:7], function.args[9], 1, nc, mask, is_complex, mode)
+        builder.ret_void()
+    builder.position_at_end(large)
+    builder.call(_large_product_function(module, real, is_complex, mode), function.args)
+    builder.ret_void()
+    return function
+
+
+def _product_signature(module, name, real, is_complex, mode):
+    pointer = REAL[real].as_pointer()
+    kind = f"c{real}" if is_complex else real
+    return private_function(
+        module,
+        f"graphsys_{name}_{mode}_{kind}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, pointer, I64, I64, I64, I64, I64],
+        ["c", "ldc", "a", "lda", "b", "row_step", "column_step", "m", "n", "k"],
+    )
+
+
+def _product_tile_sizes(real, is_complex):
+    """Most vectors and columns of a tile, and most columns when there is one vector."""
+    vectors, columns = tile(real)
+    if is_complex:  # two accumulators an element; 8 rows are 16 reals and must fit one tile
+        columns = max(1, columns * vectors // (2 * max(vectors, 2)))
+        return max(vectors, 2), columns, columns
+    return vectors, columns, 8 if vectors > 1 else columns
+
+
+def _large_product_function(module, real, is_complex, mode):
+    """`product_function` for any size: tiles of rows inside tiles of columns."""
+    function, builder = _product_signature(module, "large_product", real, is_complex, mode)
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    c, ldc, a, lda, b, row_step, column_step, m, n, k = function.args
+    max_vectors, max_columns, _ = _product_tile_sizes(real, is_complex)
+    columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
+    with columns_loop as (j, _):
+        columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
+        c_column = emit.at(c, builder.mul(j, ldc))
+        b_column = emit.at(b, builder.mul(j, column_step))
+        with emit.loop("rows", integer(0), m, integer(LANES * max_vectors), []) as (i, _):
+            left = builder.sub(m, i)
+            vectors = builder.ashr(builder.add(left, integer(LANES - 1)), integer(3))
+            many = builder.icmp_signed(">", vectors, integer(max_vectors))
+            vectors = builder.select(many, integer(max_vectors), vectors)
+            arguments = [emit.at(c_column, i), ldc, emit.at(a, i), lda, b_column]
+            arguments += [row_step, column_step, left, k]
+            for mv, nc in tile_cases(builder, vectors, columns, max_vectors, max_columns):
+                builder.call(_tile_function(module, real, is_complex, mode, mv, nc), arguments)
+        columns_loop.carry([], step=columns)
+    builder.ret_void()
+    return function
+
+
+def _balanced(builder, left, widest):
+    """Columns of the next tile: all that are left when they fit, else no thin last tile."""
+    fits = builder.icmp_signed("<=", left, widest)
+    two = builder.icmp_signed("<", left, builder.mul(widest, integer(2)))
+    half = builder.ashr(builder.add(left, integer(1)), integer(1))
+    return builder.select(fits, left, builder.select(two, half, widest))
+
+
+def _tile_function(module, real, is_complex, mode, mv, nc):
+    """One tile as a function: ``(c, ldc, a, lda, b, row_step, column_step, rows left, k)``."""
+    pointer = REAL[real].as_pointer()
+    kind = f"c{real}" if is_complex else real
+    function, builder = private_function(
+        module,
+        f"graphsys_tile_{mode}_{kind}_{mv}_{nc}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, pointer, I64, I64, I64, I64],
+        ["c", "ldc", "a", "lda", "b", "row_step", "column_step", "rows", "k"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    rows, k = function.args[7:]
+    mask = emit.first_lanes(builder.sub(rows, integer(LANES * (mv - 1))))
+    _product_tile(emit, function.args[:7], k, mv, nc, mask, is_complex, mode)
+    builder.ret_void()
+    return function
+
+
+def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
+    """mv vectors of rows times nc columns in registers, over all k."""
+    builder = emit.b
+    c, ldc, a, lda, b, row_step, column_step = places
+    parts = 2 if is_complex else 1
+    # One column alone is bound by the latency of its chain of fma: several chains then.
+    chains = (4 if mv == 1 else 2) if nc == 1 else 1
+    b_column = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(nc)]
+    masks = [None] * (mv - 1) + [last_mask]
+
+    def step(a_at, b_at, sums):
+        left = [emit.load(emit.at(a, a_at, integer(LANES * v)), masks[v]) for v in range(mv)]
+        for q in range(nc):
+            place = emit.at(b_column[q], b_at)
+            for part in range(parts):
+                right = emit.splat(emit.load_scalar(emit.at(place, integer(part))))
+                for v in range(mv):
+                    at = (q * parts + part) * mv + v
+                    sums[at] = emit.fma(left[v], right, sums[at])
+        return sums
+
+    count = nc * parts * mv
+    sums, start, at = [emit.fill(0.0)] * count, integer(0), [integer(0), integer(0)]
+    if chains > 1:
+        start = builder.and_(k, integer(-chains))
+        carried = [emit.fill(0.0)] * (count * chains) + at
+        loop = emit.loop("k", integer(0), start, integer(chains), carried)
+        with loop as (_, values):
+            a_at, b_at = values[-2:]
+            new = []
+            for chain in range(chains):
+                new += step(a_at, b_at, list(values[chain * count : (chain + 1) * count]))
+                a_at, b_at = builder.add(a_at, lda), builder.add(b_at, row_step)
+            loop.carry([*new, a_at, b_at])
+        sums, at = loop.results[:-2], loop.results[-2:]
+        while len(sums) > count:
+            half = len(sums) // 2
+            sums = [builder.fadd(x, y) for x, y in zip(sums[:half], sums[half:], strict=True)]
+    loop = emit.loop("k", start, k, integer(1), [*sums, *at])
+    with loop as (_, values):
+        a_at, b_at = values[-2:]
+        new = step(a_at, b_at, list(values[:-2]))
+        loop.carry([*new, builder.add(a_at, lda), builder.add(b_at, row_step)])
+    sums = loop.results[:-2]
+
+    # All loads of C before its first store: a masked store holds up a load of the bytes it masks.
+    totals = []
+    for q in range(nc):
+        c_column = emit.at(c, builder.mul(integer(q), ldc))
+        for v in range(mv):
+            place = emit.at(c_column, integer(LANES * v))
+            total = sums[q * parts * mv + v]
+            if is_complex:
+                total = _join_complex(emit, total, sums[(q * parts + 1) * mv + v])
+            if mode != "assign":
+                old = emit.load(place, masks[v])
+                total = builder.fsub(old, total) if mode == "subtract" else builder.fadd(old, total)
+            totals.append((total, place, masks[v]))
+    for total in totals:
+        emit.store(*total)
+
+
+def _join_complex(emit, with_real, with_imaginary):
+    """(a Re b, a Im b) of interleaved a -> a b: the second turned by i and added."""
+    swap = ir.Constant(ir.VectorType(I32, LANES), [lane ^ 1 for lane in range(LANES)])
+    swapped = emit.b.shuffle_vector(with_imaginary, with_imaginary, swap)
+    sign = emit.constant([-1.0 if lane % 2 == 0 else 1.0 for lane in range(LANES)])
+    return emit.fma(swapped, sign, with_real)
+
+
+def transposed_function(module, real):
+    """``c_j <- c_j - sum_i A_ij b_i`` for j < n: arguments ``(c, a, lda, b, m, n)``, all real.
+
+    A is m x n and column-major; c and b are contiguous.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_subtract_transposed_{real}",
+        ir.VoidType(),
+        [pointer, pointer, I64, pointer, I64, I64],
+        ["c", "a", "lda", "b", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    c, a, lda, b, m, n = function.args
+    whole = builder.and_(m, integer(-LANES))
+    mask = emit.first_lanes(builder.sub(m, whole))
+    tail = emit.load(emit.at(b, whole), mask)
+    with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+        a_column = emit.at(a, builder.mul(j, lda))
+        first = builder.fmul(emit.load(emit.at(a_column, whole), mask), tail)
+        loop = emit.loop("rows", integer(0), whole, integer(LANES), [first])
+        with loop as (i, (total,)):
+            loop.carry([emit.fma(emit.load(emit.at(a_column, i)), emit.load(emit.at(b, i)), total)])
+        total = _sum_lanes(emit, loop.results[0])
+        place = emit.at(c, j)
+        builder.store(builder.fsub(emit.load_scalar(place), total), place, align=emit.align)
+    builder.ret_void()
+    return function
+
+
+def _sum_lanes(emit, value):
+    """Sum of the lanes, always in the same pairwise order."""
+    count = emit.lanes
+    while count > 1:
+        half = count // 2
+        places = [lane + half if lane < half else 0 for lane in range(emit.lanes)]
+        order = ir.Constant(ir.VectorType(I32, emit.lanes), places)
+        value = emit.b.fadd(value, emit.b.shuffle_vector(value, value, order))
+        count = half
+    return emit.b.extract_element(value, integer(0))
+
+
+def magnitude_function(module, real, mode):
+    """``s_i <- max(s_i, max_j |A_ij|)`` ("raise") or ``s_i + sum_j |A_ij|`` ("add").
+
+    Arguments ``(s, a, lda, m, n)``, all real.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_{mode}_magnitude_{real}",
+        ir.VoidType(),
+        [pointer, pointer, I64, I64, I64],
+        ["s", "a", "lda", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    s, a, lda, m, n = function.args
+    with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
+        mask = emit.first_lanes(builder.sub(m, i))
+        loop = emit.loop("columns", integer(0), n, integer(1), [emit.load(emit.at(s, i), mask)])
+        with loop as (j, (held,)):
+            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
+            entry = emit.intrinsic("fabs", emit.vector, entry)
+            if mode == "add":
+                loop.carry([builder.fadd(held, entry)])
+            else:
+                larger = builder.fcmp_ordered(">", entry, held)
+                loop.carry([builder.select(larger, entry, held)])
+        emit.store(loop.results[0], emit.at(s, i), mask)
+    builder.ret_void()
+    return function
+
+
+def largest_function(module, real):
+    """Largest ``|A_ij|``; NaN where there is one: ``(a, lda, m, n)``, all real.
+
+    The result is 0 for no entries. Without their signs floats are ordered like the integers with
+    the same bits, and a NaN is beyond all of them.
+    """
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_largest_{real}",
+        REAL[real],
+        [pointer, I64, I64, I64],
+        ["a", "lda", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    a, lda, m, n = function.args
+    integers = ir.VectorType(ir.IntType(8 * emit.align), LANES)
+    nothing = ir.Constant(integers, [0] * LANES)
+    rows = emit.loop("rows", integer(0), m, integer(LANES), [nothing])
+    with rows as (i, (held,)):
+        mask = emit.first_lanes(builder.sub(m, i))
+        columns = emit.loop("columns", integer(0), n, integer(1), [held])
+        with columns as (j, (most,)):
+            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
+            size = builder.bitcast(emit.intrinsic("fabs", emit.vector, entry), integers)
+            larger = builder.icmp_signed(">", size, most)
+            columns.carry([builder.select(larger, size, most)])
+        rows.carry([columns.results[0]])
+    name = f"llvm.vector.reduce.smax.v{LANES}i{8 * emit.align}"
+    reduce = declare(module, name, integers.element, [integers])
+    builder.ret(builder.bitcast(builder.call(reduce, rows.results), REAL[real]))
+    return function
+
+
+def beyond_function(module, real):
+    """Not 0 where any ``s_i > limit t_i``: arguments ``(s, t, limit, n)``, all real."""
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_beyond_{real}",
+        I64,
+        [pointer, pointer, REAL[real], I64],
+        ["s", "t", "limit", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    s, t, limit, n = function.args
+    factor = emit.splat(limit)
+    with_rows = emit.loop("rows", integer(0), n, integer(LANES), [ir.Constant(I8, 0)])
+    with with_rows as (i, (found,)):
+        mask = emit.first_lanes(builder.sub(n, i))
+        bound = builder.fmul(emit.load(emit.at(t, i), mask), factor)
+        large = builder.fcmp_ordered(">", emit.load(emit.at(s, i), mask), bound)
+        with_rows.carry([builder.or_(found, builder.bitcast(large, I8))])
+    builder.ret(builder.zext(with_rows.results[0], I64))
+    return function
+
+
+def copy_function(module, real):
+    """``B <- A``: arguments ``(b, ldb, a, lda, m, n)``, column-major, all counts in reals."""
+    pointer = REAL[real].as_pointer()
+    function, builder = private_function(
+        module,
+        f"graphsys_copy_{real}",
+        ir.VoidType(),
+        [pointer, I64, pointer, I64, I64, I64],
+        ["b", "ldb", "a", "lda", "m", "n"],
+    )
+    if builder is None:
+        return function
+    emit = Emitter(builder, real)
+    b, ldb, a, lda, m, n = function.args
+    with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
+        mask = emit.first_lanes(builder.sub(m, i))
+        with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+            entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
+            emit.store(entry, emit.at(b, i, builder.mul(j, ldb)), mask)
+    builder.ret_void()
+    return function

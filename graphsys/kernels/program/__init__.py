@@ -1,0 +1,1 @@
+"""Writing the integer program that the numeric kernels read."""

@@ -1,0 +1,170 @@
+"""The first-touch program of a factorization in which every supernode is one small node."""
+
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import (
+    NARROW_AT,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    STARTS_AT,
+    UPDATE_FIELDS,
+    WORK_AT,
+)
+from graphsys.kernels.program.supernodal import _find
+
+
+@kernel
+def by_turns(
+    # Tables:
+    parent,
+    size,
+    # Work:
+    children,
+    following,
+    done,
+    top,
+    # Out:
+    order,
+):
+    """Steps of a forest, children first, in which two independent ones of a size follow each other.
+
+    What waits for the last step fits between it and the next but one then. The first of each two
+    is the first that is left of a postorder, the second is in a subtree close by. ``children`` that
+    are left; ``top`` (largest size + 1,) of the lists of steps of one size that may come next.
+    """
+    n = parent.size
+    for k in range(n):
+        children[k] = 0
+        following[k] = -1
+        done[k] = False
+        top[size[k]] = -1
+    for k in range(n):
+        if parent[k] != -1:
+            children[parent[k]] += 1
+    for k in range(n - 1, -1, -1):
+        if children[k] == 0:
+            following[k], top[size[k]] = top[size[k]], k
+    found = 0
+    for first in range(n):
+        if done[first]:
+            continue
+        done[first] = True
+        second = top[size[first]]
+        while second != -1 and done[second]:
+            second = following[second]
+        top[size[first]] = -1 if second == -1 else following[second]
+        for k in (first, second):
+            if k == -1:
+                continue
+            order[found] = k
+            found += 1
+            done[k] = True
+            above = parent[k]
+            if above != -1:
+                children[above] -= 1
+                if children[above] == 0:
+                    following[above], top[size[above]] = top[size[above]], above
+
+
+@kernel
+def append_narrow(
+    # Tables:
+    size,
+    row_of,
+    front_start,
+    front,
+    symmetric,
+    load_start,
+    load_node,
+    load_lower,
+    load_upper,
+    diagonal_at,
+    # Work:
+    touched,
+    by_entry,
+    # In and out:
+    program,
+    at,
+):
+    """The first-touch part behind place ``at`` of the program; tables as in `build_program`.
+
+    ``touched`` is (n,), ``by_entry`` (4, length of front).
+    """
+    n = size.size
+    offset, edge = by_entry[0], by_entry[1]
+    touched_lower, touched_upper = by_entry[2], by_entry[3]
+    for k in range(n):
+        touched[k] = False
+        rows, load = 0, load_start[k]
+        for e in range(front_start[k], front_start[k + 1]):
+            touched_lower[e] = touched_upper[e] = 0
+            offset[e] = rows
+            rows += size[front[e]]
+            edge[e] = -1
+            if load < load_start[k + 1] and load_node[load] == front[e]:
+                edge[e] = load
+                load += 1
+    program[NARROW_AT] = at
+    starts = program[STARTS_AT]
+    zeros = program[WORK_AT]
+    before = at
+    for k in range(n):
+        first, last = front_start[k], front_start[k + 1]
+        panel = program[starts + k]
+        program[at] = size[k]
+        program[at + 1] = program[panel + 1]
+        program[at + 2] = row_of[k]
+        program[at + 3] = program[panel + 3]
+        program[at + 4] = program[panel + 4]
+        program[at + 5] = last - first
+        program[at + 6] = -1 if touched[k] else diagonal_at[k]
+        program[at + 7] = 0
+        apart = first == front_start[k - 1] or front[front_start[k - 1]] != k if k > 0 else False
+        if apart and size[k - 1] == size[k] and program[before + 7] == 0:
+            program[before + 7], program[at + 7] = at, -1
+        before = at
+        at += NODE_FIELDS
+        for e in range(first, last):
+            left = program[panel + 3] + size[k] + offset[e]
+            right = program[panel + 4] + size[k] * offset[e]
+            program[at] = size[front[e]]
+            program[at + 1] = offset[e]
+            program[at + 2] = row_of[front[e]]
+            program[at + 3] = ~left if touched_lower[e] else load_lower[edge[e]]
+            program[at + 4] = ~right if touched_upper[e] else load_upper[edge[e]]
+            at += NEIGHBOUR_FIELDS
+        for e_column in range(first, last):
+            j = front[e_column]
+            for e_row in range(e_column if symmetric else first, last):
+                i = front[e_row]
+                earlier, later = i, j
+                if i > j:
+                    earlier, later = j, i
+                panel = program[starts + earlier]
+                p, m = program[panel], program[panel] + program[panel + 1]
+                if i == j:
+                    to, ld = program[panel + 3], m
+                    source, lds = diagonal_at[i], size[i]
+                    if touched[i]:
+                        source, lds = ~to, m
+                    touched[i] = True
+                else:
+                    entry = _find(front, front_start[earlier], front_start[earlier + 1], later)
+                    if i > j:
+                        to, ld = program[panel + 3] + p + offset[entry], m
+                        here, mine, lds = touched_lower[entry], load_lower, size[i]
+                        touched_lower[entry] = True
+                    else:
+                        to, ld = program[panel + 4] + offset[entry] * p, p
+                        here, mine, lds = touched_upper[entry], load_upper, size[i]
+                        touched_upper[entry] = True
+                    if here:
+                        source, lds = ~to, ld
+                    elif edge[entry] >= 0:
+                        source = mine[edge[entry]]
+                    else:
+                        source, lds = ~zeros, 0
+                program[at] = source
+                program[at + 1] = lds
+                program[at + 2] = to
+                program[at + 3] = ld
+                at += UPDATE_FIELDS

@@ -1,0 +1,358 @@
+"""Supernodes and the program of the numeric kernels (its layout: `program`)."""
+
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import (
+    ARENA_SIZE,
+    ARENA_TOTAL,
+    HEADER,
+    LOAD_AT,
+    LOAD_FIELDS,
+    LOADS,
+    NARROW_AT,
+    ORDER_AT,
+    PANEL_FIELDS,
+    PANELS_AT,
+    PARTIAL_PIVOTING,
+    PROGRAM_VERSION,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    SYMMETRIC,
+    TARGET_FIELDS,
+    VERSION,
+    WIDEST,
+    WORK_AT,
+    WORK_COLUMNS,
+)
+from graphsys.kernels.blocks.medium import MEDIUM_WORK
+
+#: Pivots share a block, and rows are exchanged between them, up to this many rows.
+PIVOT_ROWS = 8
+#: Widest supernode: its columns stay in the first caches while they update others.
+MOST_COLUMNS = 48
+#: Zeros stored, as a part of a panel, for the sake of a wider supernode; the second one while it
+#: still fits one pivot block.
+ZEROS, ZEROS_NARROW = 0.1, 0.5
+
+
+@kernel
+def supernodes(
+    # Tables:
+    size,
+    parent,
+    below,
+    joined,
+    # Out:
+    super_of,
+    super_start,
+):
+    """Supernode of each step, and where each starts; returns how many.
+
+    ``below`` counts the later rows of each step; a step is ``joined`` when it must share a pivot
+    block with the next one.
+    """
+    n = size.size
+    count = -1
+    columns = 0
+    entries = 0.0
+    for k in range(n):
+        own = float(size[k]) * (size[k] + 2 * below[k])
+        extend = False
+        if k > 0 and parent[k - 1] == k:
+            wider = columns + size[k]
+            full = float(wider) * (wider + 2 * below[k])
+            zeros = full - (entries + own)
+            allowed = ZEROS_NARROW if wider <= PIVOT_ROWS else ZEROS
+            extend = wider <= MOST_COLUMNS and zeros <= allowed * full
+        if k > 0 and joined[k - 1]:
+            extend = True
+        if extend:
+            columns += size[k]
+            entries += own
+        else:
+            count += 1
+            super_start[count] = k
+            columns = size[k]
+            entries = own
+        super_of[k] = count
+    super_start[count + 1] = n
+    return count + 1
+
+
+@kernel
+def _find(front, first, last, k):
+    """Place of k in the ascending front[first:last]."""
+    while first < last:
+        middle = (first + last) // 2
+        if front[middle] < k:
+            first = middle + 1
+        else:
+            last = middle
+    return first
+
+
+@kernel
+def _targets(front, first, last, row_of, super_of, super_start, runs_of):
+    """Sizes of one supernode's part: (runs, targets, runs of all targets).
+
+    Leaves in ``runs_of[e - first]`` how many runs start at or behind entry e of the front.
+    """
+    runs = 0
+    for e in range(last - 1, first - 1, -1):
+        if e == last - 1 or front[e + 1] != front[e] + 1:
+            runs += 1
+        runs_of[e - first] = runs
+    targets = 0
+    of_targets = 0
+    for e in range(first, last):
+        t = super_of[front[e]]
+        if e > first and super_of[front[e - 1]] == t:
+            continue
+        targets += 1
+        of_targets += runs_of[e - first]
+        # a run that goes on behind the target's pivots is cut there
+        end = _find(front, e, last, super_start[t + 1])
+        if end < last and front[end - 1] + 1 == front[end]:
+            of_targets += 1
+    return runs, targets, of_targets
+
+
+@kernel
+def build_program(
+    # Tables:
+    size,
+    user_row,
+    joined,
+    front_start,
+    front,
+    super_of,
+    super_start,
+    row_of,
+    symmetric,
+    # The blocks, in elimination order of their earlier node: see `loads`
+    load_start,
+    load_node,
+    load_lower,
+    load_upper,
+    diagonal_at,
+    # Work:
+    offset,
+    by_supernode,
+    runs_of,
+    # Out:
+    program,
+):
+    """The program if it has the length that comes back.
+
+    ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's.
+
+    ``load_node[load_start[k]:load_start[k + 1]]`` are the later neighbours of step k, with the
+    offsets in values of the blocks (neighbour, k) and (k, neighbour) beside them. There is room for
+    a number for each front entry, five for each supernode, and n + 1 runs.
+    """
+    n = size.size
+    count = super_start.size - 1
+    rows = row_of[n]
+
+    # Rows of each front entry inside its supernode's panel, and sizes of all parts.
+    last_step, below = by_supernode[0], by_supernode[1]
+    lower, upper, pivots = by_supernode[2], by_supernode[3], by_supernode[4]
+    length = behind = 0  # of the panels' part, and of the targets'
+    arena = 0
+    widest = 0
+    for s in range(count):
+        last = super_start[s + 1] - 1
+        last_step[s] = last
+        q = 0
+        for e in range(front_start[last], front_start[last + 1]):
+            offset[e] = q
+            q += size[front[e]]
+        below[s] = q
+        p = row_of[last + 1] - row_of[super_start[s]]
+        lower[s] = arena
+        arena += (p + q) * p
+        pivots[s] = block = 0
+        for k in range(super_start[s], last + 1):
+            together = block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1])
+            if together:
+                block += size[k]
+            elif size[k] > 0:
+                pivots[s] += 1
+                block = size[k]
+            if block > widest:
+                widest = block
+        runs, targets, of_targets = _targets(
+            front, front_start[last], front_start[last + 1], row_of, super_of, super_start, runs_of
+        )
+        length += PANEL_FIELDS + pivots[s] + 3 * runs
+        behind += TARGET_FIELDS * targets + 3 * of_targets
+    for s in range(count):
+        upper[s] = arena
+        arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
+    loads = n + load_node.size * (1 if symmetric else 2)
+    total = HEADER + rows + LOAD_FIELDS * loads + count + length + behind
+    if program.size != total:
+        return total
+    program[PROGRAM_VERSION] = VERSION
+    program[ROWS] = rows
+    program[SUPERNODES] = count
+    program[SYMMETRIC] = 1 if symmetric else 0
+    program[WORK_AT] = arena
+    program[ARENA_SIZE] = arena
+    program[ORDER_AT] = HEADER
+    program[LOAD_AT] = HEADER + rows
+    program[LOADS] = loads
+    program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
+    program[PANELS_AT] = program[STARTS_AT] + count
+    program[WIDEST] = widest
+    program[NARROW_AT] = program[PARTIAL_PIVOTING] = 0
+    work = WORK_COLUMNS * widest
+    if widest > PIVOT_ROWS and work < MEDIUM_WORK:
+        work = MEDIUM_WORK
+    program[ARENA_TOTAL] = arena + work
+
+    at = HEADER
+    for k in range(n):
+        for r in range(size[k]):
+            program[at] = user_row[k] + r
+            at += 1
+
+    for k in range(n):
+        s = super_of[k]
+        first = row_of[super_start[s]]
+        last = last_step[s]
+        p = row_of[last + 1] - first
+        m = p + below[s]
+        local = row_of[k] - first
+        at = _put_load(
+            program, at, diagonal_at[k], size[k], size[k], lower[s] + local * m + local, m
+        )
+        for e in range(load_start[k], load_start[k + 1]):
+            j = load_node[e]
+            if super_of[j] == s:
+                row = row_of[j] - first
+                to_upper, ld = lower[s] + row * m + local, m
+            else:
+                place = _find(front, front_start[last], front_start[last + 1], j)
+                row = p + offset[place]
+                to_upper, ld = upper[s] + offset[place] * p + local, p
+            to_lower = lower[s] + local * m + row
+            at = _put_load(program, at, load_lower[e], size[j], size[k], to_lower, m)
+            if not symmetric:
+                at = _put_load(program, at, load_upper[e], size[k], size[j], to_upper, ld)
+
+    at = program[PANELS_AT]
+    target_at = at + length
+    for s in range(count):
+        program[program[STARTS_AT] + s] = at
+        program[at + 8] = target_at
+        at = _put_panel(
+            program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
+            offset, last_step, below, lower, upper, pivots, runs_of,
+        )  # fmt: skip
+        target_at = _put_targets(
+            program, target_at, s, front_start, front, super_of, super_start, row_of,
+            offset, last_step, below, lower, upper,
+        )  # fmt: skip
+    return total
+
+
+@kernel
+def _put_load(program, at, source, rows, columns, to, ld):
+    """One block of the load table."""
+    program[at] = source
+    program[at + 1] = rows
+    program[at + 2] = columns
+    program[at + 3] = to
+    program[at + 4] = ld
+    return at + LOAD_FIELDS
+
+
+@kernel
+def _put_panel(
+    program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
+    offset, last_step, below, lower, upper, pivots, runs_of,
+):  # fmt: skip
+    """One supernode: sizes, pivot blocks, runs."""
+    last = last_step[s]
+    front_first, front_last = front_start[last], front_start[last + 1]
+    runs, targets, _ = _targets(
+        front, front_first, front_last, row_of, super_of, super_start, runs_of
+    )
+    program[at] = row_of[last + 1] - row_of[super_start[s]]
+    program[at + 1] = below[s]
+    program[at + 2] = row_of[super_start[s]]
+    program[at + 3] = lower[s]
+    program[at + 4] = upper[s]
+    program[at + 5] = pivots[s]
+    program[at + 6] = runs
+    program[at + 7] = targets
+    at += PANEL_FIELDS
+    block = 0
+    for k in range(super_start[s], last + 1):
+        if block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1]):
+            block += size[k]
+            program[at - 1] = block
+        elif size[k] > 0:
+            block = size[k]
+            program[at] = block
+            at += 1
+
+    e = front_first
+    while e < front_last:
+        end = e + 1
+        while end < front_last and front[end] == front[end - 1] + 1:
+            end += 1
+        program[at] = offset[e]
+        program[at + 1] = row_of[front[end - 1] + 1] - row_of[front[e]]
+        program[at + 2] = row_of[front[e]]
+        at += 3
+        e = end
+    return at
+
+
+@kernel
+def _put_targets(
+    program, at, s, front_start, front, super_of, super_start, row_of,
+    offset, last_step, below, lower, upper,
+):  # fmt: skip
+    """What one supernode updates."""
+    last = last_step[s]
+    first, front_last = front_start[last], front_start[last + 1]
+    while first < front_last:
+        t = super_of[front[first]]
+        after = super_start[t + 1]
+        t_first = row_of[super_start[t]]
+        t_p = row_of[after] - t_first
+        t_front, t_end = front_start[after - 1], front_start[after]
+        head = at
+        program[head] = lower[t]
+        program[head + 1] = t_p + below[t]
+        program[head + 2] = upper[t]
+        program[head + 3] = t_p
+        program[head + 4] = t_first
+        at += TARGET_FIELDS
+        columns = 0
+        count = 0
+        following = front_last
+        e = first
+        while e < front_last:
+            end = e + 1
+            while end < front_last and front[end] == front[end - 1] + 1 and front[end] != after:
+                end += 1
+            program[at] = offset[e]
+            program[at + 1] = row_of[front[end - 1] + 1] - row_of[front[e]]
+            if front[e] < after:
+                program[at + 2] = row_of[front[e]] - t_first
+                columns += 1
+                following = end
+            else:
+                t_front = _find(front, t_front, t_end, front[e])
+                program[at + 2] = t_p + offset[t_front]
+            at += 3
+            count += 1
+            e = end
+        program[head + 5] = columns
+        program[head + 6] = count
+        first = following
+    return at

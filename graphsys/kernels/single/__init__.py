@@ -1,0 +1,1 @@
+"""Factorization, substitution and refinement of one matrix."""

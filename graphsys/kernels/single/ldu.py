@@ -1,0 +1,340 @@
+"""Numeric block LDU factorization: supernodes of the elimination tree, right-looking.
+
+Every supernode inverts its pivot blocks (rows pivoted within a block), scales the rows to their
+right, and subtracts L W from the panels of its ancestors: theory/elimination (2) (Bruedigam et al.
+2023, Algorithms 1 and 3, with L left unscaled: all solves become products).
+"""
+
+import numpy as np
+
+from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.layout import (
+    ARENA_SIZE,
+    LOAD_AT,
+    LOAD_FIELDS,
+    LOADS,
+    NARROW_AT,
+    PANEL_FIELDS,
+    PANELS_AT,
+    PARTIAL_PIVOTING,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    SYMMETRIC,
+    TARGET_FIELDS,
+    WIDEST,
+    WORK_AT,
+    WORK_COLUMNS,
+)
+from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.base.widths import SMALL
+from graphsys.kernels.blocks.blocks import (
+    add_product,
+    assign_product,
+    copy_block,
+    invert_small,
+    raise_magnitude,
+    subtract_product,
+)
+from graphsys.kernels.blocks.growth import pivot_growth
+from graphsys.kernels.blocks.large import invert_large
+from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
+from graphsys.kernels.single.nodal_ldu import factorize_narrow
+
+
+@inlined
+def load(
+    # Tables:
+    program,
+    # In:
+    values,
+    # Out:
+    arena,
+):
+    """Panels <- the user's blocks, zero elsewhere."""
+    table = pointer(program, 0)
+    arena[: program[ARENA_SIZE]] = 0.0
+    at = program[LOAD_AT]
+    for _ in range(program[LOADS]):
+        rows = table[at + 1]
+        copy_block(
+            arena,
+            table[at + 3],
+            table[at + 4],
+            values,
+            table[at],
+            rows,
+            rows,
+            table[at + 2],
+        )
+        at += LOAD_FIELDS
+
+
+@kernel
+def factorize(
+    # Tables:
+    program,
+    # In:
+    values,
+    tolerance,
+    # Work:
+    magnitude,
+    # Out:
+    arena,
+    info,
+):
+    """L, D^-1, W of A = L D W; 0, or 1 + row of a pivot block that is singular.
+
+    ``info[0]`` is the smallest pivot relative to the largest magnitude that its row ever had in
+    its pivot block, which must stay above ``tolerance``, ``info[1]`` the first row of its block.
+    ``info[2]`` is the `growth` of the pivot blocks where that is so large that solutions should be
+    checked, else 0. ``magnitude`` (3 rows,) is described there.
+    """
+    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+        return factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
+    return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
+
+
+@inlined
+def factorize_supernodes(
+    # Tables:
+    program,
+    # In:
+    values,
+    tolerance,
+    # Work:
+    magnitude,
+    # Out:
+    arena,
+    info,
+):
+    """`factorize` without the program of `narrow`."""
+    load(program, values, arena)
+    rows = program[ROWS]
+    magnitude[:rows] = 0.0
+    magnitude[rows : 2 * rows] = np.inf  # of rows that are not eliminated
+    at, count = program[PANELS_AT], program[SUPERNODES]
+    for s in range(count):
+        given_magnitudes(program, program[program[STARTS_AT] + s], magnitude, arena)
+    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    work_at = program[WORK_AT]
+    failed = eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
+    if failed == 0:
+        info[2] = pivot_growth(magnitude, rows)
+    return failed
+
+
+@inlined
+def given_magnitudes(program, at, magnitude, arena):
+    """Magnitudes of the rows of a supernode, at place ``at``, whose panel was just loaded."""
+    table, rows = pointer(program, 0), program[ROWS]
+    p, first, lower = table[at], table[at + 2], table[at + 3]
+    m, i = p + table[at + 1], 0
+    for k in range(first, first + p):
+        magnitude[k] = magnitude[rows + k] = 0.0
+    for b in range(table[at + 5]):
+        w = table[at + PANEL_FIELDS + b]
+        raise_magnitude(magnitude, rows + first + i, arena, lower + i * m + i, m, w, w)
+        i += w
+
+
+@inlined
+def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, info):
+    """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
+
+    They update their ancestors' panels where ``push`` says so. The workspace is
+    ``arena[work_at:]``.
+    """
+    table = pointer(program, 0)
+    smallest = info[0]
+    symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
+    partial = program[PARTIAL_PIVOTING] != 0
+    in_registers = arena.itemsize == magnitude.itemsize and not partial  # real numbers
+    copy_at = work_at + WORK_COLUMNS * program[WIDEST]
+    for _ in range(count):
+        p, q, first = table[at], table[at + 1], table[at + 2]
+        lower, upper = table[at + 3], table[at + 4]
+        pivots, runs, targets = table[at + 5], table[at + 6], table[at + 7]
+        target_at = table[at + 8]
+        m = p + q
+        at += PANEL_FIELDS
+        i = 0
+        for b in range(pivots):
+            w = table[at + b]
+            d = lower + i * m + i
+            right = p - i - w
+            if symmetric:
+                _mirror(arena, d, m, w)
+            scratch = ratios + first + i
+            if w <= SMALL and in_registers:
+                ratio = invert_small(arena, d, m, arena, d, m, magnitude, first + i, w)
+            else:
+                raise_magnitude(magnitude, first + i, arena, d, m, w, w)
+                for k in range(w):
+                    magnitude[scratch + k] = magnitude[first + i + k]
+                if partial:
+                    copy_block(arena, copy_at, w, arena, d, m, w, w)
+                if SMALL < w <= MEDIUM and not partial:
+                    ratio = invert_medium(
+                        arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at
+                    )
+                else:
+                    ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
+            if not (ratio > tolerance):
+                info[0] = ratio
+                return first + i + 1
+            magnitude[scratch] = ratio
+            if ratio < smallest:
+                smallest = ratio
+                info[1] = first + i
+            if partial:
+                _refined_inverse(arena, d, m, w, copy_at, work_at)
+                row, column = (m, 1) if symmetric else (1, m)
+                start = d + w if symmetric else d + w * m
+                _refined_rows(
+                    arena, d, m, w, copy_at, start, row, column, d + w * m, m, right, work_at
+                )
+                row, column = (m, 1) if symmetric else (1, p)
+                start = d + w + right if symmetric else upper + i
+                _refined_rows(arena, d, m, w, copy_at, start, row, column, upper + i, p, q, work_at)
+            elif symmetric:
+                # W = D^-1 L^T: the rows to the right are never stored before
+                if right > 0:
+                    assign_product(
+                        arena, d + w * m, m, arena, d, m, arena, d + w, m, 1, w, right, w
+                    )
+                if q > 0:
+                    below = d + w + right
+                    assign_product(arena, upper + i, p, arena, d, m, arena, below, m, 1, w, q, w)
+            else:
+                _scale_rows(arena, d, m, w, d + w * m, m, right, work_at)
+                _scale_rows(arena, d, m, w, upper + i, p, q, work_at)
+            if right > 0:
+                j = i + w
+                for later in range(b + 1, pivots):
+                    size = table[at + later]
+                    raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
+                    j += size
+                rest = d + w * m + w
+                subtract_product(
+                    arena, rest, m, arena, d + w, m, arena, d + w * m, 1, m, m - i - w, right, w
+                )
+                if q > 0 and not symmetric:
+                    subtract_product(
+                        arena, upper + i + w, p, arena, d + w, m, arena, upper + i, 1, p,
+                        right, q, w,
+                    )  # fmt: skip
+            i += w
+        at += pivots + 3 * runs
+        for _ in range(targets if push else 0):
+            target_at = update(program, target_at, p, m, lower, upper, symmetric, magnitude, arena)
+    info[0] = smallest
+    return 0
+
+
+@inlined
+def _mirror(arena, d, m, w):
+    """Upper triangle of a pivot block <- its lower triangle."""
+    for j in range(1, w):
+        for i in range(j):
+            arena[d + j * m + i] = arena[d + i * m + j]
+
+
+@inlined
+def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
+    """B <- D^-1 B for the w rows of a pivot block."""
+    if w <= SMALL:
+        if columns > 0:
+            assign_product(arena, rows_at, ld, arena, d, m, arena, rows_at, 1, ld, w, columns, w)
+        return
+    for first in range(0, columns, WORK_COLUMNS):
+        count = min(WORK_COLUMNS, columns - first)
+        at = rows_at + first * ld
+        copy_block(arena, work_at, w, arena, at, ld, w, count)
+        assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+
+
+@kernel
+def _refined_inverse(arena, d, m, w, copy_at, work_at):
+    """X <- X + X (I - D X), some columns at a time; D is at ``copy_at``, then comes a workspace.
+
+    Columns of a product U^-1 L^-1 may have residuals far beyond w eps |D| |X|, those of
+    substitution with L and U (Higham 2002, sec. 14.3); others stay as they are.
+    """
+    change_at = copy_at + w * w
+    rounding = 0.0
+    for i in range(w * w):
+        rounding = max(rounding, abs(arena[copy_at + i]))
+    rounding *= w * np.finfo(arena.dtype).eps
+    for first in range(0, w, WORK_COLUMNS):
+        count = min(WORK_COLUMNS, w - first)
+        for j in range(count):
+            for i in range(w):
+                arena[work_at + j * w + i] = 0.0
+            arena[work_at + j * w + first + j] = 1.0
+        at = d + first * m
+        subtract_product(
+            arena, work_at, w, arena, copy_at, w, arena, at, 1, m, w, count, w
+        )  # fmt: skip
+        assign_product(arena, change_at, w, arena, d, m, arena, work_at, 1, w, w, count, w)
+        for j in range(count):
+            largest = size = 0.0
+            for i in range(w):
+                largest = max(largest, abs(arena[work_at + j * w + i]))
+                size = max(size, abs(arena[at + j * m + i]))
+            if rounding * size < largest < 0.5:  # beyond, the block is as good as singular
+                for i in range(w):
+                    arena[at + j * m + i] += arena[change_at + j * w + i]
+
+
+@kernel
+def _refined_rows(
+    arena, d, m, w, copy_at, start, row_step, column_step, to, ld, columns, work_at
+):  # fmt: skip
+    """W <- D^-1 U, W <- W + D^-1 (U - D W), as good as by LU factors; D is at ``copy_at``.
+
+    Element (i, j) of U is at ``start + i row_step + j column_step``; W may take its place.
+    """
+    for first in range(0, columns, WORK_COLUMNS):
+        count = min(WORK_COLUMNS, columns - first)
+        for j in range(count):
+            for i in range(w):
+                from_ = start + i * row_step + (first + j) * column_step
+                arena[work_at + j * w + i] = arena[from_]
+        at = to + first * ld
+        assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+        subtract_product(
+            arena, work_at, w, arena, copy_at, w, arena, at, 1, ld, w, count, w
+        )  # fmt: skip
+        add_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+
+
+@inlined
+def update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
+    table = pointer(program, 0)
+    t_lower, t_m, t_upper, t_p = table[at], table[at + 1], table[at + 2], table[at + 3]
+    t_first, columns, runs = table[at + 4], table[at + 5], table[at + 6]
+    at += TARGET_FIELDS
+    for c in range(columns):
+        c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
+        diagonal = t_lower + c_to * t_m + c_to
+        raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
+        for r in range(c if symmetric else 0, runs):
+            r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
+            subtract_product(
+                arena, t_lower + c_to * t_m + table[at + 3 * r + 2], t_m,
+                arena, lower + p + r_from, m,
+                arena, upper + c_from * p, 1, p,
+                r_size, c_size, p,
+            )  # fmt: skip
+        if not symmetric:
+            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
+                r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
+                subtract_product(
+                    arena, t_upper + (table[at + 3 * r + 2] - t_p) * t_p + c_to, t_p,
+                    arena, lower + p + c_from, m,
+                    arena, upper + r_from * p, 1, p,
+                    c_size, r_size, p,
+                )  # fmt: skip
+    return at + 3 * runs

@@ -1,0 +1,133 @@
+"""The matrix itself, in the layout of `graphsys.matrix.graph.BlockGraph`: residuals and norms."""
+
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.blocks.blocks import add_magnitude, subtract_product, subtract_transposed
+
+
+@kernel
+def subtract_matrix_product(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    transposed,
+    x,
+    x_at,
+    # Out:
+    r,
+):
+    """r <- r - A x, or r - A^T x, for one vector; ``x[x_at:]`` and r[x_at:]."""
+    for i in range(size.size):
+        rows, row = size[i], x_at + row_start[i]
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            columns, column = size[j], x_at + row_start[j]
+            if transposed:
+                subtract_transposed(r, column, values, at, rows, x, row, rows, columns)
+            else:
+                subtract_product(
+                    r, row, rows, values, at, rows, x, column, 1, columns, rows, 1, columns
+                )
+
+
+@kernel
+def raise_sizes(tables, values, transposed, x, x_at, sizes):
+    """d <- d + |A| |x|, s <- s + sum_j |A_ij|, or of A^T: ``sizes`` is d and s, one vector x.
+
+    ``tables`` are those of `BlockGraph.tables`.
+    """
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at = tables
+    rows = row_start[size.size]
+    for i in range(size.size):
+        height, first = size[i], row_start[i]
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            for column in range(row_start[j], row_start[j + 1]):
+                if transposed:
+                    for k in range(height):
+                        entry = abs(values[at + k])
+                        sizes[column] += entry * abs(x[x_at + first + k])
+                        sizes[rows + column] += entry
+                else:
+                    known = abs(x[x_at + column])
+                    for k in range(height):
+                        entry = abs(values[at + k])
+                        sizes[first + k] += entry * known
+                        sizes[rows + first + k] += entry
+                at += height
+
+
+@kernel
+def absolute_sums(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    values,
+    transposed,
+    # Out:
+    sums,
+):
+    """Sums of |A_ij| along rows, or along columns where ``transposed``."""
+    sums[:] = 0.0
+    for i in range(size.size):
+        rows = size[i]
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            if not transposed:
+                add_magnitude(sums, row_start[i], values, at, rows, rows, size[j])
+                continue
+            for column in range(row_start[j], row_start[j + 1]):
+                total = sums[column]
+                for row in range(rows):
+                    total += abs(values[at + row])
+                sums[column] = total
+                at += rows
+
+
+@kernel
+def subtract_outer_products(
+    # Tables (as in BlockGraph):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    # In:
+    y,
+    x,
+    count,
+    # Out:
+    values,
+):
+    """A_ij <- A_ij - sum_c y_ic x_jc for the ``count`` columns c of y and x, flat."""
+    rows = row_start[size.size]
+    for i in range(size.size):
+        for p in range(neighbor_start[i] - 1, neighbor_start[i + 1]):
+            if p < neighbor_start[i]:
+                j, at = i, diagonal_at[i]
+            else:
+                j, at = neighbor[p], block_at[p]
+            subtract_product(
+                values, at, size[i], y, row_start[i], rows, x, row_start[j], rows, 1,
+                size[i], size[j], count,
+            )  # fmt: skip

@@ -1,0 +1,203 @@
+"""Iterative refinement of a solution, all of it in compiled code.
+
+The backward error is taken row by row (W. Oettli and W. Prager, Numer. Math. 6, 1964; M. Arioli,
+J. W. Demmel and I. S. Duff, SIAM J. Matrix Anal. Appl. 10, 1989): the largest ``|b - A x| / d``
+with ``d = |A| |x| + |b|``, so that no scale of rows hides another. Where d is no more than rounding
+noise, as in parts of a system where nothing happens, `FLOOR` of ``(sum_j |A_ij|) max |x|`` takes
+its place.
+"""
+
+import numpy as np
+
+from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.layout import ROWS, WIDEST
+from graphsys.kernels.base.widths import LANES, SMALL
+from graphsys.kernels.blocks.blocks import largest_of
+from graphsys.kernels.blocks.nodes import small_residual
+from graphsys.kernels.single.matrix import raise_sizes, subtract_matrix_product
+from graphsys.kernels.single.substitution import solve, solve_transposed
+
+#: Beyond this many times ``enough``, a backward error is not good.
+GOOD = 1e3
+#: Times ``enough`` from which on a backward error is at rounding level: residuals of rows with tens
+#: of entries are themselves no better (body/joint chains took one step more without).
+REACHED = 4.0
+#: Power of ``enough`` that bounds from below what a residual is compared with.
+FLOOR = 2.0 / 3.0
+
+
+def refined_work(program, count) -> int:
+    """Numbers of workspace that `refine` needs for ``count`` right-hand sides."""
+    rows = int(program[ROWS])
+    return 4 * rows * count + 2 * max(rows, LANES) + int(program[WIDEST])
+
+
+@kernel
+def solve_refined(
+    # Tables (of BlockGraph, joined; then the program):
+    joined,
+    program,
+    # In:
+    arena,
+    values,
+    b,
+    enough,
+    most,
+    # Work:
+    work,
+    info,
+    # Out:
+    x,
+):
+    """A x = b for one real vector, refined: steps, or -1 where that is not good, and the error."""
+    nodes, neighbors = joined[0], joined[1]
+    at = 2
+    size = joined[at : at + nodes]
+    at += nodes
+    row_start = joined[at : at + nodes + 1]
+    at += nodes + 1
+    neighbor_start = joined[at : at + nodes + 1]
+    at += nodes + 1
+    neighbor = joined[at : at + neighbors]
+    at += neighbors
+    diagonal_at = joined[at : at + nodes]
+    at += nodes
+    block_at = joined[at : at + neighbors]
+    if b.size != program[ROWS] or solve(program, arena, b, 1, work, x) != 0:
+        return -1, 0.0
+    failed = refine(
+        size, row_start, neighbor_start, neighbor, diagonal_at, block_at, program, arena, values,
+        enough, most, False, b, 1, work, x, info,
+    )  # fmt: skip
+    good = failed == 0 and info[2] <= GOOD * enough
+    return int(info[0]) if good else -1, float(info[1])
+
+
+@kernel
+def refine(
+    # Tables (of BlockGraph, then the program):
+    size,
+    row_start,
+    neighbor_start,
+    neighbor,
+    diagonal_at,
+    block_at,
+    program,
+    # In:
+    arena,
+    values,
+    enough,
+    most,
+    transposed,
+    b,
+    count,
+    # Work:
+    work,
+    # Out:
+    x,
+    info,
+):
+    """x <- x + A^-1 (b - A x) until the backward error is at rounding level or stalls; a status.
+
+    As long as small unknowns are noise, their rows hold the backward error at 1 while corrections
+    become smaller. So it stalls where neither the error nor the correction falls to a half.
+
+    ``info`` (3,) gets the steps taken, at most ``most``, the backward error, and what it would be
+    without `FLOOR`. The status is 1 where a solution is not finite, else 0.
+    """
+    length, rows = program[ROWS] * count, program[ROWS]
+    residual, trial = work[:length], work[length : 2 * length]
+    following = work[2 * length : 3 * length]
+    sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
+    solving = work[3 * length + 2 * max(rows, LANES) :]
+    tables = (size, row_start, neighbor_start, neighbor, diagonal_at, block_at)
+    error, strict = _residual(
+        tables, program, values, transposed, b, count, x, enough, sizes, residual
+    )
+    steps, last = 0, np.inf
+    while error > REACHED * enough and steps < most:
+        if transposed:
+            failed = solve_transposed(program, arena, residual, count, solving, trial)
+        else:
+            failed = solve(program, arena, residual, count, solving, trial)
+        if failed != 0:
+            return 1
+        correction = _size(trial, 0, length)
+        for i in range(length):
+            trial[i] += x[i]
+        new_error, new_strict = _residual(
+            tables, program, values, transposed, b, count, trial, enough, sizes, following
+        )
+        going_on = new_error <= error / 2.0 or correction <= last / 2.0
+        if not (new_error < error or (going_on and new_error < np.inf)):
+            break
+        for i in range(length):
+            x[i], residual[i] = trial[i], following[i]
+        error, strict = new_error, new_strict
+        steps += 1
+        last = correction
+        if not going_on:
+            break
+    info[0], info[1], info[2] = steps, error, strict
+    return 0
+
+
+@kernel
+def _residual(tables, program, values, transposed, b, count, x, enough, sizes, r):
+    """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`."""
+    rows = program[ROWS]
+    if program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
+        floor = enough**FLOOR * _size(x, 0, rows)
+        small_residual(r, sizes, b, values, x, floor, *tables)
+        return (
+            float(largest_of(sizes, 0, LANES, LANES, 1)),
+            float(largest_of(sizes, LANES, LANES, LANES, 1)),
+        )
+    worst = strict = 0.0
+    for i in range(r.size):
+        r[i] = b[i]
+    for j in range(count):
+        subtract_matrix_product(*tables, values, transposed, x, j * rows, r)
+        floored, plain = vector_error(tables, values, transposed, b, x, j * rows, enough, sizes, r)
+        worst, strict = _larger(floored, worst), _larger(plain, strict)
+    return worst, strict
+
+
+@kernel
+def vector_error(tables, values, transposed, b, x, at, enough, sizes, r):
+    """Backward error, with and without `FLOOR`, of one vector x[at:] whose residual is r[at:]."""
+    size, row_start = tables[0], tables[1]
+    rows = row_start[size.size]
+    worst = strict = 0.0
+    for i in range(rows):
+        sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
+    raise_sizes(tables, values, transposed, x, at, sizes)
+    floor = enough**FLOOR * _size(x, at, rows)
+    for i in range(rows):
+        rest, held = abs(r[at + i]), sizes[i].real
+        if rest != 0.0:
+            floored = floor * sizes[rows + i].real
+            bound = floored if held < floored < np.inf else held
+            worst = _larger(_quotient(rest, bound), worst)
+            strict = _larger(_quotient(rest, held), strict)
+    return worst, strict
+
+
+@kernel
+def _quotient(rest, bound):
+    """``rest / bound``, and not 0 where the bound overflows."""
+    return rest / bound if 0.0 < bound < np.inf else np.inf
+
+
+@kernel
+def _size(x, first, rows):
+    """Maximum norm of ``rows`` numbers."""
+    whole = 8 * (rows // 8)
+    largest = largest_of(x, first, 8, 8, rows // 8)
+    return _larger(largest_of(x, first + whole, 8, rows - whole, 1), largest)
+
+
+@kernel
+def _larger(x, largest):
+    """The larger one, NaN where either is: `max` drops it."""
+    return largest if largest != largest or x <= largest else x

@@ -1,0 +1,1 @@
+"""Block matrices on a graph: labels, blocks, vectors, conversion from and to scipy and networkx."""

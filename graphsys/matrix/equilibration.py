@@ -1,0 +1,123 @@
+"""Equilibration of a matrix: rows and columns scaled by powers of two, which rounds nothing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.matrix.from_scipy import coordinates
+from graphsys.matrix.graph import BlockGraph
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+
+#: Sweeps over rows and columns. Each halves the logarithm of what is left, so 12 bring any range of
+#: double precision down to a factor of two.
+SWEEPS = 12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Powers of two that make the largest entry of every row and column of ``R A C`` about 1.
+
+    Attributes
+    ----------
+    row, column : ndarray of int, shape (N,)
+        Exponents of R and of C; the same array where A is symmetric.
+    entry : ndarray of int, shape (graph.nnz,)
+        Their sums, for each number in `System.values`.
+
+    References
+    ----------
+    .. [1] D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices,
+       Rutherford Appleton Laboratory, RAL-TR-2001-034, 2001.
+    """
+
+    row: Ints
+    column: Ints
+    entry: Ints
+
+    @classmethod
+    def of(
+        cls, graph: BlockGraph, values: Array, symmetric: bool, last: frozenset[int] = frozenset()
+    ) -> Scaling:
+        """Scaling of a matrix whose entries are finite; rows of zeros stay as they are.
+
+        Parameters
+        ----------
+        graph : BlockGraph
+        values : ndarray, shape (graph.nnz,)
+        symmetric : bool
+        last : frozenset of int, optional
+            Nodes whose rows and columns are left out, and stay as they are.
+        """
+        rows, columns = coordinates(graph)
+        size = _exponents(values)
+        some = size > -np.inf
+        if last:
+            inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))
+            some &= inside[rows] & inside[columns]
+        i, j, size = rows[some], columns[some], size[some]
+        r, c = np.zeros((2, graph.rows))
+        for _ in range(SWEEPS):
+            left = size + r[i] + c[j]
+            of_rows, of_columns = _largest(left, i, graph.rows), _largest(left, j, graph.rows)
+            if symmetric:
+                of_rows = of_columns = np.maximum(of_rows, of_columns)
+            if max(np.abs(of_rows).max(initial=0.0), np.abs(of_columns).max(initial=0.0)) <= 1.0:
+                break
+            r -= of_rows / 2.0
+            c -= of_columns / 2.0
+        row = np.rint(r).astype(np.int64)
+        column = row if symmetric else np.rint(c).astype(np.int64)
+        return cls(row, column, row[rows] + column[columns])
+
+    def matrix(self, values: Array) -> Array:
+        """Values of R A C."""
+        return scaled(values, self.entry)
+
+    def logarithm(self) -> float:
+        """Natural logarithm of the determinant of R C."""
+        return float(self.row.sum() + self.column.sum()) * math.log(2.0)
+
+    def right_hand_side(self, b: Array, transposed: bool) -> Array:
+        """R b, or C b for the transpose, of columns one after another."""
+        return self._along(b, self.column if transposed else self.row)
+
+    def solution(self, x: Array, transposed: bool) -> Array:
+        """C x, or R x for the transpose, of columns one after another."""
+        return self._along(x, self.row if transposed else self.column)
+
+    def _along(self, x: Array, exponent: Ints) -> Array:
+        count = x.size // max(exponent.size, 1)
+        return scaled(x, np.tile(exponent, count)) if count > 1 else scaled(x, exponent)
+
+
+def scaled(x: Array, exponent: Ints) -> Array:
+    """``x 2**exponent``, entry by entry, without overflow on the way."""
+    with np.errstate(all="ignore"):
+        if x.dtype.kind == "c":
+            out = np.empty_like(x)
+            out.real, out.imag = np.ldexp(x.real, exponent), np.ldexp(x.imag, exponent)
+            return out
+        found: Array = np.ldexp(x, exponent)
+        return found
+
+
+def _exponents(values: Array) -> NDArray[np.float64]:
+    """Logarithm to base 2 of each magnitude; -inf for zeros."""
+    parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
+    with np.errstate(divide="ignore"):
+        logarithms = [np.log2(np.abs(part.astype(np.float64))) for part in parts]
+    return logarithms[0] if len(parts) == 1 else np.maximum(*logarithms)
+
+
+def _largest(size: Array, place: Ints, count: int) -> NDArray[np.float64]:
+    """Largest number of each place; 0 where there is none."""
+    found = np.full(count, -np.inf)
+    np.maximum.at(found, place, size)
+    return np.where(found > -np.inf, found, 0.0)

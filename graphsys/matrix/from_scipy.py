@@ -1,0 +1,322 @@
+"""Scalar entries and blocks: a scipy matrix cut into blocks, and the way back."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from graphsys.matrix.block import SYMMETRY_ULP, as_dtype, asymmetry
+from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
+from graphsys.matrix.scipy_tables import checked
+
+__all__ = [
+    "LARGEST_FOUND_BLOCK",
+    "Entries",
+    "canonical",
+    "check_finite",
+    "coordinates",
+    "cut",
+    "entries_at",
+    "find_blocks",
+    "offsets",
+    "symmetric_values",
+    "to_scipy",
+]
+
+Int = NDArray[np.int64]
+
+LARGEST_FOUND_BLOCK = 32  # rows; larger dense blocks are better split, for pivots and supernodes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Entries:
+    """Where the entries of one scipy pattern lie in `values`.
+
+    Attributes
+    ----------
+    start : ndarray of int, shape (N + 1,)
+        `indptr` of the matrix in canonical CSR.
+    column : ndarray of int, shape (e,)
+        `indices` of the matrix in canonical CSR.
+    at : ndarray of int, shape (e,)
+        Place in `values` of each entry.
+    """
+
+    start: Int
+    column: Int
+    at: Int
+
+    def fit(self, rows: Any) -> bool:
+        """Whether a canonical CSR array has this pattern."""
+        return np.array_equal(rows.indptr, self.start) and np.array_equal(rows.indices, self.column)
+
+
+def canonical(matrix: Any) -> Any:
+    """Square CSR array with sorted columns and duplicates summed; `matrix` is left as it is.
+
+    Parameters
+    ----------
+    matrix : scipy sparse matrix or array, shape (N, N)
+
+    Returns
+    -------
+    scipy.sparse.csr_array, shape (N, N)
+        Of float64, float32 or complex128. It may share its arrays with `matrix`.
+
+    Raises
+    ------
+    TypeError
+        Where `matrix` is not of scipy.sparse, or its dtype is not supported.
+    ValueError
+        Where it is not square, an index is out of range, or an entry is not finite.
+    """
+    if not sp.issparse(matrix):
+        raise TypeError(
+            f"A is a {type(matrix).__name__}; give a scipy sparse matrix "
+            "(scipy.sparse.csr_array(dense) makes one)"
+        )
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1]:
+        raise ValueError(f"A has shape {matrix.shape}, it must be square")
+    dtype = as_dtype(matrix.dtype)
+    rows = checked(matrix, "A").tocsr()
+    # A new shell, for scipy sorts and sums in place and keeps its findings on the object.
+    rows = sp.csr_array((rows.data, rows.indices, rows.indptr), shape=matrix.shape)
+    if not rows.has_canonical_format:
+        rows = rows.copy()
+        rows.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(rows.data))
+    if bad.size:
+        r = np.searchsorted(rows.indptr, bad[0], side="right") - 1
+        raise ValueError(
+            f"A[{r}, {rows.indices[bad[0]]}] is {rows.data[bad[0]]}: every entry must be finite"
+        )
+    return rows.astype(dtype, copy=False)
+
+
+def find_blocks(rows: Any) -> Int:
+    """Block sizes that consecutive indistinguishable rows suggest.
+
+    Rows r and r + 1 go into one block where they have the same pattern in the symmetrized
+    matrix with a full diagonal, hence an entry at (r, r + 1) too. A block has at most
+    `LARGEST_FOUND_BLOCK` rows.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_array, shape (N, N)
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        Sizes that sum up to N.
+
+    References
+    ----------
+    .. [1] C. Ashcraft, Compressed graphs and the minimum degree algorithm, SIAM J. Sci. Comput.
+       16(6), 1995: indistinguishable nodes, here only where they follow each other.
+    """
+    n_rows = rows.shape[0]
+    if n_rows == 0:
+        return np.zeros(0, dtype=np.int64)
+    pattern = sp.csr_array(
+        (np.ones(rows.nnz, dtype=np.float32), rows.indices, rows.indptr), shape=rows.shape
+    )
+    pattern = sp.csr_array(pattern + pattern.T + sp.eye_array(n_rows, dtype=np.float32))
+    pattern.sum_duplicates()
+    start, column = pattern.indptr.astype(np.int64), pattern.indices
+    degree = np.diff(start)
+    # Where two rows have one length, entry p of the second faces entry p - degree of the first.
+    row = np.repeat(np.arange(n_rows), degree)
+    facing = np.maximum(np.arange(column.size) - degree[row], 0)
+    differs = np.logical_or.reduceat(column != column[facing], start[:-1])
+    opens = np.ones(n_rows, dtype=bool)
+    opens[1:] = (degree[1:] != degree[:-1]) | differs[1:]
+    first = np.flatnonzero(opens)
+    run = np.arange(n_rows) - np.repeat(first, np.diff(first, append=n_rows))
+    first = np.flatnonzero(run % LARGEST_FOUND_BLOCK == 0)
+    return np.diff(first, append=n_rows)
+
+
+def cut(rows: Any, dims: Any, labels: Iterable[Hashable] | None) -> BlockGraph:
+    """Graph of a matrix cut into blocks.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_array, shape (N, N)
+        Canonical. Its stored entries count, zeros among them too.
+    dims : int, sequence of int, mapping of label to int, or None
+        Block sizes, which sum up to N; None for `find_blocks`.
+    labels : iterable of hashable, optional
+        Names of the nodes; 0, 1, ... by default.
+
+    Raises
+    ------
+    ValueError
+        Where the block sizes do not sum up to N, or there are more or fewer labels than blocks.
+    """
+    n_rows = rows.shape[0]
+    names = None if labels is None else tuple(labels)
+    if dims is None:
+        dims = find_blocks(rows)
+    elif isinstance(dims, (int, np.integer)) and not isinstance(dims, bool) and dims > 0:
+        if n_rows % dims:
+            raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")
+        dims = np.full(n_rows // dims, dims)
+    elif names is None and not hasattr(dims, "__len__"):
+        block_sizes(dims, ())  # refuses what is no block size at all
+        raise ValueError(f"dims={dims} does not divide the {n_rows} rows of A")
+    if names is None:
+        names = tuple(range(len(dims)))
+    size = block_sizes(dims, names)
+    if size.sum() != n_rows:
+        raise ValueError(f"dims sum up to {size.sum()}, A has {n_rows} rows")
+    i, j, _ = _segments(size, rows)
+    return from_pairs(names, size, i, j)
+
+
+def entries_at(graph: BlockGraph, rows: Any) -> Entries:
+    """Places in `values` of the entries of a canonical CSR array of shape (N, N).
+
+    Raises
+    ------
+    ValueError
+        Where an entry lies in a block that the graph does not have.
+    """
+    i, j, first = _segments(graph.size, rows)
+    row = np.searchsorted(rows.indptr, first, side="right") - 1
+    column = rows.indices.astype(np.int64)
+    block_at = graph.blocks_at(i, j)
+    outside = np.flatnonzero(block_at < 0)
+    if outside.size:
+        s = outside[0]
+        raise ValueError(
+            f"A[{row[s]}, {column[first[s]]}] lies outside the blocks of the system: no edge "
+            f"joins {graph.labels[i[s]]!r} and {graph.labels[j[s]]!r}"
+        )
+    length = np.diff(first, append=column.size)
+    # Place of (row, column) is that of (row, column 0) and a step of size[i] for each column.
+    row_at = block_at + (row - graph.row_start[i]) - graph.row_start[j] * graph.size[i]
+    at = np.repeat(row_at, length) + column * np.repeat(graph.size[i], length)
+    # Copies, for the arrays of `rows` may be the caller's.
+    entries = Entries(start=rows.indptr.astype(np.int64), column=column, at=at)
+    for array in (entries.start, entries.column, entries.at):
+        array.setflags(write=False)
+    return entries
+
+
+def coordinates(graph: BlockGraph) -> tuple[Int, Int]:
+    """Scalar row and column of each place in `values`.
+
+    Returns
+    -------
+    row, column : ndarray of int, shape (nnz,)
+    """
+    i, j = graph.pairs()
+    # The columns of all blocks in turn, each `height` entries long.
+    height = np.repeat(graph.size[i], graph.size[j])
+    block_column = _ranges(graph.row_start[j], graph.size[j])
+    block_row = np.repeat(graph.row_start[i], graph.size[j])
+    return _ranges(block_row, height), np.repeat(block_column, height)
+
+
+def offsets(graph: BlockGraph) -> Any:
+    """CSR array, shape (N, N), sorted, whose entries are their own places in `values`."""
+    row, column = coordinates(graph)
+    n_rows = graph.rows
+    at = np.arange(graph.nnz, dtype=np.int64)
+    return sp.coo_array((at, (row, column)), shape=(n_rows, n_rows)).tocsr()
+
+
+def to_scipy(graph: BlockGraph, values: NDArray[Any], pattern: Any, format: str) -> Any:
+    """Scipy sparse array, shape (N, N), in any format of scipy.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (nnz,)
+    pattern : scipy.sparse.csr_array, shape (N, N)
+        The `offsets` of `graph`.
+    format : str
+    """
+    arrays = (values[pattern.data], pattern.indices.copy(), pattern.indptr.copy())
+    rows = sp.csr_array(arrays, shape=pattern.shape)
+    size = graph.size.tolist()
+    if format == "bsr" and size and size[0] > 0 and size.count(size[0]) == len(size):
+        return rows.tobsr(blocksize=(size[0], size[0]))
+    return rows.asformat(format)
+
+
+def check_finite(graph: BlockGraph, values: NDArray[Any]) -> None:
+    """ValueError that names the block where `values`, shape (nnz,), has an inf or a nan."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if bad.size:
+        i, j = graph.pairs()
+        end = np.cumsum(graph.size[i] * graph.size[j])
+        block = int(np.searchsorted(end, bad[0], side="right"))
+        u, v = graph.labels[i[block]], graph.labels[j[block]]
+        raise ValueError(
+            f"values[{bad[0]}], of block ({u!r}, {v!r}), is {values[bad[0]]}: "
+            "every entry must be finite"
+        )
+
+
+def symmetric_values(graph: BlockGraph, values: NDArray[Any], pattern: Any) -> NDArray[Any]:
+    """Mean of a matrix and its transpose, equal but for rounding.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray of float or complex, shape (nnz,)
+    pattern : scipy.sparse.csr_array, shape (N, N)
+        The `offsets` of `graph`.
+
+    Returns
+    -------
+    ndarray, shape (nnz,)
+        `values` itself where it is symmetric to the last bit.
+
+    Raises
+    ------
+    ValueError
+        Where they differ by more than rounding, measured against the largest entry of a block.
+    """
+    at, mirrored_at = pattern.data, pattern.T.tocsr().data
+    mirrored = np.empty_like(values)
+    mirrored[at] = values[mirrored_at]
+    gap = np.abs(values - mirrored)
+    if not gap.any():
+        return values
+    i, j = graph.pairs()
+    length = graph.size[i] * graph.size[j]
+    filled = length > 0
+    i, j, length = i[filled], j[filled], length[filled]
+    scale = np.maximum.reduceat(np.abs(values), np.cumsum(length) - length)
+    allowed = SYMMETRY_ULP * np.finfo(values.dtype).eps * np.repeat(scale, length)
+    excess = gap - allowed
+    if excess.max() > 0.0:
+        worst = np.repeat(np.arange(length.size), length)[excess.argmax()]
+        u, v = (graph.labels[node] for node in sorted((i[worst], j[worst])))
+        raise asymmetry(u, v, gap[excess.argmax()])
+    return values / 2 + mirrored / 2
+
+
+def _segments(size: Int, rows: Any) -> tuple[Int, Int, Int]:
+    """Segments of rows that lie in one block: nodes i, j and the first entry of each."""
+    node = np.repeat(np.arange(size.size), size)
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    j = node[rows.indices]
+    new = np.ones(row.size, dtype=bool)
+    new[1:] = (row[1:] != row[:-1]) | (j[1:] != j[:-1])
+    first = np.flatnonzero(new)
+    return node[row[first]], j[first], first
+
+
+def _ranges(start: Int, length: Int) -> Int:
+    """start[0], start[0] + 1, ... (length[0] of them), start[1], ..."""
+    end = np.cumsum(length)
+    total = int(end[-1]) if end.size else 0
+    return np.repeat(start - end + length, length) + np.arange(total)

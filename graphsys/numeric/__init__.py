@@ -1,0 +1,1 @@
+"""Numeric factorization and solves: stability, refinement, batches, inverses and diagnosis."""

@@ -1,0 +1,343 @@
+"""How a batch is factorized and solved: side by side in vector lanes, or one after another."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.errors import SingularPivotError
+from graphsys.kernels import work_sizes
+from graphsys.kernels.base.layout import NARROW_AT, WIDEST
+from graphsys.kernels.batch import groups as compiled
+from graphsys.kernels.batch.ldu import factorize_groups, schedule
+from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
+from graphsys.kernels.single.refinement import GOOD, REACHED
+from graphsys.numeric.factorization import SINGULAR
+from graphsys.numeric.residuals import REFINEMENTS, Matrix
+from graphsys.numeric.solver import Solver
+from graphsys.numeric.threads import share
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+
+#: Systems side by side, one in each lane of a vector.
+LANES = 8
+#: Most bytes of the factors of so many systems: beyond, they leave the second cache too often.
+LANES_BYTES = 2**21
+#: Largest pivot block that is inverted in the lanes.
+LANES_ROWS = 8
+#: What may go wrong with one system; the others are solved all the same.
+FAILURES = (SingularPivotError, ValueError, OverflowError)
+
+
+def engine_for(symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> Engine:
+    """The faster engine: lanes for small blocks and factors that stay in the second cache.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    count : int
+    dtype : dtype
+    """
+    fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
+    small = fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f"
+    return (Lanes if small else Each)(symbolic, count, dtype)
+
+
+class Engine(ABC):
+    """Factors of many systems.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+    count : int
+        Systems.
+    dtype : dtype
+    tolerance : float
+        Pivot ratio below which a pivot is singular.
+    enough : float
+        Backward error that a refined solution must have.
+    ratio, growth : ndarray, shape (count,) or longer
+        Smallest pivot ratio of each system, and the growth of its pivot blocks where that is a
+        reason to check solutions.
+    """
+
+    enough: float
+    ratio: Array
+    growth: Array
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        self.symbolic, self.count, self.dtype = symbolic, count, dtype
+        self.tolerance = SINGULAR * float(np.finfo(dtype).eps)
+
+    def trusted(self) -> NDArray[np.bool_]:
+        """Systems without a singular pivot, shape (count,)."""
+        return np.asarray(self.ratio[: self.count] > self.tolerance)
+
+    def doubtful(self, below: float) -> NDArray[np.bool_]:
+        """Systems with a pivot ratio below a bound, or whose pivot blocks grew, shape (count,)."""
+        grown = self.growth[: self.count] > 0.0
+        return np.asarray((self.ratio[: self.count] < below) | (grown & (below > 0.0)))
+
+    @abstractmethod
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+
+    @abstractmethod
+    def solve(
+        self, values: Array, b: Array, trans: str, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions and backward errors; refined where the pivot ratio is below a bound."""
+
+
+class Workspace(NamedTuple):
+    """What a thread of `Lanes` works with.
+
+    Attributes
+    ----------
+    columns : int
+        Right-hand sides.
+    magnitude, x, arena : ndarray
+        For one group of systems.
+    """
+
+    columns: int
+    magnitude: Array
+    x: Array
+    arena: Array
+
+
+class Lanes(Engine):
+    """Eight systems at a time in the lanes of vectors."""
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(symbolic, count, dtype)
+        self.enough = GOOD * float(np.finfo(dtype).eps)
+        self.padded = max(count, LANES)  # a group of less than eight has the last system again
+        self.groups = -(-count // LANES)
+        self.narrow = bool(symbolic.program[NARROW_AT])
+        self.table = schedule(symbolic.program)
+        self.rows = symbolic.graph.rows
+        self.ratio, self.growth = np.ones((2, self.padded), dtype)
+        self.arena = np.zeros(0, dtype)
+        self.idle: list[Workspace] = []
+
+    def sure(self, below: float) -> bool:
+        """Whether no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
+        return bool(self.trusted().all() and not self.doubtful(below).any())
+
+    def _workspace(self, columns: int) -> Workspace:
+        """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
+        try:
+            own = self.idle.pop()
+            if own.columns == columns:
+                return own
+        except IndexError:
+            pass
+        size = self.symbolic.arena_size
+        if self.narrow:
+            size += node_room(self.symbolic.program)
+        return Workspace(
+            columns,
+            aligned(LANES * 2 * self.rows, self.dtype),
+            aligned(LANES * self.rows * columns, self.dtype),
+            aligned(LANES * size if columns > 0 else 0, self.dtype),
+        )
+
+    def _pad(self, array: Array) -> Array:
+        missing = self.padded - self.count
+        if missing:
+            array = np.concatenate([array, *[array[-1:]] * missing])
+        return array.reshape(-1)
+
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+        if self.arena.size == 0:
+            self.arena = aligned(LANES * self.groups * self.symbolic.arena_size, self.dtype)
+        self._factorize(values, threads, None, 0)
+
+    def solve_once(self, values: Array, b: Array, threads: int) -> Array:
+        """Solutions, unrefined; the factors are not kept."""
+        columns = b.shape[2] if b.ndim == 3 else 1
+        if columns == 0:  # their pivots are looked at all the same
+            self._factorize(values, threads, self._pad(np.zeros(b.shape[:2], b.dtype)), 1)
+            return np.empty_like(b)
+        out = self._factorize(values, threads, self._pad(b), columns)
+        return out[: b.size].reshape(b.shape)
+
+    def _factorize(self, values: Array, threads: int, b: Array | None, columns: int) -> Array:
+        flat, nothing = self._pad(values), np.empty(0, self.dtype)
+        out = nothing if b is None else np.empty_like(b)
+
+        def work(first: int, last: int) -> None:
+            own = self._workspace(columns)
+            if b is not None and self.narrow:
+                solve_nodes(
+                    self.symbolic.program, flat, self.padded, first, last, b, columns,
+                    own.magnitude, own.x, own.arena, self.ratio, self.growth, out,
+                )  # fmt: skip
+            else:
+                factorize_groups(
+                    self.symbolic.program, self.table, flat, self.padded, first, last,
+                    nothing if b is None else b, columns, own.magnitude, own.x,
+                    self.arena if b is None else own.arena, self.ratio, self.growth, out,
+                )  # fmt: skip
+            self.idle.append(own)
+
+        share(threads, self.groups, work)
+        return out
+
+    def solve(
+        self, values: Array, b: Array, trans: str, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions and backward errors."""
+        columns = b.shape[2] if b.ndim == 3 else 1
+        every = np.arange(self.groups)
+        x = self._substitute(self._pad(b), columns, trans != "N", every, threads)
+        x = x[: b.size].reshape(b.shape)
+        error = np.full(self.count, np.nan)
+        some = np.flatnonzero(self.trusted() & self.doubtful(below))
+        if some.size:
+            with np.errstate(all="ignore"):  # what is not finite is told by its error
+                x[some], error[some] = self._refined(values, b, x, trans != "N", some, threads)
+        return x, error
+
+    def _substitute(
+        self, b: Array, columns: int, transposed: bool, groups: Array, threads: int
+    ) -> Array:
+        out = np.empty_like(b)
+
+        def work(first: int, last: int) -> None:
+            compiled.solve_groups(
+                self.symbolic.program, self.arena, self.padded, groups, first, last, transposed,
+                b, columns, aligned(LANES * self.rows * columns, self.dtype), out,
+            )  # fmt: skip
+
+        share(threads, groups.size, work)
+        return out
+
+    def _refined(
+        self, values: Array, b: Array, x: Array, transposed: bool, some: Array, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions of some systems, refined until the backward error is at rounding or stalls."""
+        graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
+        right, known = self._by_columns(b[some]), self._by_columns(x[some])
+        enough = float(np.finfo(self.dtype).eps)
+        sizes, errors = np.empty(2 * self.rows, self.dtype), np.empty((2, some.size * columns))
+
+        def check(x: Array) -> tuple[Array, Array]:
+            r = np.empty_like(right)
+            compiled.backward_errors(
+                graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
+                x.ravel(), columns, enough, sizes, r.reshape(-1), errors,
+            )  # fmt: skip
+            return r, errors[0].reshape(some.size, columns).copy()
+
+        residual, error = check(known)
+        active, last = error > REACHED * enough, np.full(error.shape, np.inf)
+        for _ in range(REFINEMENTS):
+            if not active.any():
+                break
+            full = np.zeros((self.padded, *b.shape[1:]), self.dtype)
+            full[some] = self._by_rows(residual, b)
+            groups = np.unique(some[active.any(axis=1)] // LANES)
+            step = self._substitute(full.ravel(), columns, transposed, groups, threads)
+            change = self._by_columns(step.reshape(full.shape)[some])
+            trial, correction = known + change, np.abs(change).max(axis=2, initial=0.0)
+            following, new = check(trial)
+            going_on = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
+            better = active & ((new < error) | (going_on & (new < np.inf)))
+            active &= going_on & better & (new > REACHED * enough)
+            known[better], residual[better] = trial[better], following[better]
+            error[better], last = new[better], correction
+        check(known)
+        strict = errors[1].reshape(error.shape)
+        error[~(strict <= GOOD * enough)] = np.inf  # small unknowns may hide behind large ones
+        return self._by_rows(known, b), error.max(axis=1, initial=0.0)
+
+    def _by_columns(self, x: Array) -> Array:
+        """Array of shape (systems, k, N)."""
+        return np.ascontiguousarray(x.swapaxes(1, 2) if x.ndim == 3 else x[:, None, :])
+
+    def _by_rows(self, x: Array, b: Array) -> Array:
+        return x.swapaxes(1, 2) if b.ndim == 3 else x[:, 0]
+
+
+class Each(Engine):
+    """One system after another, in compiled code."""
+
+    def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
+        super().__init__(symbolic, count, dtype)
+        self.enough = float(np.finfo(dtype).max)  # whatever `Solver` accepts
+        self.ratio, self.growth, self.weakest = np.ones((3, count))
+        self.arena = np.empty(count * symbolic.arena_size, dtype)
+
+    def factorize(self, values: Array, threads: int) -> None:
+        """Factors of all systems."""
+        program = self.symbolic.program
+        flat = values.ravel()
+        real = np.zeros(0, self.dtype).real.dtype
+
+        def work(first: int, last: int) -> None:
+            compiled.factorize_each(
+                program, flat, self.count, first, last, self.tolerance,
+                np.empty(work_sizes(program, 1)[1], real), np.zeros(3),
+                self.arena, self.ratio, self.growth, self.weakest,
+            )  # fmt: skip
+
+        share(threads, self.count, work)
+
+    def solve(
+        self, values: Array, b: Array, trans: str, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions and backward errors."""
+        program, conjugate = self.symbolic.program, trans == "H" and self.dtype.kind == "c"
+        columns = b.shape[2] if b.ndim == 3 else 1
+        right = (b.swapaxes(1, 2) if b.ndim == 3 else b).ravel()
+        right = right.conj() if conjugate else right
+        out, error = np.empty_like(right), np.full(self.count, np.nan)
+
+        def work(first: int, last: int) -> None:
+            x = np.empty(work_sizes(program, columns)[2], self.dtype)
+            compiled.solve_each(
+                program, self.arena, first, last, trans != "N", right, columns, x, out
+            )
+
+        share(threads, self.count, work)
+        out = out.conj() if conjugate else out
+        shaped = out.reshape(b.swapaxes(1, 2).shape).swapaxes(1, 2) if b.ndim == 3 else out
+        x = np.ascontiguousarray(shaped).reshape(b.shape)
+        for i in np.flatnonzero(self.trusted() & self.doubtful(below)).tolist():
+            x[i], error[i] = self._refined(i, values[i], b[i], trans)
+        return x, error
+
+    def _refined(self, i: int, values: Array, b: Array, trans: str) -> tuple[Any, float]:
+        """Refined solutions of one system; an infinite error where that is not possible."""
+        size, matrix = self.symbolic.arena_size, Matrix(self.symbolic.graph, values)
+        arena = self.arena[i * size : (i + 1) * size]
+        ratio, weakest = float(self.ratio[i]), int(self.weakest[i])
+        try:
+            solver = Solver(self.symbolic, arena, matrix, ratio, weakest)
+            x, report = solver.columns(b, trans)
+        except FAILURES:
+            return np.nan, np.inf
+        enough = GOOD * float(np.finfo(self.dtype).eps)
+        if not (report.componentwise_error or 0.0) <= enough:
+            return x, np.inf  # another order may do better
+        return x, report.backward_error or 0.0
+
+
+def aligned(size: int, dtype: np.dtype[Any]) -> Array:
+    """Array whose vectors of eight do not straddle cache lines.
+
+    Parameters
+    ----------
+    size : int
+    dtype : dtype
+    """
+    room = np.empty(size + LANES, dtype)
+    first = -(room.ctypes.data // room.itemsize) % LANES
+    return room[first : first + size]

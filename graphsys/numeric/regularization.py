@@ -1,0 +1,282 @@
+"""Redundant constraints: factors of a matrix with dependent rows, and bounded multipliers."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
+from graphsys.kernels.base.layout import ORDER_AT, ROWS
+from graphsys.kernels.single.substitution import pivot_blocks
+from graphsys.matrix.from_scipy import check_finite, coordinates
+from graphsys.matrix.graph import BlockGraph
+from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.residuals import Matrix
+from graphsys.numeric.solver import Solver, SolveReport
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+
+#: Regularization of a constraint row is machine epsilon to this power times what its pivots scale
+#: with: 9e-8 in double precision. Inverses of pivot blocks with such a pivot carry errors of
+#: epsilon over it, which must stay well below it (power < 1/2); refinement, which leaves it beside
+#: the smallest pivot that is not redundant at each step, wants it small.
+REGULARIZATION = 0.45
+#: Most steps of refinement.
+REFINEMENTS = 12
+#: Steps of refinement with the regularized matrix, before those, where rows are redundant.
+PROXIMAL = 2
+
+
+class Regularized(Numeric):
+    """Factors of a saddle-point matrix [M B; G 0] whose constraint rows may be redundant.
+
+    Where a row of a diagonal block is zero, a small number stands in its place on the diagonal,
+    with the sign that the Schur complement -G M^-1 B has there. That is proximal regularization:
+    refinement with the matrix as it is converges to a solution wherever there is one, and to the
+    one with the least multipliers, measured in what their rows scale with. Where a pivot is left
+    to the regularization, all constraints wait for their neighbours.
+
+    Attributes
+    ----------
+    redundant : dict of label to int
+        Rows that depend on others, by node, where the elimination came upon them.
+    """
+
+    must_refine = True
+    equilibrates = False  # the regularization stands in what its rows scale with
+    _all_wait = False
+
+    def factorize(self, values: Array, changed: Ints | None = None) -> None:
+        """Factorize a matrix; as `Numeric`, but dependent constraint rows are no failure.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,)
+        changed : ndarray of int, optional
+            Of no use here: everything is computed anew.
+        """
+        self._plain = values
+        graph = self.symbolic.graph
+        scale, change = regularization(graph, values, self.eps**REGULARIZATION)
+        regular = values.copy()
+        self._scale, self._change, self._constraint = scale, change, change != 0.0
+        at = np.flatnonzero(change)
+        regular[_diagonal_places(graph)[at]] += change[at]
+        super().factorize(regular)
+        found = self._redundant_rows()
+        if found and self._let_wait(regular):
+            super().factorize(regular)
+            found = self._redundant_rows()
+        self.redundant = {graph.labels[i]: count for i, count in sorted(found.items())}
+
+    def solver(self, values: Array | None) -> Solver:
+        """Solves with the factors, as `RegularizedSolver`."""
+        solver = RegularizedSolver(
+            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest,
+            self.redundant, self._change, self._scale,
+        )  # fmt: skip
+        solver.refine_with(values)
+        return solver
+
+    def _analyzed(
+        self, values: Array, waiting: set[int], groups: list[tuple[int, ...]]
+    ) -> Symbolic:
+        """Symbolic factorization by the zeros of the matrix as it is."""
+        if self._all_wait:
+            node = np.repeat(np.arange(self.symbolic.graph.size.size), self.symbolic.graph.size)
+            last = set(node[self._constraint].tolist()) - {i for group in groups for i in group}
+            waiting = waiting | last
+        return super()._analyzed(self._plain, waiting, groups)
+
+    def _let_wait(self, values: Array) -> bool:
+        """Order all nodes with constraints behind their neighbours; False where they are already.
+
+        What is left of the others' elimination is then as definite as their part of the matrix, so
+        that no order among the constraints makes its factors grow.
+        """
+        if self._all_wait or self.symbolic.ordering == "given":
+            return False
+        self._all_wait = True
+        self._allocate(self._analyzed(values, set(), []))
+        return True
+
+    def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
+        """Nothing: refinement with the matrix as it is judges each solution."""
+        return 0.0, 1.0
+
+    def stabilize(self, values: Array) -> tuple[float, float]:
+        """As `Numeric`, after all constraints wait."""
+        check_finite(self.symbolic.graph, self._plain)
+        if self._let_wait(values) and not self._eliminate(values):
+            return 0.0, 1.0
+        return super().stabilize(values)
+
+    def _redundant_rows(self) -> dict[int, int]:
+        """How many pivots of each node are left to the regularization."""
+        bound = self.eps ** (-REGULARIZATION / 2)
+        program, start = self.symbolic.program, self.symbolic.graph.row_start
+        order = program[program[ORDER_AT] :][: int(program[ROWS])]
+        at, ld, width = pivot_blocks(program)
+        first = np.cumsum(width) - width
+        found: dict[int, int] = {}
+        for w in np.unique(width):
+            steps = np.arange(w)
+            mine = order[first[width == w, None] + steps]
+            place = at[width == w, None, None] + steps[:, None] + steps * ld[width == w, None, None]
+            root = np.sqrt(self._scale[mine])
+            inverse = root[:, :, None] * self.arena[place] * root[:, None, :]
+            weak = np.abs(inverse).max(axis=(1, 2)) > bound
+            for k in np.flatnonzero(weak & self._constraint[mine].any(axis=1)).tolist():
+                left, sizes, _ = np.linalg.svd(inverse[k])
+                for vector in np.abs(left.T[sizes > bound]).round(8):
+                    row = int(mine[k, np.argmax(np.where(self._constraint[mine[k]], vector, 0.0))])
+                    node = int(np.searchsorted(start, row, side="right")) - 1
+                    found[node] = found.get(node, 0) + 1
+        return found
+
+
+def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array, Array]:
+    """What the pivots of each row scale with, and what to add to its diagonal entry.
+
+    For a constraint row r that is ``s = sum_c |G_rc| |B_cr| / |M_cc|`` (the largest of all rows
+    where nothing is coupled to it), and ``-size s`` with the sign of the same sum without absolute
+    values; for other rows it is the largest entry in the diagonal block, and nothing.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (graph.nnz,)
+    size : float
+
+    Returns
+    -------
+    scale : ndarray of float, shape (N,)
+    change : ndarray, shape (N,)
+
+    Raises
+    ------
+    OverflowError
+        Where one of them leaves the range of numbers.
+    """
+    from scipy.sparse import coo_array
+
+    row, column = coordinates(graph)
+    n_rows = graph.rows
+    node = np.repeat(np.arange(graph.size.size), graph.size)
+    inside = node[row] == node[column]
+    held = np.zeros(n_rows, values.real.dtype)
+    np.maximum.at(held, row[inside], np.abs(values[inside]))
+    np.maximum.at(held, column[inside], np.abs(values[inside]))
+    constraint = held == 0.0
+    diagonal = values[_diagonal_places(graph)]
+    small = np.abs(diagonal) < np.finfo(held.dtype).eps * held
+    pivot = np.where(constraint, np.inf, np.where(small, held, diagonal))
+    matrix = coo_array((values, (row, column)), shape=(n_rows, n_rows)).tocsr()
+    with np.errstate(all="ignore"):  # divided first: products of two entries may overflow
+        divided = coo_array((values / pivot[column], (row, column)), shape=(n_rows, n_rows))
+        products = divided.tocsr() * matrix.T  # entry by entry: (r, c) is A_rc A_cr / A_cc
+        signed = products.sum(axis=1)
+        scale = np.where(constraint, abs(products).sum(axis=1), held)
+    largest = scale[constraint].max(initial=0.0) or 1.0
+    scale = np.where(constraint & ~(scale > 0.0), largest, scale)
+    with np.errstate(all="ignore"):
+        sign = np.where(signed == 0, 1.0, signed / np.abs(signed))
+        change = np.where(constraint, -size * scale * sign, 0.0).astype(values.dtype)
+    beyond = np.flatnonzero(~np.isfinite(scale) | ~np.isfinite(change))
+    if beyond.size:
+        check_finite(graph, values)
+        raise OverflowError(
+            f"pivots of the constraint rows of node {graph.labels[node[beyond[0]]]!r} would leave "
+            "the range of numbers: scale the matrix"
+        )
+    return scale.astype(values.real.dtype), change
+
+
+def _diagonal_places(graph: BlockGraph) -> Ints:
+    """Places in `values` of all diagonal entries, shape (N,)."""
+    node = np.repeat(np.arange(graph.size.size), graph.size)
+    inside = np.arange(node.size) - graph.row_start[node]
+    places: Ints = graph.diagonal_at[node] + inside * (graph.size[node] + 1)
+    return places
+
+
+@dataclass(slots=True, eq=False)
+class RegularizedSolver(Solver):
+    """Solves with `Regularized` factors, refined row by row with the matrix as it is.
+
+    Attributes
+    ----------
+    redundant : mapping of label to int
+        From `Regularized`.
+    change, scale : ndarray, shape (N,)
+        What is added to the diagonal, and what pivots scale with: see `regularization`.
+    """
+
+    redundant: Mapping[Hashable, int]
+    change: Array
+    scale: Array
+
+    def judge(self, report: SolveReport) -> None:
+        """Nothing: `_refine` has refused what contradicts itself, or warned of it."""
+
+    def _refine(
+        self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[Array, SolveReport]:
+        eps = float(np.finfo(x.dtype).eps)
+        absolute = Matrix(matrix.graph, np.abs(matrix.values))
+        constraint, held = np.tile(self.change != 0.0, count), np.tile(self.scale, count)
+
+        def sizes(x: Array) -> Array:
+            return -absolute.residual(-np.abs(flat), x, count, transposed)
+
+        def check(x: Array) -> tuple[Array, Array, float]:
+            r = matrix.residual(flat, x, count, transposed)
+            # What holds a body at rest is known as well as its motion without constraints is, and
+            # multipliers do not count: those of rows that contradict each other are huge.
+            free = np.where(constraint, 0.0, np.abs(x))
+            free = np.where(constraint, 0.0, np.maximum(free, sizes(free) / held))
+            size = np.where(constraint, sizes(free), sizes(np.abs(x)))
+            error = np.where(r == 0.0, 0.0, np.abs(r) / np.where(size == 0.0, 1.0, size))
+            return r, error, float(error.max(initial=0.0))
+
+        for _ in range(PROXIMAL if self.redundant else 0):
+            # The matrix as it is does not see an error along dependent rows; the factors' one does.
+            r = matrix.residual(flat, x, count, transposed) - np.tile(self.change, count) * x
+            x = x + self.substitute(r, count, transposed)
+        r, error, worst = check(x)
+        steps = 0
+        while worst > eps and steps < REFINEMENTS:
+            trial = x + self.substitute(r, count, transposed)
+            next_r, next_error, next_worst = check(trial)
+            if not next_worst < worst:
+                break
+            stalled = next_worst > worst / 2.0
+            x, r, error, worst, steps = trial, next_r, next_error, next_worst, steps + 1
+            if stalled:
+                break
+        if not worst <= 1e4 * eps:
+            self._tell(error, worst, eps, steps)
+        return x, SolveReport(steps, worst, dict(self.redundant))
+
+    def _tell(self, error: Array, worst: float, eps: float, steps: int) -> None:
+        """Raise or warn: the rows of a node contradict others."""
+        graph = self.symbolic.graph
+        row = int(np.argmax(error)) % graph.rows
+        node = int(np.searchsorted(graph.row_start, row, side="right")) - 1
+        label = graph.labels[node]
+        sentence = (
+            f"the rows of node {label!r} are left with a residual of {worst:.1e} after {steps} "
+            "refinements: they depend on others and contradict them"
+        )
+        if not worst <= eps**0.5:
+            step = int(np.flatnonzero(self.symbolic.step_node == node)[0])
+            remedy = "make the right-hand side consistent, or remove redundant rows"
+            raise SingularPivotError(f"{sentence}; {remedy}", label, step, self.pivot_ratio)
+        warnings.warn(sentence, InaccurateSolutionWarning, stacklevel=6)

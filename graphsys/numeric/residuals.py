@@ -1,0 +1,241 @@
+"""How good a solution is: residuals, norms, backward errors; and the pivots of a factorization."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
+from graphsys.kernels.single.refinement import refine, refined_work
+from graphsys.kernels.single.substitution import pivot_blocks
+from graphsys.matrix import from_scipy
+from graphsys.matrix.block import SYMMETRY_ULP, as_numbers
+from graphsys.matrix.graph import BlockGraph
+from graphsys.matrix.vectors import check_rows
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+
+#: Machine epsilon.
+EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.complex128)}
+#: Multiples of it modulo 1 repeat nowhere.
+GOLDEN = (5.0**0.5 - 1.0) / 2.0
+#: Most steps of iterative refinement in one solve.
+REFINEMENTS = 5
+
+
+@dataclass(slots=True, eq=False)
+class Matrix:
+    """A matrix to check solutions with.
+
+    Attributes
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (graph.nnz,)
+    norms : list of float, length 2
+        Maximum norms of A and of its transpose (the 1-norm of A); negative where not yet known.
+    """
+
+    graph: BlockGraph
+    values: Array
+    norms: list[float] = field(default_factory=lambda: [-1.0, -1.0])
+
+    def replace(self, values: Array) -> None:
+        """Hold a copy of other values.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,)
+        """
+        self.values[...] = values
+        self.norms[:] = -1.0, -1.0
+
+    def sums(self, transposed: bool) -> Array:
+        """Sums of |A| along its rows, or along its columns."""
+        sums = np.empty(self.graph.rows, self.values.real.dtype)
+        absolute_sums(*self.graph.tables(), self.values, transposed, sums)
+        return sums
+
+    def norm(self, transposed: bool) -> float:
+        """Maximum norm of A, or of its transpose (the 1-norm of A); computed once."""
+        if self.norms[transposed] < 0.0:
+            self.norms[transposed] = float(self.sums(transposed).max(initial=0))
+        return self.norms[transposed]
+
+    def residual(self, b: Array, x: Array, count: int, transposed: bool) -> Array:
+        """b - A x (or A^T x) for ``count`` columns, flat."""
+        r = b.copy()
+        rows = b.size // max(count, 1)
+        for j in range(count):
+            subtract_matrix_product(*self.graph.tables(), self.values, transposed, x, j * rows, r)
+        return r
+
+    def backward_error(self, r: Array, b: Array, x: Array, count: int, transposed: bool) -> float:
+        """Largest ``|r| / (|A| |x| + |b|)`` of the columns, in the maximum norm."""
+        if r.size == 0:
+            return 0.0
+        r, b, x = (np.abs(v.reshape(count, -1)).max(axis=1) for v in (r, b, x))
+        return float(np.max(relative_residual(r, self.norm(transposed), x, b)))
+
+    def sizes(self, x: Array, count: int, transposed: bool) -> Array:
+        """|A| |x| (or |A^T| |x|) for ``count`` columns, flat."""
+        rows = self.graph.rows
+        sizes = np.zeros((count, 2 * rows))
+        for j in range(count):
+            raise_sizes(self.graph.tables(), self.values, transposed, x, j * rows, sizes[j])
+        return np.ascontiguousarray(sizes[:, :rows]).ravel()
+
+    def refine(
+        self, program: Ints, arena: Array, b: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[int, float, float]:
+        """Refine x in place until its backward error is at rounding level or stalls.
+
+        Returns the steps taken, the backward error, and what it is where rows that hold no more
+        than rounding noise count as well; infinity where a step overflows.
+        """
+        work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
+        failed = refine(
+            *self.graph.tables(), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
+            transposed, b, count, work, x, info,
+        )  # fmt: skip
+        steps, error, strict = info.tolist()
+        return int(steps), np.inf if failed else error, np.inf if failed else strict
+
+
+def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array:
+    """``|r| / (|A| |x| + |b|)`` of norms; NaN, and never 0, where the norm of A overflows.
+
+    Parameters
+    ----------
+    of_r, norm, of_x, of_b : ndarray or float
+        Norms of the residual, the matrix, the solution and the right-hand side.
+    """
+    with np.errstate(over="ignore"):
+        size = norm * of_x + of_b
+    finite = np.isfinite(size)
+    quotient = of_r / np.where(finite & (size > 0.0), size, 1.0)
+    with np.errstate(all="ignore"):
+        beyond = np.where(np.isfinite(norm), of_r / of_x / norm, np.nan)
+    return np.where(of_r == 0.0, 0.0, np.where(finite, quotient, beyond))
+
+
+def check_symmetric(graph: BlockGraph, values: Array) -> None:
+    """Compare A x with A^T x for one x without a pattern, and look at blocks only if they differ.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    values : ndarray, shape (graph.nnz,)
+
+    Raises
+    ------
+    ValueError
+        Where a block is not finite, or not the transpose of its counterpart but for rounding.
+    """
+    matrix = Matrix(graph, values)
+    zero, x = np.zeros((2, graph.rows), values.dtype)
+    x[:] = 1.0 + np.arange(graph.rows) * GOLDEN % 1.0
+    size = -Matrix(graph, np.abs(values)).residual(zero.real.copy(), x.real.copy(), 1, False)
+    with np.errstate(all="ignore"):
+        gap = matrix.residual(zero, x, 1, False) - matrix.residual(zero, x, 1, True)
+        alike = np.abs(gap) <= SYMMETRY_ULP * EPS[values.dtype] * size
+    if not alike.all():
+        from_scipy.check_finite(graph, values)
+        from_scipy.symmetric_values(graph, values, from_scipy.offsets(graph))
+
+
+def residual(matrix: Matrix, b: Any, x: Any) -> Array:
+    """b - A x, complex where b or x is.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    b, x : array_like, shape (N,) or (N, k)
+    """
+    b, x, dtype = np.asarray(b), np.asarray(x), matrix.values.dtype
+    if "c" in (b.dtype.kind, x.dtype.kind) and dtype.kind != "c":
+        return residual(matrix, b.real, x.real) + 1j * residual(matrix, b.imag, x.imag)
+    b, x = as_numbers(b, dtype, "b"), as_numbers(x, dtype, "x")
+    check_rows(matrix.graph, b)
+    if x.shape != b.shape:
+        raise ValueError(f"x has shape {x.shape}, b {b.shape}")
+    count = 1 if b.ndim == 1 else b.shape[1]
+    r = matrix.residual(b.ravel(order="F"), x.ravel(order="F"), count, False)
+    return r.reshape(b.shape, order="F")
+
+
+def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
+    """Inverses of all pivot blocks, those of one size w together.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    arena : ndarray
+        Factors.
+
+    Yields
+    ------
+    ndarray, shape (count, w, w)
+    """
+    at, ld, w = pivot_blocks(program)
+    for size in np.unique(w):
+        chosen = w == size
+        steps = np.arange(size)
+        places = (
+            at[chosen, None, None]
+            + steps[None, :, None]
+            + steps[None, None, :] * ld[chosen, None, None]
+        )
+        yield arena[places]
+
+
+def slogdet(program: NDArray[np.int64], arena: Array) -> tuple[Any, float]:
+    """Sign (or phase) and logarithm of the absolute determinant.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    arena : ndarray
+        Factors.
+    """
+    sign: Any = np.ones((), arena.dtype)[()]
+    logarithm = 0.0
+    for inverses in pivot_inverses(program, arena):
+        signs, logs = np.linalg.slogdet(inverses)
+        sign *= np.prod(signs).conj()
+        logarithm -= float(logs.sum())
+    return sign, logarithm
+
+
+def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
+    """Numbers of positive and negative eigenvalues of all symmetric pivot blocks.
+
+    An inverse has its errors on one side, X = S^-1 (I + E), and so keeps the signs of all
+    eigenvalues; its symmetric part does not where S is ill-conditioned.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    arena : ndarray
+        Factors.
+    """
+    positive = negative = 0
+    for inverses in pivot_inverses(program, arena):
+        eigenvalues = np.linalg.eigvals(inverses).real
+        positive += int((eigenvalues > 0).sum())
+        negative += int((eigenvalues < 0).sum())
+    return positive, negative
+
+
+def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:
+    """`BlockGraph.tables` in one array, after the numbers of nodes and of neighbors.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    """
+    return np.concatenate([[graph.size.size, graph.neighbor.size], *graph.tables()])

@@ -1,0 +1,266 @@
+"""Solving with numeric factors: substitution, refinement, and what is told about it."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys import kernels
+from graphsys.errors import InaccurateSolutionWarning
+from graphsys.kernels.base.layout import is_narrow
+from graphsys.kernels.single.refinement import GOOD
+from graphsys.kernels.single.substitution import solve_narrow
+from graphsys.matrix.block import as_numbers
+from graphsys.matrix.equilibration import Scaling
+from graphsys.matrix.graph import BlockGraph
+from graphsys.matrix.vectors import check_rows, join, split
+from graphsys.numeric import diagnosis
+from graphsys.numeric.residuals import EPS, Matrix
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class SolveReport:
+    """What the last solve of a factor took.
+
+    Attributes
+    ----------
+    refinements : int
+        Steps of iterative refinement.
+    backward_error : float or None
+        Largest ``|A x - b| / (|A| |x| + |b|)`` of any row; None when not computed.
+    redundant : dict of label to int
+        Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
+    componentwise_error : float or None
+        The same for rows that hold no more than rounding noise, too.
+    normwise_error : float or None
+        ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm, of the equilibrated matrix; None where
+        the backward error is good, or the matrix not equilibrated.
+    """
+
+    refinements: int
+    backward_error: float | None
+    redundant: dict[Hashable, int] = field(default_factory=dict)
+    componentwise_error: float | None = None
+    normwise_error: float | None = None
+
+
+#: Report of a solve that had no reason to compute its residual.
+UNREFINED = SolveReport(0, None)
+
+
+@dataclass(slots=True, eq=False)
+class Solver:
+    """Numeric factors and what is needed to solve with them, changed with every matrix.
+
+    Attributes
+    ----------
+    symbolic : Symbolic
+    arena : ndarray, shape (symbolic.arena_size,)
+        Factors.
+    matrix : Matrix or None
+        The matrix to refine with, where solves refine.
+    pivot_ratio : float
+        Smallest pivot beside what its row ever held.
+    weakest : int
+        First row of the pivot block it was in.
+    scaling : Scaling or None
+        Where it is not None, factors and matrix are those of the equilibrated one.
+    narrow : bool
+        Whether every supernode is one small node, of real numbers: see `kernels.narrow`.
+    """
+
+    symbolic: Symbolic
+    arena: Array
+    matrix: Matrix | None
+    pivot_ratio: float
+    weakest: int
+    scaling: Scaling | None = field(init=False, default=None)
+    narrow: bool = field(init=False)
+    _kept: Matrix | None = field(init=False, default=None)
+
+    def __post_init__(self) -> None:
+        self.narrow = is_narrow(self.symbolic.program, self.arena.dtype)
+
+    def refine_with(self, values: Array | None) -> None:
+        """Refine with a copy of a matrix, or not at all.
+
+        Parameters
+        ----------
+        values : ndarray, shape (graph.nnz,), or None
+        """
+        if values is None:
+            self.matrix = None
+            return
+        if self._kept is None:
+            self._kept = Matrix(self.symbolic.graph, np.empty_like(values))
+        self._kept.replace(values if self.scaling is None else self.scaling.matrix(values))
+        self.matrix = self._kept
+
+    def solve(self, b: Any, trans: str, out: Array | None) -> tuple[Any, SolveReport]:
+        """Solution for any b that `Factor.solve` takes, with its report."""
+        graph, dtype = self.symbolic.graph, self.arena.dtype
+        if not isinstance(b, np.ndarray) and isinstance(b, Mapping):
+            if out is not None:
+                raise ValueError("out goes with an array b, not with one by labels")
+            x, report = self.solve(join(graph, b, dtype), trans, None)
+            return split(graph, x), report
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
+        b = np.asarray(b)
+        if b.dtype.kind == "c" and dtype.kind != "c":
+            x, first = self.solve(b.real, trans, None)
+            imaginary, report = self.solve(b.imag, trans, None)
+            x, report = x + 1j * imaginary, _worse(first, report)
+        else:
+            b = as_numbers(b, dtype, "b")
+            check_rows(graph, b)
+            x, report = self.columns(b, trans)
+        if out is None:
+            return x, report
+        if out.shape != x.shape or not np.can_cast(x.dtype, out.dtype, "same_kind"):
+            raise ValueError(
+                f"out has shape {out.shape} and type {out.dtype}, "
+                f"the solution {x.shape} and {x.dtype}"
+            )
+        out[...] = x
+        return out, report
+
+    def columns(self, b: Array, trans: str) -> tuple[Array, SolveReport]:
+        """Solution for b of shape (N,) or (N, k) and of the factors' type, with its report."""
+        scaling = self.scaling
+        if trans == "N" and self.matrix is None and b.ndim == 1 and scaling is None:  # everyday
+            return self.substitute(b.ravel(), 1, False), UNREFINED
+        flat = b.ravel(order="F")  # a copy only where b is not contiguous by columns
+        count = 1 if b.ndim == 1 else b.shape[1]
+        transposed = trans != "N"
+        conjugate = trans == "H" and b.dtype.kind == "c"
+        if conjugate:
+            flat = flat.conj()
+        if scaling is not None:
+            given, flat = flat, scaling.right_hand_side(flat, transposed)
+            if not np.isfinite(flat).all():
+                explain_not_finite(self.symbolic.graph, given)
+        x = self.substitute(flat, count, transposed)
+        report = UNREFINED
+        if self.matrix is not None:
+            x, report = self._refine(self.matrix, flat, x, count, transposed)
+        if scaling is not None:
+            x = scaling.solution(x, transposed)
+            if not np.isfinite(x).all():
+                explain_not_finite(self.symbolic.graph, flat)
+        if conjugate:
+            x = x.conj()
+        return (x if b.ndim == 1 else x.reshape(b.shape, order="F")), report
+
+    def substitute(self, flat: Array, count: int, transposed: bool) -> Array:
+        """Forward and back substitution for ``count`` columns, flat."""
+        symbolic, size = self.symbolic, flat.size
+        work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
+        if self.narrow and count == 1 and not transposed:
+            failed = solve_narrow(symbolic.program, self.arena, flat, work, x)
+        else:
+            substitute = kernels.solve_transposed if transposed else kernels.solve
+            failed = substitute(symbolic.program, self.arena, flat, count, work, x)
+        if failed != 0:
+            explain_not_finite(symbolic.graph, flat)
+        return x
+
+    def _refine(
+        self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[Array, SolveReport]:
+        program = self.symbolic.program
+        steps, error, strict = matrix.refine(program, self.arena, flat, x, count, transposed)
+        normwise = None
+        if self.scaling is not None and not error <= EPS[self.arena.dtype] ** 0.5:
+            r = matrix.residual(flat, x, count, transposed)
+            normwise = matrix.backward_error(r, flat, x, count, transposed)
+        return x, SolveReport(steps, error, {}, strict, normwise)
+
+    def judge(self, report: SolveReport) -> None:
+        """Refuse a solution whose backward error is large, or warn of it.
+
+        Raises
+        ------
+        SingularPivotError
+            Where the factors are useless.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            Where they lost digits that refinement did not bring back.
+        """
+        error, eps = report.backward_error, EPS[self.arena.dtype]
+        if error is None or error <= GOOD * eps:
+            return
+        normwise = error if report.normwise_error is None else report.normwise_error
+        if not min(error, normwise) <= eps**0.5:
+            raise diagnosis.useless_factors(self.symbolic, self.weakest, error, self.pivot_ratio)
+        all_rows = f" ({normwise:.1e} in the maximum norm)" if normwise < error else ""
+        warnings.warn(
+            f"backward error {error:.1e}{all_rows} after {report.refinements} refinements: the "
+            f"factors lost digits (pivot ratio {self.pivot_ratio:.1e})",
+            InaccurateSolutionWarning,
+            stacklevel=4,
+        )
+
+
+def _worse(first: SolveReport, second: SolveReport) -> SolveReport:
+    """The report with the larger backward error."""
+    return max(first, second, key=lambda report: report.backward_error or 0.0)
+
+
+def linear_operator(
+    solve: Callable[..., Array], shape: tuple[int, int], dtype: np.dtype[Any]
+) -> Any:
+    """`scipy.sparse.linalg.LinearOperator` of a solve.
+
+    Parameters
+    ----------
+    solve : callable
+        ``solve(b)`` and ``solve(b, "H")``, of one or many columns.
+    shape : tuple of int
+    dtype : numpy.dtype
+    """
+    from scipy.sparse.linalg import LinearOperator
+
+    def forward(b: Array) -> Array:
+        return solve(b)
+
+    def adjoint(b: Array) -> Array:
+        return solve(b, "H")
+
+    return LinearOperator(
+        shape, matvec=forward, rmatvec=adjoint, matmat=forward, rmatmat=adjoint, dtype=dtype
+    )
+
+
+def explain_not_finite(graph: BlockGraph, flat: Array) -> None:
+    """Raise for a solution that is not finite: because b is not, or because it overflows.
+
+    Parameters
+    ----------
+    graph : BlockGraph
+    flat : ndarray
+        Right-hand sides b, by columns.
+
+    Raises
+    ------
+    ValueError
+        Where b is not finite, with the label of a node.
+    OverflowError
+        Otherwise.
+    """
+    bad = np.flatnonzero(~np.isfinite(flat))
+    if bad.size:
+        row = bad[0] % graph.rows
+        node = int(np.searchsorted(graph.row_start, row, side="right")) - 1
+        raise ValueError(f"b is not finite at node {graph.labels[node]!r}")
+    raise OverflowError("the solution overflows: scale the matrix or the right-hand side")

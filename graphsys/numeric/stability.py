@@ -1,0 +1,186 @@
+"""How far factors are from those of a stable method, and which pivot blocks are to blame."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.kernels.base.layout import BELOW, FIRST, LOWER, PIVOTS, STARTS_AT, SUPERNODES
+from graphsys.matrix.graph import BlockGraph
+from graphsys.numeric.residuals import EPS, Matrix
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+
+#: Error of a solution by the factors alone, in machine epsilons, relative to what a backward stable
+#: method may leave, up to which factors count as those of such a method.
+STABLE = 300.0
+#: Condition number, in reciprocal machine epsilons, from which a matrix counts as singular.
+SINGULAR_CONDITION = 1.0 / 64.0
+#: Right-hand sides that errors are measured with.
+PROBES = 3
+
+
+def instability(
+    matrix: Matrix,
+    solve: Callable[[Array, bool], Array],
+    both: bool,
+    rows_of: Array | None = None,
+    normwise: bool = False,
+) -> tuple[float, float]:
+    """Errors of solutions relative to those of a backward stable method, and a condition number.
+
+    A solution x by the factors alone is compared with the correction d of one refinement step, in
+    the maximum norm of each connected component: ``|d| / |A^-1| (|A| |x| + |b|)`` is a small
+    multiple of the machine epsilon for a stable method (N. J. Higham, Accuracy and Stability of
+    Numerical Algorithms, SIAM, 2002, sec. 7.2). Right-hand sides are random, so that solutions are
+    as large as any. For A itself the backward error ``|b - A x| / (|A| |x| + |b|)`` counts as well:
+    growth may hide from such right-hand sides in d, not in the residual. Products with |A^-1| are
+    sampled by random signs and random magnitudes: with signs alone, columns of the inverse of a
+    nearly singular block can cancel exactly.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        Equilibrated, or nearly so.
+    solve : callable
+        ``solve(b, transposed)`` with the factors alone, for `PROBES` columns, flat; NaN where the
+        solution is not finite.
+    both : bool
+        Whether to look at the transpose too.
+    rows_of : ndarray of bool, shape (N,), optional
+        Rows that the factors are of; the others' unknowns are zero. All by default.
+    normwise : bool, optional
+        Whether to allow every row of a component the largest error of any, ``max(|A| |x| + |b|)``:
+        what Gaussian elimination with partial pivoting promises, without refinement.
+
+    Returns
+    -------
+    error : float
+        Largest of these quotients; inf where a solution is not finite.
+    condition : float
+        Largest ``|A| |x| / |b|`` in the maximum norm: a lower bound.
+    """
+    rows = matrix.graph.rows
+    chosen = np.ones(rows, np.bool_) if rows_of is None else rows_of
+    if not chosen.any():
+        return 0.0, 1.0
+    rng = np.random.default_rng(0)
+    every = np.tile(chosen, PROBES)
+    b = rng.choice([-1.0, 1.0], every.size) * rng.uniform(0.5, 1.0, every.size) * every
+    b = b.astype(matrix.values.dtype)
+    error, condition, component = 0.0, 1.0, _components(matrix.graph)
+    for transposed in (False, True) if both else (False,):
+        with np.errstate(all="ignore"):
+            x = solve(b, transposed)
+            r = matrix.residual(b, x, PROBES, transposed) * every
+            size = matrix.sizes(x, PROBES, transposed) * every
+            d = solve(r.astype(b.dtype), transposed)
+            error_of_rows = size + np.abs(b)
+            if normwise:
+                error_of_rows = np.tile(_largest(error_of_rows, component)[component], PROBES)
+            allowed = solve((b * error_of_rows).astype(b.dtype), transposed)
+            if not (np.isfinite(d) & np.isfinite(allowed) & np.isfinite(x)).all():
+                return np.inf, np.inf
+            bound = np.fmax(np.abs(x), np.abs(allowed)) * every
+            error = max(error, _relative(d * every, bound, component))
+            if not transposed:
+                error = max(error, _relative(r, error_of_rows, component))
+        condition = max(condition, float(size.max() / np.abs(b).max()))
+    return error, condition
+
+
+def backward_error(matrix: Matrix, x: Array, rows_of: Array) -> float:
+    """Largest ``|A x| / |A| |x|`` in the maximum norm of each connected component.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        Equilibrated, or nearly so.
+    x : ndarray, shape (N * PROBES,)
+        `PROBES` columns, flat, that should solve A x = 0 in the rows ``rows_of``.
+    rows_of : ndarray of bool, shape (N,)
+
+    Returns
+    -------
+    float
+        inf where x is not finite.
+    """
+    if not np.isfinite(x).all():
+        return np.inf
+    component, every = _components(matrix.graph), np.tile(rows_of, PROBES)
+    r = matrix.residual(np.zeros_like(x), x, PROBES, False) * every
+    return _relative(r, matrix.sizes(x, PROBES, False) * every, component)
+
+
+def _relative(x: Array, size: Array, component: Ints) -> float:
+    """Largest quotient of the maximum norms of two vectors in a connected component."""
+    most = _largest(size, component)
+    return float(np.max(_largest(x, component) / np.where(most > 0.0, most, 1.0), initial=0.0))
+
+
+def _components(graph: BlockGraph) -> Ints:
+    """Connected component of each row."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
+    ones, n = np.ones(graph.neighbor.size, np.int8), graph.size.size
+    _, of_node = connected_components(
+        csr_array((ones, graph.neighbor, graph.neighbor_start), (n, n))
+    )
+    return np.repeat(of_node, graph.size)
+
+
+def _largest(x: Array, component: Ints) -> Array:
+    """Largest magnitude in each connected component, over all columns."""
+    largest = np.zeros(component.max() + 1)
+    np.maximum.at(largest, component, np.abs(x).reshape(PROBES, -1).max(axis=0))
+    return largest
+
+
+def is_stable(error: float, dtype: np.dtype[Any]) -> bool:
+    """Whether factors with such an `instability` are as good as those of a stable method."""
+    return error <= STABLE * EPS[dtype]
+
+
+def is_singular(condition: float, dtype: np.dtype[Any]) -> bool:
+    """Whether a matrix with such a condition number is singular to working precision."""
+    return not condition * EPS[dtype] < SINGULAR_CONDITION
+
+
+def inverse_sizes(program: Ints, arena: Array) -> Array:
+    """Largest entry of D^-1, L and W among the pivots of each supernode.
+
+    In an equilibrated matrix it is large where a pivot block is weak.
+
+    Parameters
+    ----------
+    program : ndarray of int
+    arena : ndarray
+        Factors.
+
+    Returns
+    -------
+    ndarray of float, shape (number of supernodes,)
+    """
+    count = int(program[SUPERNODES])
+    starts = program[int(program[STARTS_AT]) :][:count]
+    p, below, lower = (program[starts + field] for field in (PIVOTS, BELOW, LOWER))
+    sizes = np.zeros(count)
+    for s in range(count):
+        w, m = int(p[s]), int(p[s] + below[s])
+        if w:
+            panel = arena[int(lower[s]) : int(lower[s]) + m * w].reshape(w, m)[:, :w]
+            with np.errstate(all="ignore"):
+                size = float(np.abs(panel).max())
+            sizes[s] = size if size == size else np.inf
+    return sizes
+
+
+def supernode_of_row(program: Ints, row: int) -> int:
+    """Supernode that a row in elimination order belongs to."""
+    starts = program[int(program[STARTS_AT]) :][: int(program[SUPERNODES])]
+    return int(np.searchsorted(program[starts + FIRST], row, side="right")) - 1
