@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,9 @@ from dynamics import rotation
 from dynamics.bodies import Body
 from dynamics.plot import matplotlib_module
 from dynamics.shapes import Box, Round, Sphere
-from dynamics.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from dynamics.trajectory import Trajectory
 
 __all__ = ["Animation", "animate"]
 

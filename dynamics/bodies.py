@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import unknown_words
 from dynamics.geometry import Geometry
-from dynamics.integrators.rigid_body_forces import check_inertia
 from dynamics.shapes import Shape
+from dynamics.spatial_inertia import check_inertia
 
 __all__ = ["WORLD", "Body", "body"]
 

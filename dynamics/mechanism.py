@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable
-from importlib import import_module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -341,7 +340,9 @@ class Mechanism:
         -------
         matplotlib Axes
         """
-        return import_module("dynamics.plot").plot_mechanism(self, ax)
+        from dynamics.plot import plot_mechanism
+
+        return plot_mechanism(self, ax)
 
     def _check_open(self, what: str) -> None:
         if self._finalized:

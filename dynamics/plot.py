@@ -12,11 +12,11 @@ import numpy as np
 import graphsys as gs
 from dynamics.bodies import WORLD
 from dynamics.kernels import tree_layout
-from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from dynamics.integrators import TreeIntegrator, TreePlan
     from dynamics.mechanism import Mechanism
+    from dynamics.trajectory import Trajectory
 
 __all__ = ["matplotlib_module", "plot_mechanism", "plot_plan", "plot_trajectory"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -201,7 +200,9 @@ class Trajectory:
         -------
         ContactHistory
         """
-        return import_module("dynamics.touching").history(self, name)  # type: ignore[no-any-return]
+        from dynamics.touching import history
+
+        return history(self, name)
 
     def friction(self, name: Hashable) -> Float:
         """Dry friction of a joint with ``friction=``, over the interval before each node.
@@ -221,7 +222,9 @@ class Trajectory:
         UnknownNameError
             Where it is that of no joint with friction.
         """
-        return import_module("dynamics.touching").rubbing(self, name)  # type: ignore[no-any-return]
+        from dynamics.touching import rubbing
+
+        return rubbing(self, name)
 
     def energies(self) -> dict[str, Float]:
         """Kinetic, gravitational and elastic energy, J, each of shape (k,)."""
@@ -257,7 +260,9 @@ class Trajectory:
         -------
         matplotlib Figure
         """
-        return import_module("dynamics.plot").plot_trajectory(self, *what, joints=joints)
+        from dynamics.plot import plot_trajectory
+
+        return plot_trajectory(self, *what, joints=joints)
 
     def animate(self, **options: Any) -> Any:
         """Animate with matplotlib, to show in a notebook; see `dynamics.animation.animate`.
@@ -271,7 +276,9 @@ class Trajectory:
         -------
         Animation
         """
-        return import_module("dynamics.animation").animate(self, **options)
+        from dynamics.animation import animate
+
+        return animate(self, **options)
 
     def show(self, title: str = "", **options: Any) -> Any:
         """Open the motion in a browser, or below a notebook's cell; see `dynamics.viewer.show`.
@@ -286,7 +293,9 @@ class Trajectory:
         -------
         Page
         """
-        return import_module("dynamics.viewer").show(self, title, **options)
+        from dynamics.viewer import show
+
+        return show(self, title, **options)
 
     def export_html(self, path: str | Path, title: str = "", **options: Any) -> None:
         """Write the motion as one HTML file for any browser, offline.
@@ -298,7 +307,9 @@ class Trajectory:
         **options
             Those of `dynamics.viewer.export_html`.
         """
-        import_module("dynamics.viewer").export_html(self, path, title, **options)
+        from dynamics.viewer import export_html
+
+        export_html(self, path, title, **options)
 
     def frame(self, name: Hashable) -> tuple[Float, Float]:
         """Positions and orientations of a named frame, as a link's of a robot file.

@@ -28,13 +28,12 @@ from dynamics.integrators.rigid_body_forces import (
     Drag,
     Pivot,
     WorldForce,
-    check_inertia,
     pack,
-    skew,
 )
 from dynamics.integrators.rigid_body_trajectory import RigidBodyState, RigidBodyTrajectory
 from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.rotation import as_numbers
+from dynamics.spatial_inertia import check_inertia, skew
 
 __all__ = ["RigidBody"]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from dynamics.spatial_inertia import skew
+
 __all__ = ["prismatic", "revolute", "screw"]
 
 Float = NDArray[np.float64]
@@ -87,11 +89,6 @@ def rotation(value: ArrayLike, name: str) -> Float:
     s, v = q[0] / np.linalg.norm(q), q[1:] / np.linalg.norm(q)
     turn: Float = (2.0 * s * s - 1.0) * np.eye(3) + 2.0 * s * skew(v) + 2.0 * np.outer(v, v)
     return turn
-
-
-def skew(a: Float) -> Float:
-    """a^, with a^ b = a x b."""
-    return np.array([[0.0, -a[2], a[1]], [a[2], 0.0, -a[0]], [-a[1], a[0], 0.0]])
 
 
 def at_origin(mass: float, inertia: Float, center: Float) -> Float:

@@ -11,11 +11,13 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from string import Template
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import graphsys as gs
-from dynamics.trajectory import Trajectory
 from dynamics.viewer.scene import scene_of
+
+if TYPE_CHECKING:
+    from dynamics.trajectory import Trajectory
 
 __all__ = ["Page", "export_html", "page_of", "show"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import base64
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,9 @@ from dynamics.joints import Joint
 from dynamics.kernels import rows as kinds
 from dynamics.shapes import Box, Capsule, Compound, Round, Sphere
 from dynamics.surfaces import triangles_of
-from dynamics.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from dynamics.trajectory import Trajectory
 
 __all__ = ["scene_of"]
 
@@ -99,7 +101,7 @@ def _chosen(time: Float, rate: float) -> NDArray[np.int64]:
 def _contacts(trajectory: Trajectory, chosen: NDArray[np.int64]) -> tuple[Float, Float]:
     """Points of all contacts and the forces there, world, m and N, shape (k, touches, 3)."""
     model = trajectory.model
-    part = Trajectory(model, trajectory.time[chosen], trajectory.states[chosen])
+    part = type(trajectory)(model, trajectory.time[chosen], trajectory.states[chosen])
     found = [part.contact(name) for name in model.mechanism.contacts]
     empty = [np.zeros((chosen.size, 0, 3))]
     points = np.concatenate(empty + [one.point for one in found], axis=1)
