@@ -7,84 +7,94 @@ Describe bodies and joints with labels (`Mechanism`), finalize them into tables 
 from typing import Any
 
 from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
+from dynamics.moved import install
+
+install()
 
 # What needs the compiler, a solver or a picture is imported when it is first asked for.
 _LATER = {
-    "Body": "bodies",
-    "Box": "shapes",
-    "Capsule": "shapes",
-    "Compound": "shapes",
-    "ComputedTorque": "control",
-    "ConstantVelocity": "joint_types",
-    "Coupling": "couplings",
-    "Custom": "special_joints",
-    "Cylinder": "shapes",
-    "Cylindrical": "joint_types",
-    "Distance": "special_joints",
-    "Fixed": "joint_types",
-    "FixedOrientation": "joint_types",
-    "Floating": "joint_types",
-    "FreeAxis": "joint_types",
-    "HalfSpace": "features",
-    "Helical": "special_joints",
-    "Job": "jobs",
-    "Joint": "joints",
-    "KnifeEdge": "special_joints",
+    "Body": "parts.bodies",
+    "Box": "parts.shapes",
+    "Capsule": "parts.shapes",
+    "Compound": "parts.shapes",
+    "ComputedTorque": "control.controllers",
+    "ConstantVelocity": "parts.joint_types",
+    "Coupling": "parts.couplings",
+    "Custom": "parts.special_joints",
+    "Cylinder": "parts.shapes",
+    "Cylindrical": "parts.joint_types",
+    "Distance": "parts.special_joints",
+    "Fixed": "parts.joint_types",
+    "FixedOrientation": "parts.joint_types",
+    "Floating": "parts.joint_types",
+    "FreeAxis": "parts.joint_types",
+    "HalfSpace": "parts.contact_primitives",
+    "Helical": "parts.special_joints",
+    "Job": "studies.jobs",
+    "Joint": "parts.joints",
+    "JointSpace": "kinematics.joint_space",
+    "KnifeEdge": "parts.special_joints",
     "Mechanism": "mechanism",
     "Model": "model",
-    "Planar": "joint_types",
-    "PlanarAxis": "joint_types",
-    "PointOnLine": "joint_types",
-    "PointOnPlane": "joint_types",
-    "Prismatic": "joint_types",
-    "PositionServo": "servos",
-    "Potential": "forces",
-    "Redundancy": "redundancy",
-    "ProportionalDerivative": "control",
-    "Revolute": "joint_types",
-    "Rod": "shapes",
-    "Rope": "forces",
-    "Rolling": "special_joints",
-    "Sphere": "shapes",
-    "Sensitivity": "sensitivities",
-    "Spherical": "joint_types",
-    "Spring": "forces",
+    "Planar": "parts.joint_types",
+    "PlanarAxis": "parts.joint_types",
+    "PointOnLine": "parts.joint_types",
+    "PointOnPlane": "parts.joint_types",
+    "Prismatic": "parts.joint_types",
+    "PositionServo": "parts.servos",
+    "Potential": "parts.forces",
+    "Redundancy": "kinematics.redundancy",
+    "ProportionalDerivative": "control.controllers",
+    "Revolute": "parts.joint_types",
+    "Rod": "parts.shapes",
+    "Rope": "parts.forces",
+    "Rolling": "parts.special_joints",
+    "Sphere": "parts.shapes",
+    "Sensitivity": "derivatives.sensitivities",
+    "Spherical": "parts.joint_types",
+    "Spring": "parts.forces",
     "State": "state",
     "StepInfo": "state",
     "Trajectory": "trajectory",
-    "Universal": "special_joints",
-    "VelocityServo": "servos",
-    "Wrench": "forces",
-    "compose": "composition",
-    "export_html": "viewer",
-    "gym": "gym",
-    "inverse_dynamics": "inverse",
-    "io": "io",
-    "linearize": "linearization",
+    "Universal": "parts.special_joints",
+    "VelocityServo": "parts.servos",
+    "Wrench": "parts.forces",
+    "compose": "tables.composition",
+    "export_html": "display.viewer",
+    "inverse_dynamics": "control.inverse_dynamics",
+    "linearize": "derivatives.linearization",
     "load": "io.loading",
-    "lqr": "control",
+    "lqr": "control.controllers",
     "save_urdf": "io.save",
-    "sensitivity": "sensitivities",
-    "separate": "touching",
-    "random_search": "learning",
-    "rollouts": "ensemble",
+    "sensitivity": "derivatives.sensitivities",
+    "separate": "kinematics.contact_queries",
+    "random_search": "control.learning",
+    "rollouts": "studies.ensemble",
     "simulate": "simulation",
-    "simulate_within": "accuracy",
-    "suggest_timestep": "accuracy",
-    "variant": "variation",
-    "zoo": "zoo",
+    "simulate_within": "studies.accuracy",
+    "suggest_timestep": "studies.accuracy",
+    "variant": "studies.variation",
 }
 
-__all__ = ["ConvergenceError", "InconsistentStateError", "UnknownNameError", *sorted(_LATER)]
+# Modules that are public by a name of their own.
+_MODULES = {"gym": "control.gym", "integrators": "integrators", "io": "io", "zoo": "zoo"}
+
+__all__ = [
+    "ConvergenceError",
+    "InconsistentStateError",
+    "UnknownNameError",
+    *sorted(_LATER | _MODULES),
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
+    if name not in _LATER and name not in _MODULES:
         raise AttributeError(f"module 'dynamics' has no attribute {name!r}")
     from importlib import import_module
 
-    module = import_module(f"dynamics.{_LATER[name]}")
-    return module if name == _LATER[name] else getattr(module, name)
+    if name in _MODULES:
+        return import_module(f"dynamics.{_MODULES[name]}")
+    return getattr(import_module(f"dynamics.{_LATER[name]}"), name)
 
 
 def __dir__() -> list[str]:

@@ -190,7 +190,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
     from dynamics.simulation import simulate
 
     if arguments.plot is not None:  # refused before the work, not after
-        from dynamics.plot import matplotlib_module
+        from dynamics.display.plot import matplotlib_module
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
     model = _model(arguments, arguments.timestep)
@@ -264,7 +264,7 @@ def _info(arguments: argparse.Namespace) -> None:
     for cycle in model.tables.cycles:
         print("  loop  ", ", ".join(str(name) for name in cycle))
     if arguments.plot is not None:
-        from dynamics.plot import matplotlib_module
+        from dynamics.display.plot import matplotlib_module
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
         with graphsys.whole_file(arguments.plot) as temporary:

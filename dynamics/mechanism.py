@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.bodies import WORLD, Body, body
-from dynamics.contacts import Contact, contact, refuse_rigid
-from dynamics.couplings import Coupling, coupling
 from dynamics.errors import UnknownNameError
-from dynamics.forces import Potential, Spring, Wrench
-from dynamics.geometry import Frame
-from dynamics.joints import Joint
 from dynamics.model import Model
-from dynamics.shapes import Shape
+from dynamics.parts.bodies import WORLD, Body, body
+from dynamics.parts.contacts import Contact, contact, refuse_rigid
+from dynamics.parts.couplings import Coupling, coupling
+from dynamics.parts.forces import Potential, Spring, Wrench
+from dynamics.parts.geometry import Frame
+from dynamics.parts.joints import Joint
+from dynamics.parts.shapes import Shape
 
 __all__ = ["Mechanism"]
 
@@ -70,7 +70,7 @@ class Mechanism:
         name : hashable, optional
             By default ``"body 0"`` and so on.
         **options
-            Those of `dynamics.bodies.body`: ``mass, inertia, position, orientation, drag,
+            Those of `dynamics.parts.bodies.body`: ``mass, inertia, position, orientation, drag,
             spin_drag, gravity_scale, center_of_mass``.
 
         Returns
@@ -220,7 +220,7 @@ class Mechanism:
 
         Spheres, capsules and boxes touch half-spaces and spheres, capsules also capsules, by their
         distance. Any other two convex shapes (boxes, cylinders, hulls of points) touch a plane
-        between them, a light body ``"<name> plane"`` of its own: see `dynamics.planes`.
+        between them, a light body ``"<name> plane"`` of its own.
 
         Parameters
         ----------
@@ -330,7 +330,7 @@ class Mechanism:
         return graph
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw bodies, joints and what closes loops; see `dynamics.plot.plot_mechanism`.
+        """Draw bodies, joints and what closes loops; see `dynamics.display.plot.plot_mechanism`.
 
         Parameters
         ----------
@@ -340,7 +340,7 @@ class Mechanism:
         -------
         matplotlib Axes
         """
-        from dynamics.plot import plot_mechanism
+        from dynamics.display.plot import plot_mechanism
 
         return plot_mechanism(self, ax)
 

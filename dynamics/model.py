@@ -9,19 +9,21 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics import closing, coordinates, galerkin, inputs, interrupts, placing, rotation
-from dynamics.diagnosis import failure, warn_of_gain
+from dynamics import interrupts, rotation
 from dynamics.errors import UnknownNameError
-from dynamics.finalize import tables_of
-from dynamics.kernels import layout as at
-from dynamics.kernels import step as kernel
-from dynamics.redundancy import Redundancy, redundancy_of
-from dynamics.sharing import Shared
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.stepping import step as kernel
+from dynamics.kinematics import coordinates, loop_closure, plane_placement
+from dynamics.kinematics.diagnosis import failure, warn_of_gain
+from dynamics.kinematics.redundancy import Redundancy, redundancy_of
 from dynamics.state import State, StepInfo
+from dynamics.tables import galerkin, inputs
+from dynamics.tables.finalize import tables_of
+from dynamics.tables.sharing import Shared
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
-    from dynamics.tables import Tables
+    from dynamics.tables.model_tables import Tables
 
 __all__ = ["Model", "StepInfo"]
 
@@ -53,13 +55,13 @@ class Model(Shared):
     tolerance : float, optional
         Of Newton's method: error of velocities over the largest, or over the unit of speed where
         that is more, and of constraints over the unit of length, or in rad. By default 1e-10,
-        1e-11 at order 4 and 5e-12 at order 6. Units are those of `dynamics.units`: lengths and
-        masses of the mechanism's own bodies, and speeds of their fall.
+        1e-11 at order 4 and 5e-12 at order 6. The units are the mechanism's own: lengths and masses
+        of its bodies, and speeds of their fall.
     largest_turn : float, optional
         Angle in rad by which bodies may turn in one interval of a step: 0.17 at order 2, 0.6 at 4,
         1.2 at 6. With contacts their mean, weighted by kinetic energy, and 0.6 for any one.
     order : {2, 4, 6}, optional
-        Of accuracy over the time step: see `dynamics.galerkin`.
+        Of accuracy over the time step: see `dynamics.tables.galerkin`.
     barrier : float, optional
         Accuracy of contacts, over the unit of energy of each: a body that rests on one contact
         hovers ``barrier`` of its unit of length off. `Model.barrier` returns the product in J.
@@ -81,7 +83,7 @@ class Model(Shared):
     symbolic : graphsys.Symbolic
     stiff : tuple of str
         Springs and dampers too stiff for the time step, which are taken implicitly and lose what
-        energy they hold: see `dynamics.stiffness`.
+        energy they hold: see `dynamics.tables.stiffness`.
     late_at : int
         Place in `State.contacts` of what states keep of the forces that are taken implicitly.
     nodes : ndarray of float, shape (nodes,)
@@ -170,7 +172,7 @@ class Model(Shared):
         InconsistentStateError
             Where loops cannot be closed.
         """
-        return closing.initial_state(self)
+        return loop_closure.initial_state(self)
 
     def assemble(
         self,
@@ -196,7 +198,7 @@ class Model(Shared):
         InconsistentStateError
             Where there is none, naming the joint that stays open.
         """
-        return closing.assemble(self, state, joints or {}, velocities or {})
+        return loop_closure.assemble(self, state, joints or {}, velocities or {})
 
     def set_joint(
         self, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike = 0.0
@@ -414,7 +416,7 @@ class Model(Shared):
             raise ValueError(
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
-        after = placing.placed(self, state)
+        after = plane_placement.placed(self, state)
         info = np.zeros(kernel.INFO_SIZE)
         space = self.workspace.free()
         time, resumed = space.begin(after, info)

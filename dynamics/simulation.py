@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics import inputs
-from dynamics.callbacks import Callback
-from dynamics.diagnosis import failure, warn_of_gain
 from dynamics.errors import InconsistentStateError
 from dynamics.interrupts import Deferred, hand_on, in_portions
-from dynamics.kernels import step as kernel
-from dynamics.placing import placed
+from dynamics.kernels.stepping import step as kernel
+from dynamics.kinematics.contact_queries import check_apart
+from dynamics.kinematics.diagnosis import failure, warn_of_gain
+from dynamics.kinematics.plane_placement import placed
 from dynamics.state import State
-from dynamics.tables import row_units
-from dynamics.touching import check_apart
+from dynamics.tables import inputs
+from dynamics.tables.callbacks import Callback
+from dynamics.tables.model_tables import row_units
+from dynamics.tables.workspace import Workspace
 from dynamics.trajectory import Trajectory
-from dynamics.workspace import Workspace
 
 if TYPE_CHECKING:
     from dynamics.model import Model

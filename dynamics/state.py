@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.kernels.layout import POSE, TWIST
+from dynamics.kernels.base.layout import POSE, TWIST
 
 __all__ = ["State", "StepInfo"]
 
@@ -54,8 +54,8 @@ class State:
         Forces of the constraints over the last interval, N or N m.
     contacts : ndarray of float, shape (c,)
         Of each contact: force and gap velocity, then the blocks of friction (see
-        `dynamics.kernels.leaf`). Behind them, of forces that are taken implicitly: length of the
-        last interval, s, and two numbers of each row (see `dynamics.kernels.late`).
+        `dynamics.kernels.contacts.condensation`). After them, of implicit forces: length of the
+        last interval, s, and two numbers of each row (see `dynamics.kernels.rows.stiff_forces`).
     memory : object
         First guess and node of the step that led here, with which motions go on as if uncut, to the
         last bit. Steps ignore it where the numbers have changed since; pickles leave it out.
@@ -107,7 +107,7 @@ class StepInfo:
         How many the step was cut into; 1 is the rule. Each is solved by itself: the h of the
         method is the timestep over their number.
     residual : float
-        Largest error of a velocity, over the units of `dynamics.units`.
+        Largest error of a velocity, over the units of `dynamics.tables.units`.
     violation : float
         Largest constraint value, over the unit of length, or in rad.
     softening : float
@@ -115,7 +115,8 @@ class StepInfo:
         solved otherwise; 1 is the rule.
     unexplained_energy : float
         Largest energy that joints, contacts, limits and dry friction give in an interval, J, of
-        those which change the kinetic energy by more than a tenth: see `dynamics.kernels.audit`.
+        those which change the kinetic energy by more than a tenth: see
+        `dynamics.kernels.interval.energy_audit`.
     """
 
     status: int

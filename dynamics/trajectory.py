@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.archive import read_motion, write_motion
-from dynamics.bodies import WORLD
 from dynamics.errors import UnknownNameError
-from dynamics.kernels import layout as at
-from dynamics.kernels import rows as kinds
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.rows import rows as kinds
+from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
 
 if TYPE_CHECKING:
+    from dynamics.kinematics.contact_queries import ContactHistory
     from dynamics.model import Model
-    from dynamics.touching import ContactHistory
 
 __all__ = ["Trajectory"]
 
@@ -200,7 +200,7 @@ class Trajectory:
         -------
         ContactHistory
         """
-        from dynamics.touching import history
+        from dynamics.kinematics.contact_queries import history
 
         return history(self, name)
 
@@ -222,7 +222,7 @@ class Trajectory:
         UnknownNameError
             Where it is that of no joint with friction.
         """
-        from dynamics.touching import rubbing
+        from dynamics.kinematics.contact_queries import rubbing
 
         return rubbing(self, name)
 
@@ -247,7 +247,7 @@ class Trajectory:
         return np.asarray(np.abs(found).max(axis=1, initial=0.0))
 
     def plot(self, *what: str, joints: Sequence[Hashable] | None = None) -> Any:
-        """Draw the usual curves over time; see `dynamics.plot.plot_trajectory`.
+        """Draw the usual curves over time; see `dynamics.display.plot.plot_trajectory`.
 
         Parameters
         ----------
@@ -260,40 +260,40 @@ class Trajectory:
         -------
         matplotlib Figure
         """
-        from dynamics.plot import plot_trajectory
+        from dynamics.display.plot import plot_trajectory
 
         return plot_trajectory(self, *what, joints=joints)
 
     def animate(self, **options: Any) -> Any:
-        """Animate with matplotlib, to show in a notebook; see `dynamics.animation.animate`.
+        """Animate with matplotlib, to show in a notebook; see `dynamics.display.animation.animate`.
 
         Parameters
         ----------
         **options
-            Those of `dynamics.animation.animate`.
+            Those of `dynamics.display.animation.animate`.
 
         Returns
         -------
         Animation
         """
-        from dynamics.animation import animate
+        from dynamics.display.animation import animate
 
         return animate(self, **options)
 
     def show(self, title: str = "", **options: Any) -> Any:
-        """Open the motion in a browser, or below a notebook's cell; see `dynamics.viewer.show`.
+        """Open the motion in a browser, or below a notebook's cell; see `dynamics.export_html`.
 
         Parameters
         ----------
         title : str, optional
         **options
-            Those of `dynamics.viewer.show`.
+            Those of `dynamics.display.viewer.show`.
 
         Returns
         -------
         Page
         """
-        from dynamics.viewer import show
+        from dynamics.display.viewer import show
 
         return show(self, title, **options)
 
@@ -305,9 +305,9 @@ class Trajectory:
         path : str or Path
         title : str, optional
         **options
-            Those of `dynamics.viewer.export_html`.
+            Those of `dynamics.display.viewer.export_html`.
         """
-        from dynamics.viewer import export_html
+        from dynamics.display.viewer import export_html
 
         export_html(self, path, title, **options)
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.joint_types import Revolute
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
-from dynamics.shapes import Box, Sphere
+from dynamics.parts.joint_types import Revolute
+from dynamics.parts.shapes import Box, Sphere
 from dynamics.simulation import simulate
 from dynamics.state import State
 from dynamics.zoo import quadruped

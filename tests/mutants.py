@@ -33,11 +33,11 @@ SUITES = {
     "graphsys/kernels/single/ldu.py": SOLVER,
     "graphsys/kernels/single/substitution.py": SOLVER,
     "graphsys/kernels/single/refinement.py": ("graphsys", "stability", "factor"),
-    "dynamics/kernels/rows.py": JOINTS,
-    "dynamics/kernels/motion.py": JOINTS,
-    "dynamics/kernels/quaternion.py": JOINTS,
-    "dynamics/kernels/contact.py": SHAPES,
-    "dynamics/kernels/contact_measure.py": SHAPES,
+    "dynamics/kernels/rows/rows.py": JOINTS,
+    "dynamics/kernels/rows/poses.py": JOINTS,
+    "dynamics/kernels/base/quaternion.py": JOINTS,
+    "dynamics/kernels/contacts/rows.py": SHAPES,
+    "dynamics/kernels/observables/contacts.py": SHAPES,
 }
 #: Changes that only make nonsense of index arithmetic, or of what plain Python cannot run.
 LEFT_OUT = "(Pow|Mod|Shift|Bit|FloorDiv|Decorator|Exception|ZeroIteration|UnaryOperator_Invert)"

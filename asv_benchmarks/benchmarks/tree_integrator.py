@@ -11,16 +11,16 @@ from pathlib import Path
 import numpy as np
 
 from dynamics.errors import ConvergenceError
-from dynamics.integrators.tree import Tree
-from dynamics.integrators.tree_integrator import TreeIntegrator
-from dynamics.integrators.tree_linearization import (
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.linearization import (
     evaluate,
     gravity_hessian,
     jacobian,
     kinetic_hessians,
     newton_direction,
 )
-from dynamics.integrators.tree_twist import revolute
+from dynamics.integrators.tree.twists import revolute
 
 from . import clock
 

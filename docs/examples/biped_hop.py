@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 
+from dynamics.display.plot import plot_plan
 from dynamics.integrators import Tree, TreeIntegrator, plan, prismatic, revolute
-from dynamics.plot import plot_plan
 
 LINK, HEIGHT, HOP, FEET = 0.3, 0.5, 0.3, {"front": 0.1, "rear": -0.1}  # m
 STEPS, TIMESTEP = (6, 5, 6), 0.045  # standing, flying, landed; s

@@ -7,10 +7,7 @@ each step.
 
 import numpy as np
 
-from dynamics.integrators.tree import Tree
-from dynamics.integrators.tree_integrator import TreeIntegrator
-from dynamics.integrators.tree_optimization import plan
-from dynamics.integrators.tree_twist import prismatic, revolute
+from dynamics.integrators import Tree, TreeIntegrator, plan, prismatic, revolute
 
 SECONDS = 2.0
 

@@ -6,10 +6,9 @@ and translation are coupled in the 6 x 6 inertia; the tip is held by a spherical
 
 import numpy as np
 
+import dynamics as dy
 from dynamics import rotation
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.rigid_body_forces import Pivot, WorldForce, spatial_inertia
-from dynamics.shapes import Cylinder
+from dynamics.integrators import Pivot, RigidBody, WorldForce, spatial_inertia
 
 GRAVITY, ARM, TILT, SPIN = 9.81, 0.2, 0.6, 120.0  # m/s^2, m from tip to centre, rad, rad/s
 RIM = np.array([0.1, 0.0, 0.0])  # reference point, from the centre of the disc
@@ -24,7 +23,7 @@ def precession(disc):
 
 def main(timestep=1e-3, turns=1):
     """Azimuth (rad) and tilt (rad) of the axis at all nodes, energies, and the rate expected."""
-    disc = Cylinder(radius=0.1, length=0.02, mass=1.0)
+    disc = dy.Cylinder(radius=0.1, length=0.02, mass=1.0)
     rate = precession(disc)
     top = RigidBody(
         spatial_inertia(disc.mass, disc.inertia, -RIM),

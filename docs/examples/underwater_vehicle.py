@@ -6,15 +6,14 @@ inertia can say. Weight acts at the centre of mass, buoyancy above it; drag and 
 
 import numpy as np
 
+import dynamics as dy
 from dynamics import rotation
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.rigid_body_forces import BodyWrench, Drag, WorldForce, spatial_inertia
-from dynamics.shapes import Capsule
+from dynamics.integrators import BodyWrench, Drag, RigidBody, WorldForce, spatial_inertia
 
 WATER, GRAVITY, THRUST = 1000.0, 9.81, 40.0  # kg/m^3, m/s^2, N
 LINEAR, QUADRATIC = np.array([2.0, 30.0, 30.0]), np.array([8.0, 200.0, 200.0])  # N s/m, N s^2/m^2
 FIN, TAIL = 60.0, np.array([-0.8, 0.0, 0.0])  # N s^2/m^2, m
-HULL = Capsule(radius=0.1, length=1.4, density=WATER, axis=(1, 0, 0))  # floats neutrally
+HULL = dy.Capsule(radius=0.1, length=1.4, density=WATER, axis=(1, 0, 0))  # floats neutrally
 CENTER = np.array([0.0, 0.0, -0.02])  # of mass, below that of buoyancy, m
 
 

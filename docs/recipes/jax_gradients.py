@@ -74,10 +74,9 @@ def stepper(space):
 
 def main(steps=40, rounds=60):
     """Forces that bring the pole up from 0.3 rad with the cart at rest, by gradient descent."""
-    from dynamics.joint_space import JointSpace
 
     model, _ = dy.zoo.cart_pole(timestep=0.02)
-    step = stepper(JointSpace(model))
+    step = stepper(dy.JointSpace(model))
 
     @jax.jit
     @jax.value_and_grad

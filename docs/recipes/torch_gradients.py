@@ -51,10 +51,9 @@ def swing(forces, space, start):
 
 def main(steps=40, rounds=60):
     """Forces that bring the pole up from 0.3 rad with the cart at rest, by Adam."""
-    from dynamics.joint_space import JointSpace
 
     model, _ = dy.zoo.cart_pole(timestep=0.02)
-    space = JointSpace(model)
+    space = dy.JointSpace(model)
     start = torch.tensor([0.0, 0.3, 0.0, 0.0], dtype=torch.float64)
     forces = torch.zeros(steps, dtype=torch.float64, requires_grad=True)
     adam = torch.optim.Adam([forces], lr=0.3)

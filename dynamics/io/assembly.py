@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import joint_types, rotation, special_joints
-from dynamics.bodies import WORLD
-from dynamics.geometry import Frame, Geometry
+from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Pose
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
-from dynamics.joints import POINTS, Joint, Row
-from dynamics.joints import joint as joint_of
-from dynamics.kernels import rows as kinds
+from dynamics.kernels.rows import rows as kinds
 from dynamics.mechanism import Mechanism
+from dynamics.parts import joint_types, special_joints
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.geometry import Frame, Geometry
+from dynamics.parts.joints import POINTS, Joint, Row
+from dynamics.parts.joints import joint as joint_of
 
 __all__ = ["assembled"]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.geometry import Geometry
+from dynamics.parts.geometry import Geometry
 
 __all__ = ["Description", "JointEntry", "Link", "Mimic", "Pose"]
 

@@ -15,7 +15,7 @@ from dynamics.io.gepetto import read_closures
 from dynamics.io.notes import Notes
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
-from dynamics.shapes import positive
+from dynamics.parts.shapes import positive
 
 __all__ = ["load"]
 

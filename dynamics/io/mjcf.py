@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.geometry import Geometry, Mesh
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.freedom import Freedom, is_one, one_joint
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import mesh_path, tree
-from dynamics.shapes import Box, Capsule, Cylinder, Sphere
+from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
 
 __all__ = ["read_mjcf"]
 

@@ -14,13 +14,13 @@ from numpy.typing import NDArray
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.bodies import WORLD, Body
-from dynamics.geometry import Geometry, Mesh
 from dynamics.io.description import Pose
 from dynamics.io.notes import Notes
-from dynamics.joints import Joint
 from dynamics.mechanism import Mechanism
-from dynamics.shapes import Box, Capsule, Compound, Round, Sphere
+from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.joints import Joint
+from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
 
 __all__ = ["save_urdf"]
 

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.geometry import Geometry, Mesh
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import attribute, mesh_path, numbers, tree
-from dynamics.shapes import Box, Capsule, Cylinder, Shape, Sphere
+from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 __all__ = ["read_urdf"]
 

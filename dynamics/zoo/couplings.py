@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dynamics import joint_types as joints
-from dynamics import rotation, special_joints
+from dynamics import rotation
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
-from dynamics.shapes import Box, Cylinder
+from dynamics.parts import joint_types as joints
+from dynamics.parts import special_joints
+from dynamics.parts.shapes import Box, Cylinder
 from dynamics.state import State
 
 X, Y, Z = np.eye(3)

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from dynamics import joint_types as joints
 from dynamics import rotation
-from dynamics.bodies import WORLD
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
-from dynamics.shapes import Box
+from dynamics.parts import joint_types as joints
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.shapes import Box
 from dynamics.state import State
 
 X, Y, Z = np.eye(3)

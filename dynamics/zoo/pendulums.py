@@ -7,13 +7,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics import joint_types as joints
-from dynamics import rotation, special_joints
-from dynamics.bodies import Body
-from dynamics.joints import Joint
+from dynamics import rotation
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
-from dynamics.shapes import Box, Sphere
+from dynamics.parts import joint_types as joints
+from dynamics.parts import special_joints
+from dynamics.parts.bodies import Body
+from dynamics.parts.joints import Joint
+from dynamics.parts.shapes import Box, Sphere
 from dynamics.state import State
 
 X, Y, Z = np.eye(3)

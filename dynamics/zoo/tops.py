@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from dynamics import joint_types as joints
 from dynamics import rotation
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
+from dynamics.parts import joint_types as joints
 from dynamics.state import State
 
 X, Y, Z = np.eye(3)

@@ -10,8 +10,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 from dynamics import rotation
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.rigid_body_forces import (
+from dynamics.integrators.dual_quaternion.forces import (
     AnchoredSpring,
     BodyWrench,
     Drag,
@@ -20,6 +19,7 @@ from dynamics.integrators.rigid_body_forces import (
     skew,
     spatial_inertia,
 )
+from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
 
 EPS = np.finfo(float).eps
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

@@ -5,10 +5,11 @@ import warnings
 import numpy as np
 
 import dynamics as dy
-from dynamics import closing, rotation
-from dynamics.coordinates import twists_of
+from dynamics import rotation
 from dynamics.io import LoadWarning
-from dynamics.joint_space import JointSpace
+from dynamics.kinematics import loop_closure
+from dynamics.kinematics.coordinates import twists_of
+from dynamics.kinematics.joint_space import JointSpace
 
 #: Sums and products of some ten transformations, each with a few roundings of numbers below 10.
 ROUNDING = 1e-13
@@ -97,7 +98,7 @@ def falling(model, state):
     On the motions that the constraints leave, with rows of length one; masses come behind, so that
     a body of nearly no inertia loses no digits.
     """
-    G = closing.equations(model, state, {})[1].toarray()
+    G = loop_closure.equations(model, state, {})[1].toarray()
     _, s, Vt = np.linalg.svd(G / np.linalg.norm(G, axis=1, keepdims=True))
     left = Vt[(s > 1e-10 * s.max(initial=0.0)).sum() :].T
     force = np.zeros((model.n_bodies, 6))

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import accuracy, zoo
+from dynamics import zoo
+from dynamics.studies import accuracy
 
 
 def largest_error(order, steps, seconds):

@@ -6,10 +6,10 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.integrators import Pivot, RigidBody, WorldForce, spatial_inertia
-from dynamics.kernels import layout as at
-from dynamics.kernels import newton
-from dynamics.kernels import step as stepping
-from dynamics.kernels.matrix import assemble
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.interval import newton
+from dynamics.kernels.interval.matrix import assemble
+from dynamics.kernels.stepping import step as stepping
 
 X, Y, Z = np.eye(3)
 J = np.diag([0.3, 0.4, 0.2])

@@ -5,8 +5,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import dynamics as dy
-from dynamics.joint_space import JointSpace
-from dynamics.variation import carried
+from dynamics.kinematics.joint_space import JointSpace
+from dynamics.studies.variation import carried
 
 from .robots import mass_matrix
 from .test_linearization import by_differences, error

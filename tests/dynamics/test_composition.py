@@ -7,8 +7,8 @@ import pytest
 
 import dynamics as dy
 from dynamics import zoo
-from dynamics.composition import SCHEMES, Composition
-from dynamics.kernels import layout as at
+from dynamics.kernels.base import layout as at
+from dynamics.tables.composition import SCHEMES, Composition
 
 X, Y, Z = np.eye(3)
 

@@ -5,9 +5,9 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.geometry import Geometry
-from dynamics.kernels import contact_geometry
-from dynamics.placing import look_at
+from dynamics.kernels.contacts import geometry as contact_geometry
+from dynamics.kinematics.plane_placement import look_at
+from dynamics.parts.geometry import Geometry
 
 from .grounds import single
 

@@ -7,8 +7,8 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.momenta import momenta
-from dynamics.tangents import free_velocities
+from dynamics.derivatives.tangents import free_velocities
+from dynamics.kinematics.momenta import momenta
 
 from .test_linearization import differences, error
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels import layout as at
-from dynamics.kernels.contact_resume import resume
-from dynamics.kernels.leaf import condense, sliding
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.contacts.condensation import condense, sliding
+from dynamics.kernels.contacts.resume import resume
 
 H, BARRIER = 0.01, 5e-9
 

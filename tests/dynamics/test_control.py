@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.joint_space import JointSpace
+from dynamics.kinematics.joint_space import JointSpace
 
 from .test_linearization import jointed
 

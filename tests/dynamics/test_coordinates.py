@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import coordinates, rotation
+from dynamics import rotation
+from dynamics.kinematics import coordinates
 from dynamics.zoo import (
     bricard,
     cart_pole,

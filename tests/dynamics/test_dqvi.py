@@ -5,8 +5,7 @@ import pytest
 
 from dynamics import rotation
 from dynamics.errors import ConvergenceError
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.rigid_body_forces import (
+from dynamics.integrators.dual_quaternion.forces import (
     AnchoredSpring,
     BodyWrench,
     Pivot,
@@ -14,7 +13,8 @@ from dynamics.integrators.rigid_body_forces import (
     skew,
     spatial_inertia,
 )
-from dynamics.kernels import dual_quaternion as kernels
+from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
+from dynamics.kernels.dual_quaternion import equations as kernels
 
 from .bodies import (
     DRAG,

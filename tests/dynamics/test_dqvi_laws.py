@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamics import rotation
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.rigid_body_forces import (
+from dynamics.integrators.dual_quaternion.forces import (
     AnchoredSpring,
     Pivot,
     WorldForce,
     spatial_inertia,
 )
+from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
 
 from .bodies import (
     BARE,

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from dynamics.errors import ConvergenceError, InconsistentStateError
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.rigid_body_forces import (
+from dynamics.integrators.dual_quaternion.forces import (
     AnchoredSpring,
     BodyWrench,
     Drag,
@@ -15,6 +14,7 @@ from dynamics.integrators.rigid_body_forces import (
     WorldForce,
     spatial_inertia,
 )
+from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
 
 from .bodies import BARE, FULL, figure_body, heavy_top
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.linalg import expm
 
 from dynamics import rotation
-from dynamics.dual_quaternion import DualQuaternion
+from dynamics.integrators.dual_quaternion.poses import DualQuaternion
 
 EPS = np.finfo(float).eps
 ORIGIN = np.zeros(3)

@@ -7,7 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.kernels.contact_path import cone_path
+from dynamics.kernels.contacts.central_path import cone_path
 
 from .grounds import G, H, cube, single
 

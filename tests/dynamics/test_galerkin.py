@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import galerkin, rotation, zoo
-from dynamics.kernels import galerkin_matrix, galerkin_residual, galerkin_step
-from dynamics.kernels import layout as at
-from dynamics.kernels.step import INFO_SIZE, TOTALS_SIZE
+from dynamics import rotation, zoo
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.galerkin import matrix as galerkin_matrix
+from dynamics.kernels.galerkin import residual as galerkin_residual
+from dynamics.kernels.galerkin import step as galerkin_step
+from dynamics.kernels.stepping.step import INFO_SIZE, TOTALS_SIZE
+from dynamics.tables import galerkin
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps of convergence tests are never cut

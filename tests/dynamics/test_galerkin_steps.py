@@ -4,10 +4,13 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import galerkin, zoo
-from dynamics.kernels import galerkin_guess, galerkin_middle, galerkin_step
-from dynamics.kernels import layout as at
-from dynamics.kernels.step import INFO_SIZE
+from dynamics import zoo
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.galerkin import middle as galerkin_middle
+from dynamics.kernels.galerkin import predictor as galerkin_guess
+from dynamics.kernels.galerkin import step as galerkin_step
+from dynamics.kernels.stepping.step import INFO_SIZE
+from dynamics.tables import galerkin
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps are never cut

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import coordinates, rotation
-from dynamics.kernels import layout, rows
+from dynamics import rotation
+from dynamics.kernels.base import layout
+from dynamics.kernels.rows import rows
+from dynamics.kinematics import coordinates
 
 X, Y, Z = np.eye(3)
 AXIS = np.array([0.36, -0.48, 0.8])

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.joints import POINTS
-from dynamics.kernels import layout as at
-from dynamics.kernels import rows as kinds
-from dynamics.kernels.jit import kernel, pointer
-from dynamics.kernels.newton import largest
-from dynamics.kernels.quaternion import renormalized
-from dynamics.kernels.six import add, inner_product, nothing, plus
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.quaternion import renormalized
+from dynamics.kernels.base.six import add, inner_product, nothing, plus
+from dynamics.kernels.interval.newton import largest
+from dynamics.kernels.rows import rows as kinds
+from dynamics.parts.joints import POINTS
 
 
 @kernel

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.learning import random_search
+from dynamics.control.learning import random_search
 
 LEGS = ("FR", "FL", "RR", "RL")
 

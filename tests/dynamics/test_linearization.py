@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import coordinates, rotation
-from dynamics.joint_space import JointSpace
-from dynamics.kernels import curvature, layout, motion, rows
-from dynamics.linearization import joint_directions
-from dynamics.tangents import Directions, Tangent, free_velocities
+from dynamics import rotation
+from dynamics.derivatives.linearization import joint_directions
+from dynamics.derivatives.tangents import Directions, Tangent, free_velocities
+from dynamics.kernels.base import layout
+from dynamics.kernels.rows import curvature, poses, rows
+from dynamics.kinematics import coordinates
+from dynamics.kinematics.joint_space import JointSpace
 
 from .test_joints import ALL, model_of
 
@@ -134,7 +136,7 @@ def test_the_second_derivatives_of_every_row_are_those_of_its_slopes(name):
         turn = rotation.from_rotation_vector(d[:, 3:])
         table[:, 3:] = rotation.multiply(state.pose[:, 3:], turn)
         pose[7 * n + 3] = 1.0
-        motion.rotation_matrices(n, pose, matrix)
+        poses.rotation_matrices(n, pose, matrix)
         g, G = np.zeros(every), np.zeros(12 * every)
         rows.evaluate(plan, constant, 0, int(plan[layout.MEASURES]), pose, matrix, True, g, G)
         return G, pose, matrix

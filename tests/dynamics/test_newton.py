@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels import broyden, guess
-from dynamics.kernels.layout import HELD
-from dynamics.kernels.step import INFO_SIZE
+from dynamics.kernels.base.layout import HELD
+from dynamics.kernels.interval import broyden, predictor
+from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.zoo import pendulum
 
 RNG = np.random.default_rng(5)
@@ -56,12 +56,13 @@ def test_broyden_is_the_inverse_update_written_out():
 def gone_on(velocities, contraction):
     """The guess behind five velocities, the newest last, of intervals of one length."""
     info, n = np.zeros(INFO_SIZE), velocities.shape[1]
-    info[guess.LENGTH], info[guess.ALIKE], info[guess.CONTRACTION] = 0.01, 4.0, contraction
+    info[predictor.LENGTH], info[predictor.ALIKE] = 0.01, 4.0
+    info[predictor.CONTRACTION] = contraction
     newest, *past = (v.copy() for v in velocities[-2::-1])
-    guess.shift(n, 0.01, info, velocities[-1].copy(), newest, tuple(past))
+    predictor.shift(n, 0.01, info, velocities[-1].copy(), newest, tuple(past))
     np.testing.assert_array_equal([newest, *past], velocities[:0:-1])
     x = np.empty(n)
-    guess.guess(n, True, 0.01, info, newest, tuple(past), x)
+    predictor.guess(n, True, 0.01, info, newest, tuple(past), x)
     return x
 
 
@@ -78,18 +79,18 @@ def test_shaking_goes_on_only_where_newton_is_fast():
     roots, amplitudes = np.array([0.9, 0.5, -0.4, -0.8]), RNG.normal(size=(4, 30))
     velocities = (roots ** np.arange(6.0)[:, None]) @ amplitudes
     wrong = [np.abs(gone_on(velocities[:5], c) - velocities[5]).max() for c in (0.01, 0.5)]
-    assert wrong[0] < 1e3 * guess.RIDGE  # the ridge over the least eigenvalue of the fit, 1e-3
+    assert wrong[0] < 1e3 * predictor.RIDGE  # the ridge over the least eigenvalue of the fit, 1e-3
     assert wrong[1] > 0.1
 
 
 def test_intervals_of_other_lengths_are_gone_on_in_a_line():
     info = np.zeros(INFO_SIZE)
     u, *past = np.array([[3.0], [2.0], [0.0], [9.0]])
-    info[guess.LENGTH], info[guess.ALIKE] = 0.01, guess.TERMS + 1.0
+    info[predictor.LENGTH], info[predictor.ALIKE] = 0.01, predictor.TERMS + 1.0
     x = np.empty(1)
-    guess.guess(1, True, 0.02, info, u, tuple(past), x)
+    predictor.guess(1, True, 0.02, info, u, tuple(past), x)
     assert x[0] == 4.0
-    guess.guess(1, False, 0.02, info, u, tuple(past), x)
+    predictor.guess(1, False, 0.02, info, u, tuple(past), x)
     assert x[0] == 3.0
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.placing import apart
+from dynamics.kinematics.plane_placement import apart
 
 from .test_contact_gradients import CLOSE, model_of, run, slope_errors
 

@@ -6,8 +6,8 @@ from scipy.spatial import ConvexHull
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.placing import apart
-from dynamics.planes import LIGHT
+from dynamics.kinematics.plane_placement import apart
+from dynamics.parts.separating_planes import LIGHT
 
 G, H = 9.81, 0.01
 SIGNS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
@@ -342,6 +342,6 @@ def test_a_can_rolls_down_a_slope_of_a_box():
     x = dy.simulate(model, model.initial_state(), 1.0).body("can")[0][-1] - start
 
     way = rotation.rotate(q, np.array([1.0, 0, 0]))
-    # what ties the plane to the can holds it up: damper and spring of dynamics.planes, by
+    # what ties the plane to the can holds it up: damper and spring (separating_planes), by
     # LIGHT FADING t / 3 + SLOW SPIN_FADING t / 9 + LIGHT NEAR^2 t^2 / 12, a half percent in all
     assert x @ way == pytest.approx(0.5 * 2 / 3 * G * np.sin(angle), rel=1e-2)

@@ -7,9 +7,9 @@ import pytest
 
 import dynamics as dy
 import graphsys as gs
-from dynamics.animation import animate
+from dynamics.display.animation import animate
+from dynamics.display.plot import plot_mechanism, plot_plan, plot_trajectory
 from dynamics.integrators import Tree, TreeIntegrator, TreePlan, prismatic, revolute
-from dynamics.plot import plot_mechanism, plot_plan, plot_trajectory
 
 matplotlib = pytest.importorskip("matplotlib", reason="matplotlib (the extra plot) is missing")
 matplotlib.use("Agg")
@@ -177,8 +177,8 @@ def test_without_matplotlib_the_extra_is_named(motion, monkeypatch):
 
 
 def test_a_frame_of_the_world_stays(motion):
-    from dynamics.bodies import WORLD
-    from dynamics.geometry import Frame
+    from dynamics.parts.bodies import WORLD
+    from dynamics.parts.geometry import Frame
 
     place, turn = np.array([1.0, 2.0, 3.0]), np.array([0.0, 1.0, 0.0, 0.0])
     motion.model.mechanism.frames["mark"] = Frame("mark", WORLD, place, turn)
@@ -188,7 +188,7 @@ def test_a_frame_of_the_world_stays(motion):
 
 
 def test_a_frame_moves_with_its_body(motion):
-    from dynamics.geometry import Frame
+    from dynamics.parts.geometry import Frame
 
     mech = motion.model.mechanism
     mech.frames["tip"] = Frame(

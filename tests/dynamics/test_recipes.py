@@ -8,7 +8,7 @@ import pytest
 
 import dynamics as dy
 import graphsys as gs
-from dynamics.joint_space import JointSpace
+from dynamics.kinematics.joint_space import JointSpace
 
 RECIPES = Path(__file__).parents[2] / "docs" / "recipes"
 X = np.array([0.1, 0.3, -0.2, 0.5])

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.variation import carried
+from dynamics.studies.variation import carried
 
 from ..mpi import mpiexec
 

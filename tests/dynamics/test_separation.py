@@ -5,10 +5,10 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.features import core_of
-from dynamics.geometry import Geometry, Mesh
-from dynamics.hulls import Core, separation
-from dynamics.planes import LIGHT
+from dynamics.parts.contact_primitives import core_of
+from dynamics.parts.convex_hulls import Core, separation
+from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.separating_planes import LIGHT
 
 SIGNS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 UNIT = 0.5 * SIGNS

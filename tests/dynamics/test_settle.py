@@ -7,10 +7,10 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.kernels import layout as at
-from dynamics.kernels.contact_alone import contact_alone
-from dynamics.kernels.cuts import pieces
-from dynamics.kernels.settle import responses, sweep
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.contacts.gauss_seidel import responses, sweep
+from dynamics.kernels.contacts.single_contact import contact_alone
+from dynamics.kernels.stepping.cuts import pieces
 from tests.dynamics.test_step import dense
 
 H = 0.01

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels import layout as at
-from dynamics.kernels import shaking
-from dynamics.kernels.step import INFO_SIZE
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.stepping import resonance
+from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.zoo import pendulum
 
 H = 0.01
@@ -43,11 +43,12 @@ def test_rods_between_taut_joints_turn_to_and_fro_by_hand():
     plan, constant = model.workspace.plan, model.workspace.constant
     still = (np.zeros(18), np.zeros(18))
 
-    found = shaking.shaking(plan, constant, H, node, multipliers, u, still)
+    found = resonance.shaking(plan, constant, H, node, multipliers, u, still)
 
     stiffness = 0.5 * (30.0 + 20.0) + 0.5 * (20.0 + 10.0) + 0.5 * 10.0
     assert found == pytest.approx(H**2 * stiffness / (3.0 * 1.01 / 12.0), rel=1e-12)
-    assert shaking.shaking(plan, constant, H, node, -multipliers, u, still) == pytest.approx(-found)
+    back = resonance.shaking(plan, constant, H, node, -multipliers, u, still)
+    assert back == pytest.approx(-found)
 
 
 @pytest.mark.parametrize(
@@ -60,20 +61,20 @@ def test_rods_between_taut_joints_turn_to_and_fro_by_hand():
         (0.9, 1, False, 1),  # of halves: 3.6 of whole steps
         (0.2, 1, False, 1),
         (0.1, 1, False, 0),
-        (1.1, shaking.MOST, False, shaking.MOST),
+        (1.1, resonance.MOST, False, resonance.MOST),
     ],
 )
 def test_steps_begin_with_halves_while_these_shake(rate, level, failed, begins):
     model, node, multipliers, u = hanging(3, [1.0, 1.0, 1.0])
     plan, constant = model.workspace.plan, model.workspace.constant
     still, info = (np.zeros(18), np.zeros(18)), np.zeros(INFO_SIZE)
-    info[shaking.ALIKE], info[shaking.CONTRACTION], info[shaking.LEVEL] = 3.0, 1.0, level
+    info[resonance.ALIKE], info[resonance.CONTRACTION], info[resonance.LEVEL] = 3.0, 1.0, level
     length = H / 2**level
-    multipliers *= rate / shaking.shaking(plan, constant, length, node, multipliers, u, still)
+    multipliers *= rate / resonance.shaking(plan, constant, length, node, multipliers, u, still)
 
-    shaking.begin(plan, constant, H, failed, node, multipliers, u, still, info)
+    resonance.begin(plan, constant, H, failed, node, multipliers, u, still, info)
 
-    assert info[shaking.LEVEL] == begins
+    assert info[resonance.LEVEL] == begins
 
 
 def test_taut_chains_move_as_with_half_the_step():

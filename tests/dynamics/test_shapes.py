@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dynamics import rotation
-from dynamics.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
+from dynamics.parts.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
 
 EPS = np.finfo(float).eps
 ORIGIN = (0.0, 0.0, 0.0)

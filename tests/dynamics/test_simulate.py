@@ -5,7 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import interrupts
-from dynamics.kernels import step as kernel
+from dynamics.kernels.stepping import step as kernel
 from dynamics.zoo import cart_pole, damped_pendulum, double_pendulum, four_bar, free_top, pendulum
 
 

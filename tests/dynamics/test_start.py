@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels import layout as at
+from dynamics.kernels.base import layout as at
 from dynamics.zoo import double_pendulum
 
 FIRST = """

@@ -8,7 +8,9 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.kernels import layout, newton, step
+from dynamics.kernels.base import layout
+from dynamics.kernels.interval import newton
+from dynamics.kernels.stepping import step
 from dynamics.zoo import double_pendulum, floating_chain, free_top, heavy_top, spherical_pendulum
 
 #: Angles and rates of the double pendulum at 1 s.

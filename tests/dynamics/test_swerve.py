@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import inputs, zoo
-from dynamics.kernels import layout as at
-from dynamics.kernels import step, swerve
+from dynamics import zoo
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.stepping import loop_curvature, step
+from dynamics.tables import inputs
 
 H = 0.01
 
@@ -29,7 +30,7 @@ def stepped(model, state):
     u = data[(at.POSE + at.TWIST) * n :][: at.TWIST * n]
     unknowns = at.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
-    return data, swerve.swerve(*space.step_tables, start, end, u, solver)
+    return data, loop_curvature.swerve(*space.step_tables, start, end, u, solver)
 
 
 def backwards(model, data):
@@ -74,7 +75,7 @@ def test_rhombi_near_their_flat_positions_swerve_alike_backwards_in_time():
         data, found = stepped(model, motion[k])
         pairs.append((found, stepped(model, backwards(model, data))[1]))
     there, back = np.array(pairs).T
-    assert there.max() > swerve.SWERVE
+    assert there.max() > loop_curvature.SWERVE
     np.testing.assert_allclose(back, there, rtol=0.1)
 
 

@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import brentq
 
 from dynamics.errors import ConvergenceError, InconsistentStateError, UnknownNameError
-from dynamics.integrators.tree import Tree
-from dynamics.integrators.tree_integrator import TreeIntegrator
-from dynamics.integrators.tree_linearization import evaluate, linearize
-from dynamics.integrators.tree_quadrature import lobatto
-from dynamics.integrators.tree_twist import prismatic, revolute, screw
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.linearization import evaluate, linearize
+from dynamics.integrators.tree.twists import prismatic, revolute, screw
+from dynamics.tables.lobatto import lobatto
 
 from .trees import GRAVITY, differences, pendulum, point_mass
 

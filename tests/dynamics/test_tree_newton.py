@@ -7,8 +7,8 @@ import sys
 import numpy as np
 import pytest
 
-from dynamics.integrators.tree_integrator import TreeIntegrator
-from dynamics.integrators.tree_linearization import (
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.linearization import (
     evaluate,
     gravity_hessian,
     jacobian,
@@ -164,7 +164,7 @@ COUNT = """
 import sys
 import numpy as np
 from dynamics.kernels import tree_linearize, tree_step
-from dynamics.integrators.tree_integrator import TreeIntegrator
+from dynamics.integrators.tree.integrator import TreeIntegrator
 from tests.dynamics.trees import pendulum
 
 class Number(float):

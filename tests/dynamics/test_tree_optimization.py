@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from dynamics.errors import ConvergenceError
-from dynamics.integrators.tree import Tree
-from dynamics.integrators.tree_integrator import TreeIntegrator
-from dynamics.integrators.tree_optimization import plan
-from dynamics.integrators.tree_twist import prismatic
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.optimization import plan
+from dynamics.integrators.tree.twists import prismatic
 
 from .trees import pendulum
 

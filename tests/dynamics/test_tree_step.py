@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from dynamics.integrators.tree import Tree
-from dynamics.integrators.tree_integrator import TreeIntegrator
-from dynamics.integrators.tree_linearization import evaluate
-from dynamics.integrators.tree_quadrature import lobatto
-from dynamics.integrators.tree_twist import prismatic, revolute
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.linearization import evaluate
+from dynamics.integrators.tree.twists import prismatic, revolute
+from dynamics.tables.lobatto import lobatto
 
 from .trees import GRAVITY, Lagrangian, differences, pendulum, point_mass, random_tree
 

@@ -7,7 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.io import UnsupportedElementWarning
-from dynamics.surfaces import found, read_triangles
+from dynamics.parts.meshes import found, read_triangles
 
 from .robots import (
     joint,

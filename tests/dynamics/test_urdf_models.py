@@ -8,12 +8,12 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.geometry import Geometry
 from dynamics.io import (
     LoadWarning,
     MergedLinkWarning,
     UnsupportedElementWarning,
 )
+from dynamics.parts.geometry import Geometry
 
 from .robots import (
     falling,

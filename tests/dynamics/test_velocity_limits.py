@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.momenta import momenta
-from dynamics.tangents import free_velocities
+from dynamics.derivatives.tangents import free_velocities
+from dynamics.kinematics.momenta import momenta
 
 from .test_contact_gradients import CLOSE, model_of, moved, read, run, slope_errors
 from .test_linearization import differences, error

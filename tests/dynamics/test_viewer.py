@@ -12,9 +12,10 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics import rotation, viewer
-from dynamics.geometry import Geometry, Mesh
-from dynamics.surfaces import read_triangles, triangles_of
+from dynamics import rotation
+from dynamics.display import viewer
+from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.meshes import read_triangles, triangles_of
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])

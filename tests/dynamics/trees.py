@@ -3,8 +3,8 @@
 import numpy as np
 from scipy.linalg import expm
 
-from dynamics.integrators.tree import Tree
-from dynamics.integrators.tree_twist import prismatic, revolute, screw
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.twists import prismatic, revolute, screw
 
 GRAVITY = 9.81
 

@@ -13,8 +13,8 @@ import dynamics as dy
 import graphsys as gs
 from dynamics import archive
 from dynamics.__main__ import main as dynamics_command
-from dynamics.geometry import Mesh
-from dynamics.surfaces import corners_of, found, triangles_of
+from dynamics.parts.geometry import Mesh
+from dynamics.parts.meshes import corners_of, found, triangles_of
 from dynamics.zoo import double_pendulum
 from graphsys.__main__ import main as graphsys_command
 

@@ -9,8 +9,8 @@ import pytest
 
 import dynamics as dy
 from dynamics import interrupts
-from dynamics.integrators.rigid_body import RigidBody
-from dynamics.integrators.tree_integrator import TreeIntegrator
+from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
+from dynamics.integrators.tree.integrator import TreeIntegrator
 from dynamics.zoo import cart_pole, double_pendulum
 
 from ..dynamics.trees import pendulum as pendulum_tree

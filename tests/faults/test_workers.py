@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.jobs import InterruptedJobError
+from dynamics.studies.jobs import InterruptedJobError
 from dynamics.zoo import cart_pole
 
 from .interrupting import interrupted
@@ -64,7 +64,7 @@ def jobs_of(count, seconds=0.05):
 def processes():
     # a server without threads imports once what its forks need
     context = get_context("forkserver")
-    context.set_forkserver_preload(["dynamics.ensemble", "dynamics.model", __name__])
+    context.set_forkserver_preload(["dynamics.studies.ensemble", "dynamics.model", __name__])
     # what runs the tests in the background may have them ignore SIGINT, which children inherit
     handle = signal.SIGINT, signal.default_int_handler
     with ProcessPoolExecutor(2, context, signal.signal, handle) as pool:

@@ -49,7 +49,7 @@ def test_compiled_code_lies_in_kernels_only():
 
 def test_the_rule_sees_a_foreign_import():
     cases = [
-        ("graphsys/system.py", "import dynamics.bodies", ["dynamics.bodies"]),
+        ("graphsys/system.py", "import dynamics.parts.bodies", ["dynamics.parts.bodies"]),
         ("graphsys/system.py", "def f():\n    from dynamics import x", ["dynamics.x"]),
         ("graphsys/system.py", "from numba import njit", ["numba.njit"]),
         ("graphsys/system.py", "from .kernels import ldu\nimport scipy", []),

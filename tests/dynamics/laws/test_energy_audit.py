@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels import step as kernel
+from dynamics.kernels.stepping import step as kernel
 
 X, Y, Z = np.eye(3)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.planes import LIGHT
+from dynamics.parts.separating_planes import LIGHT
 
 X, Y, Z = np.eye(3)
 G, BARRIER = 9.81, 5e-9

@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.geometry import Geometry, Mesh
+from dynamics.parts.geometry import Geometry, Mesh
 
 SIGNS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 AT, TURN = np.array([0.05, -0.1, 0.08]), rotation.from_axis_angle((1, 2, 3), 0.7)

@@ -1,0 +1,1 @@
+"""Controllers, inverse dynamics, learning, and Gymnasium environments."""

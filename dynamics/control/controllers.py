@@ -1,0 +1,350 @@
+"""Controllers for `simulate`: PD, computed torque, and the linear-quadratic regulator."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.control.inverse_dynamics import actuated, inverse_dynamics
+from dynamics.derivatives.linearization import linearize
+from dynamics.errors import InconsistentStateError
+from dynamics.kinematics.joint_space import JointSpace
+from dynamics.tables import inputs
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["ComputedTorque", "LinearQuadratic", "ProportionalDerivative", "lqr"]
+
+Float = NDArray[np.float64]
+
+#: A state stays where one step changes no coordinate and no rate by more, m, rad, m/s or rad/s.
+STAYS = 1e-6
+
+
+#: Growth of errors a step below which PD control is not warned of: rounding of a double eigenvalue
+#: 1, that of a coordinate which nothing pushes (the root of machine epsilon).
+GROWS = 1e-7
+
+
+class _Feedback:
+    """What controllers share: reading actuated coordinates, and placing forces in the controls."""
+
+    def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
+        chosen = actuated(model) if joints is None else list(joints)
+        if not chosen:
+            raise ValueError("there is no joint to drive: make one with actuated=True")
+        self.model, self.space = model, JointSpace(model, chosen)
+        places: list[int] = []
+        for name in self.space.names:
+            if name not in model.tables.control_start:
+                raise ValueError(
+                    f"joint {name!r} is not actuated; actuated are "
+                    f"{list(model.tables.control_start)}"
+                )
+            if model.mechanism.joints[name].servo is not None:
+                raise ValueError(
+                    f"joint {name!r} has a servo: its control is a target and no force; give the "
+                    "joint actuated=True in place of the servo"
+                )
+            first, count = model.tables.control_start[name]
+            places += range(first, first + count)
+        self.places = np.array(places, np.int64)
+
+    def controls(self, forces_: Float) -> Float:
+        """Vector of controls with these forces in the joints."""
+        out = np.zeros(self.model.n_controls)
+        out[self.places] = forces_
+        return out
+
+    def mobility(self) -> Float | None:
+        """Inverse inertias of the coordinates at the first state; None where there is none."""
+        try:
+            state = self.model.initial_state()
+        except InconsistentStateError:
+            return None
+        J = self.space.slopes(state, np.zeros(6 * self.model.n_bodies)).J
+        pushed = np.tile(state.data, (self.space.size, 1))
+        first = state.pose.size
+        pushed[:, first : first + J.shape[1]] = J
+        return np.asarray(J @ self.model.workspace.velocities(pushed).T)
+
+    def numbers(self, value: ArrayLike, what: str) -> Float:
+        """One number a coordinate; a scalar is that of all."""
+        wide = np.broadcast_to(np.asarray(value, float), (self.space.size,))
+        return rotation.as_numbers(wide.copy(), (self.space.size,), what)
+
+
+class ProportionalDerivative(_Feedback):
+    """PD control of actuated joints: ``u = kp (target - q) + kd (target' - q')``.
+
+    The force is that of the start of a step and is held over it (zero-order hold), as a digital
+    controller's. With an effective inertia m and a time step h the motion grows where
+    ``h kd / m > 2`` or ``kd < h kp / 2``, dampers of the joints counted as kd. `PositionServo` has
+    no such limit.
+
+    Parameters
+    ----------
+    model : Model
+    stiffness, damping : float or array_like, shape (k,)
+        kp and kd, N/m or N m/rad and N s/m or N m s/rad.
+    target : array_like, shape (k,), or callable, optional
+        Coordinates; or ``target(time)`` giving coordinates and their rates.
+    joints : iterable of hashable, optional
+        By default all that are actuated.
+    most : float or array_like, shape (k,), optional
+        Largest force, N or N m.
+
+    Raises
+    ------
+    ValueError
+        Where the gains are too high for the time step, at the model's first state: ``h kd / m``
+        above 2 or ``h^2 kp / m`` above 4.
+
+    Warns
+    -----
+    RuntimeWarning
+        Where the motion grows slowly, ``kd`` being too small for ``kp``.
+
+    References
+    ----------
+    .. [1] K. J. Astrom, B. Wittenmark, Computer-Controlled Systems, Prentice Hall, 1997, sec. 3.2.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        target: ArrayLike | Callable[[float], Any] = 0.0,
+        *,
+        joints: Iterable[Hashable] | None = None,
+        most: ArrayLike = np.inf,
+    ) -> None:
+        super().__init__(model, joints)
+        self.stiffness = self.numbers(stiffness, "stiffness")
+        self.damping = self.numbers(damping, "damping")
+        self.target = target if callable(target) else self.numbers(target, "target")
+        self.most = np.broadcast_to(np.asarray(most, float), (self.space.size,)).copy()
+        self._check_gains()
+
+    def _check_gains(self) -> None:
+        """Refuse gains for which a held force makes errors grow."""
+        W, h = self.mobility(), self.model.timestep
+        if W is None:
+            return
+        names = [name for name in self.space.names for _ in range(self.space.start[name][1])]
+        for gain, what, power, most in (
+            (self.damping, "kd", 1, 2.0),
+            (self.stiffness, "kp", 2, 4.0),
+        ):
+            largest = _largest(W, gain)
+            if h**power * largest > most:
+                name = names[int(np.argmax(np.abs(gain) * np.diag(W)))]
+                steps = "h" if power == 1 else "h^2"
+                raise ValueError(
+                    f"{what} of joint {name!r} is too high for a force that is held over a step of "
+                    f"{h:g} s: {steps} {what} / m is {h**power * largest:.3g} of its inertia m, "
+                    f"and above {most:g} the motion grows; use "
+                    "servo=dynamics.PositionServo(kp, kd) on the joint, which has no limit, "
+                    "or a timestep below "
+                    f"{(most / largest) ** (1 / power):.2g} s"
+                )
+        joints = self.model.mechanism.joints
+        damped = self.damping + np.concatenate([joints[name].damping for name in self.space.names])
+        P, D, eye = W * self.stiffness, W * damped, np.eye(len(W))
+        step = np.block([[eye - 0.5 * h**2 * P, h * eye - 0.5 * h**2 * D], [-h * P, eye - h * D]])
+        radius = float(np.abs(np.linalg.eigvals(step)).max(initial=0.0))
+        if radius > 1.0 + GROWS:
+            warnings.warn(
+                f"PD control of {list(self.space.names)} lets errors grow by {radius - 1.0:.1e} a "
+                f"step, as its force is held over a step of {h:g} s: give kd at least h kp / 2, or "
+                "use servo=dynamics.PositionServo(kp, kd) on the joints",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def __call__(self, state: State, time: float) -> Float:
+        """Controls at a state."""
+        q, rate = self.space.read(state)
+        goal, speed = self.target(time) if callable(self.target) else (self.target, 0.0)
+        force = -self.stiffness * self.space.difference(q, goal) - self.damping * (rate - speed)
+        return self.controls(np.clip(force, -self.most, self.most))
+
+
+class ComputedTorque(_Feedback):
+    """Computed torque: inverse dynamics of ``q'' = target'' - kd e' - kp e``, e the error.
+
+    Parameters
+    ----------
+    model : Model
+    target : callable
+        ``target(time)`` gives coordinates of the joints, their rates and second derivatives.
+    stiffness, damping : float or array_like, shape (k,)
+        kp, 1/s^2, and kd, 1/s: the error decays as ``e'' + kd e' + kp e = 0``.
+    joints : iterable of hashable, optional
+        By default all that are actuated.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        target: Callable[[float], tuple[ArrayLike, ArrayLike, ArrayLike]],
+        stiffness: ArrayLike,
+        damping: ArrayLike,
+        *,
+        joints: Iterable[Hashable] | None = None,
+    ) -> None:
+        super().__init__(model, joints)
+        self.target = target
+        self.stiffness = self.numbers(stiffness, "stiffness")
+        self.damping = self.numbers(damping, "damping")
+
+    def __call__(self, state: State, time: float) -> Float:
+        """Controls at a state."""
+        q, rate = self.space.read(state)
+        goal, speed, acceleration = (self.numbers(x, "target") for x in self.target(time))
+        e, change = self.space.difference(q, goal), rate - speed
+        wanted = acceleration - self.damping * change - self.stiffness * e
+        return self.controls(inverse_dynamics(self.model, state, wanted, self.space.names))
+
+
+class LinearQuadratic:
+    """Linear feedback ``u = u0 - K (x - x0)``, made by `lqr`.
+
+    Parameters
+    ----------
+    space : JointSpace
+        Coordinates that x consists of.
+    state : State
+        x0.
+    control : ndarray of float, shape (c,)
+        u0.
+    A, B : ndarray of float
+        Linearization of a step.
+    P, R : ndarray of float
+        Cost of what is left, and of controls.
+
+    Attributes
+    ----------
+    gain : ndarray of float, shape (c, 2 k)
+        K, of coordinates and rates.
+    cost : ndarray of float, shape (2 k, 2 k)
+        P: what is left to pay from x is ``(x - x0)^T P (x - x0)``.
+    closed_loop : ndarray of float, shape (2 k, 2 k)
+        A - B K; its eigenvalues lie within the unit circle.
+    """
+
+    def __init__(
+        self,
+        space: JointSpace,
+        state: State,
+        control: Float,
+        A: Float,
+        B: Float,
+        P: Float,
+        R: Float,
+    ) -> None:
+        self.space, self.control, self.cost = space, control, P
+        self.position, self.velocity = space.read(state)
+        self.gain = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+        self.closed_loop = A - B @ self.gain
+
+    def __call__(self, state: State, time: float) -> Float:
+        """Controls at a state."""
+        q, rate = self.space.read(state)
+        error = np.concatenate([self.space.difference(q, self.position), rate - self.velocity])
+        return np.asarray(self.control - self.gain @ error)
+
+
+def lqr(
+    model: Model,
+    state: State,
+    Q: ArrayLike,
+    R: ArrayLike,
+    control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
+    *,
+    joints: Iterable[Hashable] | None = None,
+) -> LinearQuadratic:
+    """Design the discrete linear-quadratic regulator that keeps a mechanism at a state.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Where it shall stay; the control holds it there.
+    Q : array_like, shape (2 k, 2 k), (2 k,) or ()
+        Cost of coordinates and rates a step, positive semidefinite; a vector is its diagonal.
+    R : array_like, shape (c, c), (c,) or ()
+        Cost of controls a step, positive definite.
+    control : array_like, shape (c,), or mapping, optional
+        What holds the state; by default the inverse dynamics of no acceleration.
+    joints : iterable of hashable, optional
+        Whose coordinates the feedback looks at; by default all.
+
+    Returns
+    -------
+    LinearQuadratic
+        For ``simulate(..., controller=...)``.
+
+    Raises
+    ------
+    ValueError
+        Where the state does not stay under the control, or cannot be stabilized.
+
+    References
+    ----------
+    .. [1] J. Bruedigam, Z. Manchester, Linear-quadratic optimal control in maximal coordinates,
+       IEEE International Conference on Robotics and Automation, 2021.
+    """
+    from scipy.linalg import solve_discrete_are
+
+    space = JointSpace(model, joints)
+    if control is None and model.n_controls:
+        acting = _Feedback(model, None)
+        control = acting.controls(inverse_dynamics(model, state, np.zeros(acting.space.size)))
+    hold = inputs.controls_of(model, control)
+    after, _ = model.step(state, hold)
+    here, there = space.read(state), space.read(after)
+    moved = max(
+        np.abs(space.difference(there[0], here[0])).max(initial=0.0),
+        np.abs(there[1] - here[1]).max(initial=0.0),
+    )
+    if moved > STAYS:
+        raise ValueError(
+            f"the state does not stay: its coordinates and rates change by up to {moved:.2e} in a "
+            f"step under the control {hold}; give a state at rest, and the control that holds it"
+        )
+    A, B = linearize(model, state, hold, coordinates=space.names)
+    costs = (_weights(Q, 2 * space.size, "Q"), _weights(R, model.n_controls, "R"))
+    try:
+        P = solve_discrete_are(A, B, *costs)
+    except (np.linalg.LinAlgError, ValueError) as error:
+        raise ValueError(
+            f"the mechanism cannot be stabilized by its {model.n_controls} controls at this state, "
+            f"or costs miss a motion that grows: {error}"
+        ) from None
+    return LinearQuadratic(space, state, hold, A, B, P, costs[1])
+
+
+def _largest(W: Float, gain: Float) -> float:
+    """Largest eigenvalue of W diag(gain)."""
+    roots = np.sqrt(np.maximum(gain, 0.0))
+    return float(np.linalg.eigvalsh(roots[:, None] * 0.5 * (W + W.T) * roots).max(initial=0.0))
+
+
+def _weights(given: ArrayLike, size: int, what: str) -> Float:
+    matrix = np.array(given, np.float64)
+    if matrix.shape in ((), (size,)):
+        matrix = np.diag(np.broadcast_to(matrix, (size,)))
+    if matrix.shape != (size, size) or not np.isfinite(matrix).all():
+        raise ValueError(f"{what} must be finite, of shape ({size}, {size}), ({size},) or a number")
+    if not np.allclose(matrix, matrix.T, rtol=1e-12, atol=0.0):
+        raise ValueError(f"{what} is not symmetric")
+    return np.asarray(matrix)

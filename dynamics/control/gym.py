@@ -1,0 +1,273 @@
+"""Gymnasium environments over any mechanism, one at a time or many side by side (extra ``gym``).
+
+Observations are joint coordinates and their rates, actions the controls over their largest values;
+what is to be learned is a function of the caller's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+import graphsys as gs
+from dynamics.kernels.stepping import step as stepping
+from dynamics.kinematics.joint_space import JointSpace
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+try:
+    import gymnasium
+    from gymnasium import Env
+    from gymnasium.vector import AutoresetMode, VectorEnv
+    from gymnasium.vector.utils import batch_space
+except ImportError:  # `Task` says so
+    gymnasium, Env, VectorEnv = None, object, object
+
+__all__ = ["MechanismEnv", "MechanismVectorEnv", "Task"]
+
+Float = NDArray[np.float64]
+
+
+class Task:
+    """What is to be learned on a mechanism.
+
+    Parameters
+    ----------
+    model : Model
+        With actuated joints.
+    reward : callable
+        ``reward(q, rate, action)`` of coordinates, their rates behind the step and the action.
+    start : State, optional
+        Where episodes begin; by default the model's initial state.
+    terminated : callable, optional
+        ``terminated(q, rate)`` ends an episode.
+    most : float or array_like, shape (c,), optional
+        Largest control, N or N m: that of an action 1.
+    noise : float, optional
+        Half-width of what is added to the coordinates and rates of every start; on mechanisms with
+        loops it must be 0.
+    seconds : float, optional
+        Length of an episode, which is then truncated.
+    skip : int, optional
+        Simulation steps an action is held for.
+
+    Raises
+    ------
+    ValueError
+        Where the mechanism takes no controls, or starts cannot be varied.
+    MissingExtraError
+        Where gymnasium is not installed.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        reward: Callable[[Float, Float, Float], float],
+        *,
+        start: State | None = None,
+        terminated: Callable[[Float, Float], bool] | None = None,
+        most: ArrayLike = 1.0,
+        noise: float = 0.01,
+        seconds: float = 10.0,
+        skip: int = 1,
+    ) -> None:
+        if gymnasium is None:
+            raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym")
+        if model.n_controls == 0:
+            raise ValueError("the mechanism takes no controls; make a joint actuated")
+        if noise and (model.tables.cycles or model.mechanism.couplings):
+            raise ValueError(
+                "starts of a mechanism with loops or couplings cannot be varied; use noise=0"
+            )
+        self.model, self.reward, self.terminated = model, reward, terminated
+        self.start = model.initial_state() if start is None else start.copy()
+        self.space = JointSpace(model)
+        self.noise, self.skip = float(noise), int(skip)
+        self.steps = max(1, round(seconds / (model.timestep * self.skip)))
+        self.most = np.broadcast_to(np.asarray(most, np.float64), (model.n_controls,)).copy()
+        wide = np.full(2 * self.space.size, np.inf, np.float32)
+        self.observation_space = gymnasium.spaces.Box(-wide, wide, dtype=np.float32)
+        self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self.most.shape, np.float32)
+
+    def begin(self, rng: Any) -> Float:
+        """Numbers of a state to begin with.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+
+        Returns
+        -------
+        ndarray of float, shape (state size,)
+        """
+        state = self.start.copy()
+        if self.noise:
+            q, rate = self.space.read(state)
+            q, rate = (x + rng.uniform(-self.noise, self.noise, x.size) for x in (q, rate))
+            self.space.place(state, q, rate)
+        return state.data
+
+    def advance(self, states: Float, actions: Float) -> NDArray[np.bool_]:
+        """Hold actions for ``skip`` steps; which of the states came through.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+            Changed; one that fails is left before the step that did.
+        actions : ndarray of float, shape (k, c)
+
+        Returns
+        -------
+        ndarray of bool, shape (k,)
+        """
+        model, space = self.model, self.model.workspace
+        record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
+        done = np.empty(len(states), bool)
+        space.kick(states, 0.5)
+        for i, (state, action) in enumerate(zip(states, actions)):
+            finished = model.kernel.simulate(
+                *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1, 0,
+                self.most * np.clip(action[None], -1.0, 1.0), outside, state,
+                space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE),
+                np.zeros(stepping.TOTALS_SIZE),
+            )  # fmt: skip
+            done[i] = finished == self.skip
+        space.kick(states, -0.5)
+        return done
+
+    def look(self, states: Float, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:
+        """Observations, rewards, and which episodes end.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+        actions : ndarray of float, shape (k, c)
+
+        Returns
+        -------
+        observations : ndarray of float32, shape (k, 2 m)
+        rewards : ndarray of float, shape (k,)
+        ends : ndarray of bool, shape (k,)
+        """
+        q, rate = self.space.read_all(states)
+        rewards = np.array([float(self.reward(*one)) for one in zip(q, rate, actions)])
+        ends = np.zeros(len(states), bool)
+        if self.terminated is not None:
+            ends[:] = [bool(self.terminated(*one)) for one in zip(q, rate)]
+        return np.hstack([q, rate]).astype(np.float32), rewards, ends
+
+
+class MechanismEnv(Env):
+    """One mechanism to learn on.
+
+    A step that the integrator cannot solve ends the episode; ``info["failed"]`` says so.
+
+    Parameters
+    ----------
+    task : Task
+    """
+
+    metadata: dict[str, Any] = {"render_modes": []}
+
+    def __init__(self, task: Task) -> None:
+        self.task, self.render_mode = task, None
+        self.observation_space, self.action_space = task.observation_space, task.action_space
+        self._states, self._count = task.start.data[None].copy(), 0
+
+    @property
+    def state(self) -> State:
+        """Where the mechanism is: a copy."""
+        return self.task.model.state_of(self._states[0].copy())
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        """Begin an episode; see `gymnasium.Env.reset`."""
+        super().reset(seed=seed)
+        self._states, self._count = self.task.begin(self.np_random)[None].copy(), 0
+        still = np.zeros((1, self.task.model.n_controls))
+        return self.task.look(self._states, still)[0][0], {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        """Take a step; see `gymnasium.Env.step`."""
+        actions = np.asarray(action, np.float64)[None]
+        came = self.task.advance(self._states, actions)[0]
+        self._count += 1
+        seen, reward, ends = self.task.look(self._states, actions)
+        late = self._count >= self.task.steps
+        return seen[0], float(reward[0]), bool(ends[0] or not came), late, {"failed": not came}
+
+
+class MechanismVectorEnv(VectorEnv):
+    """Many mechanisms of one kind, stepped side by side in threads.
+
+    An episode that ends begins anew in the next step, whose action and reward do not count.
+
+    Parameters
+    ----------
+    task : Task
+    num_envs : int
+    threads : int, optional
+    """
+
+    def __init__(self, task: Task, num_envs: int, threads: int = 1) -> None:
+        self.task, self.num_envs = task, num_envs
+        self.metadata = {"render_modes": [], "autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.render_mode, self.spec = None, None
+        self.single_observation_space = task.observation_space
+        self.single_action_space = task.action_space
+        self.observation_space = batch_space(task.observation_space, num_envs)
+        self.action_space = batch_space(task.action_space, num_envs)
+        self._pool = ThreadPoolExecutor(threads) if threads > 1 else None
+        ends = np.linspace(0, num_envs, max(1, threads) + 1).astype(int)
+        self._parts = [slice(a, b) for a, b in zip(ends, ends[1:])]
+        self._states = np.tile(task.start.data, (num_envs, 1))
+        self._counts, self._over = np.zeros(num_envs, int), np.zeros(num_envs, bool)
+        self._rngs: list[Any] = [np.random.default_rng() for _ in range(num_envs)]
+
+    def reset(
+        self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
+    ) -> tuple[Any, dict[str, Any]]:
+        """Begin all episodes; environment i of seed s is a single one of seed s + i."""
+        seeds = [None if seed is None else seed + i for i in range(self.num_envs)] if (
+            seed is None or isinstance(seed, (int, np.integer))
+        ) else list(seed)  # fmt: skip
+        for i, one in enumerate(seeds):
+            if one is not None:
+                self._rngs[i] = gymnasium.utils.seeding.np_random(one)[0]
+            self._states[i] = self.task.begin(self._rngs[i])
+        self._counts[:], self._over[:] = 0, False
+        return self._look(np.zeros((self.num_envs, self.task.model.n_controls)))[0], {}
+
+    def _look(self, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:
+        return self.task.look(self._states, actions)
+
+    def step(self, actions: Any) -> tuple[Any, Float, Any, Any, dict[str, Any]]:
+        """Take a step in all; see `gymnasium.vector.VectorEnv.step`."""
+        actions = np.asarray(actions, np.float64)
+        new = np.flatnonzero(self._over)
+        before = self._states.copy()
+
+        def run(part: slice) -> NDArray[np.bool_]:
+            return self.task.advance(before[part], actions[part])
+
+        done = list(self._pool.map(run, self._parts) if self._pool else map(run, self._parts))
+        came = np.concatenate(done)
+        self._states, self._counts = before, self._counts + 1
+        for i in new:
+            self._states[i], self._counts[i], came[i] = self.task.begin(self._rngs[i]), 0, True
+        seen, rewards, ends = self._look(actions)
+        ends |= ~came
+        rewards[new], ends[new] = 0.0, False
+        late = self._counts >= self.task.steps
+        self._over = ends | late
+        return seen, rewards, ends, late, {"failed": ~came}
+
+    def close_extras(self, **kwargs: Any) -> None:
+        """Stop the threads."""
+        if self._pool is not None:
+            self._pool.shutdown()

@@ -1,0 +1,231 @@
+"""Inverse dynamics: forces in joints that give accelerations, for trees and loops."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.rows import forces, stiff_forces
+from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.stepping import step as stepping
+from dynamics.kinematics.joint_space import JointSpace, soft_rows
+from dynamics.kinematics.momenta import momenta, steady_forces
+from dynamics.kinematics.plane_placement import look_at
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["actuated", "inverse_dynamics"]
+
+Float = NDArray[np.float64]
+
+#: Accelerations that miss what was asked for by more than this part of the largest are an error.
+REACHED = 1e-6
+#: A contact or limit acts where no more than this is left, m, rad, m/s or rad/s.
+NEAR = 1e-5
+#: A joint rests where it is no faster, m/s or rad/s.
+STILL = 1e-9
+
+
+def inverse_dynamics(
+    model: Model,
+    state: State,
+    accelerations: ArrayLike | Mapping[Hashable, ArrayLike],
+    joints: Iterable[Hashable] | None = None,
+) -> Float:
+    """Forces in joints that give their coordinates the accelerations that are asked for.
+
+    Solves ``M a = f + G^T lam + J^T tau, G a = -G' V, J a = q'' - J' V`` for trees and loops alike,
+    on the null space of the constraints. Where other joints are free, they move as they must
+    (partial feedback linearization); where forces are redundant, the smallest. Dry friction opposes
+    the rate of a joint or, at rest, the acceleration that is asked for; where that is 0, too, it is
+    taken as 0.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    accelerations : array_like, shape (k,), or mapping
+        Second derivatives of the coordinates of ``joints``, m/s^2 or rad/s^2; or by name of any
+        joint with coordinates, the others being free.
+    joints : iterable of hashable, optional
+        Where forces act; by default the actuated joints or, if there is none, all joints.
+
+    Returns
+    -------
+    ndarray of float, shape (k,)
+        N or N m, along the coordinates of ``joints``, one joint after another.
+
+    Raises
+    ------
+    ValueError
+        Where no forces in these joints give these accelerations, or a joint at rest has dry
+        friction and would move, but how is not asked.
+    NotImplementedError
+        Where something touches, or a joint is at a limit.
+    """
+    _check_free(model, state)
+    acting = JointSpace(model, actuated(model) or None if joints is None else joints)
+    asked, wanted = _asked(model, acting, accelerations)
+    twist = model.workspace.velocities(state.data[None])[0]
+    slopes, told = acting.slopes(state, twist), asked.slopes(state, twist)
+    null, normal = slopes.split()
+    M = momenta(model.tables, state.pose, np.eye(twist.size))
+    bias = steady_forces(model.tables, state.pose, twist)
+    rubbed = _Rubbed(model, state, twist, asked, wanted)
+    bent = -normal @ (slopes.bend @ twist)
+    d, k = null.shape[1], acting.size
+    kkt, right = np.zeros((d + asked.size, d + k)), np.zeros(d + asked.size)
+    kkt[:d, :d], kkt[:d, d:] = null.T @ M @ null, -null.T @ slopes.J.T
+    kkt[d:, :d] = told.J @ null
+    right[:d] = null.T @ (_applied(model, state, twist) + rubbed.force - bias - M @ bent)
+    right[d:] = wanted - told.swing @ twist - told.J @ bent
+    found = np.linalg.lstsq(kkt, right, rcond=1e-12)[0]
+    missed = np.abs(kkt @ found - right)
+    if missed.max(initial=0.0) > REACHED * max(1.0, np.abs(right).max(initial=0.0)):
+        raise ValueError(
+            f"no forces in the joints {list(acting.names)} give these accelerations of "
+            f"{list(asked.names)}; ask for fewer, or let forces act in more joints"
+        )
+    rubbed.check(bent + null @ found[:d])
+    return np.asarray(found[d:])
+
+
+def actuated(model: Model) -> list[Hashable]:
+    """Names of the joints that take forces as controls and have coordinates.
+
+    Parameters
+    ----------
+    model : Model
+
+    Returns
+    -------
+    list of hashable
+    """
+    joints = model.mechanism.joints
+    return [
+        name
+        for name in model.tables.control_start
+        if name in model.tables.measure_group and joints[name].servo is None
+    ]
+
+
+def _check_free(model: Model, state: State) -> None:
+    """Refuse servos, contacts that touch and joints at limits: they answer what follows."""
+    for joint in model.mechanism.joints.values():
+        if joint.servo is not None:
+            raise NotImplementedError(
+                f"joint {joint.name!r} has a servo, whose force depends on what follows; finalize "
+                "the mechanism with actuated=True in its place for inverse dynamics"
+            )
+    touches = model.tables.contact_touches
+    if touches:
+        gaps = look_at(model, state.data[None])[0, : len(touches), 0]  # inf for limits of rates
+        k = int(np.argmin(gaps))
+        if gaps[k] < NEAR:
+            raise NotImplementedError(
+                f"{touches[k][0]!r} touches or is at its limit, where inverse dynamics is not "
+                "offered"
+            )
+    joints = model.mechanism.joints.values()
+    fast = [joint for joint in joints if joint.velocity_limits is not None]
+    if fast:
+        space = JointSpace(model, [joint.name for joint in fast])
+        low, high = np.concatenate([joint.velocity_limits for joint in fast]).T
+        _, rate = space.read(state)
+        spare = np.minimum(rate - low, high - rate)
+        if spare.min() < NEAR:
+            owners = [name for name in space.names for _ in range(space.start[name][1])]
+            raise NotImplementedError(
+                f"the rate of joint {owners[int(np.argmin(spare))]!r} is at its limit, where "
+                "inverse dynamics is not offered"
+            )
+
+
+class _Rubbed:
+    """Dry friction of joints: known where they move, and where it is asked how they start."""
+
+    def __init__(
+        self, model: Model, state: State, twist: Float, asked: JointSpace, wanted: Float
+    ) -> None:
+        joints = [joint for joint in model.mechanism.joints.values() if joint.friction.any()]
+        self.names, self.force = [joint.name for joint in joints], np.zeros(twist.size)
+        if not joints:
+            return
+        self.space = JointSpace(model, self.names)
+        _, rate = self.space.read(state)
+        way, self.known = np.where(abs(rate) > STILL, rate, 0.0), abs(rate) > STILL
+        for name, (first, count) in self.space.start.items():
+            if name in asked.start:
+                at_asked = asked.start[name][0]
+                start = wanted[at_asked : at_asked + count]
+                part = slice(first, first + count)
+                way[part] = np.where(self.known[part], way[part], start)
+                self.known[part] = True
+        slopes = self.space.slopes(state, twist)
+        self.J, self.swing = slopes.J, slopes.swing @ twist
+        most = np.concatenate([joint.friction for joint in joints])
+        self.known |= most == 0.0
+        self.force = -slopes.J.T @ (most * np.sign(way))
+
+    def check(self, acceleration: Float) -> None:
+        """Refuse accelerations of joints that were at rest and not asked for."""
+        if not self.names:
+            return
+        found = np.where(self.known, 0.0, self.J @ acceleration + self.swing)
+        if np.abs(found).max() > REACHED * max(1.0, np.abs(acceleration).max()):
+            owners = [name for name in self.names for _ in range(self.space.start[name][1])]
+            raise ValueError(
+                f"joint {owners[int(np.argmax(np.abs(found)))]!r} is at rest with dry friction, "
+                "which may hold it: give its acceleration, too"
+            )
+
+
+def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointSpace, Float]:
+    """Joints whose accelerations are given, and these."""
+    if not isinstance(accelerations, Mapping):
+        return acting, rotation.as_numbers(accelerations, (acting.size,), "accelerations")
+    asked = JointSpace(model, accelerations)
+    parts = [
+        rotation.as_numbers(np.atleast_1d(np.asarray(value, float)), (asked.start[name][1],),
+                            f"acceleration of {name!r}")
+        for name, value in accelerations.items()
+    ]  # fmt: skip
+    return asked, np.concatenate([*parts, np.zeros(0)])
+
+
+def _applied(model: Model, state: State, twist: Float) -> Float:
+    """Gravity, springs, dampers, drag, compliant joints and users' forces, shape (6 n,)."""
+    plan, constant = model.tables.plan, model.tables.constant
+    work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
+    node, behind = stepping.node_of(plan, work, 0)
+    stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
+    f += node[4][: f.size]
+    forces.damp(plan, constant, -1.0, -1.0, node[3], twist, f)
+    node[2][3 * plan[at.ALL_ROWS]] = 1.0
+    stiff_forces.add_late(plan, constant, -1.0, node[2], node[2], node[3], f)  # stiff springs
+    if plan[at.WRENCHES]:
+        node[4][f.size] = state.time
+        push_users(plan, 1.0, node, twist, f)
+    for call in model.tables.callbacks:
+        call.reraise()
+    if model.soft:
+        rows = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
+        rows = rows.reshape(-1, at.ROW_SIZE)
+        soft, rates = soft_rows(model), np.zeros(model.n_rows)
+        joints = int(plan[at.JOINTS])
+        rates = model.workspace.measured(0, joints, state.data[None], twist[None])[0, :, 1]
+        pull = np.zeros(model.n_rows)
+        compliance = rows[soft, at.COMPLIANCE]
+        pull[soft] = -node[2][: model.n_rows][soft] / compliance
+        pull[soft] -= rows[soft, at.DAMPING] * rates[soft]
+        # the whole of G^T: theta at the start, 1 - theta at the end
+        forces.push(plan, constant, False, node[3], pull, 1.0, f)
+        forces.push(plan, constant, True, node[3], pull, 1.0, f)
+    return f

@@ -1,0 +1,149 @@
+"""Linearization of a step: how its end changes with its start and with controls."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
+from dynamics.kernels.base import layout as at
+from dynamics.kinematics.joint_space import JointSpace
+from dynamics.kinematics.momenta import momenta, turned_momenta
+from dynamics.kinematics.plane_placement import placed
+from dynamics.kinematics.stiff_momenta import Late
+from dynamics.state import State
+from dynamics.tables import inputs
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["linearize"]
+
+Float = NDArray[np.float64]
+
+
+def linearize(
+    model: Model,
+    state: State,
+    control: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
+    *,
+    coordinates: str | Iterable[Hashable] = "maximal",
+    wrenches: Mapping[Hashable, ArrayLike] | None = None,
+) -> tuple[Float, Float]:
+    """Differentiate one step exactly, ``d next = A d state + B d control``.
+
+    By the implicit function theorem at the solution of the step, with all second derivatives of
+    joints, springs, dampers, controls, contacts and limits, and those of your own functions by
+    central differences of what they give: one factorization for all columns, on the graph of the
+    mechanism. A step that is cut into intervals is differentiated interval by interval.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        At the start of the step, its constraints fulfilled. Its momenta count by their velocities,
+        `JointSpace.read` and `Model.velocities`.
+    control : array_like, shape (c,), or mapping, optional
+        Of the step: see `Model.step`.
+    coordinates : {"maximal", "joint"} or iterable of hashable, optional
+        What a small change is made of.
+
+        - ``"maximal"``: 12 numbers a body, one body after another: position (world, m), rotation
+          vector (body frame, rad: ``q * exp(theta / 2)``), velocity (world, m/s), angular velocity
+          (body frame, rad/s).
+        - ``"joint"``: coordinates of all joints in the order of the mechanism, then their rates.
+          Where a joint turns freely (`Spherical` and its like) a small change is the rotation
+          vector in the child's axes. On loops, where coordinates depend on each other, A is that
+          of the step behind the projection onto what the loops allow (least squares); at a state
+          that stays, its eigenvalues are those of the mechanism, and zeros.
+        - names of joints: the same with these only, a minimal choice on loops for instance.
+    wrenches : mapping, optional
+        See `Model.step`.
+
+    Returns
+    -------
+    A : ndarray of float, shape (k, k)
+    B : ndarray of float, shape (k, c)
+
+    Raises
+    ------
+    ConvergenceError
+        Where the step's equations were not solved.
+    NotImplementedError
+        In the first-order form, and beyond order 2.
+    ValueError
+        Where joint coordinates do not determine all bodies, as with compliant joints or free
+        bodies without a `Floating` joint.
+
+    Notes
+    -----
+    With contacts or limits, velocities are those of the momenta at the nodes: before the impulses
+    of the contacts there, so that a body at rest on the ground falls with ``h g / 2``. Products of
+    A along a motion are then the derivatives of the motion. At the barrier kappa of
+    `Mechanism.finalize` the equations of contacts are smooth, so A and B are finite everywhere: a
+    contact acts as a damper of ``gamma / s``, impulse over gap velocity, which a larger barrier
+    softens. An impact (`restitution`) looks at the velocity of the interval before, which is taken
+    to change as that of the node does.
+
+    References
+    ----------
+    .. [1] J. Bruedigam, Z. Manchester, Linear-quadratic optimal control in maximal coordinates,
+       IEEE International Conference on Robotics and Automation, 2021.
+    """
+    check_offered(model)
+    start = placed(model, state)
+    twist = free_velocities(model, state)
+    late = Late(model, start)
+    start.momentum.ravel()[:] = momenta(model.tables, start.pose, twist[None])[0]
+    start.momentum.ravel()[:] -= late.impulses(twist)
+    driven = inputs.controls_of(model, control)
+    outside = inputs.wrenches_of(model, wrenches)
+    n, c = at.TWIST * model.n_bodies, driven.size
+    if coordinates == "maximal":
+        space = None
+        order = np.arange(2 * n).reshape(2, -1, at.TWIST).transpose(1, 0, 2).ravel()
+        dz, dV = np.eye(2 * n)[order][:, :n], np.eye(2 * n)[order][:, n:]
+    else:
+        space = JointSpace(model, None if coordinates == "joint" else coordinates)
+        dz, dV = joint_directions(space, start, twist)
+    k = dz.shape[0]
+    dz, dV = (np.concatenate([one, np.zeros((c, n))]) for one in (dz, dV))
+    dc = np.zeros((k + c, c))
+    dc[k:] = np.eye(c)
+    tangent = Tangent(model, k + c)
+    dp = momenta(model.tables, start.pose, dV)
+    dp += turned_momenta(model.tables, start.pose, twist, dz) - late.changes(twist, dz, dV)
+    way = Directions(dz, dp, dV)
+    end, way = tangent.follow(start, driven, outside, way, dc)
+    twist, dV = tangent.projected(end, way, dc)
+    dz = way.dz
+    if space is None:
+        found = np.concatenate([dz, dV], axis=1)[:, order]
+    else:
+        slopes = space.slopes(end, twist)
+        found = np.concatenate([dz @ slopes.J.T, dV @ slopes.J.T + dz @ slopes.swing.T], axis=1)
+    return found[:k].T.copy(), found[k:].T.copy()
+
+
+def joint_directions(space: JointSpace, state: State, twist: Float) -> tuple[Float, Float]:
+    """Changes of poses and velocities, by rows, that unit changes of (q, q') stand for.
+
+    Parameters
+    ----------
+    space : JointSpace
+    state : State
+    twist : ndarray of float, shape (6 n,)
+
+    Returns
+    -------
+    dz, dV : ndarray of float, shape (2 k, 6 n)
+    """
+    slopes = space.slopes(state, twist)
+    along, normal = slopes.tangent()
+    bent = -normal @ (slopes.bend @ along)
+    bent -= along @ (slopes.swing @ along + slopes.J @ bent)
+    still = np.zeros_like(along)
+    return np.hstack([along, still]).T.copy(), np.hstack([bent, along]).T.copy()

@@ -1,0 +1,123 @@
+"""Scene and template to a page; the page to a file, a browser or a notebook."""
+
+from __future__ import annotations
+
+import html
+import json
+import sys
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+import graphsys as gs
+from dynamics.display.viewer.scene import scene_of
+
+if TYPE_CHECKING:
+    from dynamics.trajectory import Trajectory
+
+__all__ = ["Page", "export_html", "page_of", "show"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Page:
+    """A page that holds all it needs; a notebook shows it.
+
+    Attributes
+    ----------
+    html : str
+    """
+
+    html: str
+
+    def save(self, path: str | Path) -> None:
+        """Write the page.
+
+        Parameters
+        ----------
+        path : str or Path
+        """
+        with gs.whole_file(path) as temporary:
+            temporary.write_text(self.html, encoding="utf-8")
+
+    def _repr_html_(self) -> str:
+        content = html.escape(self.html, quote=True)
+        return f'<iframe srcdoc="{content}" style="width:100%;height:520px;border:0"></iframe>'
+
+
+def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page:
+    """Page of a motion.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    title : str, optional
+    rate : float, optional
+        Most pictures a second of motion; records between them are left out.
+
+    Returns
+    -------
+    Page
+
+    Raises
+    ------
+    ValueError
+        Where the trajectory or the rate is none that can be shown.
+    """
+    template = files("dynamics.display.viewer").joinpath("page.html").read_text(encoding="utf-8")
+    scene = json.dumps(scene_of(trajectory, title, rate), allow_nan=False)
+    safe = scene.replace("<", "\\u003c")  # nothing in a name ends the script
+    return Page(Template(template).substitute(TITLE=html.escape(title or "Motion"), SCENE=safe))
+
+
+def export_html(
+    trajectory: Trajectory, path: str | Path, title: str = "", *, rate: float = 60.0
+) -> None:
+    """Write a motion as one HTML file, to be opened with any browser, offline.
+
+    Play, pause and scrub; drag to turn, shift-drag to pan, wheel to zoom; joint axes, frames and
+    contact forces on demand: the arrow of the median force of the motion is as long as 0.3 of the
+    scene, longer ones end at thrice that. ``file.html#time=1.5&axes&forces&play`` opens it so.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    path : str or Path
+    title : str, optional
+    rate : float, optional
+        Most pictures a second of motion.
+    """
+    page_of(trajectory, title, rate=rate).save(path)
+
+
+def show(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page:
+    """Open a motion in the browser; a notebook shows the page below the cell instead.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    title : str, optional
+    rate : float, optional
+        Most pictures a second of motion.
+
+    Returns
+    -------
+    Page
+    """
+    page = page_of(trajectory, title, rate=rate)
+    if not _in_notebook():
+        with tempfile.NamedTemporaryFile(
+            "w", suffix=".html", prefix="motion-", delete=False, encoding="utf-8"
+        ) as file:
+            file.write(page.html)
+        webbrowser.open(Path(file.name).as_uri())
+    return page
+
+
+def _in_notebook() -> bool:
+    """Whether a kernel of Jupyter runs this."""
+    shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and hasattr(shell, "kernel")

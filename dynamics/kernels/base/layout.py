@@ -1,0 +1,216 @@
+"""Where the kernels find things: an int64 ``plan`` and a float64 ``constant``, made once a model.
+
+``plan`` starts with a header; the places below index it. Then come, one after another,
+
+- *bodies*: the place of the body's diagonal block in the matrix values;
+- *groups*: pairs of frames on two bodies that rows refer to. The first ``JOINTS`` are joints, with
+  constraint rows and a node of the graph each, the last of them second halves of couplings, whose
+  row adds to the first half's equation and node; the others carry forces;
+- *rows*: one scalar function of a group each, of a ``kind`` of `rows`.
+
+The world is body number ``plan[BODIES]``: its pose is the last in every array of poses.
+"""
+
+# Header of plan
+BODIES = 0
+JOINTS = 1
+GROUPS = 2
+ROWS = 3  # constraint rows: the first of all rows
+ALL_ROWS = 4
+GROUP_AT = 5
+ROW_AT = 6
+GROUP_CONSTANT_AT = 7
+ROW_CONSTANT_AT = 8
+CONTROLS = 9
+WORK_SIZE = 10
+BODY_AT = 11
+MEASURES = 12  # groups behind the forces, which nothing but `measure` looks at
+MEASURED_ROWS = 13
+CONTACTS = 14
+CONTACT_AT = 15
+CONTACT_CONSTANT_AT = 16
+SLOTS = 17  # numbers of all contacts in a state
+FALLBACK_AT = 18  # program of `graphsys` with loops eliminated last, FALLBACK_SIZE long
+FALLBACK_SIZE = 19  # 0 where there is none
+ADDED = 20  # bodies with an inertia of 6 x 6
+ADDED_AT = 21
+WRENCHES = 22  # users' functions of time, pose and twist
+WRENCH_AT = 23
+ROTORS = 24  # groups of forces with inertia on their rows or taken late, the first of them
+SOFT = 25  # constraint rows with a compliance
+HOLDING = 26  # joints with rows that hold velocities
+DRAGGED = 27  # bodies with drag
+UNITS_AT = 28  # place in constant of the units of rows
+LATES = 29  # numbers of a state about late forces, behind those of contacts; 0: there are none
+HEADER = 30
+
+# One group in plan
+A, B = 0, 1  # bodies; BODIES is the world
+N_ROWS = 2
+FIRST_ROW = 3
+DIAGONAL_AT = 4  # block (j, j) of a joint j; -1 where there is none
+# Blocks (a, j), (j, a), (b, j), (j, b) of a joint; blocks (a, b), (b, a) of a force, then -1, -1.
+AJ_AT, JA_AT, BJ_AT, JB_AT = 5, 6, 7, 8
+CALLBACK = 9  # address of a user's function, 0 where there is none
+TURNS = 10  # 1 where a row looks at the relative rotation, ALIGNED where its offset is none
+EQUATION = 11  # first of its equations and multipliers: FIRST_ROW, but in a second half
+PINNED = 12  # 1 where its rows are three POINT and any number of ROTATION, as in most joints
+GROUP_FIELDS = 13
+ALIGNED = 2
+
+# One row in plan
+KIND = 0
+CONTROL = 1  # index into the controls, -1 where there is none
+ROW_FIELDS = 2
+
+# One body with an inertia of 6 x 6, in plan
+ADDED_BODY = 0
+ADDED_ROW = 1  # first of three rows, along the body's axes
+SPATIAL = 2  # place in constant of M (6 x 6, [omega; v]), its block of rotation 0
+ADDED_FIELDS = 3
+
+# One user's wrench in plan: A and B as in a group, then the address of the function
+WRENCH_FIELDS = 3
+# Behind a node's forces: its time, then of each wrench that on b, that on a, slopes of that on b
+WRENCH_SIZE = 48
+
+# One body in constant, from place body * BODY_SIZE
+MASS = 0
+INERTIA = 1  # 3 x 3, row-major, body frame
+GRAVITY = 10  # world frame
+DRAG = 13  # force over velocity
+SPIN_DRAG = 14  # torque over angular velocity
+LARGEST_INERTIA = 15
+# Reciprocals of the units of its part, see `dynamics.tables.units`: length l, speed v, mass m
+LIGHTNESS = 16  # 1 / (MASS v) thrice, then l / (LARGEST_INERTIA v) thrice: of impulses
+PACE = 22  # 1 / v thrice, then l / v thrice: of a twist
+IMPULSE = 28  # 1 / (m v) thrice, then 1 / (m l v) thrice: of residuals with contacts
+EXTENT = 34  # 1 / l
+DRAG_THETA = 35  # part of the drags that acts at the start of an interval
+BODY_SIZE = 36
+
+# Units of rows, from place plan[UNITS_AT]: a time, the median of l / v of all bodies; then of each
+# constraint row 1 / l, 1 of a row in rad; then of its multiplier 1 / (m v), or 1 / (m l v)
+
+# One group in constant
+POINT_A = 0  # frame of a
+POINT_B = 3  # frame of b
+OFFSET = 6  # rotation of the group's frame in a's frame, quaternion
+GROUP_SIZE = 10
+
+# One row in constant
+AXIS = 0
+SECOND = 3  # second axis, of DOT rows
+REST = 6
+PITCH = 7  # metres a radian
+COMPLIANCE = 8
+DAMPING = 9
+STIFFNESS = 10
+THETA = 11  # part of a multiplier or of a damper that acts at the start of an interval
+REGULARIZATION = 12  # in the matrix only
+PULL = 13  # force of a row that does not depend on its value
+LEAST, MOST = 14, 15  # what a control of the row is cut to
+PERIOD = 16  # of a coupling or a rotor, whole multiples of which mean nothing; 0: there is none
+ARMATURE = 17  # inertia of the rotor on a row
+LATE_STIFFNESS, LATE_DAMPING = 18, 19  # of the end of an interval: see `late`
+GAIN, TARGET = 20, 21  # of a servo, whose control adds to its target; its force is cut as controls
+ROW_SIZE = 22
+
+# One contact in plan; A and B are bodies as in a group
+CONTACT_KIND = 2  # of `contact_geometry`
+BLOCKS = 3  # friction blocks: sliding, torsional, rolling
+SLOT = 4  # first of its numbers in a state
+AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the world
+CONTACT_CALLBACK = 7
+LIMITED_ROW = 8  # row of a force group, of a limit or of dry friction
+FACETS = 9  # directions of the sliding block's linearized cone, 0 where it is round
+CONTACT_FIELDS = 10
+
+# One contact in constant
+CONTACT_A = 0  # point on a: centre, first end of a segment, point on a plane
+SECOND_A = 3  # second end of a segment, normal of a plane, half sizes of a box
+CONTACT_B = 6
+SECOND_B = 9
+RADIUS_A = 12
+RADIUS_B = 13
+FRAME_A = 14  # of a box on a, quaternion
+RESTITUTION = 18
+SOFTNESS = 19  # m/N
+LIMIT = 20
+SIGN = 21
+FRICTION = 22  # coefficients of the blocks: none, m, m; of dry friction its bound, N or N m
+OF_RATE = 25  # whether a limit is that of a velocity
+# Units of the lighter of both parts: m v^2; reciprocals of v, and of v / l of blocks beyond the
+# first; length and acceleration v^2 / l. Those of a limited angle are 1 rad, v / l and v^2 / l^2.
+ENERGY = 26
+CONTACT_PACE = 27
+TURNING_PACE = 28
+CONTACT_LENGTH = 29
+FALL = 30
+CONTACT_SIZE = 31
+
+# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block, then those of
+# `polygon`. Dry friction of a row is a contact that presses with gamma = 1, whose row N is 0 and
+# whose s is 1.
+BLOCK = 5
+
+
+def slots_of(blocks: int, facets: int) -> int:
+    """Numbers of a contact with so many friction blocks, and directions of a linearized cone."""
+    return 2 + BLOCK * blocks + (facets + 1 if facets > 0 else 0)
+
+
+# Workspace of a contact: W (7 x 12), N at the end (12), gap, its change of momentum law, ...
+W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
+SECOND_AT = 125  # second order of gamma s
+MASS_AT = 126  # effective masses of N and of the first row of each block, in active contacts
+SUM_AT = 130  # three rows (3 x 12)
+BARRIER_AT = 166  # its own, where it is above that of the interval
+UNDECIDED_AT = 167  # 1 where `settle` solves it: nothing of it is in the matrix then
+CONTACT_WORK = 168
+#: Rows of contacts that `settle` solves at once, and its workspace behind that of the contacts.
+SETTLED_ROWS = 96
+SETTLE_WORK = SETTLED_ROWS * (SETTLED_ROWS + 1)
+#: Right-hand sides that it solves at once; they and their solutions are the last of the workspace.
+COLUMNS = 8
+
+#: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
+TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
+
+# State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
+# is kept of late forces
+POSE = 7  # x (world), q
+TWIST = 6  # v (world), omega (body)
+HELD = 6  # vectors of unknowns that Newton's method holds: see `broyden`
+
+
+def state_size(bodies: int, rows: int, slots: int = 0) -> int:
+    """Length of a state."""
+    return (POSE + 3 * TWIST) * bodies + rows + slots
+
+
+def forces_size(bodies: int, wrenches: int) -> int:
+    """Length of a node's forces, with its time and users' wrenches."""
+    return TWIST * bodies + (1 + WRENCH_SIZE * wrenches if wrenches else 0)
+
+
+def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
+    """Length of a node: see `step.node_of`."""
+    return (POSE + 9) * (bodies + 1) + 15 * all_rows + 1 + forces_size(bodies, wrenches)
+
+
+def work_size(
+    bodies: int,
+    rows: int,
+    all_rows: int,
+    contacts: int = 0,
+    slots: int = 0,
+    wrenches: int = 0,
+    lates: int = 0,
+) -> int:
+    """Length of a step's workspace: see `step`."""
+    unknowns = TWIST * bodies + rows
+    node = node_size(bodies, all_rows, wrenches)
+    saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
+    settled = SETTLE_WORK + 2 * COLUMNS * unknowns if contacts else 0
+    return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

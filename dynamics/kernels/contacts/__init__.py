@@ -1,0 +1,1 @@
+"""One interval with contacts: geometry, condensation, path Newton, interior point, Gauss-Seidel."""

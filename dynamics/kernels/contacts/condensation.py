@@ -1,0 +1,388 @@
+"""Contacts as leaves of the graph, eliminated in closed form.
+
+A contact has a normal pair (gamma, s) and friction blocks (beta, eta) in second-order cones, the
+head of beta being the coefficient times gamma, theory/contacts (2), (3):
+
+    phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
+    eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
+
+Its Newton block is a leaf: given the bodies' velocities, it is solved by division and one 2 x 2
+inverse, and what it adds to them is W^T K W_next, with W the rows (N, T). So the graph stays that
+of bodies and joints, and a contact costs the same whether it is the first or the thousandth.
+"""
+
+import math
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    AB_AT,
+    ACTIVE_AT,
+    BA_AT,
+    BARRIER_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    BODY_AT,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_PACE,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    ENERGY,
+    FACETS,
+    FREE_AT,
+    FRICTION,
+    GAP_AT,
+    K_AT,
+    MASS_AT,
+    NEXT_AT,
+    SECOND_AT,
+    SLOT,
+    SOFTNESS,
+    SPEED_AT,
+    SUM_AT,
+    TURNING_PACE,
+    TWIST,
+    UNDECIDED_AT,
+    W_AT,
+    A,
+    B,
+)
+from dynamics.kernels.contacts.linear_cone import polygon_law
+from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.interval.matrix import add_outer
+
+#: Stiffness of a leaf at most, over its effective mass: no pivot drowns beside it.
+STIFFEST = 1e11
+
+
+@kernel
+def normal_error(plan, constant, h, k, u, c, contacts):
+    """phi(z_next)/h + C gamma/h^2 - s, or N u + e N u_before - s at an impact."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+    w, slot = k * CONTACT_WORK, plan[at + SLOT]
+    if contacts[w + SPEED_AT] != 0.0:
+        return rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + 1]
+    soft = constant[p + SOFTNESS] * c[slot] / (h * h)
+    return contacts[w + GAP_AT] / h + soft - c[slot + 1]
+
+
+@kernel
+def push_out(plan, c, contacts, r):
+    """r <- r - W^T (gamma, beta)."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        take(plan, n, at, contacts, w + W_AT, c[slot], r)
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            take(plan, n, at, contacts, w + W_AT + 12 + 24 * i, c[q], r)
+            take(plan, n, at, contacts, w + W_AT + 24 + 24 * i, c[q + 1], r)
+
+
+@kernel
+def take(plan, n, at, W, to, part, r):
+    """r <- r - part W^T, one row."""
+    a, b = plan[at + A], plan[at + B]
+    if a < n:
+        for j in range(6):
+            r[TWIST * a + j] -= part * W[to + j]
+    if b < n:
+        for j in range(6):
+            r[TWIST * b + j] -= part * W[to + 6 + j]
+
+
+@kernel
+def errors(plan, constant, h, barrier, u, c, contacts):
+    """Largest residual of the contacts at a barrier, over units of speed and energy."""
+    most = 0.0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        kappa, pace = barrier * constant[p + ENERGY], constant[p + CONTACT_PACE]
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        f = 0.0 if rubs(plan, k) else c[slot] * c[slot + 1] / constant[p + ENERGY] - barrier
+        most = max(most, max(pace * abs(e), abs(f)))
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            head = constant[p + FRICTION + i] * c[slot]
+            to = w + W_AT + 12 + 24 * i
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            if i == 0 and plan[at + FACETS] > 0:
+                most = max(most, pace * max(abs(x - c[q + 3]), abs(y - c[q + 4])))
+                continue
+            if i > 0:
+                pace = constant[p + TURNING_PACE]
+            heat, _ = sliding(kappa / head, x, y)
+            scale = 1.0 / (heat + head)
+            e, f = scale * (head * x + heat * c[q]), scale * (head * y + heat * c[q + 1])
+            most = max(most, pace * max(abs(e), abs(f)))
+    return most
+
+
+@kernel
+def sliding(ratio, x, y):
+    """eta0 of the central path at eta = (x, y), eta0^2 - |eta|^2 = ratio eta0; 2 eta0 - ratio."""
+    root = math.sqrt(ratio * ratio + 4.0 * (x * x + y * y))
+    return 0.5 * (ratio + root), root
+
+
+@kernel
+def friction_law(head, c, q, r6, r7, r8, e3, e4):
+    """beta step = free + by_head d(head) + by_speed d(T u): the solved block of one cone.
+
+    Gives (free (2), by_head (2), by_speed (2 x 2, row-major)).
+    """
+    b0, b1, heat = c[q], c[q + 1], c[q + 2]
+    x, y = c[q + 3], c[q + 4]
+    # A = eta0 I - beta eta^T / head
+    a00, a01 = heat - b0 * x / head, -b0 * y / head
+    a10, a11 = -b1 * x / head, heat - b1 * y / head
+    scale = 1.0 / (a00 * a11 - a01 * a10)
+    ratio = heat / head
+    # speed block: -head I + beta beta^T / head, on d eta = d(T u) - e
+    s00, s01, s11 = -head + b0 * b0 / head, b0 * b1 / head, -head + b1 * b1 / head
+    f0 = -r7 + b0 * r6 / head - s00 * e3 - s01 * e4
+    f1 = -r8 + b1 * r6 / head - s01 * e3 - s11 * e4
+    h0, h1 = -x + b0 * ratio, -y + b1 * ratio
+    return (
+        scale * (a11 * f0 - a01 * f1),
+        scale * (a00 * f1 - a10 * f0),
+        scale * (a11 * h0 - a01 * h1),
+        scale * (a00 * h1 - a10 * h0),
+        scale * (a11 * s00 - a01 * s01),
+        scale * (a11 * s01 - a01 * s11),
+        scale * (a00 * s01 - a10 * s00),
+        scale * (a00 * s11 - a10 * s01),
+    )
+
+
+@kernel
+def cone_errors(head, c, q, kappa):
+    """Residuals of a cone."""
+    r6 = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
+    r7 = head * c[q + 3] + c[q + 2] * c[q]
+    r8 = head * c[q + 4] + c[q + 2] * c[q + 1]
+    return r6, r7, r8
+
+
+@kernel
+def sliding_law(head, target, b0, b1, heat, x, y):
+    """As `friction_law`, with eta and eta0 on the central path whatever beta is.
+
+    Steps then turn and reverse a sliding velocity freely, which a cone for it would stop.
+    """
+    root = heat + (x * x + y * y) / heat
+    ratio = heat - (x * x + y * y) / heat
+    r0, r1 = head * x + heat * b0, head * y + heat * b1
+    size = math.sqrt(b0 * b0 + b1 * b1)
+    if size > head:  # outside of its cone the slope would be indefinite
+        b0, b1 = b0 * head / size, b1 * head / size
+    scale = -1.0 / heat
+    less = heat * ratio / (root * head)
+    more = heat / root * (target / head - ratio)
+    x2, y2 = 2.0 * x / root, 2.0 * y / root
+    return (
+        scale * (r0 + b0 * more),
+        scale * (r1 + b1 * more),
+        scale * (x - b0 * less),
+        scale * (y - b1 * less),
+        scale * (head + b0 * x2),
+        scale * b0 * y2,
+        scale * b1 * x2,
+        scale * (head + b1 * y2),
+    )
+
+
+@kernel
+def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
+    """K and the free steps of every leaf at a barrier or its own; r <- r - W^T (free steps).
+
+    ``kappa`` is over units of energy. Friction by `friction_law` where contacts are ``on_path``,
+    else by `sliding_law`.
+    """
+    n, least = plan[BODIES], kappa
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        if contacts[w + UNDECIDED_AT] != 0.0:
+            for j in range(K_AT, SECOND_AT):
+                contacts[w + j] = 0.0
+            continue
+        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
+        gamma, s = c[slot], c[slot + 1]
+        soft = 0.0
+        if contacts[w + SPEED_AT] == 0.0:
+            soft = constant[p + SOFTNESS] / (h * h)
+        # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        stiff, free = 0.0, 0.0
+        if not rubs(plan, k):
+            give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
+            stiff = gamma / give
+            free = (kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e) / give
+        contacts[w + K_AT] = stiff
+        contacts[w + FREE_AT] = free
+        take(plan, n, at, contacts, w + W_AT, free, r)
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            friction = constant[p + FRICTION + i]
+            to = w + W_AT + 12 + 24 * i
+            head = friction * gamma
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            if i == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                law = polygon_law(plan[at + FACETS], head, kappa, x, y, c, q, tail)
+            elif on_path:
+                r6, r7, r8 = cone_errors(head, c, q, kappa)
+                law = friction_law(head, c, q, r6, r7, r8, c[q + 3] - x, c[q + 4] - y)
+            else:
+                law = sliding_law(head, kappa, c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4])
+            place = w + K_AT + 1 + 6 * i
+            # beta = free0 + by_head m (free - stiff N du) + by_speed T du
+            contacts[place] = -friction * law[2] * stiff
+            contacts[place + 1] = -friction * law[3] * stiff
+            for j in range(4):
+                contacts[place + 2 + j] = law[4 + j]
+            f0 = law[0] + friction * law[2] * free
+            f1 = law[1] + friction * law[3] * free
+            contacts[w + FREE_AT + 1 + 2 * i] = f0
+            contacts[w + FREE_AT + 2 + 2 * i] = f1
+            take(plan, n, at, contacts, to, f0, r)
+            take(plan, n, at, contacts, to + 12, f1, r)
+
+
+@kernel
+def add_leaf(plan, n, at, scale, contacts, left, right, values):
+    """values <- values + scale W_left^T W_right on the blocks of both bodies."""
+    if scale == 0.0:
+        return
+    a, b = plan[at + A], plan[at + B]
+    if a < n:
+        add_outer(values, plan[plan[BODY_AT] + a], scale, contacts, left, right)
+    if b < n:
+        add_outer(values, plan[plan[BODY_AT] + b], scale, contacts, left + 6, right + 6)
+        if a < n:
+            add_outer(values, plan[at + AB_AT], scale, contacts, left, right + 6)
+            add_outer(values, plan[at + BA_AT], scale, contacts, left + 6, right)
+
+
+@kernel
+def add_three(values, at, W, left, right):
+    """`add_outer` of three rows at left and at right, each 12 behind the one before."""
+    for j in range(6):
+        one, two, three = W[right + j], W[right + 12 + j], W[right + 24 + j]
+        for i in range(6):
+            values[at + 6 * j + i] += (
+                one * W[left + i] + two * W[left + 12 + i] + three * W[left + 24 + i]
+            )
+
+
+@kernel
+def add_leaves(plan, contacts, values):
+    """values <- values + W^T K W_next of every leaf; K as `condense` left it."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        a, b = plan[at + A], plan[at + B]
+        stiff, next_at, row = contacts[w + K_AT], w + NEXT_AT, w + SUM_AT
+        if plan[at + BLOCKS] == 0:
+            add_leaf(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
+        for i in range(plan[at + BLOCKS]):
+            one, place = w + W_AT + 12 + 24 * i, w + K_AT + 1 + 6 * i
+            # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
+            for e in range(0 if a < n else 6, 12 if b < n else 6):
+                N, T1, T2 = contacts[next_at + e], contacts[one + e], contacts[one + 12 + e]
+                contacts[row + e] = stiff * N if i == 0 else 0.0
+                contacts[row + 12 + e] = -(
+                    contacts[place] * N + contacts[place + 2] * T1 + contacts[place + 3] * T2
+                )
+                contacts[row + 24 + e] = -(
+                    contacts[place + 1] * N + contacts[place + 4] * T1 + contacts[place + 5] * T2
+                )
+            left = one - 12
+            if a < n:
+                add_three(values, plan[plan[BODY_AT] + a], contacts, left, row)
+            if b < n:
+                add_three(values, plan[plan[BODY_AT] + b], contacts, left + 6, row + 6)
+                if a < n:
+                    add_three(values, plan[at + AB_AT], contacts, left, row + 6)
+                    add_three(values, plan[at + BA_AT], contacts, left + 6, row)
+
+
+@kernel
+def clear_pairs(plan, values):
+    """Blocks between the bodies of contacts <- 0, before anything is added."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        for place in (plan[at + AB_AT], plan[at + BA_AT]):
+            if place >= 0:
+                for j in range(36):
+                    values[place + j] = 0.0
+
+
+@kernel
+def numbers_of(plan, at):
+    """Numbers of a contact in a state: `layout.slots_of`."""
+    facets = plan[at + FACETS]
+    return 2 + BLOCK * plan[at + BLOCKS] + (facets + 1 if facets > 0 else 0)
+
+
+@kernel
+def steps_of(plan, constant, h, du, u, c, contacts, dc):
+    """Step of every contact's numbers, given that of the velocities."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        if contacts[w + ACTIVE_AT] == 0.0:
+            for j in range(numbers_of(plan, at)):
+                dc[slot + j] = 0.0
+            continue
+        normal = rate(plan, at, contacts, w + NEXT_AT, du)
+        dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
+        for j in range(2 + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
+            dc[slot + j] = 0.0
+        soft = 0.0
+        if contacts[w + SPEED_AT] == 0.0:
+            soft = constant[p + SOFTNESS] / (h * h)
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        dc[slot + 1] = e + normal + soft * dc[slot]
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            to = w + W_AT + 12 + 24 * i
+            place = w + K_AT + 1 + 6 * i
+            one, two = rate(plan, at, contacts, to, du), rate(plan, at, contacts, to + 12, du)
+            free = w + FREE_AT + 1 + 2 * i
+            dc[q + 2], dc[q + 3], dc[q + 4] = 0.0, 0.0, 0.0  # by `contact_path`
+            dc[q] = (
+                contacts[free]
+                + contacts[place] * normal
+                + contacts[place + 2] * one
+                + contacts[place + 3] * two
+            )
+            dc[q + 1] = (
+                contacts[free + 1]
+                + contacts[place + 1] * normal
+                + contacts[place + 4] * one
+                + contacts[place + 5] * two
+            )

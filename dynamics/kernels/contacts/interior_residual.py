@@ -1,0 +1,102 @@
+"""Residuals of an interval with contacts: where bodies go, what acts on them, when it is solved."""
+
+import math
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    BODIES,
+    BODY_SIZE,
+    GROUPS,
+    IMPULSE,
+    ROWS,
+    TWIST,
+    UNITS_AT,
+    WRENCHES,
+)
+from dynamics.kernels.base.six import largest, most_of, nothing, products
+from dynamics.kernels.contacts.condensation import errors, push_out
+from dynamics.kernels.contacts.gauss_seidel import decide_all
+from dynamics.kernels.contacts.interior_start import WARM, centre, first_barrier, lower
+from dynamics.kernels.contacts.rows import approach, gaps
+from dynamics.kernels.interval.newton import EPS
+from dynamics.kernels.interval.residual import extent, fastest, residual
+from dynamics.kernels.rows.poses import move
+from dynamics.kernels.rows.rows import evaluate, roll
+from dynamics.kernels.rows.wrench import renew
+
+#: Momentum error over the largest impulse that ends an iteration which gains no more.
+ROUNDING = 1e-7
+
+
+@kernel
+def look_there(plan, constant, h, node, x, trial, found, contacts):
+    """Poses, rows and gaps at the end of the interval; 0, or 1 + a user's failure."""
+    pose, _, _, G, _ = node
+    moved, matrix, g_next, G_next, _ = trial
+    move(plan[BODIES], h, pose, x, moved, matrix)
+    evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
+    roll(plan, h, G, G_next, x, g_next)
+    return gaps(plan, constant, h, x, trial, found, contacts)
+
+
+@kernel
+def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
+    """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is.
+
+    Both over their units.
+    """
+    n = TWIST * plan[BODIES]
+    if plan[WRENCHES] > 0:
+        renew(plan, h, node, x, kick)
+    _, opened, merit = residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
+    push_out(plan, c, contacts, r)
+    wrong = 0  # `largest` may pass over what is no number
+    for i in range(n):
+        wrong += r[i] != r[i]
+    most = nothing()
+    for i in range(plan[BODIES]):
+        most = largest(most, products(nothing(), constant, i * BODY_SIZE + IMPULSE, r, TWIST * i))
+    return most_of(most), opened, math.nan if wrong > 0 else merit
+
+
+@kernel
+def largest_impulse(plan, constant, x):
+    """Largest momentum of a body or impulse of a joint, over its unit."""
+    most, mu = fastest(plan, constant, x), TWIST * plan[BODIES]
+    units = plan[UNITS_AT] + 1 + plan[ROWS]
+    for row in range(plan[ROWS]):
+        most = max(most, constant[units + row] * abs(x[mu + row]))
+    return most
+
+
+@kernel
+def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, found, contacts):
+    """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
+
+    A cold start has one barrier for all, a warm one a barrier for each contact. What comes back is
+    over the contacts' units of energy.
+    """
+    if approach(plan, constant, h, node, x, every, found, contacts) != 0:
+        return -1.0
+    if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+        return -1.0
+    decide_all(plan, contacts)
+    energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
+    lower(plan, 0.0 if cold else WARM, contacts)
+    barrier = max(least, energy) if cold else least
+    centre(plan, constant, h, barrier, x, c, contacts)
+    return barrier
+
+
+@kernel
+def solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+    """Whether x and c solve the interval at the last barrier."""
+    info[0], info[1] = speed, opened
+    if speed > settings[3]:
+        # stiff contacts and large impulses: no better than rounding
+        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, x):
+            return False
+    worst = errors(plan, constant, h, settings[2], x, c, contacts)
+    info[0] = max(speed, worst)
+    closed = max(settings[0], 64.0 * EPS * extent(plan, constant, node[0]))
+    return worst <= settings[3] and opened <= closed

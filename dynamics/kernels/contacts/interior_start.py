@@ -1,0 +1,123 @@
+"""Where the interior-point method starts: contacts on their central path, the first barrier."""
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    ACTIVE_AT,
+    BARRIER_AT,
+    BLOCK,
+    BLOCKS,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    ENERGY,
+    FACETS,
+    FRICTION,
+    MASS_AT,
+    SLOT,
+    W_AT,
+)
+from dynamics.kernels.contacts.condensation import normal_error, numbers_of, sliding
+from dynamics.kernels.contacts.linear_cone import on_path, polygon_centre
+from dynamics.kernels.contacts.rows import rate, rubs
+
+#: Part of the energy at a contact that a warm start begins from.
+WARM = 0.001
+
+
+@kernel
+def expected(plan, constant, h, k, u, c, contacts):
+    """(gap velocity if the force stays as it was, effective mass) of a contact at the guess."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    speed = normal_error(plan, constant, h, k, u, c, contacts) + c[plan[at + SLOT] + 1]
+    return speed, contacts[k * CONTACT_WORK + MASS_AT]
+
+
+@kernel
+def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
+    """Largest energy, over its unit, that is likely to change at a contact; each contact's own.
+
+    A warm start expects impacts where gaps would close, and elsewhere velocities to change as they
+    did before; a cold one, that all motion at contacts ends.
+    """
+    most = 0.0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        rubbing = rubs(plan, k)
+        mass = contacts[w + MASS_AT + 1] if rubbing else contacts[w + MASS_AT]
+        speed = c[plan[at + SLOT]] / mass if cold and not rubbing else 0.0
+        for i in range(1 + 2 * plan[at + BLOCKS]):
+            now = rate(plan, at, contacts, w + W_AT + 12 * i, x)
+            if not cold:
+                now -= rate(plan, at, contacts, w + W_AT + 12 * i, u_prev)
+            speed = max(speed, abs(now))
+        if not (cold or rubbing):
+            ahead, _ = expected(plan, constant, h, k, x, c, contacts)
+            speed = max(speed, -ahead)
+        contacts[w + BARRIER_AT] = mass * speed * speed
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        most = max(most, mass * speed * speed / constant[p + ENERGY])
+    return most
+
+
+@kernel
+def lower(plan, part, contacts):
+    """Own barriers of contacts <- a part of them."""
+    for k in range(plan[CONTACTS]):
+        contacts[k * CONTACT_WORK + BARRIER_AT] *= part
+
+
+@kernel
+def centre(plan, constant, h, least, u, c, contacts):
+    """Numbers of every contact on its own central path: as if no other body felt its force."""
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
+        if rubs(plan, k):
+            c[slot + 1] = 1.0
+        else:
+            speed, mass = expected(plan, constant, h, k, u, c, contacts)
+            # s = speed + (gamma - before) / mass, gamma s = kappa
+            c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
+            c[slot + 1] = kappa / c[slot]
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            head = constant[p + FRICTION + i] * c[slot]
+            one = rate(plan, at, contacts, w + W_AT + 12 + 24 * i, u)
+            two = rate(plan, at, contacts, w + W_AT + 24 + 24 * i, u)
+            if i == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                polygon_centre(plan[at + FACETS], head, kappa, one, two, c, q, tail)
+                continue
+            heat, _ = sliding(kappa / head, one, two)
+            c[q], c[q + 1] = -head * one / heat, -head * two / heat
+            c[q + 2], c[q + 3], c[q + 4] = heat, one, two
+
+
+@kernel
+def press(plan, h, c):
+    """Gamma of dry friction: the interval, and half of it at the first node of a motion."""
+    for k in range(plan[CONTACTS]):
+        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
+        if rubs(plan, k):
+            c[slot] = h if c[slot] > 0.0 else 0.5 * h
+
+
+@kernel
+def forget(plan, c):
+    """C <- 0, but for what presses on dry friction."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        for j in range(1 if rubs(plan, k) else 0, numbers_of(plan, at)):
+            c[slot + j] = 0.0

@@ -1,0 +1,289 @@
+"""Rows of contacts: relative velocities of their nearest points, and how far they are apart."""
+
+import math
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    ACTIVE_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    BODY_SIZE,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_KIND,
+    CONTACT_LENGTH,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    FACETS,
+    FALL,
+    GAP_AT,
+    LARGEST_INERTIA,
+    LIMIT,
+    LIMITED_ROW,
+    MASS,
+    MASS_AT,
+    NEXT_AT,
+    OF_RATE,
+    RESTITUTION,
+    SIGN,
+    SLOT,
+    SPEED_AT,
+    TOLD,
+    TWIST,
+    W_AT,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import cross, load3
+from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, TINY, gap
+from dynamics.kernels.interval.matrix import stretched
+from dynamics.kernels.rows.rows import turned_back, write
+
+#: Accelerations of an interval that make no bounce, and that bring a contact near, over its unit.
+FALLS = 3.0
+#: Distance that is near in any interval, over the unit of length.
+CLOSE = 1e-9
+
+
+@kernel
+def tangents(n, sign):
+    """Two unit vectors across n, smooth but at n_z = -sign (Duff et al. 2017)."""
+    a = -1.0 / (sign + n[2])
+    b = n[0] * n[1] * a
+    return (1.0 + sign * n[0] * n[0] * a, sign * b, -sign * n[0]), (
+        b,
+        sign + n[1] * n[1] * a,
+        -n[1],
+    )
+
+
+@kernel
+def point_row(matrix, a, b, arm_a, arm_b, d, out, at):
+    """Row of the relative velocity along d of two points: (-d, .., d, ..)."""
+    ta = turned_back(matrix, 9 * a, cross(arm_a, d))
+    tb = turned_back(matrix, 9 * b, cross(arm_b, d))
+    write(out, at, d, (-ta[0], -ta[1], -ta[2]), tb)
+
+
+@kernel
+def turning_row(matrix, a, b, d, out, at):
+    """Row of the relative angular velocity about d."""
+    ta = turned_back(matrix, 9 * a, d)
+    write(out, at, (0.0, 0.0, 0.0), (-ta[0], -ta[1], -ta[2]), turned_back(matrix, 9 * b, d))
+
+
+@kernel
+def limit_row(plan, constant, at, c, g, G, out, to):
+    """Distance to a joint's limit, and its row."""
+    row = plan[at + LIMITED_ROW]
+    sign = constant[c + SIGN]
+    for j in range(12):
+        out[to + j] = sign * G[12 * row + j]
+    return sign * (g[row] - constant[c + LIMIT])
+
+
+@kernel
+def rubs(plan, k):
+    """Whether contact k is dry friction of a row, which always presses with 1."""
+    return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == RUBBING
+
+
+@kernel
+def rubbing_rows(plan, at, G, out, to):
+    """Row of a joint's rate as the first of a friction block, N and the second 0."""
+    row = plan[at + LIMITED_ROW]
+    for j in range(12):
+        out[to + j], out[to + 12 + j], out[to + 24 + j] = 0.0, G[12 * row + j], 0.0
+
+
+@kernel
+def rate(plan, at, W, to, u):
+    """W u of one row of a contact."""
+    a, b = plan[at + A], plan[at + B]
+    total = 0.0
+    if a < plan[BODIES]:
+        for j in range(6):
+            total += W[to + j] * u[TWIST * a + j]
+    if b < plan[BODIES]:
+        for j in range(6):
+            total += W[to + 6 + j] * u[TWIST * b + j]
+    return total
+
+
+@kernel
+def effective_mass(plan, constant, at, W, to):
+    """1 / (N M^-1 N^T) of one row, its inertia taken as the largest of its body."""
+    n, total = plan[BODIES], 0.0
+    for side in range(2):
+        body = plan[at + B] if side == 1 else plan[at + A]
+        if body < n:
+            c, moving, turning = body * BODY_SIZE, 0.0, 0.0
+            for j in range(3):
+                moving += W[to + 6 * side + j] ** 2
+                turning += W[to + 6 * side + 3 + j] ** 2
+            total += moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA]
+    return 1.0 / total
+
+
+@kernel
+def normal_row(plan, constant, k, node, found, out, to):
+    """out[to:] <- row N of a contact at a node; (its gap, whether a user's function failed)."""
+    pose, matrix, g, G, _ = node
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+    if plan[at + CONTACT_KIND] == LIMITED:
+        return limit_row(plan, constant, at, c, g, G, out, to), False
+    if plan[at + CONTACT_KIND] == RUBBING:
+        rubbing_rows(plan, at, G, out, to)
+        return 0.0, False
+    if gap(plan, constant, at, c, pose, matrix, found) != 0:
+        return 0.0, True
+    point_row(
+        matrix, plan[at + A], plan[at + B], load3(found, 4), load3(found, 7), load3(found, 1),
+        out, to,
+    )  # fmt: skip
+    return found[0], False
+
+
+@kernel
+def friction_rows(plan, k, node, sign, found, out, to):
+    """out[to + 12:] <- rows T of a contact, behind `normal_row`, which left ``found``.
+
+    ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
+    """
+    matrix = node[1]
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    a, b, blocks = plan[at + A], plan[at + B], plan[at + BLOCKS]
+    if blocks == 0 or plan[at + CONTACT_KIND] == RUBBING:
+        return
+    normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
+    one, two = tangents(normal, math.copysign(1.0, normal[2]) if sign == 0.0 else sign)
+    point_row(matrix, a, b, arm_a, arm_b, one, out, to + 12)
+    point_row(matrix, a, b, arm_a, arm_b, two, out, to + 24)
+    if blocks > 1:
+        turning_row(matrix, a, b, normal, out, to + 36)
+        for j in range(12):
+            out[to + 48 + j] = 0.0
+    if blocks > 2:
+        turning_row(matrix, a, b, one, out, to + 60)
+        turning_row(matrix, a, b, two, out, to + 72)
+
+
+@kernel
+def approach(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    node,
+    u,
+    every,
+    # Work:
+    found,
+    # Out:
+    contacts,
+):  # fmt: skip
+    """Rows N of all contacts at the node, all of those that can act; 0, or 1 + a user's failure.
+
+    A contact acts if its bodies can close its gap in the interval, at three times their speed.
+    """
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        w = k * CONTACT_WORK
+        a, b = plan[at + A], plan[at + B]
+        distance, failed = normal_row(plan, constant, k, node, found, contacts, w + W_AT)
+        if failed:
+            return 1 + k
+        speed = 0.0
+        for j in range(6):
+            if a < n:
+                speed += abs(contacts[w + W_AT + j] * u[TWIST * a + j])
+            if b < n:
+                speed += abs(contacts[w + W_AT + 6 + j] * u[TWIST * b + j])
+        approaching = rate(plan, at, contacts, w + W_AT, u)
+        contacts[w + GAP_AT] = distance
+        contacts[w + SPEED_AT] = 0.0
+        bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != TOLD
+        if bounces and distance + h * approaching < 0.0:
+            # Newton's law, where it is more than what gravity gives in some steps
+            if approaching < -FALLS * h * constant[c + FALL]:
+                contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching
+        way = h * (3.0 * speed + FALLS * h * constant[c + FALL])
+        near = distance < way + CLOSE * constant[c + CONTACT_LENGTH]
+        if constant[c + OF_RATE] != 0.0:  # s = sign (G u - limit), in every interval
+            bound = -constant[c + SIGN] * constant[c + LIMIT]
+            contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY
+            near = True
+        if rubs(plan, k):  # s = 1
+            contacts[w + SPEED_AT], near = 1.0, True
+        if contacts[w + ACTIVE_AT] != TOLD:
+            contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
+        if contacts[w + ACTIVE_AT] != 0.0:
+            friction_rows(plan, k, node, 0.0, found, contacts, w + W_AT)
+            if not rubs(plan, k):
+                contacts[w + MASS_AT] = effective_mass(plan, constant, at, contacts, w + W_AT)
+            for i in range(plan[at + BLOCKS]):
+                mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 + 24 * i)
+                contacts[w + MASS_AT + 1 + i] = mass
+    return 0
+
+
+@kernel
+def gaps(plan, constant, h, u, trial, found, contacts):
+    """Gap and row N at the end of the interval, stretched to velocities; see `approach`."""
+    pose, matrix, g, G, _ = trial
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        a, b = plan[at + A], plan[at + B]
+        if contacts[w + SPEED_AT] != 0.0:  # an impact: the row at the start, on velocities
+            for j in range(12):
+                contacts[w + NEXT_AT + j] = contacts[w + W_AT + j]
+            continue
+        if plan[at + CONTACT_KIND] == LIMITED:
+            distance = limit_row(plan, constant, at, c, g, G, contacts, w + NEXT_AT)
+        else:
+            if gap(plan, constant, at, c, pose, matrix, found) != 0:
+                return 1 + k
+            distance = found[0]
+            point_row(
+                matrix, a, b, load3(found, 4), load3(found, 7), load3(found, 1),
+                contacts, w + NEXT_AT,
+            )  # fmt: skip
+        contacts[w + GAP_AT] = distance
+        for side in range(2):
+            body = b if side == 1 else a
+            if body < n:
+                t = TWIST * body + 3
+                phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+                s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
+                to = w + NEXT_AT + 6 * side + 3
+                contacts[to], contacts[to + 1], contacts[to + 2] = stretched(contacts, to, phi, s)
+    return 0
+
+
+@kernel
+def impulses(plan, scale, contacts, c):
+    """Contact forces <- scale times them: impulses from forces and back; 0 where none acts."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        part = 0.0 if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 else scale
+        c[slot] *= part
+        for i in range(plan[at + BLOCKS]):
+            c[slot + 2 + BLOCK * i] *= part
+            c[slot + 3 + BLOCK * i] *= part
+        if plan[at + FACETS] > 0:
+            tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+            for i in range(plan[at + FACETS] + 1):
+                c[tail + i] *= part

@@ -1,0 +1,1 @@
+"""Derivatives of one interval along many directions."""

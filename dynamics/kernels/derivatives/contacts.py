@@ -1,0 +1,273 @@
+"""Contacts in the derivative of an interval: their leaves with right-hand sides of many columns.
+
+At the converged barrier the equations theory/contacts (1) to (5) are smooth. Along a direction its
+residuals change by those of `contact_changes`; the leaf that takes them out of the system is that
+of `leaf`, so that one factorization serves all directions.
+"""
+
+import math
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    ACTIVE_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_KIND,
+    CONTACT_LENGTH,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    FACETS,
+    FIRST_ROW,
+    FRICTION,
+    GROUP_AT,
+    GROUP_FIELDS,
+    JOINTS,
+    LIMITED_ROW,
+    N_ROWS,
+    POSE,
+    RESTITUTION,
+    SIGN,
+    SLOT,
+    SLOTS,
+    SOFTNESS,
+    SPEED_AT,
+    TWIST,
+    W_AT,
+    A,
+    B,
+)
+from dynamics.kernels.contacts.condensation import cone_errors, friction_law, normal_error, take
+from dynamics.kernels.contacts.geometry import LIMITED
+from dynamics.kernels.contacts.linear_cone import polygon_law
+from dynamics.kernels.contacts.rows import friction_rows, normal_row, rate, rubs
+from dynamics.kernels.rows.curvature import STEP, hessian, nudge
+from dynamics.kernels.rows.poses import rotation_matrix
+
+#: Numbers of W of a contact, and rows of `bends`: W u, then N u_before.
+W_SIZE, BENDS = 84, 8
+
+
+@kernel
+def by_limit(plan, constant, k, node, work, H, out):
+    """out[84 j + i] <- d N_i / d z_j of a limit, or d T_i / d z_j of dry friction of a row."""
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    row, group = plan[at + LIMITED_ROW], plan[JOINTS]
+    while True:
+        first = plan[GROUP_AT] + group * GROUP_FIELDS
+        if row < plan[first + FIRST_ROW] + plan[first + N_ROWS]:
+            break
+        group += 1
+    hessian(plan, constant, group, row, node[0], node[1], work, H)
+    sign = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SIGN]
+    for j in range(12):
+        for i in range(12):
+            if rubs(plan, k):
+                out[W_SIZE * j + i], out[W_SIZE * j + 24 + i] = 0.0, 0.0
+                out[W_SIZE * j + 12 + i] = H[12 * j + i]
+            else:
+                out[W_SIZE * j + i] = sign * H[12 * j + i]
+
+
+@kernel
+def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
+    """out[84 j + i] <- d W_i / d z_j, z = (x_a, theta_a, x_b, theta_b), W's rows one after another.
+
+    By central differences of the rows, but for limits. The node is as it was afterwards.
+    """
+    at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+    if plan[at + CONTACT_KIND] == LIMITED or rubs(plan, k):
+        by_limit(plan, constant, k, node, work, H, out)
+        return
+    pose, matrix = node[0], node[1]
+    normal_row(plan, constant, k, node, found, row, 0)
+    sign = math.copysign(1.0, found[3])  # of all normals, so that no tangent jumps
+    size = 12 * (1 + 2 * plan[at + BLOCKS])
+    for j in range(12):
+        body = plan[at + A] if j < 6 else plan[at + B]
+        if body == plan[BODIES]:
+            for i in range(size):
+                out[W_SIZE * j + i] = 0.0
+            continue
+        step = STEP
+        if j % 6 < 3:
+            step *= constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_LENGTH]
+        for i in range(POSE):
+            kept[i] = pose[POSE * body + i]
+        for side in (1.0, -1.0):
+            nudge(pose, POSE * body, j % 6, side * step)
+            rotation_matrix(pose, POSE * body + 3, matrix, 9 * body)
+            normal_row(plan, constant, k, node, found, row, 0)
+            friction_rows(plan, k, node, sign, found, row, 0)
+            for i in range(size):
+                if side > 0.0:
+                    out[W_SIZE * j + i] = row[i]
+                else:
+                    out[W_SIZE * j + i] = (out[W_SIZE * j + i] - row[i]) / (2.0 * step)
+            for i in range(POSE):
+                pose[POSE * body + i] = kept[i]
+        rotation_matrix(pose, POSE * body + 3, matrix, 9 * body)
+
+
+@kernel
+def two_ends(plan, at, u, e):
+    """Entry e of (u_a, u_b), 0 for the world."""
+    body = plan[at + A] if e < 6 else plan[at + B]
+    return u[TWIST * body + e % 6] if body < plan[BODIES] else 0.0
+
+
+@kernel
+def contracted(plan, at, slot, x, before, c, turned, push, bends):
+    """push[12 j + i] <- d (W^T lambda)_i / d z_j; bends[8 j + row] <- d (W u)_row / d z_j.
+
+    The last of the bends is that of N u_before.
+    """
+    blocks = plan[at + BLOCKS]
+    for j in range(12):
+        for i in range(12):
+            total = c[slot] * turned[W_SIZE * j + i]
+            for k in range(2 * blocks):
+                force = c[slot + 2 + BLOCK * (k // 2) + k % 2]
+                total += force * turned[W_SIZE * j + 12 * (k + 1) + i]
+            push[12 * j + i] = total
+        for row in range(BENDS):
+            bends[BENDS * j + row] = 0.0
+        for e in range(12):
+            one, two = two_ends(plan, at, x, e), two_ends(plan, at, before, e)
+            for row in range(1 + 2 * blocks):
+                bends[BENDS * j + row] += turned[W_SIZE * j + 12 * row + e] * one
+            bends[BENDS * j + BENDS - 1] += turned[W_SIZE * j + e] * two
+
+
+@kernel
+def contact_errors(plan, constant, h, x, c, contacts, out):
+    """out[slot] <- residuals of every contact, in the places of its numbers; 0 for gamma s."""
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        w, slot = k * CONTACT_WORK, plan[at + SLOT]
+        out[slot], out[slot + 1] = 0.0, 0.0
+        active = contacts[w + ACTIVE_AT] != 0.0
+        if active:
+            out[slot] = normal_error(plan, constant, h, k, x, c, contacts)
+        for i in range(plan[at + BLOCKS]):
+            q, to = slot + 2 + BLOCK * i, w + W_AT + 12 + 24 * i
+            for j in range(BLOCK):
+                out[q + j] = 0.0
+            if active:
+                out[q] = c[q + 3] - rate(plan, at, contacts, to, x)
+                out[q + 1] = c[q + 4] - rate(plan, at, contacts, to + 12, x)
+                head = constant[p + FRICTION + i] * c[slot]
+                if i == 0 and plan[at + FACETS] > 0:
+                    out[q + 2] = head  # less the sum of b_i and s, which stay
+                else:
+                    out[q + 2], out[q + 3], out[q + 4] = cone_errors(head, c, q, 0.0)
+
+
+@kernel
+def contact_changes(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    x,
+    before,
+    node,
+    trial,
+    c,
+    contacts,
+    dz,
+    carried,
+    dbefore,
+    columns,
+    # Work:
+    work,
+    H,
+    touch,
+    # Out:
+    changes,
+    b,
+    unknowns,
+):  # fmt: skip
+    """Changes <- + of every contact's residuals along directions, x fixed; b <- b + d(W^T) lambda.
+
+    ``carried`` are the directions at the interval's end, ``dbefore`` those of the velocities
+    ``before`` it, which an impact looks at.
+    """
+    n = plan[BODIES]
+    turned, push, bends, row, kept, found = touch
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        bounce = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION]
+        impact = contacts[w + SPEED_AT] != 0.0
+        turned_rows(plan, constant, k, node, found, kept, row, work, H, turned)
+        contracted(plan, at, plan[at + SLOT], x, before, c, turned, push, bends)
+        normal_row(plan, constant, k, trial, found, row, 0)
+        for col in range(columns):
+            to = col * plan[SLOTS] + plan[at + SLOT]
+            if impact:
+                changes[to] += bounce * rate(plan, at, contacts, w + W_AT, dbefore[col])
+            else:
+                changes[to] += rate(plan, at, row, 0, carried[col]) / h
+            for j in range(12):
+                body = plan[at + A] if j < 6 else plan[at + B]
+                if body == n:
+                    continue
+                way = dz[col, TWIST * body + j % 6]
+                if way == 0.0:
+                    continue
+                for i in range(12):
+                    body = plan[at + A] if i < 6 else plan[at + B]
+                    if body < n:
+                        b[col * unknowns + TWIST * body + i % 6] += push[12 * j + i] * way
+                if impact:
+                    bend = bends[BENDS * j] + bounce * bends[BENDS * j + BENDS - 1]
+                    changes[to] += bend * way
+                for i in range(plan[at + BLOCKS]):
+                    q = to + 2 + BLOCK * i
+                    changes[q] -= bends[BENDS * j + 1 + 2 * i] * way
+                    changes[q + 1] -= bends[BENDS * j + 2 + 2 * i] * way
+
+
+@kernel
+def take_out(plan, constant, h, c, contacts, changes, b):
+    """b <- b + W^T (forces that the changes of the contacts' residuals give by themselves)."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        slot = plan[at + SLOT]
+        soft = 0.0
+        if contacts[w + SPEED_AT] == 0.0:
+            soft = constant[p + SOFTNESS] / (h * h)
+        free = -c[slot] * changes[slot] / (c[slot + 1] + soft * c[slot])
+        take(plan, n, at, contacts, w + W_AT, -free, b)
+        for i in range(plan[at + BLOCKS]):
+            q, to = slot + 2 + BLOCK * i, w + W_AT + 12 + 24 * i
+            friction = constant[p + FRICTION + i]
+            head = friction * c[slot]
+            if i == 0 and plan[at + FACETS] > 0:
+                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                law = polygon_law(plan[at + FACETS], head, 0.0, 0.0, 0.0, c, q, tail)
+                more, e0, e1 = changes[q + 2], changes[q], changes[q + 1]
+                f0 = law[2] * more - law[4] * e0 - law[5] * e1
+                f1 = law[3] * more - law[6] * e0 - law[7] * e1
+            else:
+                law = friction_law(
+                    head, c, q, changes[q + 2], changes[q + 3], changes[q + 4],
+                    changes[q], changes[q + 1],
+                )  # fmt: skip
+                f0, f1 = law[0], law[1]
+            take(plan, n, at, contacts, to, -f0 - friction * law[2] * free, b)
+            take(plan, n, at, contacts, to + 12, -f1 - friction * law[3] * free, b)

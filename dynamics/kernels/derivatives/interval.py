@@ -1,0 +1,355 @@
+"""Derivative of one interval (z, p) -> (z', p') along many directions, at its solution.
+
+From r(x; z, p, c) = 0, ``K dx = -dr`` with the matrix of the last Newton step, one factorization
+for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``dc[c]``, and
+``dbefore[6 n]`` of the velocities before, which impacts look at. Contacts: see `contact_slopes`.
+"""
+
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import (
+    ACTIVE_AT,
+    ALL_ROWS,
+    BODIES,
+    COMPLIANCE,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    EQUATION,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    JOINTS,
+    LATES,
+    N_ROWS,
+    RESTITUTION,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    ROWS,
+    SLOT,
+    SLOTS,
+    SPEED_AT,
+    TWIST,
+    W_AT,
+    WRENCHES,
+    A,
+    B,
+)
+from dynamics.kernels.contacts.condensation import add_leaves, clear_pairs, condense, push_out
+from dynamics.kernels.contacts.rows import approach, gaps, rate
+from dynamics.kernels.derivatives.contacts import contact_changes, contact_errors, take_out
+from dynamics.kernels.derivatives.interval_parts import (
+    add_force_change,
+    carry,
+    end_changes,
+    held_changes,
+    impulse_changes,
+    row_changes,
+    solve_refined,
+)
+from dynamics.kernels.derivatives.rotors import spin_changes
+from dynamics.kernels.derivatives.wrenches import add_own, add_wrenches, solve_crossed
+from dynamics.kernels.interval.matrix import assemble
+from dynamics.kernels.interval.residual import residual
+from dynamics.kernels.rows.added_mass import add_changes
+from dynamics.kernels.rows.curvature import hessian
+from dynamics.kernels.rows.forces import drive
+from dynamics.kernels.rows.poses import move
+from dynamics.kernels.rows.rows import roll
+from dynamics.kernels.rows.stiff_forces import aim, first_part, mark_cuts
+from dynamics.kernels.stepping.step import end_momentum, look, start
+from graphsys.kernels import factorize
+
+#: Part of a bounce that its law may miss at a solution, where a number of the model may be changed.
+BOUNCES = 0.5
+
+
+@kernel
+def touching(plan, constant, h, x, before, node, trial, c, found, spare, contacts):
+    """Rows and leaves of the contacts at a solution; those that push act. 0, or a user's failure.
+
+    ``spare`` takes the right-hand side that `leaf.condense` makes.
+    """
+    if approach(plan, constant, h, node, before, True, found, contacts) != 0:
+        return 1
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        slot, speed = plan[at + SLOT], contacts[w + SPEED_AT]
+        contacts[w + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
+        if constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0:
+            missed = rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + 1]
+            if abs(missed) > BOUNCES * abs(speed):  # it was held by its gap: see `interior_point`
+                contacts[w + SPEED_AT] = 0.0
+    if gaps(plan, constant, h, x, trial, found, contacts) != 0:
+        return 1
+    condense(plan, constant, h, 0.0, True, x, c, contacts, spare)
+    return 0
+
+
+@kernel
+def interval_slopes(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    control,
+    x,
+    before,
+    c,
+    node,
+    trial,
+    directions,
+    given,
+    wrenches,
+    # Work:
+    solver,
+    work,
+    H,
+    touch,
+    contacts,
+    b,
+    d,
+    dx,
+    # Out:
+    dz_next,
+    dp_next,
+):  # fmt: skip
+    """(dz', dp') of every column from ``directions``, (dz, dp, dbefore, dc); 0, or what went wrong.
+
+    ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu,
+    ``c`` the contacts' impulses. ``given`` are further changes by columns: of the residuals of the
+    unknowns, of those of the contacts (both are overwritten), and of the momenta at the end.
+    ``wrenches`` are the slopes of users' functions at both ends, see `wrench_slopes`.
+    """
+    dz, dp, dbefore, dc = directions
+    r, changes, more = given
+    values, magnitude, arena, many, status = solver
+    n, columns, slots = plan[BODIES], dz.shape[0], plan[SLOTS]
+    m = TWIST * n
+    unknowns = m + plan[ROWS]
+    along, scratch = work[:12], work[12:]
+    clear_pairs(plan, values)
+    aim(plan, constant, control, node[2])
+    mark_cuts(plan, constant, h, node[2], trial[2])
+    assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
+    add_own(plan, -0.5 * h, wrenches[0], values)
+    if plan[CONTACTS] > 0:
+        if touching(plan, constant, h, x, before, node, trial, c, touch[5], d, contacts) != 0:
+            return 3
+        add_leaves(plan, contacts, values)
+    for i in range(unknowns):
+        d[i] = 0.0
+    for col in range(columns):
+        at = col * unknowns
+        for i in range(unknowns):
+            b[at + i] = -r[at + i]
+        for i in range(m):
+            b[at + i] += dp[col, i]
+        carry(n, h, x, d, 0, dz[col], dz_next[col])
+        row_changes(plan, constant, h, node[3], trial[3], dz[col], dz_next[col], b, at)
+        add_changes(plan, constant, h, 1.0, -1.0, node[3], x, d, 0, dz[col], b, at)
+        add_wrenches(plan, 0.5 * h, wrenches[0], 0, dz[col], 0, b, at)
+    held_changes(
+        plan, constant, h, x, node, trial, dz, dz_next, columns, scratch, H, along, values, b,
+        unknowns,
+    )  # fmt: skip
+    if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+        return 1
+    impulse_changes(
+        plan, constant, h, False, control, node, x, dz, dc, columns, scratch, H, along, b,
+        unknowns,
+    )  # fmt: skip
+    spin_changes(
+        plan, constant, h, -1.0, node, trial, False, dz, dz_next, dc, columns, scratch, H, along, b,
+        unknowns,
+    )  # fmt: skip
+    if plan[CONTACTS] > 0:
+        contact_changes(
+            plan, constant, h, x, before, node, trial, c, contacts, dz, dz_next, dbefore, columns,
+            scratch, H, touch, changes, b, unknowns,
+        )  # fmt: skip
+        for col in range(columns):
+            at = col * unknowns
+            take_out(
+                plan, constant, h, c, contacts, changes[col * slots : col * slots + slots],
+                b[at : at + unknowns],
+            )  # fmt: skip
+    if solve_refined(
+        plan, constant, program, False, unknowns, columns, arena, many, b, d, dx
+    ) != 0:  # fmt: skip
+        return 2
+    if plan[WRENCHES] > 0:
+        bad = solve_crossed(
+            plan, constant, program, 0.5 * h, wrenches[0], unknowns, columns, arena, many, b, d, r,
+            dx,
+        )  # fmt: skip
+        if bad != 0:
+            return 4
+    for col in range(columns):
+        at = col * unknowns
+        carry(n, h, x, dx, at, dz[col], dz_next[col])
+        for i in range(m):
+            dp_next[col, i] = more[col * m + i]
+        end_changes(plan, constant, h, trial[3], x, dx, at, dp_next[col])
+        add_changes(
+            plan, constant, h, -1.0, 1.0, trial[3], x, dx, at, dz_next[col], dp_next[col], 0
+        )
+        add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, dp_next[col], 0)
+        add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, dp_next[col], 0)
+    flat = dp_next.reshape(columns * m)
+    impulse_changes(
+        plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
+    )
+    spin_changes(
+        plan,
+        constant,
+        h,
+        1.0,
+        node,
+        trial,
+        True,
+        dz,
+        dz_next,
+        dc,
+        columns,
+        scratch,
+        H,
+        along,
+        flat,
+        m,
+    )
+    return 0
+
+
+@kernel
+def projection_slopes(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    x,
+    pose,
+    matrix,
+    G,
+    dz,
+    dp,
+    more,
+    # Work:
+    solver,
+    work,
+    H,
+    b,
+    d,
+    dx,
+    # Out:
+    dV,
+):  # fmt: skip
+    """DV of every column from M V = p + G^T nu, G V = 0, x = (V, nu), behind `measure.project`.
+
+    ``more`` is -dM V by columns.
+    """
+    _, _, arena, many, _ = solver
+    n, columns = plan[BODIES], dz.shape[0]
+    m = TWIST * n
+    unknowns = m + plan[ROWS]
+    for col in range(columns):
+        for i in range(unknowns):
+            b[col * unknowns + i] = dp[col, i] + more[col, i] if i < m else 0.0
+    along, scratch = work[:12], work[12:]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        i, j = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
+                continue
+            mine = m + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
+            hessian(plan, constant, k, row, pose, matrix, scratch, H)
+            for c in range(12):
+                along[c] = 0.0
+            for col in range(columns):
+                at = col * unknowns
+                add_force_change(i, j, n, H, G, 12 * row, x[mine], along, dz[col], at, b)
+                bend = 0.0  # V^T H dz
+                for c in range(12):
+                    other = i if c < 6 else j
+                    if other == n:
+                        continue
+                    for e in range(12):
+                        body = i if e < 6 else j
+                        if body < n:
+                            bend += (
+                                H[12 * c + e]
+                                * x[TWIST * body + e % 6]
+                                * dz[col, TWIST * other + c % 6]
+                            )
+                b[at + mine] -= bend
+    if solve_refined(
+        plan, constant, program, True, unknowns, columns, arena, many, b, d, dx
+    ) != 0:  # fmt: skip
+        return 2
+    for col in range(columns):
+        for i in range(m):
+            dV[col, i] = dx[col * unknowns + i]
+    return 0
+
+
+@kernel
+def part_given(plan, state, node):
+    """Part of h that late forces push for in the interval from a state: see `late`."""
+    if plan[LATES] > 0:
+        late = pointer(state, state.size - plan[LATES])
+        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+
+
+@kernel
+def residuals(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    control,
+    wrench,
+    state,
+    before,
+    p,
+    x,
+    c,
+    # Work:
+    node,
+    trial,
+    kick,
+    found,
+    contacts,
+    # Out:
+    r,
+    errors,
+    end,
+):  # fmt: skip
+    """Residuals of an interval at x and c, of its contacts, and the momenta at its end; a status.
+
+    What changes with a number of the model while the solution is held.
+    """
+    n = plan[BODIES]
+    start(plan, constant, state, node, trial)
+    for i in range(TWIST * n):
+        kick[i] = p[i] + 0.5 * h * node[4][i]
+    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+    part_given(plan, state, node)
+    aim(plan, constant, control, node[2])
+    move(n, h, node[0], x, trial[0], trial[1])
+    look(plan, constant, trial)
+    roll(plan, h, node[3], trial[3], x, trial[2])
+    residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
+    if plan[CONTACTS] > 0:
+        if touching(plan, constant, h, x, before, node, trial, c, found, end, contacts) != 0:
+            return 1
+        push_out(plan, c, contacts, r)
+        contact_errors(plan, constant, h, x, c, contacts, errors)
+    end_momentum(plan, constant, h, control, wrench, node, trial, x, end)
+    return 0

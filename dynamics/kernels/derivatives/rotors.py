@@ -1,0 +1,96 @@
+"""How the impulses of rotors and late forces change along directions: see `rotor`, `late`."""
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    ARMATURE,
+    BODIES,
+    CONTROL,
+    FIRST_ROW,
+    GAIN,
+    GROUP_AT,
+    GROUP_FIELDS,
+    JOINTS,
+    LATE_DAMPING,
+    LATE_STIFFNESS,
+    N_ROWS,
+    ROTORS,
+    ROW_AT,
+    ROW_CONSTANT_AT,
+    ROW_FIELDS,
+    ROW_SIZE,
+    TWIST,
+    A,
+    B,
+)
+from dynamics.kernels.derivatives.interval_parts import add_force_change, rate
+from dynamics.kernels.rows.curvature import hessian
+from dynamics.kernels.rows.rotor import way
+from dynamics.kernels.rows.stiff_forces import late_force, part_of
+
+
+@kernel
+def spin_changes(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    scale,
+    node,
+    trial,
+    end,
+    dz,
+    dz_next,
+    dc,
+    columns,
+    # Work:
+    work,
+    H,
+    along,
+    # Out:
+    out,
+    length,
+):  # fmt: skip
+    """Out <- out + scale d(a (way / h) G^T) at one end of an interval, along dz, dz_next and dc.
+
+    At the start the impulses -h f G^T of `late` are there, too.
+
+    Column k of ``out`` starts at ``k length``.
+    """
+    n = plan[BODIES]
+    G, G_next = node[3], trial[3]
+    for j in range(12):
+        along[j] = 0.0
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            c, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 12 * row
+            inertia = scale * constant[c + ARMATURE] / h
+            force = inertia * way(constant, c, node[2][row], trial[2][row])
+            hard = soft = aimed = 0.0
+            if not end:
+                push, cut = late_force(plan, constant, h, row, node[2], trial[2])
+                part = scale * part_of(plan, h, node[2])
+                force -= part * push
+                if cut == 0.0:
+                    soft = part / h * constant[c + LATE_DAMPING]
+                    hard = part * constant[c + LATE_STIFFNESS]
+                    aimed = -part * constant[c + GAIN]
+            inertia += soft
+            if inertia == 0.0 and hard == 0.0 and force == 0.0:
+                continue
+            index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
+            pose, matrix = (trial[0], trial[1]) if end else (node[0], node[1])
+            hessian(plan, constant, k, row, pose, matrix, work, H)
+            for col in range(columns):
+                change = rate(G_next, at, a, b, n, dz_next[col]) - rate(G, at, a, b, n, dz[col])
+                here, slopes = (dz_next[col], G_next) if end else (dz[col], G)
+                add_force_change(a, b, n, H, slopes, at, force, along, here, col * length, out)
+                part = inertia * change + hard * rate(G_next, at, a, b, n, dz_next[col])
+                if aimed != 0.0 and index >= 0 and dc.shape[1] > 0:
+                    part += aimed * dc[col, index]
+                for i in range(12):
+                    body = a if i < 6 else b
+                    if body < n:
+                        out[col * length + TWIST * body + i % 6] += part * slopes[at + i]

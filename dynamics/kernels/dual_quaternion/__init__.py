@@ -1,0 +1,1 @@
+"""Loops of the dual-quaternion integrator."""

@@ -1,0 +1,1 @@
+"""Galerkin-Lobatto steps of orders 4 and 6."""

@@ -1,0 +1,309 @@
+"""Galerkin-Lobatto steps of order 2 s: intervals put together, halved where hard, recorded.
+
+A state is that of `step`; of a body it keeps the velocities u at the end and u_prev at the start of
+the last interval.
+"""
+
+import math
+
+from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
+from dynamics.kernels.base.quaternion import load3, multiply_matrix
+from dynamics.kernels.galerkin.body import node
+from dynamics.kernels.galerkin.newton import PAUSE, WAIT, attempt
+from dynamics.kernels.galerkin.predictor import FEWEST, SEEN, from_ends, go_on, remember
+from dynamics.kernels.galerkin.residual import end_momentum
+from dynamics.kernels.interval.newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
+from dynamics.kernels.rows.poses import rotation_matrices
+from dynamics.kernels.rows.rows import evaluate, turned_back
+from dynamics.kernels.stepping.cuts import DEPTH
+from dynamics.kernels.stepping.step import (
+    DONE,
+    INTERVALS,
+    ITERATIONS,
+    RESUMED,
+    STATUS,
+    TIME,
+    copy,
+    note,
+)
+
+
+@kernel
+def start(plan, constant, s, state, nodes):
+    """First node <- the state's pose and its rows with slopes; the world's pose in all."""
+    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
+    n = plan[BODIES]
+    for i in range(POSE * n):
+        pose[i] = state[i]
+    for i in range(n):
+        at = 4 * (s + 1) * i
+        turn[at], turn[at + 1], turn[at + 2], turn[at + 3] = 1.0, 0.0, 0.0, 0.0
+    for a in range(s + 1):
+        world, at = POSE * ((n + 1) * a + n), 9 * ((n + 1) * a + n)
+        for i in range(POSE):
+            pose[world + i] = 1.0 if i == 3 else 0.0
+        for j in range(9):
+            matrix[at + j] = 1.0 if j % 4 == 0 else 0.0
+    rotation_matrices(n, pose, matrix)
+    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes[2], nodes[3])
+
+
+@kernel
+def move_on(plan, s, nodes):
+    """First node <- the last one."""
+    first, last = node(plan, nodes, 0), node(plan, nodes, s)
+    n, rows = plan[BODIES], plan[ALL_ROWS]
+    for i in range(POSE * n):
+        first[0][i] = last[0][i]
+    for i in range(9 * n):
+        first[1][i] = last[1][i]
+    for i in range(rows):
+        first[2][i] = last[2][i]
+    for i in range(12 * rows):
+        first[3][i] = last[3][i]
+
+
+@kernel
+def keep(plan, s, h, nodes, x, last):
+    """What `from_ends` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
+    u, u_prev, mu = last
+    n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
+    first, end = node(plan, nodes, 0), node(plan, nodes, s)
+    for i in range(n):
+        u_prev[i] = first[4][i]
+        u[i] = end[4][i]
+    for i in range(rows):
+        total = 0.0
+        for b in range(s):
+            total += x[b * (n + rows) + n + i]
+        mu[i] = rate * total
+
+
+@kernel
+def make_up(plan, s, r, nodes, p):
+    """p <- p - r^0 - ... - r^{s-1}: what residuals leave open, so that momenta do not drift."""
+    end = node(plan, nodes, s)[1]
+    for b in range(s):
+        matrix = node(plan, nodes, b)[1]
+        first = b * (TWIST * plan[BODIES] + plan[ROWS])
+        for i in range(plan[BODIES]):
+            t = TWIST * i
+            turn = multiply_matrix(matrix, 9 * i, load3(r, first + t + 3))
+            turn = turned_back(end, 9 * i, turn)
+            for j in range(3):
+                p[t + j] -= r[first + t + j]
+                p[t + 3 + j] -= turn[j]
+
+
+@kernel
+def largest_turn(n, s, turn):
+    """max |phi^a| over bodies and nodes."""
+    most = 0.0
+    for at in range(0, 4 * n * (s + 1), 4):
+        x, y, z = turn[at + 1], turn[at + 2], turn[at + 3]
+        most = max(most, x * x + y * y + z * z)
+    return math.sqrt(most)
+
+
+@kernel
+def control_at(control, place, part, parts, driven):
+    """driven[a] <- controls at node a of a part of a step, constant or the polynomial given."""
+    nodes, n = driven.shape
+    for a in range(nodes if n > 0 else 0):
+        t = (part + place[a]) / parts
+        for j in range(n):
+            driven[a, j] = control[j]
+        if control.size == n:
+            continue
+        for j in range(n):
+            driven[a, j] = 0.0
+        for b in range(nodes):
+            weight = 1.0
+            for c in range(nodes):
+                if c != b:
+                    weight *= (t - place[c]) / (place[b] - place[c])
+            for j in range(n):
+                driven[a, j] += weight * control[n * b + j]
+
+
+@kernel
+def interval(
+    plan, constant, programs, rule, stages, blocks, time, h, settings, control, wrench, p, last,
+    whole, nodes, x, table, scratch, solvers, info,
+):  # fmt: skip
+    """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
+    s, done = rule[0], SINGULAR
+    for order in (programs[0], programs[0], programs[1]):
+        if order.size == 0:
+            break
+        if whole and info[SEEN] >= FEWEST:
+            go_on(plan, constant, s, info, table, x)
+        else:
+            from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
+        done = attempt(
+            plan, constant, (order, programs[2]), rule, stages, blocks, time, h, settings[0],
+            control, wrench, p, x, nodes, scratch, solvers, info,
+        )  # fmt: skip
+        if done >= 0:
+            break
+        info[WAIT] = max(1.0, info[WAIT])  # the next try is without the matrix of the middle
+    if done < 0:
+        return done
+    if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
+        return NOT_FINITE
+    make_up(plan, s, scratch[0], nodes, p)
+    keep(plan, s, h, nodes, x, last)
+    if whole:
+        remember(plan, s, x, table, info)
+    else:
+        info[SEEN] = 0.0
+    return done
+
+
+@kernel
+def pointers(arrays):
+    """The same arrays as kernels see them."""
+    pose, matrix, g, G, speed, spin, turn, sigma = arrays
+    return (
+        pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(speed, 0),
+        pointer(spin, 0), pointer(turn, 0), pointer(sigma, 0),
+    )  # fmt: skip
+
+
+@kernel
+def pointers_within(scratch):
+    """The same of what `galerkin_newton` works in."""
+    r, dx, kept, mu, f, L, C, K, E, W = scratch
+    return (
+        pointer(r, 0),
+        pointer(dx, 0),
+        pointer(kept, 0),
+        pointer(mu, 0),
+        pointer(f, 0),
+        L,
+        C,
+        K,
+        E,
+        W,
+    )
+
+
+@kernel
+def step(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    control,
+    wrench,
+    # In and out:
+    state,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
+    # In:
+    ready,
+):  # fmt: skip
+    """State <- state after one step; 0 or what went wrong, the state then as it was.
+
+    ``settings`` are the tolerance and the largest |phi| of an interval; ``ready`` says that the
+    workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
+    one for each node, one behind the other.
+    """
+    (weights, slope, place), stages, blocks, arrays, x, saved, table, within, driven, others = work
+    s, n = weights.size - 1, plan[BODIES]
+    rule = (s, pointer(weights, 0), pointer(slope, 0), pointer(place, 0))
+    stages = (pointer(stages[0], 0), pointer(stages[1], 0), pointer(stages[2], 0))
+    programs = (program, others[0], others[1])
+    solvers = ((*solver[0], within[0], within[1]), solver[1])
+    nodes, scratch = pointers(arrays), pointers_within(within)
+    x, table = pointer(x, 0), pointer(table, 0)
+    m = TWIST * n
+    at = POSE * n
+    p, mu = pointer(state, at), pointer(state, at + 3 * m)
+    last = pointer(state, at + m), pointer(state, at + 2 * m), mu
+    plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
+    if not ready:
+        start(plan, constant, s, state, nodes)
+        info[SEEN], info[WAIT], info[PAUSE] = 0.0, 0.0, 0.0
+    copy(state, saved)
+    info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
+    done = 0
+    for level in range(DEPTH + 1):
+        count = 1 << level
+        part = h / count
+        for k in range(count):
+            control_at(control, place, k, count, driven)
+            done = interval(
+                plan, constant, programs, rule, stages, blocks, info[TIME] + k * part, part,
+                settings, driven, wrench, p, last, level == 0, nodes, x, table, scratch, solvers,
+                info,
+            )  # fmt: skip
+            if done >= 0:
+                info[ITERATIONS] += done
+                if largest_turn(n, s, nodes[6]) > settings[1] and level < DEPTH:
+                    done = -4
+            if done < 0:
+                break
+            info[INTERVALS] += 1.0
+            move_on(plan, s, nodes)
+        if done >= 0:
+            break
+        copy(saved, state)
+        start(plan, constant, s, state, nodes)
+    info[STATUS] = min(done, 0)
+    if done >= 0:
+        for i in range(POSE * n):
+            state[i] = nodes[0][i]
+    return min(done, 0)
+
+
+@kernel
+def simulate(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    steps,
+    every,
+    controller,
+    controls,
+    wrenches,
+    # In and out:
+    state,
+    # Work:
+    work,
+    solver,
+    # Out:
+    record,
+    info,
+    totals,
+):  # fmt: skip
+    """Run ``steps`` steps, record the state behind every ``every``; steps done: see `step`."""
+    time = totals[0:1]
+    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    for k in range(done, done + steps):
+        row = min(k, controls.shape[0] - 1)
+        if controller != 0:
+            row = 0
+            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
+                return k - done
+        info[TIME] = time[0]
+        bad = step(
+            plan, constant, program, h, settings, controls[row],
+            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
+        )  # fmt: skip
+        if bad != 0:
+            return k - done
+        note(k, every, h, info, state, totals, record)
+    return steps

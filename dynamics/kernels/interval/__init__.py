@@ -1,0 +1,1 @@
+"""One interval without contacts: predictor, residual, matrix and Newton's method."""

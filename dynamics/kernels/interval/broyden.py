@@ -1,0 +1,40 @@
+"""Broyden's method from the factors of an older matrix, without a change to them.
+
+Each iteration with factors kept leaves about the same part of the error, along a few directions.
+The changes since the factorization tell which: the next one is longer or turned accordingly. The
+inner product is that of velocities, whatever their units: any would do.
+
+Source: C. T. Kelley, Solving Nonlinear Equations with Newton's Method, SIAM 2003, section 4.2.
+"""
+
+from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.layout import HELD
+from dynamics.kernels.base.six import inner_product
+
+#: The last change is made longer or shorter by at most this part of the next.
+MOST = 0.5
+
+
+@kernel
+def accelerate(n, unknowns, stored, held, dx):
+    """dx <- what Broyden's method takes in its place, held behind ``stored`` others; how many are.
+
+    The first of ``held`` is not looked at; the changes come behind it.
+    """
+    if stored == HELD - 1:
+        stored = 0
+    for j in range(1, stored + 1):
+        at = natural(j * unknowns)
+        top, bottom = inner_product(n, held, at, dx, 0), inner_product(n, held, at, held, at)
+        part = top / bottom if bottom > 0.0 else 0.0
+        if j < stored:
+            for i in range(unknowns):
+                dx[i] += part * held[at + unknowns + i]
+        else:
+            part = 1.0 / (1.0 - max(-MOST, min(MOST, part)))
+            for i in range(unknowns):
+                dx[i] *= part
+    at = natural((stored + 1) * unknowns)
+    for i in range(unknowns):
+        held[at + i] = dx[i]
+    return stored + 1

@@ -1,0 +1,159 @@
+"""Energy audit of an interval: work of joints and contacts, which give none.
+
+From one interval's velocities V to the next ones V_next the impulses P at the node between them do
+the work (V + V_next) . P / 2 = T(V_next) - T(V), exactly. Those of gravity, springs, controls and
+users' forces are known (`kick`), and those of dampers, late forces and compliant joints by V_next
+(`forces.damp`, `late`, `forces.push`). What is left is of joints, contacts, limits and dry
+friction: none but for the truncation of the method, of order (h omega)^2 T and as often positive as
+negative, or energy lost. Where much more appears, and is not what the known impulses take, a
+solution is spurious, or far from the motion.
+"""
+
+import math
+
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import (
+    ADDED,
+    BODIES,
+    BODY_SIZE,
+    COMPLIANCE,
+    CONTACT_CONSTANT_AT,
+    CONTACT_SIZE,
+    CONTACTS,
+    ENERGY,
+    EQUATION,
+    EXTENT,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    INERTIA,
+    JOINTS,
+    LATES,
+    MASS,
+    N_ROWS,
+    PACE,
+    ROTORS,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    ROWS,
+    SOFT,
+    THETA,
+    TWIST,
+    UNITS_AT,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.interval.residual import fastest
+from dynamics.kernels.rows.added_mass import add_momenta
+from dynamics.kernels.rows.forces import add_multiple, damp
+from dynamics.kernels.rows.rotor import add_rotors, add_spin
+from dynamics.kernels.rows.rows import held_velocity
+from dynamics.kernels.rows.stiff_forces import add_late, part_of
+
+
+@kernel
+def take_soft(plan, constant, G, mu, r):
+    """r <- r - theta G^T mu of rows with a compliance."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b, first = plan[group + A], plan[group + B], plan[group + FIRST_ROW]
+        for i in range(plan[group + N_ROWS]):
+            c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
+            if constant[c + COMPLIANCE] == 0.0:
+                continue
+            part = -constant[c + THETA] * mu[plan[group + EQUATION] + i]
+            if a < n:
+                add_multiple(r, TWIST * a, part, G, 12 * (first + i))
+            if b < n:
+                add_multiple(r, TWIST * b, part, G, 12 * (first + i) + 6)
+
+
+@kernel
+def kinetic(plan, constant, G, u, spare):
+    """T of velocities: of bodies and rotors."""
+    twice = 0.0
+    for i in range(plan[BODIES]):
+        c, t = i * BODY_SIZE, TWIST * i
+        v, omega = load3(u, t), load3(u, t + 3)
+        twice += constant[c + MASS] * dot(v, v)
+        twice += dot(omega, multiply_matrix(constant, c + INERTIA, omega))
+    if plan[ROTORS] > 0:
+        twice += add_spin(plan, constant, 0.0, G, u, spare)
+    return 0.5 * twice
+
+
+@kernel
+def open_by(plan, constant, g):
+    """Largest value of the rows that rigid joints close, over its unit."""
+    found, units = 0.0, plan[UNITS_AT] + 1
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if plan[group + EQUATION] != plan[group + FIRST_ROW]:
+            break  # second halves of couplings, whose values the first ones have
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            soft = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0
+            if not soft and not held_velocity(plan, row):
+                found = max(found, abs(g[row]) * constant[units + row])
+    return found
+
+
+@kernel
+def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, moving):
+    """Work of joints and contacts, and what of it rounding explains, J.
+
+    ``r`` takes their impulses. Where u is given and not ``moving``, joints may not allow it: what
+    they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints are
+    open by over h: ``opened`` at the end of the interval. All three count over units.
+    """
+    n, G = plan[BODIES], node[3]
+    mu = pointer(x, TWIST * n)
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        mass, omega = constant[c + MASS], load3(x, t + 3)
+        phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
+        s = math.sqrt(1.0 - dot(phi, phi))
+        spin = multiply_matrix(constant, c + INERTIA, omega)
+        turn = cross(phi, spin)
+        for j in range(3):
+            r[t + j] = mass * x[t + j] - kick[t + j]
+            r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
+    if plan[ADDED] > 0:
+        add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
+    if plan[ROTORS] > 0:
+        add_rotors(plan, constant, h, node[2], trial[2], G, r)
+    part = part_of(plan, h, node[2])
+    damp(plan, constant, part, h - part, G, x, r)
+    if plan[LATES] > 0:
+        add_late(plan, constant, h, node[2], trial[2], G, r)
+    if plan[SOFT] > 0:
+        take_soft(plan, constant, G, mu, r)
+    work = end = 0.0
+    for i in range(TWIST * n):
+        work += 0.5 * (x[i] + u[i]) * r[i]
+        end += x[i] * r[i]
+    if not moving:
+        work = min(work, end)
+    opened = max(opened, open_by(plan, constant, node[2]))
+    return work, rounding(plan, constant, h, settings, opened, x, mu, r)
+
+
+@kernel
+def rounding(plan, constant, h, settings, opened, x, mu, r):
+    """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
+    fast, barrier = settings[0] * max(1.0, fastest(plan, constant, x)), settings[2]
+    found = 0.0
+    for i in range(plan[BODIES]):
+        c, t = i * BODY_SIZE, TWIST * i
+        arm = 1.0 / constant[c + EXTENT]
+        for j in range(3):
+            linear, angular = abs(r[t + j]), abs(r[t + 3 + j])
+            found += linear * (fast / constant[c + PACE] + arm * opened / h)
+            found += angular * (fast / constant[c + PACE + 3] + opened / h)
+    rate = fast / constant[plan[UNITS_AT]] + opened / h
+    for row in range(plan[ROWS]):
+        found += abs(mu[row]) / constant[plan[UNITS_AT] + 1 + row] * rate
+    for k in range(plan[CONTACTS]):
+        found += barrier * constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
+    return found

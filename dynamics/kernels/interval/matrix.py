@@ -1,0 +1,359 @@
+"""Matrix of one Newton step, written straight to its places in the values of the block graph."""
+
+import math
+
+from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.layout import (
+    AJ_AT,
+    ARMATURE,
+    BJ_AT,
+    BODIES,
+    BODY_AT,
+    BODY_SIZE,
+    COMPLIANCE,
+    DAMPING,
+    DIAGONAL_AT,
+    DRAG,
+    DRAG_THETA,
+    EQUATION,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    HOLDING,
+    INERTIA,
+    JA_AT,
+    JB_AT,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    REGULARIZATION,
+    ROTORS,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    SOFT,
+    SPIN_DRAG,
+    THETA,
+    TWIST,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.base.six import minus, nothing, plus, put, take
+from dynamics.kernels.base.turned import turn_row, turn_rows
+from dynamics.kernels.rows.added_mass import add_blocks
+from dynamics.kernels.rows.rows import held_velocity
+from dynamics.kernels.rows.stiff_forces import part_of, steepness
+
+
+@kernel
+def bodies(plan, constant, h, part, u, values):
+    """Blocks diag(m, d pi^- / d omega), theory/step (10), and drag; u = 0 gives diag(m, J)."""
+    for i in range(plan[BODIES]):
+        at, c, t = plan[plan[BODY_AT] + i], i * BODY_SIZE, TWIST * i
+        omega = load3(u, t + 3)
+        phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
+        s = math.sqrt(1.0 - dot(phi, phi))
+        over = 0.5 * h / s
+        spin = multiply_matrix(constant, c + INERTIA, omega)
+        early = h - part + constant[c + DRAG_THETA] * (2.0 * part - h)
+        heavy = constant[c + MASS] + early * constant[c + DRAG]
+        for k in range(6):
+            put(values, at + 6 * k, nothing())
+        values[at], values[at + 7], values[at + 14] = heavy, heavy, heavy
+        x, y, z = 0.5 * h * spin[0], 0.5 * h * spin[1], 0.5 * h * spin[2]
+        slow = early * constant[c + SPIN_DRAG]
+        cross_spin = ((slow, -z, y), (z, slow, -x), (-y, x, slow))  # (J omega)^x, by columns
+        for k in range(3):  # column k: s J e + phi x J e - (h/2) ((phi . e) / s + J omega x e)
+            column = (
+                constant[c + INERTIA + k],
+                constant[c + INERTIA + 3 + k],
+                constant[c + INERTIA + 6 + k],
+            )
+            turn, more = cross(phi, column), cross_spin[k]
+            ratio, to = over * phi[k], at + 21 + 6 * k
+            values[to] = s * column[0] + turn[0] - ratio * spin[0] + more[0]
+            values[to + 1] = s * column[1] + turn[1] - ratio * spin[1] + more[1]
+            values[to + 2] = s * column[2] + turn[2] - ratio * spin[2] + more[2]
+
+
+@kernel
+def add_outer(values, at, scale, G, left, right):
+    """values[at:at + 36] <- + scale G[left:left + 6] G[right:right + 6]^T, by columns."""
+    for j in range(6):
+        part = scale * G[right + j]
+        for i in range(6):
+            values[at + 6 * j + i] += part * G[left + i]
+
+
+@kernel
+def dampers(plan, constant, h, part, G, values):
+    """theta h c G^T G of the forces' dampers, behind `bodies`."""
+    n = plan[BODIES]
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for place in (plan[group + AJ_AT], plan[group + JA_AT]):
+            if place >= 0:
+                for i in range(36):
+                    values[place + i] = 0.0
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            c = constant[at + DAMPING]
+            if c == 0.0:
+                continue
+            c *= h - part + constant[at + THETA] * (2.0 * part - h)
+            at, bt = 12 * row, 12 * row + 6
+            if a < n:
+                add_outer(values, plan[plan[BODY_AT] + a], c, G, at, at)
+            if b < n:
+                add_outer(values, plan[plan[BODY_AT] + b], c, G, bt, bt)
+            if plan[group + AJ_AT] >= 0:
+                add_outer(values, plan[group + AJ_AT], c, G, at, bt)
+                add_outer(values, plan[group + JA_AT], c, G, bt, at)
+
+
+@kernel
+def stretched_by(t, phi, s):
+    """t E(phi): derivative with respect to omega, over h, of what has the slope t in theta."""
+    turn = cross(t, phi)
+    ratio = dot(t, phi) / s
+    return (
+        s * t[0] - turn[0] + ratio * phi[0],
+        s * t[1] - turn[1] + ratio * phi[1],
+        s * t[2] - turn[2] + ratio * phi[2],
+    )
+
+
+@kernel
+def stretch(h, u, t):
+    """Columns of E(phi) = s I + phi^x + phi phi^T / s, for rows of slopes: see `stretched_by`."""
+    x, y, z = 0.5 * h * u[t + 3], 0.5 * h * u[t + 4], 0.5 * h * u[t + 5]
+    rest = 1.0 - (x * x + y * y + z * z)
+    s = math.sqrt(rest)
+    over = s * (1.0 / rest)  # 1 / s, without waiting for the root
+    xy, yz, zx = over * x * y, over * y * z, over * z * x
+    return (
+        (s + over * x * x, xy - z, zx + y),
+        (xy + z, s + over * y * y, yz - x),
+        (zx - y, yz + x, s + over * z * z),
+    )
+
+
+@kernel
+def stretched(G, at, phi, s):
+    """The same of the three numbers at G[at]."""
+    return stretched_by(load3(G, at), phi, s)
+
+
+@kernel
+def add_product(values, at, scale, G, left, right):
+    """values[at:at + 36] <- + scale G[left:left + 6] right^T, by columns."""
+    for j in range(6):
+        part = scale * right[j]
+        for i in range(6):
+            values[at + 6 * j + i] += part * G[left + i]
+
+
+@kernel
+def add_slopes(plan, h, u, G, G_next, group, row, part, values):
+    """values <- + part G^T G_next diag(I, E) of one row, in the blocks of its bodies."""
+    n = plan[BODIES]
+    for side in range(2):
+        body, at = plan[group + A + side], 12 * row + 6 * side
+        if body == n:
+            continue
+        t = TWIST * body + 3
+        phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+        turn = stretched(G_next, at + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+        slope = (G_next[at], G_next[at + 1], G_next[at + 2], turn[0], turn[1], turn[2])
+        add_product(values, plan[plan[BODY_AT] + body], part, G, at, slope)
+        other = plan[group + AJ_AT] if side == 1 else plan[group + JA_AT]
+        if other >= 0:
+            add_product(values, other, part, G, 12 * row + 6 - 6 * side, slope)
+
+
+@kernel
+def rotors(plan, constant, h, u, G, G_next, values):
+    """a G^T G_next diag(I, E) of all rotors, behind `dampers`."""
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            inertia = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + ARMATURE]
+            if inertia != 0.0:
+                add_slopes(plan, h, u, G, G_next, group, row, inertia, values)
+
+
+@kernel
+def late_forces(plan, constant, h, u, g, G, G_next, values):
+    """h (h k + c) G^T G_next diag(I, E) of what `late` pushes with, behind `rotors`."""
+    for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            hard = steepness(plan, constant, h, row, g)
+            if hard != 0.0:
+                add_slopes(plan, h, u, G, G_next, group, row, part_of(plan, h, g) * hard, values)
+
+
+@kernel
+def firm(plan, h, u, G, G_next, values):
+    """Blocks (body, joint) and (joint, body) of all joints: -G^T, and G_next diag(1, E)."""
+    n, groups = plan[BODIES], plan[GROUP_AT]
+    for k in range(plan[JOINTS]):
+        group = natural(groups + k * GROUP_FIELDS)
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            break
+        for end in range(2):
+            body, at = plan[group + A + end], 12 * first + 6 * end
+            if body == n:
+                continue
+            column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
+            for i in range(rows):
+                put(values, column + 6 * i, minus(nothing(), take(G, at + 12 * i)))
+            turn_rows(stretch(h, u, TWIST * body), rows, G_next, at, row, values)
+
+
+@kernel
+def soft(plan, constant, h, u, G, G_next, values):
+    """The same where joints have a compliance: -theta G^T, and what is late of the other."""
+    n, rate = plan[BODIES], 1.0 / h
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            break
+        for end in range(2):
+            body, at = plan[group + A + end], 12 * first + 6 * end
+            if body == n:
+                continue
+            column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
+            E = stretch(h, u, TWIST * body)
+            for i in range(rows):
+                c, place = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE, at + 12 * i
+                theta = constant[c + THETA]
+                late = theta + constant[c + COMPLIANCE] * constant[c + DAMPING] * rate
+                put(values, column + 6 * i, plus(nothing(), -theta, G, place))
+                turn_row(late, E, G_next, place, rows, row + i, values)
+
+
+@kernel
+def diagonals(plan, constant, h, values):
+    """Blocks (joint, joint): compliances, and the regularization of loops."""
+    rate, groups = 1.0 / h, plan[GROUP_AT]
+    for k in range(plan[JOINTS]):
+        group = natural(groups + k * GROUP_FIELDS)
+        rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], plan[group + DIAGONAL_AT]
+        if plan[group + EQUATION] != first:
+            break
+        c = natural(plan[ROW_CONSTANT_AT] + first * ROW_SIZE)
+        for i in range(rows * rows):
+            values[at + i] = 0.0
+        for _ in range(rows):
+            values[at] = constant[c + COMPLIANCE] * (rate * rate) + constant[c + REGULARIZATION]
+            at += rows + 1
+            c += ROW_SIZE
+
+
+@kernel
+def rolling(plan, G, G_next, values):
+    """Rows of (joint, body) that hold velocities: (G + G_next) / 2, how G turns left out."""
+    for k in range(plan[JOINTS] if plan[HOLDING] > 0 else 0):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            break
+        for i in range(rows):
+            if not held_velocity(plan, first + i):
+                continue
+            for end in range(2):
+                place, at = plan[group + JA_AT + 2 * end], 12 * (first + i) + 6 * end
+                if place < 0:
+                    continue
+                for j in range(6):
+                    values[place + i + rows * j] = 0.5 * (G[at + j] + G_next[at + j])
+
+
+@kernel
+def second_half(plan, h, u, G, G_next, group, values):
+    """Blocks of a coupling's second half, added to what the first half has of the same body."""
+    at = 12 * plan[group + FIRST_ROW]
+    for end in range(2):
+        body = plan[group + B] if end == 1 else plan[group + A]
+        if body == plan[BODIES]:
+            continue
+        column = plan[group + BJ_AT] if end == 1 else plan[group + AJ_AT]
+        row = plan[group + JB_AT] if end == 1 else plan[group + JA_AT]
+        t = TWIST * body + 3
+        phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
+        turn = stretched(G_next, at + 6 * end + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
+        for j in range(6):
+            values[column + j] -= G[at + 6 * end + j]
+        for j in range(3):
+            values[row + j] += G_next[at + 6 * end + j]
+            values[row + 3 + j] += turn[j]
+
+
+@kernel
+def clear(plan, group, values):
+    """Blocks of a coupling's second half <- 0."""
+    for field in range(AJ_AT, JB_AT + 1):
+        if plan[group + field] >= 0:
+            for i in range(TWIST):
+                values[plan[group + field] + i] = 0.0
+
+
+@kernel
+def relax(plan, constant, part, values):
+    """Regularization of loops <- a part of it, behind `assemble`."""
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        if plan[group + EQUATION] != first:
+            continue
+        for i in range(rows):
+            c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
+            values[plan[group + DIAGONAL_AT] + i * (rows + 1)] -= (1.0 - part) * constant[
+                c + REGULARIZATION
+            ]
+
+
+@kernel
+def assemble(
+    # Tables:
+    plan,
+    constant,
+    # In:
+    h,
+    u,
+    g,
+    G,
+    G_next,
+    # Out:
+    values,
+):  # fmt: skip
+    """d r / d x: every block of the matrix, theory/step (7) to (9)."""
+    part = part_of(plan, h, g)
+    bodies(plan, constant, h, part, u, values)
+    add_blocks(plan, constant, h, G, u, values)
+    dampers(plan, constant, h, part, G, values)
+    rotors(plan, constant, h, u, G, G_next, values)
+    late_forces(plan, constant, h, u, g, G, G_next, values)
+    for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if plan[group + EQUATION] == plan[group + FIRST_ROW]:
+            break
+        clear(plan, group, values)
+    if plan[SOFT] > 0:
+        soft(plan, constant, h, u, G, G_next, values)
+    else:
+        firm(plan, h, u, G, G_next, values)
+    rolling(plan, G, G_next, values)
+    diagonals(plan, constant, h, values)
+    for k in range(plan[JOINTS] - 1, -1, -1):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if plan[group + EQUATION] == plan[group + FIRST_ROW]:
+            break
+        second_half(plan, h, u, G, G_next, group, values)

@@ -1,0 +1,143 @@
+"""Velocities at which Newton's method starts: those of the last intervals, gone on.
+
+They go on in a line, bent by parts of the last second and third differences and of the velocities
+themselves: the parts that would have been best an interval ago (least squares), near those of a
+parabola where few bodies tell. Where Newton's method was slow its equations may have a second
+solution near by, and shaking that goes on would lead there: then only slope and bend are fitted,
+and neither grows.
+"""
+
+from dynamics.kernels.base.jit import inlined, kernel
+from dynamics.kernels.base.layout import TWIST
+from dynamics.kernels.base.six import minus, multiplied, nothing, take, total_of
+from dynamics.kernels.interval.newton import CONTRACTION
+
+# info of a step
+LENGTH = 28  # of the last interval, 0 where it was a part of a step
+ALIKE = 29  # velocities of intervals of that length; with TERMS + 1 there are parts
+PARTS = 31  # of the velocity and its first three differences
+
+TERMS = 4
+#: Contraction of Newton's method above which slope and bend alone are fitted.
+SLOW = 0.05
+#: What holds the parts to those of a parabola, beside what the velocities say.
+RIDGE = 1e-8
+
+
+@kernel
+def differences(i, u, past):
+    """Velocity i and its first three differences."""
+    u_prev, u_before, u_third = past
+    one, two, three = u[i] - u_prev[i], u_prev[i] - u_before[i], u_before[i] - u_third[i]
+    bend = one - two
+    return u[i], one, bend, bend - (two - three)
+
+
+@kernel
+def guess(n, whole, h, info, u, past, x):
+    """x <- velocities u as they went on in the last intervals, where these were as long."""
+    if info[LENGTH] == h and info[ALIKE] > TERMS:
+        p, q, r, s = info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3]
+        for i in range(n):
+            a, b, c, d = differences(i, u, past)
+            x[i] = p * a + q * b + r * c + s * d
+    elif whole or info[LENGTH] == h:
+        u_prev = past[0]
+        for i in range(n):
+            x[i] = 2.0 * u[i] - u_prev[i]
+    else:
+        for i in range(n):
+            x[i] = u[i]
+
+
+@inlined
+def six_differences(i, u, past):
+    """`differences` of six velocities from the i-th on."""
+    u_prev, u_before, u_third = past
+    now, prev, before = take(u, i), take(u_prev, i), take(u_before, i)
+    one, two = minus(now, prev), minus(prev, before)
+    bend = minus(one, two)
+    return now, one, bend, minus(bend, minus(two, minus(before, take(u_third, i))))
+
+
+@kernel
+def fit_bend(n, info, x, u, past):
+    """Parts of the first two differences that come nearest to x, at most whole ones."""
+    sum_bb = sum_bc = sum_cc = sum_bx = sum_cx = nothing()
+    for i in range(0, n, TWIST):
+        a, b, c, _ = six_differences(i, u, past)
+        left = minus(take(x, i), a)
+        sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
+        sum_cc, sum_bx = multiplied(sum_cc, c, c), multiplied(sum_bx, b, left)
+        sum_cx = multiplied(sum_cx, c, left)
+    bb, bc, cc = total_of(sum_bb), total_of(sum_bc), total_of(sum_cc)
+    bx, cx = total_of(sum_bx), total_of(sum_cx)
+    slope, bend, determinant = 1.0, 0.0, bb * cc - bc * bc
+    if determinant > RIDGE * bb * cc:
+        slope = max(0.0, min(1.0, (cc * bx - bc * cx) / determinant))
+    if cc > 0.0:
+        bend = max(-1.0, min(1.0, (cx - slope * bc) / cc))
+    info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3] = 1.0, slope, bend, 0.0
+
+
+@kernel
+def fit(n, info, x, u, past):
+    """Parts of the velocity and its differences that come nearest to x."""
+    sum_aa = sum_ab = sum_ac = sum_ad = sum_ax = nothing()
+    sum_bb = sum_bc = sum_bd = sum_bx = nothing()
+    sum_cc = sum_cd = sum_cx = sum_dd = sum_dx = nothing()
+    for i in range(0, n, TWIST):
+        a, b, c, d = six_differences(i, u, past)
+        left = minus(minus(minus(take(x, i), a), b), c)
+        sum_aa, sum_ab = multiplied(sum_aa, a, a), multiplied(sum_ab, a, b)
+        sum_ac, sum_ad = multiplied(sum_ac, a, c), multiplied(sum_ad, a, d)
+        sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
+        sum_bd, sum_cc = multiplied(sum_bd, b, d), multiplied(sum_cc, c, c)
+        sum_cd, sum_dd = multiplied(sum_cd, c, d), multiplied(sum_dd, d, d)
+        sum_ax, sum_bx = multiplied(sum_ax, a, left), multiplied(sum_bx, b, left)
+        sum_cx, sum_dx = multiplied(sum_cx, c, left), multiplied(sum_dx, d, left)
+    aa, ab, ac, ad = total_of(sum_aa), total_of(sum_ab), total_of(sum_ac), total_of(sum_ad)
+    bb, bc, bd = total_of(sum_bb), total_of(sum_bc), total_of(sum_bd)
+    cc, cd, dd = total_of(sum_cc), total_of(sum_cd), total_of(sum_dd)
+    ax, bx, cx, dx = total_of(sum_ax), total_of(sum_bx), total_of(sum_cx), total_of(sum_dx)
+    # L D L^T of the normal equations
+    tiny, more = 1e-300, 1.0 + RIDGE
+    aa = aa * more + tiny
+    l1, l2, l3 = ab / aa, ac / aa, ad / aa
+    bb = bb * more + tiny - l1 * ab
+    bc -= l1 * ac
+    bd -= l1 * ad
+    m2, m3 = bc / bb, bd / bb
+    cc = cc * more + tiny - l2 * ac - m2 * bc
+    cd -= l2 * ad + m2 * bd
+    k3 = cd / cc
+    dd = dd * more + tiny - l3 * ad - m3 * bd - k3 * cd
+    bx -= l1 * ax
+    cx -= l2 * ax + m2 * bx
+    dx -= l3 * ax + m3 * bx + k3 * cx
+    d = dx / dd
+    c = cx / cc - k3 * d
+    b = bx / bb - m2 * c - m3 * d
+    a = ax / aa - l1 * b - l2 * c - l3 * d
+    info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3] = 1.0 + a, 1.0 + b, 1.0 + c, d
+
+
+@kernel
+def shift(n, h, info, x, u, past):
+    """(u, *past) <- (x, u, *past), and the parts that would have guessed x best."""
+    u_prev, u_before, u_third = past
+    if h > 0.0 and info[LENGTH] == h:
+        if info[ALIKE] >= TERMS:
+            if info[CONTRACTION] > SLOW:
+                fit_bend(n, info, x, u, past)
+            elif info[CONTRACTION] > 0.0 or info[ALIKE] == TERMS:
+                fit(n, info, x, u, past)
+        info[ALIKE] = min(info[ALIKE] + 1.0, TERMS + 1.0)
+    else:
+        info[ALIKE] = 1.0
+    info[LENGTH] = h
+    for i in range(n):
+        u_third[i] = u_before[i]
+        u_before[i] = u_prev[i]
+        u_prev[i] = u[i]
+        u[i] = x[i]

@@ -1,0 +1,1 @@
+"""What is read off recorded states: energies, coordinates, contacts."""

@@ -1,0 +1,208 @@
+"""Contacts of states: gaps, normals and rows N; momenta on closed contacts, N V >= 0 and T V = 0.
+
+An interval ends before the impulses of the contacts at its end, so that the momentum of a body at
+rest on the ground is that of half a step's fall. Its velocity is the nearest one (in energy) that
+closed contacts allow: rows that would close further are held, and those of friction that sticks,
+by stiff terms in the projection's matrix. Being a projection it never adds energy.
+"""
+
+import math
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    ACTIVE_AT,
+    BLOCK,
+    BLOCKS,
+    BODIES,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_KIND,
+    CONTACT_PACE,
+    CONTACT_SIZE,
+    CONTACT_WORK,
+    CONTACTS,
+    FACETS,
+    FREE_AT,
+    FRICTION,
+    GROUPS,
+    K_AT,
+    OF_RATE,
+    POSE,
+    ROWS,
+    SLOT,
+    TWIST,
+    W_AT,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import load3
+from dynamics.kernels.contacts.condensation import add_leaf, take
+from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, gap
+from dynamics.kernels.contacts.linear_cone import strength
+from dynamics.kernels.contacts.rows import (
+    approach,
+    effective_mass,
+    limit_row,
+    point_row,
+    rate,
+    rubs,
+)
+from dynamics.kernels.rows.poses import rotation_matrices
+from dynamics.kernels.rows.rows import evaluate
+
+#: Numbers of a contact that `look_at` gives: gap, normal, both arms, row N.
+LOOKED = 22
+#: Stiffness of what holds a row, over its effective mass.
+HELD = 1e7
+#: Speed, over its unit, below which what closes a gap is rounding.
+CLOSING = 1e-9
+#: Rounds that look for rows to hold.
+ROUNDS = 8
+
+
+@kernel
+def look_at(plan, constant, states, pose, matrix, g, G, out):
+    """out[k] <- (gap, normal, arms, N) of every contact at each state; 0 or 1 + k that failed."""
+    n = plan[BODIES]
+    for i in range(POSE):
+        pose[POSE * n + i] = 0.0
+    pose[POSE * n + 3] = 1.0
+    for k in range(states.shape[0]):
+        for i in range(POSE * n):
+            pose[i] = states[k, i]
+        rotation_matrices(n, pose, matrix)
+        evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, g, G)
+        for i in range(plan[CONTACTS]):
+            at = plan[CONTACT_AT] + i * CONTACT_FIELDS
+            c = plan[CONTACT_CONSTANT_AT] + i * CONTACT_SIZE
+            row = out[k, i]
+            if plan[at + CONTACT_KIND] == RUBBING:
+                row[0] = math.inf
+                for j in range(1, LOOKED):
+                    row[j] = 0.0
+                continue
+            if plan[at + CONTACT_KIND] == LIMITED:
+                row[0] = limit_row(plan, constant, at, c, g, G, row, 10)
+                if constant[c + OF_RATE] != 0.0:  # poses say nothing of it
+                    row[0] = math.inf
+                for j in range(1, 10):
+                    row[j] = 0.0
+                continue
+            if gap(plan, constant, at, c, pose, matrix, row) != 0:
+                return 1 + k
+            point_row(
+                matrix, plan[at + A], plan[at + B], load3(row, 4), load3(row, 7), load3(row, 1),
+                row, 10,
+            )  # fmt: skip
+    return 0
+
+
+@kernel
+def closed(plan, constant, h, every, node, found, state, contacts):
+    """Rows of all contacts at the node, ACTIVE where the last interval closed them; a status.
+
+    A contact is closed where its impulse is more than its velocity, and sticks where what is left
+    of the cone is: strict complementarity, in impulses.
+    """
+    u = state[(POSE + TWIST) * plan[BODIES] : (POSE + 2 * TWIST) * plan[BODIES]]
+    if approach(plan, constant, h, node, u, every, found, contacts) != 0:
+        return 1
+    first = (POSE + 3 * TWIST) * plan[BODIES] + plan[ROWS]
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        rubbing = rubs(plan, k)
+        contacts[w + FREE_AT] = 0.0
+        if rubbing:  # what it can take of an interval's half
+            shut = state[slot] > 0.0
+            contacts[w + FREE_AT] = 0.5 * h * constant[c + FRICTION]
+        else:
+            mass = effective_mass(plan, constant, at, contacts, w + W_AT)
+            shut = h * state[slot] > mass * state[slot + 1] and constant[c + OF_RATE] == 0.0
+        contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
+        for i in range(1 + 2 * plan[at + BLOCKS]):
+            contacts[w + K_AT + i] = 0.0
+        if not shut:
+            continue
+        for i in range(plan[at + BLOCKS]):
+            q = slot + 2 + BLOCK * i
+            spare = constant[c + FRICTION + i] * state[slot]
+            spare -= strength(plan[at + FACETS] if i == 0 else 0, state[q], state[q + 1])
+            for j in range(1 + 2 * i, 3 + 2 * i):
+                if (i == 1 or rubbing) and j == 2 * i + 2:  # turning and rubbing have one row
+                    continue
+                mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 * j)
+                if h * spare > mass * (state[q + 3] ** 2 + state[q + 4] ** 2) ** 0.5:
+                    contacts[w + K_AT + j] = HELD * mass
+    return 0
+
+
+@kernel
+def hold_more(plan, constant, x, contacts):
+    """Hold the normals of closed contacts with N V < 0, let go those that pull; how many changed.
+
+    Where the normals stay, friction beyond its cone is let go.
+    """
+    changed = 0
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        speed = rate(plan, at, contacts, w + W_AT, x)
+        pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
+        if contacts[w + K_AT] == 0.0 and pace * speed < -CLOSING:
+            mass = effective_mass(plan, constant, at, contacts, w + W_AT)
+            contacts[w + K_AT] = HELD * mass
+            changed += 1
+        elif contacts[w + K_AT] > 0.0 and speed > 0.0:
+            contacts[w + K_AT] = 0.0
+            changed += 1
+    if changed > 0:
+        return changed
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        push = -contacts[w + K_AT] * rate(plan, at, contacts, w + W_AT, x)
+        for i in range(plan[at + BLOCKS]):
+            one, two = w + K_AT + 1 + 2 * i, w + K_AT + 2 + 2 * i
+            row = w + W_AT + 12 + 24 * i
+            along = contacts[one] * rate(plan, at, contacts, row, x)
+            across = contacts[two] * rate(plan, at, contacts, row + 12, x)
+            most = constant[c + FRICTION + i] * max(push, 0.0) + contacts[w + FREE_AT]
+            if strength(plan[at + FACETS] if i == 0 else 0, along, across) > most:
+                contacts[one], contacts[two] = 0.0, 0.0
+                changed += 1
+    return changed
+
+
+@kernel
+def hold(plan, contacts, values):
+    """values <- values + sum K w w^T over the rows that are held."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        for i in range(1 + 2 * plan[at + BLOCKS]):
+            row = w + W_AT + 12 * i
+            add_leaf(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
+
+
+@kernel
+def held(plan, x, contacts, r):
+    """r <- r - sum K w w^T x."""
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        for i in range(1 + 2 * plan[at + BLOCKS]):
+            row = w + W_AT + 12 * i
+            part = contacts[w + K_AT + i] * rate(plan, at, contacts, row, x)
+            take(plan, n, at, contacts, row, part, r)

@@ -1,0 +1,294 @@
+"""What is read off many states: coordinates and rates of joints, velocities, energies."""
+
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import (
+    ADDED,
+    AJ_AT,
+    BJ_AT,
+    BODIES,
+    BODY_SIZE,
+    COMPLIANCE,
+    CONTACTS,
+    DIAGONAL_AT,
+    EQUATION,
+    FIRST_ROW,
+    GAIN,
+    GRAVITY,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    INERTIA,
+    JA_AT,
+    JB_AT,
+    JOINTS,
+    LATE_STIFFNESS,
+    LATES,
+    MASS,
+    N_ROWS,
+    POSE,
+    PULL,
+    REGULARIZATION,
+    ROTORS,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    ROWS,
+    SLOTS,
+    STIFFNESS,
+    TWIST,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix, rotate
+from dynamics.kernels.interval.matrix import bodies, rotors
+from dynamics.kernels.observables.contacts import ROUNDS, closed, held, hold, hold_more
+from dynamics.kernels.observables.stiff_forces import add_held, add_slopes, take_slopes
+from dynamics.kernels.rows.added_mass import add_blocks, add_momenta, add_total, added_energy
+from dynamics.kernels.rows.forces import conservative, inner
+from dynamics.kernels.rows.poses import rotation_matrices
+from dynamics.kernels.rows.rotor import add_spin
+from dynamics.kernels.rows.rows import evaluate
+from graphsys.kernels import factorize, solve
+
+
+@kernel
+def placed(n, state, pose, matrix):
+    """Pose of all bodies and the world, and their rotation matrices."""
+    for i in range(POSE * n):
+        pose[i] = state[i]
+    for i in range(POSE):
+        pose[POSE * n + i] = 0.0
+    pose[POSE * n + 3] = 1.0
+    rotation_matrices(n, pose, matrix)
+
+
+@kernel
+def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out):
+    """out[k] <- rows of groups ``first`` to ``last`` at each state: values, and rates G V."""
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, first, last, pose, matrix, True, g, G)
+        start = plan[plan[GROUP_AT] + first * GROUP_FIELDS + FIRST_ROW] if last > first else 0
+        for group in range(first, last):
+            at = plan[GROUP_AT] + group * GROUP_FIELDS
+            a, b, row = plan[at + A], plan[at + B], plan[at + FIRST_ROW]
+            place = plan[at + EQUATION] - start
+            for i in range(row, row + plan[at + N_ROWS]):
+                rate = 0.0
+                if a < n:
+                    rate += inner(G, 12 * i, twists[k], TWIST * a)
+                if b < n:
+                    rate += inner(G, 12 * i + 6, twists[k], TWIST * b)
+                if plan[at + EQUATION] == row:
+                    out[k, place + i - row, 0] = g[i]
+                    out[k, place + i - row, 1] = rate
+                else:
+                    out[k, place, 1] += rate
+
+
+@kernel
+def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, out):
+    """out[k] <- kinetic, gravitational and spring energy; springs in groups ``first`` to ``last``.
+
+    Compliant constraints store energy too: their multipliers' squares, C lambda^2 / 2.
+    """
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, first, last, pose, matrix, plan[ROTORS] > 0, g, G)
+        kinetic, height, stored = added_energy(plan, constant, states[k], twists[k]), 0.0, 0.0
+        kinetic += 0.5 * add_spin(plan, constant, 0.0, G, twists[k], twists[k])
+        for i in range(n):
+            c = i * BODY_SIZE
+            v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
+            kinetic += 0.5 * constant[c + MASS] * dot(v, v)
+            kinetic += 0.5 * dot(w, multiply_matrix(constant, c + INERTIA, w))
+            height -= constant[c + MASS] * dot(load3(constant, c + GRAVITY), load3(pose, POSE * i))
+        for group in range(first, last):
+            at = plan[GROUP_AT] + group * GROUP_FIELDS
+            row = plan[at + FIRST_ROW]
+            for i in range(row, row + plan[at + N_ROWS]):
+                c = plan[ROW_CONSTANT_AT] + i * ROW_SIZE
+                if group >= plan[JOINTS]:
+                    hard = constant[c + STIFFNESS]
+                    if constant[c + GAIN] == 0.0:  # servos store nothing
+                        hard += constant[c + LATE_STIFFNESS]
+                    stored += (0.5 * hard * g[i] + constant[c + PULL]) * g[i]
+                elif constant[c + COMPLIANCE] > 0.0:
+                    stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
+        out[k, 0], out[k, 1], out[k, 2] = kinetic, height, stored
+
+
+@kernel
+def momenta(plan, constant, states, twists, out):
+    """out[k] <- linear momentum, and angular momentum about the world's origin."""
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        for j in range(6):
+            out[k, j] = 0.0
+        add_total(plan, constant, states[k], twists[k], out[k])
+        for i in range(n):
+            c, p = i * BODY_SIZE, POSE * i
+            x = load3(states[k], p)
+            v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
+            q = (states[k, p + 3], states[k, p + 4], states[k, p + 5], states[k, p + 6])
+            spin = rotate(q, multiply_matrix(constant, c + INERTIA, w))
+            m = constant[c + MASS]
+            for j in range(3):
+                out[k, j] += m * v[j]
+                y, z = (j + 1) % 3, (j + 2) % 3
+                out[k, 3 + j] += spin[j] + m * (x[y] * v[z] - x[z] * v[y])
+
+
+@kernel
+def kick(plan, constant, scale, states, pose, matrix, g, G, f):
+    """p <- p + scale f(z) in each state, f the conservative forces."""
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    f = pointer(f, 0)
+    n = plan[BODIES]
+    for k in range(states.shape[0]):
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
+        conservative(plan, constant, G, g, f)
+        for i in range(TWIST * n):
+            states[k, POSE * n + i] += scale * f[i]
+
+
+@kernel
+def projection_matrix(plan, constant, zero, G, size, values):
+    """[[M, -G^T], [G, eps]]; compliant rows hold nothing and become 1."""
+    n = plan[BODIES]
+    for i in range(size):
+        values[i] = 0.0
+    bodies(plan, constant, 0.0, 0.0, zero, values)
+    add_blocks(plan, constant, 0.0, G, zero, values)
+    rotors(plan, constant, 0.0, zero, G, G, values)
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
+        for i in range(rows):
+            c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
+            place = 12 * (first + i)
+            if plan[group + EQUATION] == first:
+                to = plan[group + DIAGONAL_AT] + i * (rows + 1)
+                if constant[c + COMPLIANCE] > 0.0:
+                    values[to] = 1.0
+                    continue
+                values[to] = constant[c + REGULARIZATION]
+            for j in range(6):
+                if plan[group + A] < n:
+                    values[plan[group + AJ_AT] + 6 * i + j] -= G[place + j]
+                    values[plan[group + JA_AT] + rows * j + i] += G[place + j]
+                if plan[group + B] < n:
+                    values[plan[group + BJ_AT] + 6 * i + j] -= G[place + 6 + j]
+                    values[plan[group + JB_AT] + rows * j + i] += G[place + 6 + j]
+
+
+@kernel
+def mobility(plan, constant, x, G, r):
+    """r <- r - [[M, -G^T], [G, 0]] x, for the rigid rows."""
+    n = plan[BODIES]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        spin = multiply_matrix(constant, c + INERTIA, load3(x, t + 3))
+        for j in range(3):
+            r[t + j] -= constant[c + MASS] * x[t + j]
+            r[t + 3 + j] -= spin[j]
+    add_momenta(plan, constant, 0.0, 1.0, -1.0, G, x, r)
+    add_spin(plan, constant, -1.0, G, x, r)
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            at = TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
+            mu = x[at]
+            if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
+                r[at] -= mu
+                continue
+            if a < n:
+                r[at] -= inner(G, 12 * row, x, TWIST * a)
+                for j in range(6):
+                    r[TWIST * a + j] += mu * G[12 * row + j]
+            if b < n:
+                r[at] -= inner(G, 12 * row + 6, x, TWIST * b)
+                for j in range(6):
+                    r[TWIST * b + j] += mu * G[12 * row + 6 + j]
+
+
+@kernel
+def project(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    states,
+    # Work:
+    pose,
+    matrix,
+    g,
+    G,
+    x,
+    r,
+    dx,
+    contacts,
+    solver,
+    # Out:
+    twists,
+):  # fmt: skip
+    """twists[k] <- V of each state by theory/step (11): M V = p + G^T nu, G V = 0; a status.
+
+    Two refinements take out the regularization of redundant rows; closed contacts are held, see
+    `contact_measure`. Forces of stiff springs, dampers and servos act as in `late_measure`.
+    """
+    blocks, magnitude, arena, work, status = solver
+    rhs, solution, values = r, dx, pointer(blocks, 0)
+    plan, constant = pointer(plan, 0), pointer(constant, 0)
+    pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
+    x, r, dx, contacts = pointer(x, 0), pointer(r, 0), pointer(dx, 0), pointer(contacts, 0)
+    n, rows = plan[BODIES], plan[ROWS]
+    m = TWIST * n
+    touching = plan[CONTACTS] > 0
+    more = touching or plan[ADDED] > 0 or plan[LATES] > 0
+    last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
+    node = (pose, matrix, g, G, r)
+    for k in range(states.shape[0]):
+        late = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
+        pushed = plan[LATES] > 0 and late[0] > 0.0
+        placed(n, states[k], pose, matrix)
+        evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
+        if touching and closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0:
+            return 1 + k
+        for _ in range(ROUNDS):
+            for i in range(m + rows):
+                x[i] = 0.0
+            projection_matrix(plan, constant, x, G, blocks.size, values)
+            if pushed:
+                add_slopes(plan, constant, late, G, values)
+            hold(plan, contacts, values)
+            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+                return 1 + k
+            for _ in range(3):
+                for i in range(m):
+                    r[i] = states[k, POSE * n + i]
+                for i in range(rows):
+                    r[m + i] = 0.0
+                if pushed:
+                    add_held(plan, late, G, r)
+                    take_slopes(plan, constant, late, G, x, r)
+                mobility(plan, constant, x, G, r)
+                held(plan, x, contacts, r)
+                solve(program, arena, rhs, 1, work, solution)
+                for i in range(m + rows):
+                    x[i] += dx[i]
+            if hold_more(plan, constant, x, contacts) == 0:
+                break
+        for i in range(m):
+            twists[k, i] = x[i]
+    return 0

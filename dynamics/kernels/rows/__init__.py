@@ -1,0 +1,1 @@
+"""Rows and forces: scalar functions of two poses, their slopes and their curvature."""

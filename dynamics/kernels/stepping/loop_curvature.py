@@ -1,0 +1,90 @@
+"""How much loops change the velocities of an interval, theory/loops (4).
+
+On a tree velocities change with what bodies turn. A loop near a change point moves what it carries
+far faster: its rows turn by (G_next - G) u, and the impulses nu that follow them,
+
+    [M  -G^T] [dv]   [      0       ]
+    [G    0 ] [nu] = [(G_next - G) u]
+
+on the factors that Newton's method has left, change velocities by dv, of which the energy is
+nu^T (G_next - G) u / 2. It is the same backwards in time, and so is what is cut for it, so that
+energy does not drift. (The change of velocities at both ends, on the same factors, is not: cut for
+it, a double pendulum gained half its energy and more in an hour.)
+"""
+
+from dynamics.kernels.base.jit import inlined, kernel
+from dynamics.kernels.base.layout import (
+    BODIES,
+    BODY_SIZE,
+    EQUATION,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    INERTIA,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    REGULARIZATION,
+    ROW_CONSTANT_AT,
+    ROW_SIZE,
+    ROWS,
+    TWIST,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix
+from dynamics.kernels.rows.forces import inner
+from graphsys.kernels import solve
+
+#: Part of the kinetic energy above which the change of velocities has an interval cut.
+SWERVE = 0.05
+#: Part of the largest turn below which nobody looks.
+SLOWLY = 0.5
+
+
+@kernel
+def on_loop(constant, plan, row):
+    """Whether a row is one of a rigid loop's, which alone are regularized."""
+    return constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + REGULARIZATION] > 0.0
+
+
+@kernel
+def turned_rows(plan, constant, G, G_next, u, r):
+    """r <- (0, (G_next - G) u) for rows on loops, 0 for others; whether there are any."""
+    n = plan[BODIES]
+    start, found = TWIST * n, False
+    for i in range(start + plan[ROWS]):
+        r[i] = 0.0
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        a, b = plan[group + A], plan[group + B]
+        row, equation = plan[group + FIRST_ROW], plan[group + EQUATION]
+        if not on_loop(constant, plan, equation):
+            continue
+        found = True
+        for i in range(plan[group + N_ROWS]):
+            at, to = 12 * (row + i), start + equation + i
+            if a < n:
+                r[to] += inner(G_next, at, u, TWIST * a) - inner(G, at, u, TWIST * a)
+            if b < n:
+                r[to] += inner(G_next, at + 6, u, TWIST * b) - inner(G, at + 6, u, TWIST * b)
+    return found
+
+
+@inlined
+def swerve(plan, constant, program, node, trial, u, solver):
+    """dv^T M dv / u^T M u of an interval with velocities u; the factors are those of its matrix."""
+    _, _, arena, work, _, rhs, solution, _ = solver
+    if not turned_rows(plan, constant, node[3], trial[3], u, rhs):
+        return 0.0
+    solve(program, arena, rhs, 1, work, solution)
+    change = energy = 0.0
+    n = plan[BODIES]
+    for i in range(TWIST * n, TWIST * n + plan[ROWS]):
+        change += solution[i] * rhs[i]
+    for i in range(n):
+        c = i * BODY_SIZE
+        v, omega = load3(u, TWIST * i), load3(u, TWIST * i + 3)
+        energy += constant[c + MASS] * dot(v, v)
+        energy += dot(omega, multiply_matrix(constant, c + INERTIA, omega))
+    return change / energy

@@ -1,0 +1,38 @@
+"""The equations of one interval, by the method that its mechanism needs.
+
+Where ``columns`` is None there are no contacts, and numba compiles nothing of the branch for them,
+a third of all there is to compile.
+"""
+
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
+from dynamics.kernels.contacts.interior_point import interior
+from dynamics.kernels.contacts.rows import impulses
+from dynamics.kernels.contacts.sweep import passed
+from dynamics.kernels.interval.newton import PASSED, SLOPED, attempt
+
+
+@kernel
+def solved(
+    plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
+    held, dc, contacts, solver, columns, info,
+):  # fmt: skip
+    """Solve the equations of an interval; iterations, or what went wrong."""
+    if columns is None:
+        return attempt(
+            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, held, solver,
+            info,
+        )  # fmt: skip
+    else:
+        for k in range(plan[CONTACTS]):
+            contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
+        impulses(plan, h, contacts, c)
+        done = interior(
+            plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
+            held, dc, contacts, solver, info, first,
+        )  # fmt: skip
+        impulses(plan, 1.0 / h, contacts, c)
+        info[SLOPED] = 1.0
+        if done >= 0 and passed(plan, constant, h, node, x, trial, pointer(info, 8), contacts):
+            return PASSED
+        return done

@@ -1,0 +1,434 @@
+"""Steps: intervals put together, halved where the equations are hard, recorded."""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.jit import inlined, kernel, pointer
+from dynamics.kernels.base.layout import (
+    ALL_ROWS,
+    BODIES,
+    BODY_SIZE,
+    CONTACTS,
+    FALLBACK_AT,
+    FALLBACK_SIZE,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    HELD,
+    INERTIA,
+    JOINTS,
+    LATES,
+    MASS,
+    N_ROWS,
+    POSE,
+    ROWS,
+    SLOTS,
+    TWIST,
+    WRENCH_SIZE,
+    WRENCHES,
+)
+from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
+from dynamics.kernels.interval.energy_audit import gained, kinetic
+from dynamics.kernels.interval.newton import FACTORIZATIONS, NOT_FINITE, PASSED, SLOPED
+from dynamics.kernels.interval.predictor import ALIKE, LENGTH, guess, shift
+from dynamics.kernels.rows.added_mass import add_momenta
+from dynamics.kernels.rows.forces import conservative, damp, drive, push
+from dynamics.kernels.rows.poses import rotation_matrices, turns, turns_too_far
+from dynamics.kernels.rows.rotor import add_rotors
+from dynamics.kernels.rows.rows import evaluate, held_velocity, turned_back
+from dynamics.kernels.rows.stiff_forces import aim, first_part, keep
+from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.stepping.cuts import DEPTH, pieces
+from dynamics.kernels.stepping.loop_curvature import SLOWLY, SWERVE, swerve
+from dynamics.kernels.stepping.resonance import LEVEL, begin
+from dynamics.kernels.stepping.solve_interval import solved
+
+# info of a step
+WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
+TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
+SIDE = 27  # which half of the workspace holds the node of the state
+SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
+WORK = 37  # largest energy that joints and contacts give in an interval, J: see `audit`
+FORGIVEN = 38  # intervals where it is beyond the bound
+INFO_SIZE = 39  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
+
+#: Places in the totals of a run, behind time and counts (`note`): its steps, whether its first one
+#: finds node and guess in the workspace, as a later one does, the largest work of joints and
+#: contacts, and the first step where it was beyond the bound, counted from 1; 0 where it never was.
+DONE, RESUMED, WORKED, BEYOND = 7, 8, 9, 10
+TOTALS_SIZE = 11
+
+#: Settings of an interval, of which there are as many sets as barriers to try.
+SETTINGS = 5
+ENERGY = 4  # largest work of joints and contacts over the kinetic energy; 0: any, < 0: at last any
+
+TURNED = -4  # status of an interval in which a body turns too far
+GAINED = -7  # status of an interval in which energy appears: see `audit`
+#: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
+#: to the limit the solution decides, which does the same backwards in time.
+SURELY = 1.5
+
+
+def node_of(
+    plan: NDArray[np.int64], work: NDArray[np.float64], at: int
+) -> tuple[tuple[NDArray[np.float64], ...], int]:
+    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after.
+
+    Plain Python for callers outside: kernels, which count no references, can hand out no arrays.
+    """
+    n, rows = plan[BODIES], plan[ALL_ROWS]
+    a = at + POSE * (n + 1)
+    b = a + 9 * (n + 1)
+    c = b + 3 * rows + 1  # behind g is what `late` looks at
+    d = c + 12 * rows
+    e = d + TWIST * n
+    if plan[WRENCHES] > 0:
+        e += 1 + WRENCH_SIZE * plan[WRENCHES]
+    return (work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
+
+
+place = kernel(node_of)
+
+
+@kernel
+def pointers(node):
+    """The same node as kernels see it."""
+    pose, matrix, g, G, f = node
+    return pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(f, 0)
+
+
+@kernel
+def look(plan, constant, node):
+    """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
+    pose, matrix, g, G, f = node
+    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, g, G)
+    conservative(plan, constant, G, g, f)
+
+
+@kernel
+def look_on(plan, constant, node):
+    """`look`, where the rows of joints are there with their slopes."""
+    pose, matrix, g, G, f = node
+    for k in range(plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if held_velocity(plan, plan[group + FIRST_ROW] + plan[group + N_ROWS] - 1):
+            evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)  # what `roll` wrote over
+    evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
+    conservative(plan, constant, G, g, f)
+
+
+@kernel
+def start(plan, constant, state, node, trial):
+    """Node <- the state's pose, and what belongs to it; the world's pose in both."""
+    n = plan[BODIES]
+    pose, moved = node[0], trial[0]
+    for i in range(POSE * n):
+        pose[i] = state[i]
+        moved[i] = state[i]
+    for i in range(POSE * n, POSE * (n + 1)):
+        pose[i] = 0.0
+        moved[i] = 0.0
+    pose[POSE * n + 3], moved[POSE * n + 3] = 1.0, 1.0
+    rotation_matrices(n, pose, node[1])
+    rotation_matrices(n, moved, trial[1])
+    look(plan, constant, node)
+
+
+@kernel
+def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
+    """p <- momentum at the end of an interval, theory/step (6), (12): M v, pi^+, later halves.
+
+    0, or 1 where a user's function fails.
+    """
+    n = plan[BODIES]
+    G, f = node[3], node[4]
+    for i in range(n):
+        c, t = i * BODY_SIZE, TWIST * i
+        for j in range(3):
+            p[t + j] = constant[c + MASS] * x[t + j]
+        omega = load3(x, t + 3)
+        phi = (0.5 * h * omega[0], 0.5 * h * omega[1], 0.5 * h * omega[2])
+        s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
+        spin = multiply_matrix(constant, c + INERTIA, omega)
+        turn = cross(phi, spin)
+        for j in range(3):
+            p[t + 3 + j] = s * spin[j] - turn[j]
+    for i in range(TWIST * n):
+        p[i] += 0.5 * h * f[i]
+    add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
+    damp(plan, constant, 0.0, -h, G, x, p)
+    add_rotors(plan, constant, h, start[2], node[2], G, p)
+    push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
+    drive(plan, constant, 0.5 * h, G, control, wrench, p)
+    return push_users(plan, 0.5 * h, node, x, p)
+
+
+@kernel
+def make_up(n, node, trial, r, p):
+    """p <- p - r: what the residual left open is made up for, so that momenta do not drift."""
+    for i in range(n):
+        t = TWIST * i
+        turn = turned_back(trial[1], 9 * i, multiply_matrix(node[1], 9 * i, load3(r, t + 3)))
+        for j in range(3):
+            p[t + j] -= r[t + j]
+            p[t + 3 + j] -= turn[j]
+
+
+@inlined
+def interval(
+    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, late, first, last,
+    moving, node, trial, scratch, solver, columns, info,
+):  # fmt: skip
+    """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
+
+    u, u_prev, mu and late are changed only when it succeeds. ``first``, ``last`` and ``moving`` say
+    whether it is a whole step, may turn too far, and u is that of the interval before.
+    """
+    x, r, dx, held, kick, past, dc, contacts = scratch
+    n = TWIST * plan[BODIES]
+    guess(n, first, h, info, u, past, x)
+    fast = not last and turns_too_far(plan, constant, h, u, settings[1])
+    if fast and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > SURELY * settings[1]:
+        return TURNED
+    for i in range(n):
+        kick[i] = p[i] + 0.5 * h * node[4][i]
+        kick[n + i] = 0.0
+    for i in range(plan[ROWS]):
+        x[n + i] = h * mu[i]
+    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+    if plan[LATES] > 0:
+        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+    aim(plan, constant, control, node[2])
+    if fast and plan[CONTACTS] > 0:
+        return TURNED  # it hardly will turn less
+    done = solved(
+        plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
+        held, dc, contacts, solver, columns, info,
+    )  # fmt: skip
+    if done < 0:
+        return done
+    if not last and turns_too_far(plan, constant, h, x, settings[1]):
+        return TURNED
+    if settings[ENERGY] != 0.0:
+        share = abs(settings[ENERGY])
+        after = kinetic(plan, constant, node[3], x, dx)
+        before = kinetic(plan, constant, node[3], u, dx)
+        if abs(after - before) > share * (after + before):
+            work, error = gained(
+                plan, constant, h, settings, info[OPENED], kick, node, trial, x, u, dx, moving,
+            )  # fmt: skip
+            much = share * (after + before) + error
+            given, taken = min(work, after - before), min(-work, before - after)
+            if given > much and not (last and settings[ENERGY] < 0.0):
+                return GAINED
+            if taken > much and moving and plan[CONTACTS] == 0 and not last:
+                return GAINED  # backwards in time it is given
+            info[WORK] = max(info[WORK], given)
+            if given > much:
+                info[FORGIVEN] += 1.0
+    if info[SLOPED] == 1.0:
+        look_on(plan, constant, trial)
+    else:
+        look(plan, constant, trial)
+    if end_momentum(plan, constant, h, control, wrench, node, trial, x, p) != 0:
+        return NOT_FINITE
+    if plan[CONTACTS] == 0:
+        make_up(plan[BODIES], node, trial, r, p)
+        if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[1]:
+            if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
+                return TURNED
+    if plan[LATES] > 0:
+        keep(plan, constant, h, node[2], trial[2], late)
+    shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
+    rate = 1.0 / h
+    for i in range(plan[ROWS]):
+        mu[i] = rate * x[n + i]
+    return done
+
+
+@kernel
+def copy(source, target):
+    """target <- source."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@kernel
+def note(k, every, h, info, state, totals, record):
+    """Totals of a run after its step k, and the state where it is an ``every``-th."""
+    totals[0] += h
+    totals[1] += info[ITERATIONS]
+    totals[2] += info[INTERVALS]
+    totals[3] = max(totals[3], info[ITERATIONS])
+    totals[4] = max(totals[4], info[INTERVALS])
+    totals[5] += info[FACTORIZATIONS]
+    totals[6] += 1.0 if info[SOFTER] > 1.0 else 0.0
+    totals[DONE] += 1.0
+    totals[WORKED] = max(totals[WORKED], info[WORK])
+    if info[FORGIVEN] > 0.0 and totals[BEYOND] == 0.0:
+        totals[BEYOND] = totals[DONE]
+    if (k + 1) % every == 0:
+        copy(state, record[(k + 1) // every - 1])
+
+
+@inlined
+def step(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    control,
+    wrench,
+    # In and out:
+    state,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
+    # In:
+    ready,
+):  # fmt: skip
+    """State <- state after one step; 0 or what went wrong, the state then as it was.
+
+    ``settings`` are the tolerance, the largest |phi| of an interval, and the barrier and tolerance
+    of contacts, then the same with larger barriers, for steps that are not solved with the first:
+    ``info[SOFTER]`` tells. ``ready`` says that the workspace holds the node of the state. The last
+    of the solver's arrays is None where there are no contacts: nothing of them is compiled then.
+    """
+    n, rows = plan[BODIES], plan[ROWS]
+    m, N = TWIST * n, TWIST * n + rows
+    fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
+    one, at = place(plan, work, 0)
+    two, at = place(plan, work, at)
+    node, trial = pointers(one), pointers(two)
+    if info[SIDE] == 1.0:
+        node, trial = trial, node
+    x, held = pointer(work, at), pointer(work, at + 3 * N)
+    rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
+    blocks, magnitude, arena, many, status, columns = solver
+    arrays = (blocks, magnitude, arena, many, status, rhs, solution, columns)
+    r, dx = pointer(rhs, 0), pointer(solution, 0)
+    at += (3 + HELD) * N
+    kick = pointer(work, at)
+    u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
+    at += 4 * m
+    saved = work[at : at + state.size]
+    at += state.size
+    dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
+    p, u = pointer(state, POSE * n), pointer(state, POSE * n + m)
+    u_prev, mu = pointer(state, POSE * n + 2 * m), pointer(state, POSE * n + 3 * m)
+    c = pointer(state, POSE * n + 3 * m + rows)
+    late = pointer(state, POSE * n + 3 * m + rows + plan[SLOTS])
+    past = (u_prev, u_before, u_third)
+    scratch = (x, r, dx, held, kick, past, dc, contacts)
+    plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
+    if not ready:
+        start(plan, constant, state, node, trial)
+        info[LENGTH], info[ALIKE] = h, 2.0
+    copy(state, saved)
+    info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
+    done = 0
+    for first in range(0, settings.size, SETTINGS):
+        chosen = pointer(settings, first)
+        for half in range(2 * int(info[LEVEL]), 2 * DEPTH + 1):
+            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED)
+            if count == 0:
+                continue
+            part = h / count
+            info[WORK], info[FORGIVEN] = 0.0, 0.0
+            for i in range(count):
+                if plan[WRENCHES] > 0:
+                    node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
+                for order in (program, fallback):
+                    done = interval(
+                        plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
+                        late, count == 1, half == 2 * DEPTH, ready or i > 0, node, trial, scratch,
+                        arrays, columns, info,
+                    )  # fmt: skip
+                    if done >= 0 or fallback.size == 0:
+                        break
+                    if done == TURNED or done == PASSED or done == GAINED:
+                        break
+                if done < 0:
+                    break
+                info[ITERATIONS] += done
+                node, trial = trial, node
+                info[SIDE] = 1.0 - info[SIDE]
+            if done >= 0:
+                info[INTERVALS] = count
+                begin(plan, constant, h, False, node, mu, u, past, info)
+                break
+            copy(saved, state)
+            if done != TURNED and done != PASSED and i == 0 and info[LENGTH] == part:
+                begin(plan, constant, h, True, node, mu, u, past, info)
+            if i > 0:
+                info[LENGTH] = 0.0
+            if count > 1:  # a single interval has left the node
+                start(plan, constant, state, node, trial)
+        if done >= 0:
+            info[SOFTER] = chosen[2] / settings[2]
+            break
+    info[STATUS] = min(done, 0)
+    if done >= 0:
+        for i in range(POSE * n):
+            state[i] = node[0][i]
+    return min(done, 0)
+
+
+@kernel
+def simulate(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    steps,
+    every,
+    controller,
+    controls,
+    wrenches,
+    # In and out:
+    state,
+    # Work:
+    work,
+    solver,
+    # Out:
+    record,
+    info,
+    totals,
+):  # fmt: skip
+    """Run ``steps`` more steps, record the state behind every ``every``; steps done.
+
+    Steps count from ``totals[DONE]``. Where that is not 0, or ``totals[RESUMED]`` is not, the run
+    goes on from an earlier call, whose node and guess the workspace and ``info`` still hold: no bit
+    depends on how a motion is cut. Row k of ``controls`` and ``wrenches`` is that of step k, the
+    last row that of all later ones. ``controller(time, state, control)`` changes row 0 where its
+    address is not 0.
+    """
+    time = totals[0:1]
+    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    for k in range(done, done + steps):
+        row = min(k, controls.shape[0] - 1)
+        if controller != 0:
+            row = 0
+            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
+                return k - done
+        info[TIME] = time[0]
+        bad = step(
+            plan, constant, program, h, settings, controls[row],
+            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
+        )  # fmt: skip
+        if bad != 0:
+            return k - done
+        note(k, every, h, info, state, totals, record)
+    return steps

@@ -1,0 +1,1 @@
+"""Loops of the tree integrator in minimal coordinates."""

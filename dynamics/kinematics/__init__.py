@@ -1,0 +1,1 @@
+"""Positions and velocities without a step: coordinates, loop closure, momenta, contact queries."""

@@ -1,0 +1,245 @@
+"""Contacts of states and of recorded motion by label: gaps, forces, starts without overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.kernels.base import layout as at
+from dynamics.kinematics import loop_closure
+from dynamics.kinematics.plane_placement import apart, look_at, placed
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.trajectory import Trajectory
+
+__all__ = ["ContactHistory", "separate"]
+
+Float = NDArray[np.float64]
+
+#: Left between what `separate` moves apart, over the unit of length or in rad, and how often it
+#: tries.
+APART, ROUNDS = 1e-9, 100
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ContactHistory:
+    """A contact at k nodes of time; its t touches are pairs of corners, ends and the like.
+
+    Attributes
+    ----------
+    gap : ndarray of float, shape (k, t)
+        Distance of the surfaces at the node, m; of a limit what is left to it, m or rad; of a
+        velocity limit what was left in the interval before, m/s or rad/s.
+    normal : ndarray of float, shape (k, t, 3)
+        At the node, world, out of the body or world that is touched; zeros of a limit.
+    point : ndarray of float, shape (k, t, 3)
+        Of the body that touches, next to what it touches, world, m; zeros of a limit.
+    normal_force : ndarray of float, shape (k, t)
+        Over the interval before the node, N, or N m of a limited rotation.
+    friction_force : ndarray of float, shape (k, t, 3)
+        On the body that touches, over that interval, world, N.
+    """
+
+    gap: Float
+    normal: Float
+    point: Float
+    normal_force: Float
+    friction_force: Float
+
+
+def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
+    """Gaps and forces over time; see `Trajectory.contact`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    name : hashable
+
+    Returns
+    -------
+    ContactHistory
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    model, states = trajectory.model, trajectory.states
+    touches = model.tables.contact_touches
+    contact = model.mechanism.contacts.get(name)
+    own = [
+        k for k, (owner, i) in enumerate(touches)
+        if owner == name and not (contact is not None and contact.touches[i].of_parent)
+    ]  # fmt: skip
+    if not own:
+        raise UnknownNameError(f"there is no contact {name!r}; there are {trajectory.contacts}")
+    found = look_at(model, states)[:, own]
+    numbers = states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
+    slot, slots = model.tables.contact_slot[own], model.tables.contact_slot
+    normal = found[:, :, 1:4]
+    plan = model.tables.plan
+    records = plan[plan[at.CONTACT_AT] :][: at.CONTACT_FIELDS * len(touches)]
+    bodies = records.reshape(-1, at.CONTACT_FIELDS)[own, at.B]
+    poses = states[:, : at.POSE * model.n_bodies].reshape(len(states), -1, at.POSE)
+    place = np.pad(poses[:, :, :3], ((0, 0), (0, 1), (0, 0)))  # the world is the last body
+    point = np.where(normal.any(axis=-1, keepdims=True), place[:, bodies] + found[:, :, 7:10], 0.0)
+    friction = np.zeros_like(normal)
+    if slots[own[0] + 1] - slots[own[0]] > 2:
+        one, two = _tangents(normal)
+        friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
+    gap = np.where(np.isinf(found[:, :, 0]), numbers[:, slot + 1], found[:, :, 0])
+    return ContactHistory(gap, normal, point, numbers[:, slot], friction)
+
+
+def rubbing(trajectory: Trajectory, name: Hashable) -> Float:
+    """Dry friction of a joint over time; see `Trajectory.friction`.
+
+    Parameters
+    ----------
+    trajectory : Trajectory
+    name : hashable
+
+    Returns
+    -------
+    ndarray of float, shape (k, number of coordinates)
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    model, slots = trajectory.model, trajectory.model.tables.friction_slot
+    names = list(dict.fromkeys(owner for owner, _ in slots))
+    if name not in names:
+        raise UnknownNameError(f"there is no joint {name!r} with friction; there are {names}")
+    numbers = trajectory.states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
+    count = model.mechanism.joints[name].n_coordinates
+    columns = [slots.get((name, i)) for i in range(count)]
+    still = np.zeros(len(numbers))
+    return np.column_stack([still if c is None else numbers[:, c + 2] for c in columns])
+
+
+def _tangents(n: Float) -> tuple[Float, Float]:
+    """Unit vectors across normals: those of `dynamics.kernels.contacts.rows.tangents`."""
+    x, y, z = np.moveaxis(n, -1, 0)
+    sign = np.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    one = np.stack([1.0 + sign * x * x * a, sign * b, -sign * x], -1)
+    return one, np.stack([b, sign + y * y * a, -y], -1)
+
+
+def check_apart(model: Model, state: State, most: float) -> None:
+    """Refuse a state in which something overlaps, or is beyond a limit.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    most : float
+        What is let through, over the unit of length, or in rad.
+
+    Raises
+    ------
+    InconsistentStateError
+    """
+    if not model.tables.contact_touches:
+        return
+    state = placed(model, state)
+    gaps = look_at(model, state.data[None])[0, :, 0]
+    over = gaps / _lengths(model)
+    k = int(np.argmin(over))
+    if over[k] < -most:
+        name = model.tables.contact_touches[k][0]
+        contact = model.mechanism.contacts.get(name)
+        if contact is not None:
+            depth = -gaps[k] if contact.plane is None else -apart(model, state, contact).distance
+            raise InconsistentStateError(
+                f"contact {name!r} overlaps by {depth:.2e} m at the start; place the bodies "
+                "apart, or use dynamics.separate(model, state)"
+            )
+        raise InconsistentStateError(
+            f"{name!r} is {-gaps[k]:.2e} beyond its limit at the start; set it within, or use "
+            "dynamics.separate(model, state)"
+        )
+
+
+def _lengths(model: Model) -> Float:
+    """Units of length of all touches and of dry friction, 1 of an angle."""
+    plan, constant = model.tables.plan, model.tables.constant
+    first = int(plan[at.CONTACT_CONSTANT_AT]) + at.CONTACT_LENGTH
+    return np.asarray(constant[first :: at.CONTACT_SIZE][: int(plan[at.CONTACTS])])
+
+
+def separate(model: Model, state: State) -> State:
+    """Nearest state without overlaps, within all limits, its joints closed.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Left as it is.
+
+    Returns
+    -------
+    State
+        With the same velocities.
+
+    Raises
+    ------
+    InconsistentStateError
+        Where none is found, naming what stays in conflict.
+
+    Notes
+    -----
+    Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
+    """
+    after = state
+    weights = loop_closure.inverse_masses(model)
+    for _ in range(ROUNDS):
+        after = placed(model, after)
+        found = look_at(model, after.data[None])[0]
+        over = np.flatnonzero(found[:, 0] < 0.0)
+        g, G = loop_closure.equations(model, after, {})
+        if over.size == 0 and loop_closure.is_closed(model, after, loop_closure.CLOSED):
+            return after
+        rows, values = _stacked(model, g, G, over, found)
+        move = -loop_closure.least(rows, values, weights).reshape(-1, 6)
+        part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
+        after.pose[:, :3] += part * move[:, :3]
+        turned = rotation.from_rotation_vector(part * move[:, 3:])
+        after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
+    gaps = look_at(model, after.data[None])[0, :, 0]
+    name = model.tables.contact_touches[int(np.argmin(gaps))][0]
+    raise InconsistentStateError(
+        f"{name!r} cannot be moved apart together with all other contacts, limits and joints: "
+        f"{-gaps.min():.2e} is left"
+    )
+
+
+def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[Any, Float]:
+    """Joints' rows and those of the touches that overlap."""
+    from scipy.sparse import csr_array, vstack
+
+    plan, n = model.tables.plan, model.n_bodies
+    records = plan[plan[at.CONTACT_AT] :][: at.CONTACT_FIELDS * int(plan[at.CONTACTS])]
+    records = records.reshape(-1, at.CONTACT_FIELDS)
+    rows: list[int] = []
+    columns: list[int] = []
+    values: list[float] = []
+    for i, k in enumerate(over):
+        for side, body in ((0, records[k, at.A]), (6, records[k, at.B])):
+            if body < n:
+                rows += [i] * 6
+                columns += range(6 * body, 6 * body + 6)
+                values += list(found[k, 10 + side : 16 + side])
+    more = csr_array((values, (rows, columns)), shape=(over.size, 6 * n))
+    return vstack([G, more]).tocsr(), np.concatenate(
+        [g, found[over, 0] - APART * _lengths(model)[over]]
+    )

@@ -1,0 +1,312 @@
+"""Joint coordinates to body states: a joint's child, and all behind it, placed from its parent."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.rows import rows as kinds
+from dynamics.kinematics.momenta import momenta, velocities_of
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.joints import Joint
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+Float = NDArray[np.float64]
+STILL = (np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(3))
+
+#: Position, orientation, velocity (world), angular velocity (world) of a frame.
+Frame = tuple[Float, Float, Float, Float]
+
+
+def twists_of(model: Model, state: State) -> Float:
+    """M^-1 p: velocities before the projection onto the constraints.
+
+    After an interval with implicit forces the projected ones: see
+    `dynamics.kernels.observables.stiff_forces`.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+
+    Returns
+    -------
+    ndarray of float, shape (n, 6)
+    """
+    if state.contacts[model.late_at :][:1].any():
+        return np.asarray(model.workspace.velocities(state.data[None])[0].reshape(-1, at.TWIST))
+    return velocities_of(model.tables, state.pose, state.momentum)
+
+
+def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> None:
+    """Give bodies velocities: momenta, and the guesses of the next step.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed.
+    twists : ndarray of float, shape (n, 6)
+        Of all bodies.
+    moved : list of int
+        Whose are new; where there are rotors, momenta of others change with them. Planes between
+        shapes go with the body they are tied to.
+    """
+    moved = moved + _riders(model, state, twists, moved)
+    held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, at.TWIST)
+    touched = slice(None) if model.tables.plan[at.ROTORS] or model.tables.plan[at.LATES] else moved
+    state.contacts[model.late_at :] = 0.0  # momenta are now M V
+    state.momentum[touched] = held[touched]
+    state.interval_velocity[moved] = state.interval_velocity_before[moved] = twists[moved]
+
+
+def _riders(model: Model, state: State, twists: Float, moved: list[int]) -> list[int]:
+    """Planes tied to bodies that have moved, and have not been placed themselves."""
+    planes = []
+    for contact in model.mechanism.contacts.values():
+        if contact.plane is None or model.body_number(contact.plane.body.name) in moved:
+            continue
+        if model.body_number(contact.plane.owner.name) in moved:
+            planes.append(ride(model, state, twists, contact.plane))
+    return planes
+
+
+def ride(model: Model, state: State, twists: Float, plane: Any) -> int:
+    """Let a plane move as if it were fixed to the body it is tied to.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    twists : ndarray of float, shape (n, 6)
+        Changed.
+    plane : Plane
+
+    Returns
+    -------
+    int
+        Number of the plane's body.
+    """
+    i = model.body_number(plane.body.name)
+    x, _, v, omega = frame_of(model, state, plane.owner, twists)
+    twists[i, :3] = v + np.cross(omega, state.pose[i, :3] - x)
+    twists[i, 3:] = rotation.rotate(rotation.conjugate(state.pose[i, 3:]), omega)
+    return i
+
+
+def motion_of(joint: Joint, q: Float, rates: Float) -> tuple[Float, Float, Float, Float]:
+    """Displacement and turn of the child's frame in the parent's, and how they change.
+
+    Parameters
+    ----------
+    joint : Joint
+    q, rates : ndarray of float, shape (number of coordinates,)
+
+    Returns
+    -------
+    tuple of ndarray of float, shapes (3,), (4,), (3,), (3,)
+        Displacement and its rate (parent's frame), orientation of the child in the parent's frame
+        and the child's angular velocity relative to the parent (child's frame).
+    """
+    shift, slide = np.zeros(3), np.zeros(3)
+    vector, spin = np.zeros(3), np.zeros(3)
+    turn = np.array([1.0, 0.0, 0.0, 0.0])
+    heads: dict[int, tuple[float, float, Any]] = {}
+    for row, rate, value, speed in zip(joint.positions, joint.rates, q, rates):
+        if row.kind == kinds.TRANSLATION:
+            shift, slide = shift + value * row.axis, slide + speed * row.axis
+        elif row.kind in (kinds.HEADING_A, kinds.HEADING_B):
+            heads[row.kind] = (value, speed, row)
+        else:
+            vector, spin = vector + value * row.axis, spin + speed * rate.axis
+    turn = rotation.multiply(joint.offset, rotation.from_rotation_vector(vector))
+    if joint.kind == "helical":
+        screw = joint.rows[-1]
+        turn = rotation.multiply(
+            joint.offset, rotation.from_rotation_vector(screw.second * (q[0] / screw.pitch))
+        )
+        spin = screw.second * (rates[0] / screw.pitch)
+    if joint.kind == "constant velocity":  # its row keeps t . v at 0: t turns as the bends demand
+        t = joint.rows[-1].axis
+        rho = rotation.from_rotation_vector(vector)
+        spin = spin - t * (spin @ np.cross(t, rho[1:])) / rho[0]
+    if heads:
+        (a, da, row), (b, db, _) = heads[kinds.HEADING_A], heads[kinds.HEADING_B]
+        first = rotation.from_axis_angle(row.axis, a)
+        last = rotation.from_axis_angle(row.second, b)
+        turn = rotation.multiply(rotation.multiply(first, joint.offset), last)
+        spin = da * rotation.rotate(rotation.conjugate(turn), row.axis) + db * row.second
+    return shift, turn, slide, spin
+
+
+def child_frame(joint: Joint, parent: Frame, q: Float, rates: Float) -> Frame:
+    """State of the child from that of the parent and the joint's coordinates."""
+    x, orientation, v, omega = parent
+    shift, turn, slide, spin = motion_of(joint, q, rates)
+    arm = rotation.rotate(orientation, joint.parent_point + shift)
+    now = rotation.multiply(orientation, turn)
+    omega_child = omega + rotation.rotate(now, spin)
+    point = rotation.rotate(now, joint.child_point)
+    at_joint = v + np.cross(omega, arm) + rotation.rotate(orientation, slide)
+    return x + arm - point, now, at_joint - np.cross(omega_child, point), omega_child
+
+
+def parent_frame(joint: Joint, child: Frame, q: Float, rates: Float) -> Frame:
+    """State of the parent from that of the child and the joint's coordinates."""
+    x, orientation, v, omega = child
+    shift, turn, slide, spin = motion_of(joint, q, rates)
+    now = rotation.multiply(orientation, rotation.conjugate(turn))
+    omega_parent = omega - rotation.rotate(orientation, spin)
+    arm = rotation.rotate(now, joint.parent_point + shift)
+    point = rotation.rotate(orientation, joint.child_point)
+    at_joint = v + np.cross(omega, point) - rotation.rotate(now, slide)
+    return x + point - arm, now, at_joint - np.cross(omega_parent, arm), omega_parent
+
+
+def frame_of(model: Model, state: State, body: Any, twists: Float) -> Frame:
+    """Frame of a body or the world."""
+    if body is WORLD:
+        return STILL
+    i = model.body_number(body.name)
+    q = state.pose[i, 3:].copy()
+    return state.pose[i, :3].copy(), q, twists[i, :3].copy(), rotation.rotate(q, twists[i, 3:])
+
+
+def put(model: Model, state: State, twists: Float, name: Hashable, frame: Frame) -> None:
+    """Place a body, and its velocity among the ``twists``."""
+    i = model.body_number(name)
+    state.pose[i, :3], state.pose[i, 3:] = frame[0], rotation.normalized(frame[1])
+    spin = rotation.rotate(rotation.conjugate(frame[1]), frame[3])
+    twists[i, :3], twists[i, 3:] = frame[2], spin
+
+
+def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
+    """Numbers of a joint's coordinates, checked."""
+    count = joint.n_coordinates
+    numbers = np.asarray(value, np.float64)
+    if numbers.ndim == 0:
+        numbers = np.full(count, float(numbers)) if count == 1 or numbers == 0.0 else numbers[None]
+    return rotation.as_numbers(numbers, (count,), f"{what} of joint {joint.name!r}")
+
+
+def joint_of(model: Model, name: Hashable) -> Joint:
+    """Joint by name."""
+    try:
+        return model.mechanism.joints[name]
+    except KeyError:
+        raise UnknownNameError(
+            f"there is no joint {name!r}; joints are {list(model.mechanism.joints)}"
+        ) from None
+
+
+def set_joint(
+    model: Model, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike
+) -> None:
+    """Put a joint at given coordinates, and all bodies behind it along; see `Model.set_joint`."""
+    joint = joint_of(model, name)
+    q = per_coordinate(joint, position, "position")
+    rates = per_coordinate(joint, velocity, "velocity")
+    graph = model.mechanism.graph()
+    graph.remove_edge(joint.parent.name, joint.child.name, key=name)
+    if joint.positions == () or joint.child.name == WORLD.name:
+        raise InconsistentStateError(f"joint {name!r} has no coordinates to set; use assemble")
+    behind = nx.node_connected_component(graph, joint.child.name)
+    if joint.parent.name in behind:
+        raise InconsistentStateError(
+            f"joint {name!r} is on a loop, so it cannot move alone: use "
+            f"model.assemble(state, {{{name!r}: ...}})"
+        )
+    if WORLD.name in behind and joint.kind != "floating":
+        raise InconsistentStateError(
+            f"joint {name!r} moves its child {joint.child.name!r}, which other joints hold to the "
+            f"world: make it with {joint.child.name!r} as parent, or use "
+            f"model.assemble(state, {{{name!r}: ...}})"
+        )
+    twists = twists_of(model, state)
+    ends: list[Any] = [WORLD, *model.bodies]
+    before = {end.name: frame_of(model, state, end, twists) for end in ends}
+    known = {
+        other.name: model.workspace.joint(other.name, state.data[None], twists.reshape(1, -1))[0]
+        for other in model.mechanism.joints.values()
+        if other.positions and other.parent.name in behind and other.child.name in behind
+    }
+    child = child_frame(joint, frame_of(model, state, joint.parent, twists), q, rates)
+    every = {WORLD.name, *model.mechanism.bodies}
+    frames = dict.fromkeys(every - behind, STILL)  # stay where they are
+    frames[joint.child.name] = child
+    hang(model, state, twists, frames, known, [joint.child.name], before)
+    set_twists(model, state, twists, [model.body_number(one) for one in behind - {WORLD.name}])
+
+
+def hang(
+    model: Model,
+    state: State,
+    twists: Float,
+    frames: dict[Hashable, Frame],
+    known: dict[Hashable, Float],
+    waiting: list[Hashable] | None = None,
+    before: dict[Hashable, Frame] | None = None,
+) -> None:
+    """Place bodies: those with frames there, then those that joints hang on them, breadth first.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Changed, but its momenta: see `set_twists`.
+    twists : ndarray of float, shape (n, 6)
+        Changed.
+    frames : dict
+        Frames by name, added to.
+    known : dict of ndarray of float, shape (number of coordinates, 2)
+        Coordinates and rates of joints; the others are at 0 and still.
+    waiting : list, optional
+        Names to begin with; by default all that have frames.
+    before : dict, optional
+        Frames of all bodies that they had: what a joint whose coordinates tell no pose holds, as
+        `Distance`, goes along with its neighbour.
+    """
+    waiting = list(frames) if waiting is None else waiting
+    by_body: dict[Hashable, list[Joint]] = {}
+    for joint in model.mechanism.joints.values():
+        by_body.setdefault(joint.parent.name, []).append(joint)
+        by_body.setdefault(joint.child.name, []).append(joint)
+    for name in waiting:
+        if name != WORLD.name:
+            put(model, state, twists, name, frames[name])
+    while waiting:
+        name = waiting.pop(0)
+        for joint in by_body.get(name, ()):
+            down = joint.parent.name == name
+            other = (joint.child if down else joint.parent).name
+            if other in frames:
+                continue
+            if before is not None and not joint.positions and joint.kind != "fixed":
+                frames[other] = _along(before[name], before[other], frames[name])
+            else:
+                here = known.get(joint.name, np.zeros((joint.n_coordinates, 2)))
+                place = child_frame if down else parent_frame
+                frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
+            put(model, state, twists, other, frames[other])
+            waiting.append(other)
+
+
+def _along(old: Frame, other: Frame, new: Frame) -> Frame:
+    """Frame of another body that keeps pose and motion relative to one from `old` to `new`."""
+    turn = rotation.multiply(new[1], rotation.conjugate(old[1]))
+    arm = other[0] - old[0]
+    slide = rotation.rotate(turn, other[2] - old[2] - np.cross(old[3], arm))
+    omega = new[3] + rotation.rotate(turn, other[3] - old[3])
+    arm = rotation.rotate(turn, arm)
+    velocity = new[2] + np.cross(new[3], arm) + slide
+    return new[0] + arm, rotation.multiply(turn, other[1]), velocity, omega

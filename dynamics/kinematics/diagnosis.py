@@ -1,0 +1,127 @@
+"""What went wrong in a step, in the user's labels."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.errors import ConvergenceError
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.stepping.cuts import DEPTH
+from dynamics.kernels.stepping.step import GAINED
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+WENT_WRONG = {
+    -1: "Newton's method did not converge",
+    -2: "the matrix is singular",
+    -3: "numbers are not finite",
+    -5: "a user's distance function failed",
+    -4: "a body turns too far in one interval",
+    -6: "bodies that touch go through each other between two nodes",
+    GAINED: "joints and contacts give energy",
+}
+
+#: Bodies that are named where energy appears, and the least part that they have in it.
+NAMED, PART = 3, 0.1
+
+
+def failure(
+    model: Model, bad: int, step: int, time: float, info: NDArray[np.float64]
+) -> ConvergenceError:
+    """What to raise when a step failed.
+
+    Parameters
+    ----------
+    model : Model
+    bad : int
+        Status of the step.
+    step : int
+        Its number.
+    time : float
+        Where it began, s.
+    info : ndarray of float
+
+    Returns
+    -------
+    ConvergenceError
+        Or what a user's function raised is raised again.
+    """
+    for call in model.tables.callbacks:
+        call.reraise()
+    name, what = model.workspace.worst()
+    if bad == GAINED:
+        names = _risen(model, *_last_velocities(model))
+        return ConvergenceError(
+            f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals: more "
+            f"than a tenth of the kinetic energy; that of {names} rises most. Use a smaller "
+            "timestep, look at the masses and forces of these bodies, or take the step all the "
+            'same with energy_audit="warn"',
+            step,
+            float(info[0]),
+            name,
+        )
+    return ConvergenceError(
+        f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals; "
+        f"the largest residual is {info[0]:.2e} in {what} {name!r} (constraints open by "
+        f"{info[1]:.2e}). Use a smaller timestep, or look at that part's masses, forces and state",
+        step,
+        float(info[0]),
+        name,
+    )
+
+
+def warn_of_gain(
+    model: Model, work: float, time: float, now: NDArray[np.float64], before: NDArray[np.float64]
+) -> None:
+    """Warn that energy appears.
+
+    Parameters
+    ----------
+    model : Model
+    work : float
+        J.
+    time : float
+        Where the step begins, s.
+    now, before : ndarray of float, shape (6 n,)
+        Velocities after and before it.
+    """
+    warnings.warn(
+        f"joints and contacts give {work:.3g} J in a step at {time:.6g} s, more than a tenth of "
+        f"the kinetic energy; that of {_risen(model, now, before)} rises most; use a smaller "
+        "timestep, or look at the masses and forces of these bodies",
+        RuntimeWarning,
+        stacklevel=3,
+    )
+
+
+def _risen(model: Model, now: NDArray[np.float64], before: NDArray[np.float64]) -> str:
+    """Names of the bodies whose kinetic energy rises most, the first ones first."""
+    constant = model.tables.constant[: at.BODY_SIZE * model.n_bodies]
+    bodies = constant.reshape(model.n_bodies, at.BODY_SIZE)
+    mass = bodies[:, at.MASS]
+    J = bodies[:, at.INERTIA : at.INERTIA + 9].reshape(-1, 3, 3)
+
+    def kinetic(twist: NDArray[np.float64]) -> NDArray[np.float64]:
+        V = twist.reshape(-1, at.TWIST)
+        spin = np.einsum("ni,nij,nj->n", V[:, 3:], J, V[:, 3:])
+        return np.asarray(0.5 * (mass * (V[:, :3] ** 2).sum(axis=1) + spin))
+
+    rise = kinetic(now) - kinetic(before)
+    order = np.argsort(-rise)[:NAMED]
+    names = list(model.tables.body_index)
+    return ", ".join(repr(names[i]) for i in order if rise[i] >= PART * rise[order[0]])
+
+
+def _last_velocities(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Velocities of the last interval that was tried, and those before the step."""
+    plan, work = model.tables.plan, model.workspace.work
+    n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
+    m = at.TWIST * n
+    start = 2 * at.node_size(n, every, int(plan[at.WRENCHES]))
+    saved = start + (3 + at.HELD) * (m + rows) + 4 * m + at.POSE * n + m
+    return work[start : start + m], work[saved : saved + m]

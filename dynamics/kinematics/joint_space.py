@@ -1,0 +1,287 @@
+"""Joint coordinates of a whole mechanism as one vector, and their tangent space."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.errors import UnknownNameError
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.observables import measure as kernel
+from dynamics.kernels.rows import curvature, rows
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["JointSpace", "Slopes"]
+
+Float = NDArray[np.float64]
+
+#: Singular values below this part of the largest are those of redundant constraints.
+RANK = 1e-8
+TURNING = (rows.ANGLE, rows.HEADING_A, rows.HEADING_B)
+
+
+class Slopes:
+    """Jacobians of constraints and joint coordinates at one state, dense.
+
+    Attributes
+    ----------
+    G, bend : ndarray of float, shape (m, 6 n)
+        Of the rigid constraints with respect to (x, theta) of every body; and of their rates ``G
+        V``, ``V`` fixed.
+    J, swing : ndarray of float, shape (k, 6 n)
+        The same of the joint coordinates.
+    """
+
+    def __init__(self, G: Float, bend: Float, J: Float, swing: Float) -> None:
+        self.G, self.bend, self.J, self.swing = G, bend, J, swing
+
+    def split(self) -> tuple[Float, Float]:
+        """What the constraints leave free, and what answers them.
+
+        Returns
+        -------
+        null : ndarray of float, shape (6 n, d)
+            Orthonormal, ``G null = 0``.
+        normal : ndarray of float, shape (6 n, m)
+            Pseudo-inverse of G.
+        """
+        size = self.G.shape[1]
+        if self.G.shape[0] == 0:
+            return np.eye(size), np.zeros((size, 0))
+        U, s, Vt = np.linalg.svd(self.G)
+        rank = int((s > RANK * s[0]).sum())
+        return Vt[rank:].T, (Vt[:rank].T / s[:rank]) @ U[:, :rank].T
+
+    def tangent(self) -> tuple[Float, Float]:
+        """Motions of all bodies that joint coordinates stand for.
+
+        Returns
+        -------
+        along : ndarray of float, shape (6 n, k)
+            ``G along = 0``; ``J along`` is the identity or, where the coordinates depend on each
+            other, the projection onto what they can do.
+        normal : ndarray of float, shape (6 n, m)
+            Pseudo-inverse of G.
+
+        Raises
+        ------
+        ValueError
+            Where bodies can move without any coordinate changing.
+        """
+        null, normal = self.split()
+        freedoms = null.shape[1]
+        U, s, Vt = np.linalg.svd(self.J @ null, full_matrices=False)
+        found = int((s > RANK * max(1e-300, s.max(initial=0.0))).sum())
+        if found < freedoms:
+            raise ValueError(
+                f"the bodies have {freedoms} freedoms, and joint coordinates measure {found} of "
+                "them; name all joints, give free bodies a Floating joint to the world, or use "
+                'coordinates "maximal"'
+            )
+        return null @ (Vt.T / s) @ U.T, normal
+
+
+class JointSpace:
+    """Coordinates of some joints, one after another.
+
+    Parameters
+    ----------
+    model : Model
+    joints : iterable of hashable, optional
+        Names; by default all joints that have coordinates.
+
+    Attributes
+    ----------
+    names : tuple
+        Of the joints.
+    start : dict
+        First coordinate of a joint by name, and how many it has.
+    size : int
+        Number k of coordinates.
+
+    Raises
+    ------
+    UnknownNameError
+        Where a name is that of no joint with coordinates.
+    """
+
+    def __init__(self, model: Model, joints: Iterable[Hashable] | None = None) -> None:
+        tables = model.tables
+        self.model = model
+        self.names = tuple(tables.measure_group if joints is None else joints)
+        for name in self.names:
+            if name not in tables.measure_group:
+                raise UnknownNameError(
+                    f"there is no joint {name!r} with coordinates; there are "
+                    f"{list(tables.measure_group)}"
+                )
+        plan = tables.plan
+        groups = plan[plan[at.GROUP_AT] :][: at.GROUP_FIELDS * plan[at.MEASURES]]
+        self._groups = groups.reshape(-1, at.GROUP_FIELDS)
+        self._first = int(self._groups[plan[at.GROUPS] :, at.FIRST_ROW].min(initial=2**62))
+        places: tuple[list[int], list[int]] = ([], [])
+        self.start: dict[Hashable, tuple[int, int]] = {}
+        self._turns: list[tuple[slice, Float]] = []
+        for name in self.names:
+            count = model.mechanism.joints[name].n_coordinates
+            self.start[name] = (len(places[0]), count)
+            for side, group in zip(places, tables.measure_group[name]):
+                first = int(self._groups[group, at.FIRST_ROW])
+                side += range(first, first + count)
+        self._positions, self._rates = (np.array(side, np.int64) for side in places)
+        self.size = self._rates.size
+        kinds = []
+        for name in self.names:
+            positions = model.mechanism.joints[name].positions
+            kinds += [row.kind for row in positions]
+            logs = [i for i, row in enumerate(positions) if row.kind == rows.LOGARITHM]
+            if logs:
+                first = self.start[name][0]
+                axes = np.array([positions[i].axis for i in logs])
+                self._turns.append((slice(first + logs[0], first + logs[-1] + 1), axes))
+        self._wraps = np.isin(kinds, TURNING)
+
+    def read(self, state: State) -> tuple[Float, Float]:
+        """Coordinates and their rates.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        position, velocity : ndarray of float, shape (k,)
+        """
+        positions, velocities = self.read_all(state.data[None])
+        return positions[0], velocities[0]
+
+    def place(self, state: State, position: Float, velocity: Float) -> None:
+        """Put the joints of a tree at coordinates, one after another.
+
+        Parameters
+        ----------
+        state : State
+            Changed.
+        position, velocity : ndarray of float, shape (k,)
+
+        Raises
+        ------
+        InconsistentStateError
+            Where a joint is on a loop: see `Model.assemble`.
+        """
+        for name, (first, count) in self.start.items():
+            part = slice(first, first + count)
+            self.model.set_joint(state, name, position[part], velocity[part])
+
+    def read_all(self, states: Float) -> tuple[Float, Float]:
+        """Coordinates and their rates in many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (s, state size)
+
+        Returns
+        -------
+        positions, velocities : ndarray of float, shape (s, k)
+        """
+        space, plan = self.model.workspace, self.model.tables.plan
+        groups = int(plan[at.GROUPS]), int(plan[at.MEASURES])
+        found = space.measured(*groups, states, space.velocities(states))
+        first = self._first
+        return found[:, self._positions - first, 0], found[:, self._rates - first, 1]
+
+    def difference(self, position: Float, reference: Float) -> Float:
+        """What leads from the coordinates ``reference`` to ``position``, as rates would add up.
+
+        Parameters
+        ----------
+        position, reference : ndarray of float, shape (k,)
+
+        Returns
+        -------
+        ndarray of float, shape (k,)
+            Angles are at most half a turn; where a joint turns freely, the rotation vector between
+            the two orientations, in the child's axes.
+        """
+        out = np.asarray(position, float) - reference
+        out[self._wraps] -= 2.0 * np.pi * np.round(out[self._wraps] / (2.0 * np.pi))
+        for part, axes in self._turns:
+            now, before = (
+                rotation.from_rotation_vector(axes.T @ q[part]) for q in (position, reference)
+            )
+            turn = rotation.multiply(rotation.conjugate(before), now)
+            out[part] = axes @ rotation.to_rotation_vector(turn)
+        return np.asarray(out)
+
+    def slopes(self, state: State, twist: Float) -> Slopes:
+        """Jacobians of the constraints and of the coordinates.
+
+        Parameters
+        ----------
+        state : State
+        twist : ndarray of float, shape (6 n,)
+            Velocities of all bodies.
+
+        Returns
+        -------
+        Slopes
+
+        Notes
+        -----
+        A coordinate's Jacobian is that of its rate: of the spin, where a joint turns freely.
+        """
+        model = self.model
+        plan, constant = model.tables.plan, model.tables.constant
+        n, every = model.n_bodies, int(plan[at.MEASURED_ROWS])
+        pose, matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+        g, G, W = np.zeros(every), np.zeros(12 * every), np.zeros(12 * every)
+        kernel.placed(n, state.data, pose, matrix)
+        rows.evaluate(plan, constant, 0, int(plan[at.MEASURES]), pose, matrix, True, g, G)
+        wide = np.concatenate([twist, np.zeros(at.TWIST)])
+        work, H = curvature_work(model), np.zeros(144)
+        for first, last in (
+            (0, int(plan[at.JOINTS])), (int(plan[at.GROUPS]), int(plan[at.MEASURES])),
+        ):  # fmt: skip
+            row = int(self._groups[first, at.FIRST_ROW]) if last > first else 0
+            curvature.rate_slopes(
+                plan, constant, first, last, pose, matrix, wide, work, H, W[12 * row :]
+            )
+        rigid = np.arange(model.n_rows)[~soft_rows(model)]
+        dense = [self._dense(flat, one) for one in (rigid, self._rates) for flat in (G, W)]
+        return Slopes(*dense)
+
+    def _dense(self, flat: Float, chosen: NDArray[np.int64]) -> Float:
+        """Rows of 12 numbers as rows of all bodies."""
+        n = self.model.n_bodies
+        owner = np.searchsorted(self._groups[:, at.FIRST_ROW], chosen, side="right") - 1
+        ends = self._groups[owner][:, [at.A, at.B]]
+        out = np.zeros((chosen.size, n + 1, at.TWIST))
+        blocks = flat.reshape(-1, 2, at.TWIST)[chosen]
+        for side in (0, 1):
+            out[np.arange(chosen.size), ends[:, side]] += blocks[:, side]
+        place = {row: k for k, row in enumerate(chosen)}
+        for group in self._groups[self._groups[:, at.EQUATION] != self._groups[:, at.FIRST_ROW]]:
+            if group[at.EQUATION] in place:  # second half of a coupling
+                for side, end in ((0, group[at.A]), (1, group[at.B])):
+                    row = 12 * group[at.FIRST_ROW] + at.TWIST * side
+                    out[place[group[at.EQUATION]], end] += flat[row : row + at.TWIST]
+        return out[:, :n].reshape(chosen.size, at.TWIST * n)
+
+
+def soft_rows(model: Model) -> NDArray[np.bool_]:
+    """Whether a constraint row is compliant, shape (m,)."""
+    plan, constant = model.tables.plan, model.tables.constant
+    rows_of = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
+    return np.asarray(rows_of.reshape(-1, at.ROW_SIZE)[:, at.COMPLIANCE] > 0.0)
+
+
+def curvature_work(model: Model) -> Float:
+    """Workspace of `dynamics.kernels.rows.curvature.hessian`, and 12 numbers."""
+    return np.zeros(12 + 14 + 13 * max(1, model.n_rows))

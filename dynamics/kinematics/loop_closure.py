@@ -1,0 +1,268 @@
+"""Closing loops: the nearest state that fulfils all constraints, by Levenberg and Marquardt."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.errors import InconsistentStateError
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.rows import rows as kinds
+from dynamics.kinematics import coordinates
+from dynamics.kinematics.plane_placement import placed
+from dynamics.parts.bodies import WORLD
+from dynamics.state import State
+from dynamics.tables.model_tables import row_units
+from dynamics.tables.units import UNITLESS, lighter
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+Float = NDArray[np.float64]
+
+#: How far open rows are when they count as closed, and when they are refused, over the unit of
+#: length, or in rad.
+CLOSED, OPEN = 1e-12, 1e-10
+#: Error of velocities that is refused, over the largest one or the unit of speed.
+UNMOVED = 1e-8
+ITERATIONS = 300
+JUMPS, JOLT = 5, 0.3  # how often bodies are turned at random where nothing else helps, and by what
+#: Least damping, against redundant rows, over the diagonal of G M^-1 G^T; what a step that does not
+#: lower the error goes on with, and where it is given up.
+DAMPED, CAREFUL, HOPELESS = 1e-9, 1e-3, 1e3
+
+
+def initial_state(model: Model) -> State:
+    """Bodies where joints put them; see `Model.initial_state`."""
+    state = model.state_of(np.zeros(model.state_size))
+    state.pose[:, 3] = 1.0
+    mechanism = model.mechanism
+    still = np.zeros(3)
+    known: dict[Hashable, coordinates.Frame] = {WORLD.name: coordinates.STILL}
+    for body in mechanism.bodies.values():
+        if body.position is not None and body.orientation is not None:
+            known[body.name] = (body.position, body.orientation, still, still)
+    near = {  # coordinates of limited joints: 0, or the end next to it
+        joint.name: np.clip(0.0, *joint.limits.T)[:, None] * [1.0, 0.0]
+        for joint in mechanism.joints.values()
+        if joint.limits is not None
+    }
+    twists = np.zeros((model.n_bodies, 6))
+    coordinates.hang(model, state, twists, known, near)
+    for body in mechanism.bodies.values():  # neither placed nor held by what is
+        if body.name not in known:
+            known[body.name] = coordinates.STILL
+            coordinates.hang(model, state, twists, known, near, [body.name])
+    if not is_closed(model, state, CLOSED):
+        state = assemble(model, state, {}, {})
+    return placed(model, state)
+
+
+def is_closed(model: Model, state: State, most: float) -> bool:
+    """Whether constraint rows are open by at most ``most`` units of length, or rad."""
+    g = row_units(model.tables) * model.constraint_violation(state)
+    return bool(np.abs(g).max(initial=0.0) <= most)
+
+
+def _units(model: Model, targets: Mapping[Hashable, Float]) -> Float:
+    """Reciprocal units of the rows of `equations`."""
+    more = []
+    for name in targets:
+        joint = model.mechanism.joints[name]
+        length = lighter(model.tables.units, joint.parent, joint.child).length
+        more += [1.0 if row.kind in UNITLESS else 1.0 / length for row in joint.positions]
+    return np.concatenate([row_units(model.tables), more])
+
+
+def _follow(model: Model, targets: dict[Hashable, Float]) -> None:
+    """Add coordinates that couplings give to those that are given.
+
+    A coupling of angles holds up to the teeth of its wheels: the pose alone does not tell which.
+    """
+    couplings = list(model.mechanism.couplings.values())
+    for _ in couplings:
+        for one in couplings:
+            if one.leader in targets and one.follower not in targets:
+                value = one.ratio * targets[one.leader] + one.offset
+                if np.abs(value).max() <= 2.0 * np.pi:  # beyond, coordinates come back
+                    targets[one.follower] = value
+
+
+def assemble(
+    model: Model,
+    state: State,
+    joints: Mapping[Hashable, ArrayLike],
+    velocities: Mapping[Hashable, ArrayLike],
+) -> State:
+    """Nearest state with closed loops; see `Model.assemble`."""
+    # Positions move by what is near in metres, velocities by what is near in momentum.
+    after = state.copy()
+    targets = {
+        name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "position")
+        for name, value in joints.items()
+    }
+    _follow(model, targets)
+    wanted = {
+        name: coordinates.per_coordinate(coordinates.joint_of(model, name), value, "velocity")
+        for name, value in velocities.items()
+    }
+    twists = coordinates.twists_of(model, state)
+    weights = inverse_masses(model)
+    lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
+    n = model.n_bodies
+    g, G = equations(model, after, targets)
+    units = _units(model, targets)
+    damping, jumps, rng = DAMPED, JUMPS, np.random.default_rng(0)
+    for _ in range(ITERATIONS):
+        error = float(np.abs(units * g).max(initial=0.0))
+        if error <= CLOSED or (damping > HOPELESS and jumps == 0):
+            break
+        jump = damping > HOPELESS  # out of a valley, or off a saddle such as a flat linkage
+        if jump:
+            damping, jumps = DAMPED, jumps - 1
+            move = np.hstack([np.zeros((n, 3)), JOLT * rng.normal(size=(n, 3))])
+        else:
+            move = -least(G, g, lengths, damping).reshape(n, 6)
+        trial = _moved(after, move)
+        g_trial, G_trial = equations(model, trial, targets)
+        if jump or np.linalg.norm(units * g_trial) < np.linalg.norm(units * g):
+            after, g, G = trial, g_trial, G_trial
+            damping = max(DAMPED, 0.1 * damping)
+        elif error <= OPEN:
+            break  # round-off
+        else:
+            damping = max(CAREFUL, 10.0 * damping)
+    if not np.abs(units * g).max(initial=0.0) <= OPEN:
+        k = int(np.argmax(np.abs(units * g)))
+        name = _owner(model, k, targets)
+        raise InconsistentStateError(
+            f"the joints cannot all be fulfilled: {name!r} stays open by {abs(g[k]):.2e}; look at "
+            "its points and axes, or start from a state nearer to the one you mean"
+        )
+    g, G = equations(model, after, wanted if wanted else {}, rates=True)
+    rates = np.zeros(g.size)
+    if wanted:
+        rates[model.n_rows :] = np.concatenate(list(wanted.values()))
+    twist = twists.ravel() - least(G, G @ twists.ravel() - rates, weights)
+    left = np.abs(_units(model, wanted) * (G @ twist - rates))
+    if not left.max(initial=0.0) <= UNMOVED * _fastest(model, twist.reshape(n, 6)):
+        k = int(np.argmax(left))
+        raise InconsistentStateError(
+            f"the velocities cannot all be fulfilled: that of {_owner(model, k, wanted)!r} is not "
+            "what was asked for"
+        )
+    coordinates.set_twists(model, after, twist.reshape(n, 6), list(range(n)))
+    return after
+
+
+def _fastest(model: Model, twists: Float) -> float:
+    """Largest rate of a body, lengths or rad per second, at least the unit of speed over length."""
+    units = [model.tables.units[body.name] for body in model.bodies]
+    rates = [max(u.speed, np.abs(v[:3]).max()) / u.length for u, v in zip(units, twists)]
+    return float(max(*rates, np.abs(twists[:, 3:]).max()))
+
+
+def _moved(state: State, move: Float) -> State:
+    """The state with bodies displaced and turned, none by more than 1/2 rad."""
+    after = state.copy()
+    part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
+    after.pose[:, :3] += part * move[:, :3]
+    turned = rotation.from_rotation_vector(part * move[:, 3:])
+    after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
+    return after
+
+
+def inverse_masses(model: Model) -> Float:
+    """Inverse masses and mean inverse moments."""
+    out = np.empty((model.n_bodies, 6))
+    for i, body in enumerate(model.mechanism.bodies.values()):
+        out[i, :3], out[i, 3:] = 1.0 / body.mass, 3.0 / np.trace(body.inertia)
+    return out.ravel()
+
+
+def equations(
+    model: Model, state: State, targets: Mapping[Hashable, Float], rates: bool = False
+) -> tuple[Float, Any]:
+    """Values and Jacobian (scipy.sparse) of all constraints and of the joints that are told."""
+    from scipy.sparse import csr_array
+
+    space = model.workspace
+    joints = int(model.tables.plan[at.JOINTS])
+    zeros = np.zeros((1, 6 * model.n_bodies))
+    values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
+    groups = list(range(len(model.tables.joint_index)))
+    second = second_halves(model)
+    G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
+    if not rates:  # what holds velocities alone leaves positions free
+        plan = model.tables.plan
+        kind = plan[plan[at.ROW_AT] + at.KIND + at.ROW_FIELDS * np.arange(model.n_rows)]
+        G[0][kind >= kinds.EDGE] = 0.0
+    for name, target in targets.items():
+        group = model.tables.measure_group[name][1 if rates else 0]
+        found = space.measured(group, group + 1, state.data[None], zeros)[0, :, 0]
+        table = model.tables.plan[model.tables.plan[at.GROUP_AT] + group * at.GROUP_FIELDS :]
+        first = int(table[at.FIRST_ROW])
+        values.append(found - target)
+        G.append(space.G[12 * first : 12 * (first + found.size)].reshape(-1, 12).copy())
+        groups.append(group)
+    g, slopes = np.concatenate(values), np.concatenate(G)
+    columns = np.empty(slopes.shape, np.int64)
+    row = 0
+    for group in groups:
+        table = model.tables.plan[model.tables.plan[at.GROUP_AT] + group * at.GROUP_FIELDS :]
+        count = int(table[at.N_ROWS])
+        ends = 6 * np.array([table[at.A], table[at.B]])
+        columns[row : row + count] = (ends[:, None] + np.arange(6)).ravel()
+        row += count
+    owner, G_second, columns_second = second
+    entries = np.concatenate([slopes.ravel(), G_second.ravel()])
+    place = np.concatenate([np.repeat(np.arange(g.size), 12), np.repeat(owner, 12)])
+    across = np.concatenate([columns.ravel(), columns_second.ravel()])
+    wide = csr_array((entries, (place, across)), (g.size, 6 * model.n_bodies + 6))
+    return g, wide[:, : 6 * model.n_bodies]
+
+
+def second_halves(model: Model) -> tuple[Any, Float, Any]:
+    """Second halves of couplings, as the workspace has them: equation, 12 slopes and columns."""
+    plan = model.tables.plan
+    groups = plan[plan[at.GROUP_AT] :][: at.GROUP_FIELDS * plan[at.JOINTS]]
+    groups = groups.reshape(-1, at.GROUP_FIELDS)
+    groups = groups[groups[:, at.EQUATION] != groups[:, at.FIRST_ROW]]
+    slopes = model.workspace.G.reshape(-1, 12)[groups[:, at.FIRST_ROW]]
+    ends = 6 * groups[:, [at.A, at.B]]
+    return groups[:, at.EQUATION], slopes, (ends[:, :, None] + np.arange(6)).reshape(-1, 12)
+
+
+def least(G: Any, g: Float, weights: Float, damping: float = DAMPED) -> Float:
+    """Smallest weighted x with G x = g, damped where rows are redundant: theory/loops (3)."""
+    from scipy.sparse import diags_array, eye_array
+    from scipy.sparse.linalg import splu
+
+    if g.size == 0:
+        return np.zeros(weights.size)
+    size = np.sqrt((G * G) @ weights)
+    size[size == 0.0] = 1.0
+    scaled = diags_array(1.0 / size) @ G  # rows alike, whatever the masses of their bodies
+    normal = scaled @ diags_array(weights) @ scaled.T
+    solved = splu((normal + damping * eye_array(g.size)).tocsc())
+    y = solved.solve(g / size)
+    for _ in range(3 if damping == DAMPED else 0):  # takes it out of what is not redundant
+        y += solved.solve(g / size - normal @ y)
+    return np.asarray(weights * (scaled.T @ y))
+
+
+def _owner(model: Model, row: int, targets: Mapping[Hashable, Float]) -> Hashable:
+    """Joint of a row of `equations`."""
+    if row < model.n_rows:
+        k = int(np.searchsorted(model.tables.row_start, row, side="right")) - 1
+        return list(model.tables.joint_index)[k]
+    row -= model.n_rows
+    for name, target in targets.items():
+        if row < target.size:
+            return name
+        row -= target.size
+    raise AssertionError("a row has an owner")

@@ -1,0 +1,235 @@
+"""Momenta of bodies from their velocities, and how these change with the numbers behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import block_diag, csr_array, diags_array, lil_array
+
+from dynamics import rotation
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.observables.measure import placed
+from dynamics.kernels.rows.curvature import hessian
+from dynamics.kernels.rows.rows import evaluate
+from dynamics.tables.model_tables import Tables
+
+__all__ = [
+    "momenta", "places_of", "slopes_of", "steady_forces", "turned_momenta", "turned_rows",
+    "velocities_of",
+]  # fmt: skip
+
+Float = NDArray[np.float64]
+
+
+def momenta(tables: Tables, pose: Float, twists: Float, constant: Float | None = None) -> Float:
+    """M V of many velocities at one pose.
+
+    Parameters
+    ----------
+    tables : Tables
+    pose : ndarray of float, shape (n, 7)
+    twists : ndarray of float, shape (k, 6 n)
+    constant : ndarray of float, optional
+        Other masses and inertias than those of the tables.
+
+    Returns
+    -------
+    ndarray of float, shape (k, 6 n)
+    """
+    constant = tables.constant if constant is None else constant
+    inertias, G = _rotors(tables, pose, constant)
+    turned = (G @ twists.T * inertias[:, None]).T @ G
+    return np.asarray(_of_bodies(tables, pose, twists, constant) + turned)
+
+
+def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
+    """V of M V = p.
+
+    Parameters
+    ----------
+    tables : Tables
+    pose : ndarray of float, shape (n, 7)
+    momentum : ndarray of float, shape (n, 6)
+
+    Returns
+    -------
+    ndarray of float, shape (n, 6)
+    """
+    n = len(momentum)
+    units = np.tile(np.eye(at.TWIST), n)
+    columns = _of_bodies(tables, pose, units, tables.constant).reshape(at.TWIST, n, at.TWIST)
+    blocks = columns.transpose(1, 2, 0)
+    if tables.plan[at.ROTORS] == 0:
+        return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
+    inertias, G = _rotors(tables, pose, tables.constant)
+    from scipy.sparse.linalg import splu
+
+    whole = block_diag(blocks, format="csc") + G.T @ diags_array(inertias) @ G
+    return np.asarray(splu(whole.tocsc()).solve(momentum.ravel())).reshape(n, at.TWIST)
+
+
+def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> Float:
+    """`momenta` without those of rotors."""
+    out = twists.reshape(len(twists), twists.shape[1] // at.TWIST, at.TWIST).copy()
+    bodies = constant[: at.BODY_SIZE * out.shape[1]].reshape(-1, at.BODY_SIZE)
+    for i, body in enumerate(bodies):
+        out[:, i, :3] *= body[at.MASS]
+        out[:, i, 3:] = out[:, i, 3:] @ body[at.INERTIA : at.INERTIA + 9].reshape(3, 3)
+    given = twists.reshape(out.shape)
+    for i, matrix in _spatial(tables, constant):
+        Q = rotation.to_matrix(pose[i, 3:])
+        a, b = _products(matrix, given[:, i, 3:], given[:, i, :3] @ Q)
+        out[:, i, :3] = b @ Q.T
+        out[:, i, 3:] += a
+    return out.reshape(twists.shape)
+
+
+def turned_momenta(tables: Tables, pose: Float, twist: Float, dz: Float) -> Float:
+    """How M V changes with poses, V held: 0 for rigid bodies about their centres of mass.
+
+    Parameters
+    ----------
+    tables : Tables
+    pose : ndarray of float, shape (n, 7)
+    twist : ndarray of float, shape (6 n,)
+    dz : ndarray of float, shape (k, 6 n)
+        Position and rotation vector (body frame) of each body.
+
+    Returns
+    -------
+    ndarray of float, shape (k, 6 n)
+    """
+    out = _turned_bodies(tables, pose, twist, dz)
+    inertias, G = _rotors(tables, pose, tables.constant)
+    if inertias.size:
+        turned = turned_rows(tables, pose, dz, _rotor_rows(tables))
+        rates = inertias * (G @ twist)
+        out += np.einsum("kri,r->ki", turned, rates)
+        out += (turned @ twist * inertias) @ G
+    return out
+
+
+def steady_forces(tables: Tables, pose: Float, twist: Float) -> Float:
+    """Forces and torques that keep velocities as they are: p' of V' = 0 and what turns it.
+
+    Parameters
+    ----------
+    tables : Tables
+    pose : ndarray of float, shape (n, 7)
+    twist : ndarray of float, shape (6 n,)
+
+    Returns
+    -------
+    ndarray of float, shape (6 n,)
+    """
+    V = twist.reshape(-1, at.TWIST)
+    p = _of_bodies(tables, pose, twist[None], tables.constant).reshape(V.shape)
+    out = _turned_bodies(tables, pose, twist, twist[None]).reshape(V.shape)
+    carried = np.cross(V[:, :3], p[:, :3])  # 0 where momentum is along the velocity
+    back = rotation.rotate(rotation.conjugate(pose[:, 3:]), carried)
+    out[:, 3:] += np.cross(V[:, 3:], p[:, 3:]) + back
+    inertias, G = _rotors(tables, pose, tables.constant)
+    if inertias.size:  # a q'' G^T, q'' = G' V where V' = 0
+        rates = inertias * (turned_rows(tables, pose, twist[None], _rotor_rows(tables))[0] @ twist)
+        out += (rates @ G).reshape(V.shape)
+    return out.ravel()
+
+
+def _turned_bodies(tables: Tables, pose: Float, twist: Float, dz: Float) -> Float:
+    """`turned_momenta` without those of rotors."""
+    out = np.zeros((len(dz), dz.shape[1] // at.TWIST, at.TWIST))
+    given = twist.reshape(-1, at.TWIST)
+    for i, matrix in _spatial(tables, tables.constant):
+        Q = rotation.to_matrix(pose[i, 3:])
+        d, theta = given[i, :3] @ Q, dz.reshape(out.shape)[:, i, 3:]
+        _, b = _products(matrix, given[i, 3:], d)
+        da, db = _products(matrix, np.zeros(3), np.cross(d, theta))
+        out[:, i, :3] = (db + np.cross(theta, b)) @ Q.T
+        out[:, i, 3:] = da
+    return out.reshape(dz.shape)
+
+
+def _rotor_rows(tables: Tables) -> list[tuple[int, int, int, int]]:
+    """Group, row and bodies of each row with a rotor's inertia."""
+    plan, found = tables.plan, []
+    for k in range(plan[at.JOINTS], plan[at.JOINTS] + plan[at.ROTORS]):
+        group = plan[plan[at.GROUP_AT] + k * at.GROUP_FIELDS :][: at.GROUP_FIELDS].tolist()
+        rows = range(group[at.FIRST_ROW], group[at.FIRST_ROW] + group[at.N_ROWS])
+        found += [(k, row, group[at.A], group[at.B]) for row in rows]
+    return found
+
+
+def _rotors(tables: Tables, pose: Float, constant: Float) -> tuple[Float, Any]:
+    """Inertias of rotors, and the slopes of their coordinates by all poses (scipy.sparse)."""
+    rows = _rotor_rows(tables)
+    if not rows:
+        return np.zeros(0), csr_array((0, at.TWIST * len(pose)))
+    return constant[places_of(tables, rows) + at.ARMATURE], slopes_of(tables, pose, rows)[1]
+
+
+def places_of(tables: Tables, rows: list[tuple[int, int, int, int]]) -> NDArray[np.int64]:
+    """Places of the constants of rows (group, row, a, b)."""
+    first = int(tables.plan[at.ROW_CONSTANT_AT])
+    return first + at.ROW_SIZE * np.array([row for _, row, _, _ in rows], np.int64)
+
+
+def slopes_of(
+    tables: Tables,
+    pose: Float,
+    rows: list[tuple[int, int, int, int]],
+    constant: Float | None = None,
+) -> tuple[Float, Any]:
+    """Values of rows of forces, and their slopes by all poses (scipy.sparse)."""
+    plan, n = tables.plan, len(pose)
+    constant = tables.constant if constant is None else constant
+    poses, matrix = _placed(pose)
+    g, G = np.zeros(plan[at.ALL_ROWS]), np.zeros(12 * plan[at.ALL_ROWS])
+    ends = int(plan[at.JOINTS]), int(plan[at.GROUPS])
+    evaluate(plan, constant, *ends, poses, matrix, True, g, G)
+    slopes = lil_array((len(rows), at.TWIST * (n + 1)))
+    for k, (_, row, a, b) in enumerate(rows):
+        for body, start in ((a, 12 * row), (b, 12 * row + at.TWIST)):
+            slopes[k, at.TWIST * body : at.TWIST * (body + 1)] = G[start : start + at.TWIST]
+    return g[[row for _, row, _, _ in rows]], slopes.tocsr()[:, : at.TWIST * n]
+
+
+def turned_rows(
+    tables: Tables, pose: Float, dz: Float, rows: list[tuple[int, int, int, int]]
+) -> Float:
+    """How the slopes of rows change along dz, shape (k, rows, 6 n)."""
+    plan, n = tables.plan, len(pose)
+    poses, matrix = _placed(pose)
+    work, H = np.zeros(12 + 14 + 13 * max(1, int(plan[at.ROWS]))), np.zeros(144)
+    wide = np.hstack([dz, np.zeros((len(dz), at.TWIST))]).reshape(len(dz), n + 1, at.TWIST)
+    out = np.zeros((len(dz), len(rows), n + 1, at.TWIST))
+    for k, (group, row, a, b) in enumerate(rows):
+        hessian(plan, tables.constant, group, row, poses, matrix, work, H)
+        both = wide[:, [a, b]].reshape(len(dz), 12) @ H.reshape(12, 12)
+        out[:, k, a] += both[:, : at.TWIST]
+        out[:, k, b] += both[:, at.TWIST :]
+    return out[:, :, :n].reshape(len(dz), len(rows), at.TWIST * n)
+
+
+def _placed(pose: Float) -> tuple[Float, Float]:
+    """Poses of bodies and the world behind each other, and their rotation matrices."""
+    n = len(pose)
+    poses, matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+    placed(n, pose.ravel(), poses, matrix)
+    return poses, matrix
+
+
+def _spatial(tables: Tables, constant: Float) -> list[tuple[int, Float]]:
+    """Bodies with an inertia of 6 x 6, and what of it is not about rotation alone."""
+    plan = tables.plan
+    count, first = int(plan[at.ADDED]), int(plan[at.ADDED_AT])
+    records = plan[first : first + count * at.ADDED_FIELDS].reshape(count, at.ADDED_FIELDS)
+    places = records[:, [at.ADDED_BODY, at.SPATIAL]].tolist()
+    return [(body, constant[place : place + 36].reshape(6, 6)) for body, place in places]
+
+
+def _products(matrix: Float, omega: Float, d: Float) -> tuple[Float, Float]:
+    """M [omega; d] by its two parts, omega and d by rows."""
+    both = omega @ matrix[:, :3].T + d @ matrix[:, 3:].T
+    return both[..., :3], both[..., 3:]

@@ -1,0 +1,124 @@
+"""Planes between convex shapes where they belong: see `dynamics.parts.separating_planes`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.observables import contacts as kernel
+from dynamics.kinematics import coordinates
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.convex_hulls import Core, Separation, separation
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["apart", "look_at", "placed"]
+
+Float = NDArray[np.float64]
+
+#: How far from its owner a plane is placed where there is room, over its height.
+ROOM = 0.3
+
+
+def look_at(model: Model, states: Float) -> Float:
+    """Gap, normal, arms and row N of every touch: see `dynamics.kernels.observables.contacts`.
+
+    Parameters
+    ----------
+    model : Model
+    states : ndarray of float, shape (k, state size)
+
+    Returns
+    -------
+    ndarray of float, shape (k, touches, 22)
+    """
+    space, plan = model.workspace, model.tables.plan
+    out = np.empty((states.shape[0], int(plan[at.CONTACTS]), kernel.LOOKED))
+    if out.size:
+        kernel.look_at(
+            plan, model.tables.constant, states, space.pose, space.matrix, space.g, space.G, out
+        )
+        space.reraise()
+    return out
+
+
+def placed(model: Model, state: State) -> State:
+    """State whose planes lie between their bodies.
+
+    Planes that do stay where they are; the others are put where `separation` finds the bodies
+    farthest apart, and move along with the bodies they are tied to.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+        Left as it is.
+
+    Returns
+    -------
+    State
+        A copy.
+    """
+    after = state.copy()
+    contacts = [one for one in model.mechanism.contacts.values() if one.plane is not None]
+    if not contacts:
+        return after
+    gaps = look_at(model, state.data[None])[0, :, 0]
+    names = [name for name, _ in model.tables.contact_touches]
+    crossed = {name for name, gap in zip(names, gaps) if gap < 0.0}
+    away = [one for one in contacts if one.name in crossed]
+    if away:
+        twists, moved = coordinates.twists_of(model, state), []
+        for one in away:
+            _place(model, after, one)
+            moved.append(coordinates.ride(model, after, twists, one.plane))
+        coordinates.set_twists(model, after, twists, moved)
+    return after
+
+
+def apart(model: Model, state: State, contact: Any) -> Separation:
+    """How far the shapes of a contact with a plane are apart.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    contact : Contact
+
+    Returns
+    -------
+    Separation
+        In the world's frame.
+    """
+    ends = ((contact.parent, contact.plane.first), (contact.child, contact.plane.other))
+    return separation(*(_in_world(model, state, *end) for end in ends))
+
+
+def _in_world(model: Model, state: State, body: Any, core: Core) -> Core:
+    if body is WORLD:
+        return core
+    pose = state.pose[model.body_number(body.name)]
+    q = np.broadcast_to(pose[3:], (len(core.points), 4))
+    points = pose[:3] + rotation.rotate(q, core.points)
+    return replace(core, points=points, axis=rotation.rotate(pose[3:], core.axis))
+
+
+def _place(model: Model, state: State, contact: Any) -> None:
+    """Put a plane next to its owner."""
+    plane, found = contact.plane, apart(model, state, contact)
+    room = 0.5 * found.distance
+    if plane.height > 0.0:
+        height = found.low + min(room, ROOM * plane.height)
+    else:
+        height = found.high - min(room, -ROOM * plane.height)
+    own = state.pose[model.body_number(plane.owner.name), :3]
+    pose = state.pose[model.body_number(plane.body.name)]
+    pose[:3] = own + (height - found.normal @ own - plane.height) * found.normal
+    pose[3:] = rotation.align(np.array([0.0, 0.0, 1.0]), found.normal)

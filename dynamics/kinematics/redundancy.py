@@ -1,0 +1,144 @@
+"""Which constraints repeat others: rank of the joints' Jacobian, block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.base import layout as at
+from dynamics.parts.bodies import WORLD
+from dynamics.state import State
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["Redundancy"]
+
+Float = NDArray[np.float64]
+
+#: Singular values below this, over the largest, count as 0. Rows that are closed to 1e-12 differ
+#: from exact ones by that much; the smallest that matter are those near a change point.
+RANK = 1e-8
+
+
+@dataclass(frozen=True, slots=True)
+class Redundancy:
+    """Constraints of a model in one state, counted.
+
+    Attributes
+    ----------
+    n_rows : int
+        Constraints.
+    rank : int
+        How many of them are independent.
+    n_freedoms : int
+        Velocities that the constraints leave, 6 n - rank.
+    redundant : int
+        Constraints that repeat others, n_rows - rank.
+    loops : tuple of (tuple of hashable, int)
+        Joints and couplings that share redundant constraints, and how many; the loads on them are
+        not unique.
+    """
+
+    n_rows: int
+    rank: int
+    n_freedoms: int
+    redundant: int
+    loops: tuple[tuple[tuple[Hashable, ...], int], ...]
+
+    def __str__(self) -> str:
+        text = (
+            f"{self.n_rows} constraints, {self.rank} independent; "
+            f"{self.n_freedoms} degrees of freedom"
+        )
+        for names, count in self.loops:
+            text += f"\n{count} redundant among {', '.join(map(repr, names))}"
+        return text
+
+
+def redundancy_of(model: Model, state: State) -> Redundancy:
+    """Count redundant constraints, theory/loops (2); see `Model.redundancy`.
+
+    Only joints on a common loop can share a load that nothing else feels, so that each biconnected
+    part of the mechanism has a rank of its own; a coupling makes one of those that it joins.
+    """
+    zeros = np.zeros((1, at.TWIST * model.n_bodies))
+    joints = int(model.tables.plan[at.JOINTS])
+    model.workspace.measured(0, joints, state.data[None], zeros)
+    slopes = model.workspace.G.reshape(-1, 2, 6).copy()
+    graph = nx.Graph()
+    names = list(model.tables.joint_index)
+    ends = [_ends(model, name) for name in names]
+    for k, bodies in enumerate(ends):
+        graph.add_edges_from(((0, body.name), (1, k)) for pair in bodies for body in pair)
+    lost = 0
+    loops = []
+    for part in _parts(graph, [(1, k) for k, bodies in enumerate(ends) if len(bodies) > 1]):
+        inside = sorted(
+            k for kind, k in part
+            if kind == 1 and all((0, body.name) in part for pair in ends[k] for body in pair)
+        )  # fmt: skip
+        if len(inside) < 2:
+            continue
+        G = _jacobian(model, [names[k] for k in inside], slopes)
+        missing = G.shape[0] - _rank(G)
+        if missing:
+            loops.append((tuple(names[k] for k in inside), missing))
+        lost += missing
+    rank = model.n_rows - lost
+    return Redundancy(
+        model.n_rows, rank, at.TWIST * model.n_bodies - rank, lost, tuple(sorted(loops, key=str))
+    )
+
+
+def _ends(model: Model, name: Hashable) -> list[tuple[Any, Any]]:
+    """Parent and child of a joint, or of both joints of a coupling."""
+    mechanism = model.mechanism
+    one = mechanism.couplings.get(name)
+    joints = (name,) if one is None else (one.leader, one.follower)
+    return [(mechanism.joints[j].parent, mechanism.joints[j].child) for j in joints]
+
+
+def _parts(graph: nx.Graph, joining: list[tuple[int, int]]) -> list[Any]:
+    """Biconnected parts, as one where one of these nodes is in them."""
+    parts = list(nx.biconnected_components(graph))
+    for node in joining:
+        joined = set().union(*(part for part in parts if node in part))
+        parts = [part for part in parts if node not in part] + [joined]
+    return parts
+
+
+def _jacobian(model: Model, names: list[Hashable], slopes: Float) -> Float:
+    """Rows of some joints over their bodies, in units of the bodies' own inertia."""
+    column: dict[Hashable, int] = {}
+    blocks = []
+    row = 0
+    for name in names:
+        k = model.tables.joint_index[name]
+        first, last = model.tables.row_start[k : k + 2]
+        count = int(last - first)
+        for i, pair in enumerate(_ends(model, name)):
+            first += i * len(model.mechanism.couplings)  # second halves behind all first ones
+            for end, body in enumerate(pair):
+                if body is not WORLD:
+                    scale = np.repeat([body.mass**-0.5, (np.trace(body.inertia) / 3) ** -0.5], 3)
+                    place = column.setdefault(body.name, len(column))
+                    block = slopes[first : first + count, end] * scale
+                    blocks.append((row, at.TWIST * place, block))
+        row += count
+    out = np.zeros((row, at.TWIST * len(column)))
+    for row, place, block in blocks:
+        out[row : row + len(block), place : place + at.TWIST] += block
+    return out
+
+
+def _rank(G: Float) -> int:
+    """Numerical rank, all rows brought to length 1."""
+    length = np.linalg.norm(G, axis=1, keepdims=True)
+    singular = np.linalg.svd(G / np.where(length == 0.0, 1.0, length), compute_uv=False)
+    return int((singular > RANK * singular[0]).sum()) if singular.size else 0

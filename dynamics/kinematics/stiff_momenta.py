@@ -1,0 +1,115 @@
+"""Impulses of stiff springs, dampers and servos next to a node, and their slopes.
+
+Those of half an interval that `dynamics.kernels.observables.stiff_forces` adds to the momenta of a
+node: ``I = (h/2) held - (h/2) hard (c + (h/2) k) G V`` of each row, (h/2) k of springs alone.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.rows.stiff_forces import KEPT
+from dynamics.kinematics.momenta import places_of, slopes_of, turned_rows
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["Late"]
+
+Float = NDArray[np.float64]
+
+
+class Late:
+    """Late impulses at one state, by velocities and by directions.
+
+    Parameters
+    ----------
+    model : Model
+    state : State
+    constant : ndarray of float, optional
+        Other numbers than those of the model.
+    """
+
+    def __init__(self, model: Model, state: State, constant: Float | None = None) -> None:
+        tables, plan = model.tables, model.tables.plan
+        old = tables.constant
+        constant = old if constant is None else constant
+        kept = state.contacts[model.late_at :]
+        self.tables, self.pose = tables, state.pose
+        self.live = bool(kept[:1].any())
+        if not self.live:
+            return
+        n, joints = model.n_bodies, int(plan[at.JOINTS])
+        rotors, groups = joints + int(plan[at.ROTORS]), int(plan[at.GROUPS])
+        self.rows: list[tuple[int, int, int, int]] = []
+        for owner in range(joints, groups):
+            group = plan[plan[at.GROUP_AT] + owner * at.GROUP_FIELDS :][: at.GROUP_FIELDS].tolist()
+            for row in range(group[at.FIRST_ROW], group[at.FIRST_ROW] + group[at.N_ROWS]):
+                c = int(plan[at.ROW_CONSTANT_AT]) + row * at.ROW_SIZE
+                if owner < rotors or (old[c + at.THETA] == 1.0 and old[c + at.DAMPING] != 0.0):
+                    self.rows.append((owner, row, group[at.A], group[at.B]))
+        places = places_of(tables, self.rows)
+        count = (kept.size - 1) // KEPT  # of rows in the groups that may be late
+        held, hard = np.zeros((2, len(self.rows)))
+        held[:count], hard[:count] = kept[1::KEPT], kept[2::KEPT]
+        g, G = slopes_of(tables, self.pose, self.rows)
+        self.G: Any = G
+        k, self.gain = constant[places + at.LATE_STIFFNESS], constant[places + at.GAIN]
+        if constant is not old:
+            g_other, _ = slopes_of(tables, self.pose, self.rows, constant)
+            held = held + hard * (old[places + at.LATE_STIFFNESS] * g - k * g_other)
+        late_damper = np.where(constant[places + at.THETA] == 1.0, constant[places + at.DAMPING], 0)
+        half = 0.5 * float(kept[0])
+        springs = np.where(self.gain == 0.0, half * k, 0.0)
+        self.steep = half * (hard * (constant[places + at.LATE_DAMPING] + springs) + late_damper)
+        self.push, self.stiff, self.aimed = half * held, half * hard * k, half * hard * self.gain
+        rows = plan[at.ROW_AT] + at.ROW_FIELDS * np.array([row for _, row, _, _ in self.rows])
+        self.control = plan[rows.astype(np.int64) + at.CONTROL]
+        bodies = constant[: at.BODY_SIZE * n].reshape(n, at.BODY_SIZE)
+        drag = bodies[:, [at.DRAG] * 3 + [at.SPIN_DRAG] * 3]
+        self.drag = (half * (bodies[:, at.DRAG_THETA] == 1.0)[:, None] * drag).ravel()
+
+    def impulses(self, twist: Float) -> Float:
+        """Sum of I G^T at velocities, shape (6 n,)."""
+        if not self.live:
+            return np.zeros_like(twist)
+        return np.asarray(self._rows(twist) @ self.G - self.drag * twist)
+
+    def _rows(self, twist: Float) -> Float:
+        return np.asarray(self.push - self.steep * (self.G @ twist))
+
+    def changes(
+        self, twist: Float, dz: Float, dV: Float | None = None, dc: Float | None = None
+    ) -> Float:
+        """How `impulses` change.
+
+        Parameters
+        ----------
+        twist : ndarray of float, shape (6 n,)
+        dz : ndarray of float, shape (k, 6 n)
+            Of poses.
+        dV : ndarray of float, shape (k, 6 n), optional
+            Of the velocities.
+        dc : ndarray of float, shape (k, c), optional
+            Of the controls of the interval.
+
+        Returns
+        -------
+        ndarray of float, shape (k, 6 n)
+        """
+        if not self.live:
+            return np.zeros_like(dz)
+        turned = turned_rows(self.tables, self.pose, dz, self.rows)
+        change = -self.stiff * (self.G @ dz.T).T - self.steep * (turned @ twist)
+        if dc is not None and dc.shape[1]:
+            change += np.where(self.control >= 0, self.aimed * dc[:, self.control], 0.0)
+        out = np.einsum("kri,r->ki", turned, self._rows(twist))
+        if dV is not None:
+            change -= self.steep * (self.G @ dV.T).T
+            out -= self.drag * dV
+        return np.asarray(out + change @ self.G)

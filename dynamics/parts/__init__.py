@@ -1,0 +1,1 @@
+"""Parts of a mechanism: bodies, shapes, joints, couplings, forces and contacts."""

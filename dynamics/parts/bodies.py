@@ -1,0 +1,222 @@
+"""Rigid bodies: what moves."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.errors import unknown_words
+from dynamics.parts.geometry import Geometry
+from dynamics.parts.shapes import Shape
+from dynamics.parts.spatial_inertia import check_inertia
+
+__all__ = ["WORLD", "Body", "body"]
+
+Float = NDArray[np.float64]
+
+
+class _World:
+    """The inertial frame, a parent like any body."""
+
+    name = "world"
+
+    def __repr__(self) -> str:
+        return "world"
+
+    def __reduce__(self) -> str:
+        return "WORLD"
+
+
+#: The inertial frame.
+WORLD = _World()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body; its frame has the origin at the centre of mass.
+
+    With a ``spatial_inertia`` the origin is any point, and what moves need not be rigid: water that
+    is carried along counts as added mass.
+
+    Attributes
+    ----------
+    name : hashable
+    mass : float
+        kg.
+    inertia : ndarray of float, shape (3, 3)
+        About the centre of mass, along the body's axes, kg m^2; with a ``spatial_inertia`` its
+        block of rotation.
+    position : ndarray of float, shape (3,), or None
+        Of the centre of mass in the world at the start, m; None leaves it to the joints. A body
+        with a position or an orientation has both, by default 0 and the identity.
+    orientation : ndarray of float, shape (4,), or None
+        Body to world, scalar first.
+    drag, spin_drag : float
+        Force over velocity, N s/m; torque over angular velocity, N m s/rad.
+    gravity_scale : float
+        Part of the mechanism's gravity that acts on the body.
+    shape : Shape or None
+        What it looks like and what it touches with.
+    visuals, collisions : tuple of Geometry
+        The same for a body of a robot file, which tells the two apart.
+    spatial_inertia : ndarray of float, shape (6, 6), or None
+        About the origin, for twists [omega; v] along the body's axes.
+    center_of_mass : ndarray of float, shape (3,)
+        Where gravity pulls, body frame, m; 0 without a ``spatial_inertia``.
+    """
+
+    name: Hashable
+    mass: float
+    inertia: Float
+    position: Float | None = None
+    orientation: Float | None = None
+    drag: float = 0.0
+    spin_drag: float = 0.0
+    gravity_scale: float = 1.0
+    shape: Any = None
+    visuals: tuple[Geometry, ...] = ()
+    collisions: tuple[Geometry, ...] = ()
+    spatial_inertia: Float | None = None
+    center_of_mass: Float = field(default_factory=lambda: np.zeros(3))
+
+
+#: Options of `Mechanism.add_body`, and the words for them elsewhere.
+OPTIONS = (
+    "name", "mass", "inertia", "position", "orientation", "drag", "spin_drag", "gravity_scale",
+    "visuals", "collisions", "center_of_mass",
+)  # fmt: skip
+MEANT = {
+    "pos": "position", "x": "position", "quaternion": "orientation", "rotation": "orientation",
+    "damping": "drag", "com": "center_of_mass",
+}  # fmt: skip
+
+
+def body(
+    shape: Shape | None,
+    *,
+    name: Hashable,
+    mass: float | None = None,
+    inertia: ArrayLike | None = None,
+    position: ArrayLike | None = None,
+    orientation: ArrayLike | None = None,
+    drag: float = 0.0,
+    spin_drag: float = 0.0,
+    gravity_scale: float = 1.0,
+    visuals: tuple[Geometry, ...] = (),
+    collisions: tuple[Geometry, ...] = (),
+    any_inertia: bool = False,
+    center_of_mass: ArrayLike | None = None,
+    **unknown: Any,
+) -> Body:
+    """Make a body from a shape, or from mass and inertia; see `Body`.
+
+    Parameters
+    ----------
+    shape : Shape or None
+        Gives mass and inertia where they are not given.
+    name : hashable
+    mass : float, optional
+    inertia : array_like, shape (3, 3), (3,) or (6, 6), optional
+        Matrix, or principal moments along the body's axes; or all of it, added mass included, for
+        twists [omega; v] of the origin, which may then be any point: see
+        `dynamics.integrators.spatial_inertia`. ``mass`` is what gravity pulls at, then.
+    position : array_like, shape (3,), optional
+    orientation : array_like, shape (4,), optional
+    drag, spin_drag, gravity_scale : float, optional
+    visuals, collisions : tuple of Geometry, optional
+    any_inertia : bool, optional
+        Whether to take an inertia that no rigid body has, as files of robots have them.
+    center_of_mass : array_like, shape (3,), optional
+        Where gravity pulls at a body with an inertia of 6 x 6; by default the origin.
+
+    Returns
+    -------
+    Body
+
+    Raises
+    ------
+    ValueError
+        Where mass or inertia is missing, not finite, not positive definite or none of a rigid
+        body (each principal moment at most the sum of the others).
+    """
+    label = f"body {name!r}"
+    if shape is not None and not isinstance(shape, Shape):
+        raise TypeError(
+            f"shape of {label} is {shape!r}, and must be one such as dynamics.Box(0.1, 0.1, 0.1, "
+            "mass=1.0); a name is given with name="
+        )
+    if unknown:
+        raise TypeError(unknown_words(label, unknown, OPTIONS, MEANT))
+    if mass is None or inertia is None:
+        if shape is None:
+            raise ValueError(f"{label} needs a shape, or both mass and inertia")
+        if np.abs(shape.center_of_mass).max() > 1e-9:
+            raise ValueError(
+                f"{label}: the origin of a body is its centre of mass, and that of the shape lies "
+                f"at {shape.center_of_mass}; use shape.centered()"
+            )
+        mass = shape.mass if mass is None else mass
+        inertia = shape.inertia * (mass / shape.mass) if inertia is None else inertia
+    mass = float(mass)
+    if not (np.isfinite(mass) and mass > 0.0):
+        raise ValueError(f"mass of {label} is {mass}, and must be positive and finite")
+    matrix = np.array(inertia, np.float64)
+    spatial, center = None, np.zeros(3)
+    if matrix.shape == (6, 6):
+        spatial = _spatial(matrix, label)
+        matrix = spatial[:3, :3].copy()
+    else:
+        if matrix.shape == (3,):
+            matrix = np.diag(matrix)
+        _check_inertia(matrix, label, any_inertia)
+    if center_of_mass is not None:
+        center = rotation.as_numbers(center_of_mass, (3,), f"center_of_mass of {label}")
+        if spatial is None and center.any():
+            raise ValueError(
+                f"{label}: the origin of a body is its centre of mass, unless its inertia is 6 x 6"
+            )
+    for value, what in ((drag, "drag"), (spin_drag, "spin_drag")):
+        if not (np.isfinite(value) and value >= 0.0):
+            raise ValueError(f"{what} of {label} is {value}, and must be finite and not negative")
+    x = None if position is None else rotation.as_numbers(position, (3,), f"position of {label}")
+    q = None
+    if orientation is not None:
+        q = rotation.normalized(rotation.as_numbers(orientation, (4,), f"orientation of {label}"))
+    if x is not None or q is not None:  # a body that is placed is placed entirely
+        x = np.zeros(3) if x is None else x
+        q = np.array([1.0, 0.0, 0.0, 0.0]) if q is None else q
+    for numbers in (matrix, x, q, spatial, center):
+        if numbers is not None:
+            numbers.flags.writeable = False
+    return Body(
+        name, mass, matrix, x, q, float(drag), float(spin_drag), gravity_scale, shape,
+        tuple(visuals), tuple(collisions), spatial, center,
+    )  # fmt: skip
+
+
+def _spatial(matrix: Float, label: str) -> Float:
+    """An inertia of 6 x 6, checked."""
+    try:
+        return check_inertia(matrix)
+    except ValueError as error:
+        raise ValueError(f"inertia of {label}: {error}") from None
+
+
+def _check_inertia(matrix: Float, label: str, any_inertia: bool) -> None:
+    if matrix.shape != (3, 3) or not np.isfinite(matrix).all():
+        raise ValueError(f"inertia of {label} must be 3 x 3 (or 3 moments) and finite")
+    if np.abs(matrix - matrix.T).max() > 1e-9 * np.abs(matrix).max():
+        raise ValueError(f"inertia of {label} is not symmetric")
+    moments = np.linalg.eigvalsh(matrix)
+    if moments[0] <= 0.0:
+        raise ValueError(f"inertia of {label} is not positive definite: moments {moments}")
+    if moments[2] > (moments[0] + moments[1]) * (1.0 + 1e-9) and not any_inertia:
+        raise ValueError(
+            f"inertia of {label} is that of no rigid body: its moments {moments} violate the "
+            "triangle inequality"
+        )

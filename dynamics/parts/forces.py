@@ -1,0 +1,208 @@
+"""Forces beside those of joints: springs and dampers between points, and users' own."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.parts.bodies import WORLD
+
+__all__ = ["Potential", "Rope", "Spring", "Wrench"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Spring:
+    """A spring and damper between two points, along the line that joins them.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    stiffness : float, optional
+        N/m.
+    damping : float, optional
+        N s/m.
+    length : float, optional
+        Where the spring is at rest, m.
+    parent_point, child_point : array_like, shape (3,), optional
+        Body frames, m.
+    name : hashable, optional
+    actuated : bool, optional
+        Whether a control pushes the points apart, N.
+    limits : tuple of float, optional
+        Least and largest distance of the points, m, either of them infinite: see `Rope`.
+    control_limits : tuple of float, optional
+        Least and largest control, N; what is beyond is cut.
+    limit_compliance : float, optional
+        How far a force stretches the limits, m/N; 0 is rigid.
+    """
+
+    parent: Any
+    child: Any
+    stiffness: float = 0.0
+    damping: float = 0.0
+    length: float = 0.0
+    parent_point: ArrayLike = (0.0, 0.0, 0.0)
+    child_point: ArrayLike = (0.0, 0.0, 0.0)
+    name: Hashable = None
+    actuated: bool = False
+    limits: tuple[float, float] | None = None
+    control_limits: tuple[float, float] | None = None
+    limit_compliance: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name is None:
+            object.__setattr__(self, "name", f"{self.parent.name}~{self.child.name}")
+        label = f"spring {self.name!r}"
+        if self.parent is self.child:
+            raise ValueError(f"{label} joins {self.parent.name!r} with itself")
+        for what in ("stiffness", "damping", "length", "limit_compliance"):
+            value = getattr(self, what)
+            if not (math.isfinite(value) and value >= 0.0):
+                raise ValueError(f"{what} of {label} is {value}, and must not be negative")
+        for what in ("parent_point", "child_point"):
+            point = rotation.as_numbers(getattr(self, what), (3,), f"{what} of {label}")
+            object.__setattr__(self, what, point)
+        if self.limits is not None:
+            low, high = _pair(self.limits, f"limits of {label}")
+            if not (low <= high and high > 0.0):
+                raise ValueError(f"limits of {label} must be (lower, upper), in order")
+            object.__setattr__(self, "limits", (low if low > 0.0 else -math.inf, high))
+        if self.control_limits is not None:
+            low, high = _pair(self.control_limits, f"control_limits of {label}")
+            if not (low <= high and self.actuated):
+                raise ValueError(
+                    f"control_limits of {label} must be (lower, upper), in order, and need "
+                    "actuated=True"
+                )
+            object.__setattr__(self, "control_limits", (low, high))
+
+
+def _pair(given: Any, label: str) -> tuple[float, float]:
+    """Lower and upper end."""
+    if np.shape(given) != (2,):
+        raise ValueError(f"{label} must be (lower, upper), not {given!r}")
+    return float(given[0]), float(given[1])
+
+
+def Rope(
+    parent: Any, child: Any, length: float, *, compliance: float = 0.0, **options: Any
+) -> Spring:
+    """Keep two points within a distance: a rope, or with ``compliance`` an elastic band.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    length : float
+        m.
+    compliance : float, optional
+        m/N; 0 does not stretch.
+    **options
+        ``parent_point, child_point, name`` and the rest of `Spring`.
+
+    Returns
+    -------
+    Spring
+        For `Mechanism.add_force`; `Trajectory.contact` tells its slack and its tension.
+    """
+    return Spring(parent, child, limits=(-math.inf, length), limit_compliance=compliance, **options)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrench:
+    """Force and torque by a function of yours, of time, poses and velocities.
+
+    Half of an interval's impulse acts at each of its ends, with the pose there and the interval's
+    own velocities, so that steps stay of second order; at orders 4 and 6 it acts at all nodes of a
+    step, with the velocities there, and must be as smooth to keep them. What acts on a body's
+    ``parent`` is equal and opposite: a wrench between two bodies changes no momentum.
+
+    Parameters
+    ----------
+    child : Body
+        What the wrench acts on.
+    function : callable
+        ``wrench = function(time, pose, twist)``, shape (6,): force (world, N) and torque (body
+        frame, N m) about the body's origin, from its pose [x, y, z, qs, qx, qy, qz] and its twist,
+        v (world, m/s) and omega (body frame, rad/s). With a ``parent`` that is a body:
+        ``function(time, parent_pose, pose, parent_twist, twist)``.
+    parent : Body or world, optional
+    jacobian : callable, optional
+        Of the same arguments: derivative of the wrench with respect to the child's own twist,
+        shape (6, 6), which spares iterations where it is large.
+    name : hashable, optional
+
+    Raises
+    ------
+    ValueError
+        Where it joins a body with itself, or acts on the world.
+    TypeError
+        Where the functions are none.
+    """
+
+    child: Any
+    function: Callable[..., ArrayLike]
+    parent: Any = WORLD
+    jacobian: Callable[..., ArrayLike] | None = None
+    name: Hashable = None
+
+    def __post_init__(self) -> None:
+        _check_user(self, "wrench", self.function, self.jacobian)
+        if self.child is WORLD:
+            raise ValueError(f"wrench {self.name!r} acts on the world; exchange parent and child")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Potential:
+    """Potential energy by a function of yours, of the poses of two bodies or of one.
+
+    Parameters
+    ----------
+    child : Body
+    function : callable
+        ``energy, gradient = function(parent_pose, pose)``: J, and shape (12,), its derivative with
+        respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's frame. Poses
+        are [x, y, z, qs, qx, qy, qz].
+    parent : Body or world, optional
+    name : hashable, optional
+
+    Raises
+    ------
+    ValueError
+        Where it joins a body with itself.
+    TypeError
+        Where the function is none.
+    """
+
+    child: Any
+    function: Callable[..., Any]
+    parent: Any = WORLD
+    name: Hashable = None
+
+    def __post_init__(self) -> None:
+        _check_user(self, "potential", self.function, None)
+
+    @property
+    def parent_point(self) -> Float:
+        """Origin: users' functions see poses."""
+        return np.zeros(3)
+
+    child_point = parent_point
+
+
+def _check_user(force: Any, what: str, function: Any, jacobian: Any) -> None:
+    """Name a user's force, and refuse what is none."""
+    if force.name is None:
+        object.__setattr__(force, "name", f"{what} {force.parent.name}~{force.child.name}")
+    label = f"{what} {force.name!r}"
+    if force.parent is force.child:
+        raise ValueError(f"{label} joins {force.parent.name!r} with itself")
+    if not callable(function) or not (jacobian is None or callable(jacobian)):
+        raise TypeError(f"{label} needs a function, not {function!r} and {jacobian!r}")

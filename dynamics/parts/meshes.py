@@ -1,0 +1,190 @@
+"""Meshes as triangles: STL and OBJ files, read when they are looked at."""
+
+from __future__ import annotations
+
+import warnings
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.parts.geometry import Mesh
+
+__all__ = ["corners_of", "read_triangles", "triangles_of"]
+
+Float = NDArray[np.float64]
+#: Triangles of one mesh in a page; finer ones are made coarser.
+MOST = 5000
+#: An STL file's triangle: normal, three corners, two bytes of anything.
+STL = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
+
+
+def triangles_of(mesh: Mesh) -> Float | None:
+    """Corners of a mesh, scaled, of no more triangles than a page bears.
+
+    Parameters
+    ----------
+    mesh : Mesh
+
+    Returns
+    -------
+    ndarray of float, shape (t, 3, 3), or None
+        None, and a warning, where the file is missing or of a kind that is not read.
+    """
+    try:
+        corners = _triangles(mesh)
+    except FileNotFoundError:
+        warnings.warn(f"mesh {mesh.path!r} is not there, so it is not drawn", stacklevel=2)
+        return None
+    except (ValueError, OSError, IndexError) as error:
+        warnings.warn(f"mesh {mesh.path!r} is not drawn: {error}", stacklevel=2)
+        return None
+    cells = 128
+    coarse = corners
+    while len(coarse) > MOST and cells > 4:
+        coarse = _coarser(corners, cells)
+        cells = int(cells / 1.25)
+    return np.asarray(coarse * mesh.scale)
+
+
+def corners_of(mesh: Mesh) -> Float:
+    """Corners of all triangles of a mesh, scaled.
+
+    Parameters
+    ----------
+    mesh : Mesh
+
+    Returns
+    -------
+    ndarray of float, shape (k, 3)
+
+    Raises
+    ------
+    FileNotFoundError
+        Where its file is not there.
+    ValueError
+        For files of a kind that is not read, and broken ones.
+    """
+    return np.asarray((_triangles(mesh) * mesh.scale).reshape(-1, 3))
+
+
+def _triangles(mesh: Mesh) -> Float:
+    """Corners of the triangles, before scaling."""
+    if mesh.vertices is not None and mesh.faces is not None:
+        return np.asarray(mesh.vertices[mesh.faces])
+    path = found(mesh)
+    if path is None:
+        raise FileNotFoundError("its file is not there")
+    return read_triangles(path)
+
+
+def _coarser(corners: Float, cells: int) -> Float:
+    """Triangles between the mean corners of the cells of a grid; those inside one cell vanish."""
+    points = corners.reshape(-1, 3)
+    low, high = points.min(axis=0), points.max(axis=0)
+    cell = np.floor((points - low) / max(float((high - low).max()), 1e-300) * cells)
+    owner = (cell.astype(np.int64) @ [(cells + 1) ** 2, cells + 1, 1]).ravel()
+    count = np.bincount(owner)
+    sums = np.stack([np.bincount(owner, points[:, i]) for i in range(3)], axis=1)
+    means = sums / np.maximum(count, 1)[:, None]
+    i, j, k = (faces := owner.reshape(-1, 3)).T
+    return np.asarray(means[faces[(i != j) & (j != k) & (k != i)]])
+
+
+def found(mesh: Mesh) -> Path | None:
+    """File of a mesh: below its folder, or as ``package://name/...`` in a folder above.
+
+    Parameters
+    ----------
+    mesh : Mesh
+
+    Returns
+    -------
+    Path or None
+
+    Raises
+    ------
+    ValueError
+        Where it lies outside the folders it may lie in, its links resolved.
+    """
+    start = Path(mesh.folder).resolve()
+    parts = Path(mesh.path).parts
+    places = [start / mesh.path]
+    for folder in (start, *start.parents):
+        if parts and folder.name == parts[0]:
+            places.append(folder.parent / mesh.path)
+    if len(parts) > 1:  # a package's own folder, of whatever name
+        places += [start.joinpath(*parts[1:]), start.parent.joinpath(*parts[1:])]
+    root = Path(mesh.within).resolve() if mesh.within else start
+    files = [place.resolve() for place in places if place.is_file()]
+    inside = [file for file in files if file.is_relative_to(root)]
+    if files and not inside:
+        raise ValueError(
+            f"it lies outside the folder {root.name!r} of the robot file; name the folder that "
+            "holds both by within="
+        )
+    return inside[0] if inside else None
+
+
+@lru_cache(maxsize=64)
+def read_triangles(path: Path) -> Float:
+    """Corners of all triangles in an STL (binary or text) or OBJ file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    ndarray of float, shape (t, 3, 3)
+
+    Raises
+    ------
+    ValueError
+        For other kinds of files, and broken ones.
+    """
+    kind = path.suffix.lower()
+    if kind == ".stl":
+        found = _stl(path.read_bytes())
+    elif kind == ".obj":
+        found = _obj(path.read_text(encoding="utf-8", errors="replace"))
+    else:
+        raise ValueError(f"files of kind {kind!r} are not read; convert it to .stl or .obj")
+    if len(found) == 0 or not np.isfinite(found).all():
+        raise ValueError("it holds no triangles, or numbers that are not finite")
+    return found
+
+
+def _stl(data: bytes) -> Float:
+    if len(data) >= 84:
+        count = int.from_bytes(data[80:84], "little")
+        if len(data) >= 84 + STL.itemsize * count and not _is_text(data):
+            corners = np.frombuffer(data, STL, count, 84)["corners"]
+            return np.asarray(corners, np.float64)
+    words = [line.split() for line in data.decode("ascii", "replace").splitlines()]
+    corners = np.array([w[1:4] for w in words if w[:1] == ["vertex"]], np.float64)
+    if corners.size == 0 or len(corners) % 3:
+        raise ValueError("the STL file is broken")
+    return corners.reshape(-1, 3, 3)
+
+
+def _is_text(data: bytes) -> bool:
+    """Whether an STL file is text; some binary ones begin with "solid", too."""
+    return data[:5] == b"solid" and b"facet" in data[:512]
+
+
+def _obj(text: str) -> Float:
+    vertices: list[list[float]] = []
+    corners: list[list[int]] = []
+    for line in text.splitlines():
+        word, *rest = line.split() or [""]
+        if word == "v":
+            vertices.append([float(x) for x in rest[:3]])
+        elif word == "f":
+            index = [int(item.split("/")[0]) for item in rest]
+            index = [i - 1 if i > 0 else len(vertices) + i for i in index]
+            corners += [[index[0], *index[k : k + 2]] for k in range(1, len(index) - 1)]
+    if not corners:
+        return np.zeros((0, 3, 3))
+    return np.asarray(np.array(vertices, np.float64)[np.array(corners)])

@@ -1,0 +1,218 @@
+"""Joints that are more than held axes: crosses, screws, rods, rolling, and users' own.
+
+They take the same options as those of `dynamics.parts.joint_types`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from dynamics import rotation
+from dynamics.kernels.rows import rows as kinds
+from dynamics.parts.joint_types import IDENTITY, label_of
+from dynamics.parts.joints import POINTS, Joint, Row, basis, joint, translation, turning, unit
+
+__all__ = ["Custom", "Distance", "Helical", "KnifeEdge", "Rolling", "Universal"]
+
+
+def Universal(
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    second: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Any,
+) -> Joint:
+    """Cross of two axes, one on the parent, ``second`` on the child: 4 constraints, two angles.
+
+    Both axes are in the parent's frame where the angles are 0, perpendicular to each other.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    axis : array_like, shape (3,)
+        Frame of the parent.
+    second : array_like, shape (3,)
+        Second axis, frame of the parent where the angles are 0.
+    orientation : array_like, shape (4,), optional
+        Of the child in the parent's frame where all coordinates are 0, scalar first.
+    **options
+        What every joint takes: see the head of this module.
+
+    Returns
+    -------
+    Joint
+    """
+    label = label_of(parent, child, options)
+    n, across = unit(axis, label), unit(second, f"second axis of {label}")
+    if abs(n @ across) > 1e-9:
+        raise ValueError(f"the axes of {label} must be perpendicular")
+    offset = rotation.normalized(rotation.as_numbers(orientation, (4,), f"orientation of {label}"))
+    e = rotation.rotate(rotation.conjugate(offset), across)
+    rows = [*POINTS, Row(kinds.DOT, n, e)]
+    angles = [Row(kinds.HEADING_A, n, e), Row(kinds.HEADING_B, n, e)]
+    return joint("universal", parent, child, rows, angles, angles, offset, **options)
+
+
+def Helical(
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    pitch: float,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Any,
+) -> Joint:
+    """Screw along an axis, ``pitch`` metres a turn: 5 constraints; coordinate: displacement, m.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    axis : array_like, shape (3,)
+        Frame of the parent.
+    pitch : float
+        Metres a turn.
+    orientation : array_like, shape (4,), optional
+        Of the child in the parent's frame where all coordinates are 0, scalar first.
+    **options
+        What every joint takes: see the head of this module.
+
+    Returns
+    -------
+    Joint
+    """
+    label = label_of(parent, child, options)
+    if not (math.isfinite(pitch) and pitch != 0.0):
+        raise ValueError(f"pitch of {label} is {pitch}; without one it is a Revolute joint")
+    n = unit(axis, label)
+    offset = rotation.normalized(rotation.as_numbers(orientation, (4,), f"orientation of {label}"))
+    v1, v2, _ = basis(n)
+    t1, t2, t = basis(rotation.rotate(rotation.conjugate(offset), n))
+    rows = translation((v1, v2)) + turning(kinds.ROTATION, (t1, t2))
+    rows += [Row(kinds.SCREW, n, t, pitch / (2.0 * math.pi))]
+    along = translation((n,))
+    return joint("helical", parent, child, rows, along, along, offset, **options)
+
+
+def Distance(parent: Any, child: Any, length: float, **options: Any) -> Joint:
+    """Hold two points at a distance, as a massless rod with ball ends: 1 constraint.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    length : float
+        m.
+    **options
+        What every joint takes: see the head of this module.
+
+    Returns
+    -------
+    Joint
+    """
+    label = label_of(parent, child, options)
+    if not (math.isfinite(length) and length > 0.0):
+        raise ValueError(f"length of {label} is {length}, and must be positive")
+    rows = [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3), rest=length)]
+    return joint("distance", parent, child, rows, [], [], np.array(IDENTITY), **options)
+
+
+def Rolling(
+    parent: Any,
+    child: Any,
+    normal: ArrayLike,
+    radius: float,
+    *,
+    axis: ArrayLike | None = None,
+    **options: Any,
+) -> Joint:
+    """Roll on a plane of the parent without slip: 3 constraints, two of them on velocities.
+
+    ``normal`` (parent's frame) points from the plane through ``parent_point`` to the child, a ball
+    of ``radius`` m or, with ``axis`` (child's frame), a thin disc, about its centre of mass.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    normal : array_like, shape (3,)
+    radius : float
+    axis : array_like, shape (3,), optional
+    **options
+        What every joint takes: see the head of this module.
+
+    Returns
+    -------
+    Joint
+    """
+    label = label_of(parent, child, options)
+    if not (math.isfinite(radius) and radius > 0.0):
+        raise ValueError(f"radius of {label} is {radius}, and must be positive")
+    _refuse_soft(label, options)
+    n = unit(normal, label)
+    disc = np.zeros(3) if axis is None else unit(axis, label)
+    rows = [Row(kinds.HEIGHT, n, n, radius)]
+    rows += [Row(kinds.ROLL, along, n, radius) for along in basis(n)[:2]]
+    offset = np.array(IDENTITY)
+    return joint("rolling", parent, child, rows, [], [], offset, child_point=disc, **options)
+
+
+def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Any) -> Joint:
+    """Keep the child's point from moving along ``across`` (child's frame): 1, on the velocity.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    across : array_like, shape (3,)
+    **options
+        What every joint takes: see the head of this module.
+
+    Returns
+    -------
+    Joint
+    """
+    label = label_of(parent, child, options)
+    _refuse_soft(label, options)
+    n = unit(across, label)
+    rows = [Row(kinds.EDGE, n, n)]
+    return joint("knife edge", parent, child, rows, [], [], np.array(IDENTITY), **options)
+
+
+def _refuse_soft(label: str, options: Any) -> None:
+    if options.get("compliance", 0.0) != 0.0:
+        raise ValueError(f"{label} holds velocities, which cannot be compliant: leave it out")
+
+
+def Custom(
+    parent: Any, child: Any, constraint: Callable[..., Any], count: int, **options: Any
+) -> Joint:
+    """Hold ``count`` values of a function of the two poses at zero.
+
+    ``constraint(pose_a, pose_b)`` gets two arrays [x, y, z, qs, qx, qy, qz] and gives the values,
+    shape (count,), and their Jacobian, shape (count, 12), with respect to (x_a, theta_a, x_b,
+    theta_b), theta a rotation vector in the body's frame. Each call runs Python.
+
+    Parameters
+    ----------
+    parent, child : Body or world
+    constraint : callable
+        ``g, jacobian = constraint(pose_a, pose_b)``.
+    count : int
+        Number of values.
+    **options
+        What every joint takes: see the head of this module.
+
+    Returns
+    -------
+    Joint
+    """
+    if count < 1:
+        raise ValueError(f"{label_of(parent, child, options)} needs at least one constraint")
+    offset = np.array(IDENTITY)
+    return joint(
+        "custom", parent, child, [], [], [], offset, user=constraint, n_user=count, **options
+    )

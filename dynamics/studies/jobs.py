@@ -1,0 +1,181 @@
+"""One simulation of many and what comes of it, wherever it runs: `Job`, `Rollout`."""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics.interrupts import Stop
+from dynamics.simulation import simulate
+from dynamics.state import State
+from dynamics.studies.variation import carried, variant
+from dynamics.trajectory import Trajectory
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+
+__all__ = ["Found", "InterruptedJobError", "Job", "Rollout", "result_of", "run_parcel"]
+
+Float = NDArray[np.float64]
+
+#: Whose exceptions come back as they are.
+KNOWN = ("builtins", "dynamics", "graphsys", "numpy")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Job:
+    """One simulation.
+
+    Attributes
+    ----------
+    state : State
+        Where it starts.
+    seconds : float
+    controls, wrenches : array_like, optional
+        As in `simulate`.
+    controller : callable, optional
+        ``controller(state, time)``, as in `simulate`.
+    policy : callable, optional
+        ``policy(model, rng)`` makes the controller where the job runs, with the job's own random
+        numbers.
+    parameters : mapping, optional
+        Numbers of the mechanism that are other here: see `dynamics.variant`. Poses and velocities
+        at the start are kept.
+    every : int, optional
+        Steps between records.
+    seed : int, optional
+        Of the job's random numbers; by default one that follows from that of all jobs and the
+        number of this one.
+    """
+
+    state: State
+    seconds: float
+    controls: ArrayLike | None = None
+    wrenches: ArrayLike | None = None
+    controller: Callable[..., Any] | None = None
+    policy: Callable[..., Any] | None = None
+    parameters: Mapping[Hashable, Any] | None = None
+    every: int = 1
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rollout:
+    """What came of a job.
+
+    Attributes
+    ----------
+    job : Job
+    error : Exception or None
+        What went wrong: a `ConvergenceError`, what a controller raised (a `RuntimeError` with its
+        text where the class is the user's own, or `sys.exit`), or that of a worker that died.
+    trajectory : Trajectory or None
+        The motion, up to where it failed; None where it never began.
+    """
+
+    job: Job
+    error: Exception | None = field(default=None)
+    trajectory: Trajectory | None = field(default=None, repr=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether the job came to its end."""
+        return self.error is None
+
+
+class InterruptedJobError(RuntimeError):
+    """Error of a job that Ctrl-C ended."""
+
+
+#: Times, states, controls and what the run took.
+Record = tuple[Float, Float, Float, dict[str, Any]]
+#: What comes back of a job: its error and its motion.
+Found = tuple[Exception | None, Record | None]
+
+
+def run_parcel(
+    model: Model, parcel: Sequence[tuple[Job, list[int]]], stop: threading.Event | None = None
+) -> list[Found]:
+    """Run some jobs one after the other; an interrupt ends the rest, not what is done.
+
+    Parameters
+    ----------
+    model : Model
+    parcel : sequence of (Job, list of int)
+        Each with the seed of its random numbers.
+    stop : threading.Event, optional
+        Ends runs in this thread, as Ctrl-C does in the main one.
+    """
+    found: list[Found] = []
+    with Stop(stop):
+        for job, seed in parcel:
+            try:
+                found.append(_run(model, job, seed))
+            except KeyboardInterrupt as error:
+                before = getattr(error, "trajectory", None)
+                record = None if before is None else _record(before)
+                found.append((InterruptedJobError("interrupted before its end"), record))
+                break
+    rest = InterruptedJobError("interrupted before it began"), None
+    return found + [rest] * (len(parcel) - len(found))
+
+
+def _run(model: Model, job: Job, seed: list[int]) -> Found:
+    """Error and record of one job; whatever goes wrong is a value, except for an interrupt."""
+    try:
+        state = job.state
+        if job.parameters:
+            other = variant(model, job.parameters)
+            model, state = other, carried(model, state, other)
+        controller = job.controller
+        if job.policy is not None:
+            controller = job.policy(model, np.random.default_rng(seed))
+        motion = simulate(
+            model, state, job.seconds, controller=controller, controls=job.controls,
+            wrenches=job.wrenches, every=job.every,
+        )  # fmt: skip
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # one job must not lose the others, nor must its `sys.exit`
+        before = getattr(error, "trajectory", None)
+        if before is not None:
+            error.trajectory = None  # type: ignore[attr-defined]
+        return _sendable(error), None if before is None else _record(before)
+    return None, _record(motion)
+
+
+def _sendable(error: BaseException) -> Exception:
+    """The error, or its text where its class is not one that every process knows."""
+    known = type(error).__module__.split(".")[0] in KNOWN
+    if known and isinstance(error, Exception):
+        return error
+    made = RuntimeError(f"{type(error).__name__}: {error}")
+    made.add_note("".join(traceback.format_exception(error)))
+    return made
+
+
+def _record(motion: Trajectory) -> Record:
+    return motion.time, motion.states, motion.controls, motion.info
+
+
+def result_of(model: Model, job: Job, found: Found) -> Rollout:
+    """Result of a job from what its worker sent back.
+
+    Parameters
+    ----------
+    model : Model
+    job : Job
+    found : Found
+    """
+    error, record = found
+    if record is None:
+        return Rollout(job, error)
+    whose = variant(model, job.parameters) if job.parameters else model
+    motion = Trajectory(whose, *record)
+    return Rollout(job, error, motion)

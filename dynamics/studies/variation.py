@@ -1,0 +1,216 @@
+"""Models that differ from another in numbers alone: masses, springs, dampers, friction, gravity."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.errors import UnknownNameError
+from dynamics.kinematics import coordinates
+from dynamics.kinematics.momenta import momenta
+from dynamics.model import Model
+from dynamics.parts.bodies import Body, body
+from dynamics.parts.contacts import Contact, check_coefficients
+from dynamics.parts.joints import check_armature, per_axis
+from dynamics.tables.composition import Composition, check_conservative
+from dynamics.tables.finalize import tables_of
+from dynamics.tables.galerkin import check_order
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
+    from dynamics.state import State
+
+__all__ = ["carried", "variant"]
+
+Float = NDArray[np.float64]
+
+BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
+JOINT = {
+    "spring": "stiffness",
+    "damper": "damping",
+    "rest": "rest",
+    "friction": "friction",
+    "armature": "armature",
+}
+SPRING = ("stiffness", "damping", "length")
+CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
+
+
+def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
+    """Make a model with other numbers; its graph, and what belongs to that, is shared.
+
+    Parameters
+    ----------
+    model : Model
+        Left as it is.
+    parameters : mapping
+        ``"gravity"``: vector of shape (3,); or by name of a
+
+        - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
+          ...}``; a mass without an inertia scales the inertia with it;
+        - joint: ``{"spring": ..., "damper": ..., "rest": ..., "friction": ..., "armature":
+          ...}`` along its free axes; friction as of a contact;
+        - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
+        - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
+          "compliance": ...}``; friction that is 0 stays so, and other friction does not become 0.
+
+    Returns
+    -------
+    Model
+        States of the one are states of the other, with other velocities where masses differ: see
+        `carried`.
+
+    Raises
+    ------
+    UnknownNameError
+        Where a name is that of no body, joint, spring or contact, or a number is none of its.
+    ValueError
+        For numbers that no body, joint, spring or contact has, or that the model's order refuses.
+    """
+    mechanism = model.mechanism.copy()
+    given = dict(parameters)
+    if "gravity" in given and "gravity" not in mechanism:
+        mechanism.gravity = given.pop("gravity")
+    bodies = {
+        name: _body(old, _numbers(name, given.pop(name, {}), BODY))
+        for name, old in mechanism.bodies.items()
+    }
+
+    def ends(thing: Any) -> dict[str, Any]:
+        return {what: bodies.get(getattr(thing, what).name, getattr(thing, what))
+                for what in ("parent", "child")}  # fmt: skip
+
+    joints, springs = dict[Hashable, Any](), dict[Hashable, Any]()
+    for name, joint in mechanism.joints.items():
+        told = _numbers(name, given.pop(name, {}), tuple(JOINT))
+        count, label = joint.n_coordinates, f"joint {name!r}"
+        numbers: dict[str, Any] = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
+        if (numbers.get("damping", np.zeros(1)) < 0.0).any():
+            raise ValueError(f"damper of {label} is negative: it would add energy")
+        if "armature" in numbers:
+            check_armature(numbers["armature"], joint.positions, joint.rates, label)
+        if "friction" in numbers:
+            _same_friction(joint, numbers["friction"])
+        joints[name] = replace(joint, **ends(joint), **numbers)
+    for name, spring in mechanism.springs.items():
+        springs[name] = replace(
+            spring, **ends(spring), **_numbers(name, given.pop(name, {}), SPRING)
+        )
+    contacts = {
+        name: replace(
+            one, **ends(one), **_rubbing(one, _numbers(name, given.pop(name, {}), CONTACT))
+        )
+        for name, one in mechanism.contacts.items()
+    }
+    if given:
+        raise UnknownNameError(
+            f"there is no body, joint, spring or contact {next(iter(given))!r} with numbers to "
+            "change"
+        )
+    mechanism.bodies, mechanism.joints, mechanism.springs = bodies, joints, springs
+    mechanism.contacts, mechanism._finalized = contacts, True
+    return _finalized(model, mechanism)
+
+
+def carried(model: Model, state: State, other: Model) -> State:
+    """State of another variant with the same poses and velocities.
+
+    Parameters
+    ----------
+    model : Model
+        Whose state it is.
+    state : State
+        Left as it is.
+    other : Model
+
+    Returns
+    -------
+    State
+    """
+    after, slots = other.state_of(np.zeros(other.state_size), state.time), model.late_at
+    for name in ("pose", "interval_velocity", "interval_velocity_before", "multipliers"):
+        getattr(after, name)[:] = getattr(state, name)
+    after.contacts[:slots] = state.contacts[:slots]
+    twists = coordinates.twists_of(model, state)
+    after.momentum.ravel()[:] = momenta(other.tables, state.pose, twists.reshape(1, -1))[0]
+    return after
+
+
+def _numbers(name: Hashable, told: Any, known: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(told, Mapping):
+        raise ValueError(f"parameters of {name!r} must be a mapping with keys from {list(known)}")
+    for key in told:
+        if key not in known:
+            raise UnknownNameError(f"{name!r} has no number {key!r}; it has {list(known)}")
+    return dict(told)
+
+
+def _body(old: Body, told: dict[str, Any]) -> Body:
+    if not told:
+        return old
+    if old.spatial_inertia is not None and told.keys() & {"mass", "inertia"}:
+        raise ValueError(
+            f"mass and inertia of body {old.name!r} are one matrix of 6 x 6: finalize another "
+            "mechanism to change it"
+        )
+    numbers = {key: getattr(old, key) for key in BODY} | told
+    if "mass" in told and "inertia" not in told:
+        numbers["inertia"] = old.inertia * (float(told["mass"]) / old.mass)
+    made = body(None, name=old.name, **numbers)
+    return replace(old, **{key: getattr(made, key) for key in BODY})
+
+
+def _same_friction(old: Any, friction: Float) -> None:
+    """Refuse friction below 0, and where there was none, of a joint."""
+    label = f"joint {old.name!r}"
+    if (friction < 0.0).any():
+        raise ValueError(f"friction of {label} is negative: it would add energy")
+    if ((friction > 0.0) != (old.friction > 0.0)).any():
+        raise ValueError(
+            f"friction of {label} is {old.friction} and cannot become {friction}: the model has "
+            "other equations; finalize another mechanism"
+        )
+
+
+def _rubbing(old: Contact, told: dict[str, Any]) -> dict[str, Any]:
+    """Numbers of a contact, checked; its blocks of friction stay."""
+    label = f"contact {old.name!r}"
+    check_coefficients(label, told)
+    for what in ("friction", "torsional", "rolling"):
+        if what in told and (told[what] > 0.0) != (getattr(old, what) > 0.0):
+            raise ValueError(
+                f"{what} of {label} is {getattr(old, what)} and cannot become {told[what]}: the "
+                "model has other equations; finalize another mechanism"
+            )
+    return told
+
+
+def _pattern(mechanism: Mechanism) -> list[bool]:
+    """What the graph and the groups of rows depend on."""
+    things = (*mechanism.joints.values(), *mechanism.springs.values())
+    named = ("stiffness", "damping", "armature")
+    return [bool(np.any(getattr(one, what, 0.0))) for one in things for what in named]
+
+
+def _finalized(model: Model, mechanism: Mechanism) -> Model:
+    """The same model of another mechanism."""
+    same = _pattern(mechanism) == _pattern(model.mechanism)
+    made = object.__new__(Model)
+    made.__dict__.update(model.__dict__)
+    made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
+    order = 2 * getattr(model.stages, "s", 1)  # compositions are of second-order steps
+    check_order(order, model.form, mechanism)
+    like = model.tables if same else None
+    made.tables = tables_of(mechanism, model.timestep, order, like, model.tables.units)
+    made.symbolic, made.stiff = made.tables.symbolic, made.tables.stiff
+    made.state_size = made.tables.state_size
+    if made.stages is not None:
+        made.stages = made.stages.like(made.tables)
+    if isinstance(made.stages, Composition):
+        check_conservative(made)
+    made.prepare()
+    return made

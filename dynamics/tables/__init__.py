@@ -1,0 +1,1 @@
+"""From a described mechanism to the tables, workspaces and callbacks that the kernels read."""

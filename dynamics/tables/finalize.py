@@ -1,0 +1,501 @@
+"""From names to tables: a mechanism's plan, constants and block graph."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.rows import rows as kinds
+from dynamics.kernels.rows.stiff_forces import KEPT
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.couplings import Half, halves, on_loops
+from dynamics.parts.forces import Spring
+from dynamics.parts.joints import Joint, Row
+from dynamics.parts.servos import PositionServo, VelocityServo
+from dynamics.tables import callbacks
+from dynamics.tables import contacts as contact_tables
+from dynamics.tables.elimination import loops_of, symbolic_of
+from dynamics.tables.model_tables import Tables
+from dynamics.tables.stiffness import stiff_drags, stiff_rows
+from dynamics.tables.units import LIGHTEST, UNITLESS, Unit, lighter, planes_of, units_of
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
+
+Float = NDArray[np.float64]
+
+#: Added to the diagonal of constraints on loops, over their inverse mass: theory/loops (1).
+LOOP_REGULARIZATION = 1e-8
+TURNING = {
+    kinds.ROTATION, kinds.ANGLE, kinds.SCREW, kinds.LOGARITHM, kinds.SPIN,
+}  # fmt: skip
+#: Coordinates of which whole turns mean nothing.
+ROUND = {kinds.ANGLE, kinds.HEADING_A, kinds.HEADING_B}
+ANGULAR = {kinds.ROTATION, kinds.ANGLE, kinds.DOT, kinds.LOGARITHM, kinds.SPIN}
+
+
+class _Group:
+    """One group of rows while the tables are written."""
+
+    def __init__(self, joint: Any, rows: tuple[Row, ...] | list[Row], offset: Any = None) -> None:
+        self.parent, self.child = joint.parent, joint.child
+        self.points = (joint.parent_point, joint.child_point)
+        self.offset = np.array([1.0, 0.0, 0.0, 0.0]) if offset is None else offset
+        self.rows = list(rows)
+        n = len(self.rows)
+        self.n_rows = n
+        self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
+        self.compliance, self.theta, self.regularization = 0.0, np.ones(n), np.zeros(n)
+        self.late_stiffness, self.late_damping = np.zeros(n), np.zeros(n)
+        self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
+        self.source: Joint | Spring | None = None  # whose springs and dampers these are
+        self.pull = np.zeros(n)
+        self.control = np.full(n, -1)
+        self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
+        self.callback = 0
+        self.period, self.armature = np.zeros(n), np.zeros(n)
+        self.partner: int | None = None  # group whose equation these rows add to
+        self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
+        self.limited: Hashable = None  # name of the joint whose limits look at these rows
+        self.rated: Hashable = None  # name of the joint whose velocity limits or friction do
+
+    @property
+    def paired(self) -> bool:
+        """Whether velocities of one body push the other."""
+        return bool(self.damping.any() or self.turned_late)
+
+    @property
+    def turned_late(self) -> bool:
+        """Whether forces depend on the rows at the end of an interval."""
+        return bool(self.armature.any() or self.late)
+
+    @property
+    def late(self) -> bool:
+        """Whether there are springs, dampers or servos that are taken late."""
+        return bool(self.late_stiffness.any() or self.late_damping.any())
+
+    @property
+    def label(self) -> str:
+        """Whose springs and dampers these are, for people."""
+        what = "spring" if isinstance(self.source, Spring) else "joint"
+        return f"{what} {getattr(self.source, 'name', None)!r}"
+
+
+def tables_of(
+    mechanism: Mechanism,
+    timestep: float,
+    order: int = 2,
+    like: Tables | None = None,
+    units: dict[Hashable, Unit] | None = None,
+) -> Tables:
+    """Write the tables of a mechanism.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    timestep : float
+        s; what is stiff for it is taken implicitly: see `dynamics.tables.stiffness`.
+    order : int, optional
+        2, or 4 or 6, which take nothing implicitly.
+    like : Tables, optional
+        Of a mechanism with the same graph: its loops and symbolic factorization are taken over.
+    units : dict, optional
+        By name of body, by default those of `units_of`.
+
+    Returns
+    -------
+    Tables
+
+    Raises
+    ------
+    ValueError
+        Where it has no body, or springs and dampers that are too stiff for order 4 or 6.
+    """
+    if not mechanism.bodies:
+        raise ValueError("the mechanism has no body; add one with add_body")
+    units = units_of(mechanism) if units is None else units
+    joints = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
+    calls = {
+        joint.name: callbacks.constraint(joint.user, joint.n_user, f"joint {joint.name!r}")
+        for joint in joints
+        if joint.user is not None
+    }
+    forces, names, controls = _forces(mechanism)
+    for group in forces:
+        group.theta[:] = 0.5  # dampers by the trapezoidal rule
+    longest = stiff_rows(forces, timestep, order)
+    stiff = tuple(longest)
+    if stiff and order > 2:
+        label = min(stiff, key=longest.__getitem__)
+        raise ValueError(
+            f"the {label} is too stiff for order={order} and a timestep of {timestep:g} s; take a "
+            f"timestep below {longest[label]:.2g} s, or order=2, which takes it implicitly"
+        )
+    if like is not None and like.stiff != stiff:
+        like = None  # other bodies feel each other
+    cycles = loops_of(mechanism.bodies, joints) if like is None else like.cycles
+    in_loop = {name for cycle in cycles for name in cycle}
+    groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
+    coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
+    groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
+    users = _potentials(mechanism, forces)
+    forces += _axes(mechanism)
+    forces.sort(key=lambda group: not group.turned_late)  # `plan[ROTORS]` of them
+    measures: list[_Group] = []
+    measure_group: dict[Hashable, tuple[int, int]] = {}
+    for joint in mechanism.joints.values():
+        if joint.positions:
+            first = len(groups) + len(forces) + len(measures)
+            measure_group[joint.name] = (first, first + 1)
+            measures += [_Group(joint, joint.positions, joint.offset)]
+            measures += [_Group(joint, joint.rates, joint.offset)]
+    body_index = {name: i for i, name in enumerate(mechanism.bodies)}
+    first = sum(group.n_rows for group in groups)
+    limited: dict[Hashable, int] = {}
+    rated: dict[Hashable, int] = {}
+    spatial: dict[Hashable, int] = {}
+    for group in forces:
+        if group.limited is not None:
+            limited[group.limited] = first
+        if group.rated is not None:
+            rated[group.rated] = first
+        if group.spatial is not None:
+            spatial[group.spatial] = first
+        first += group.n_rows
+    records, distances = contact_tables.records_of(mechanism, limited, rated)
+    symbolic, fallback = (
+        (like.symbolic, like.fallback)
+        if like
+        else symbolic_of(mechanism.bodies, joints, coupled, forces, records, bool(cycles))
+    )
+    thetas = stiff_drags(mechanism.bodies.values(), timestep)
+    plan, constant = _written(
+        mechanism, thetas, units, groups, forces, measures, body_index, symbolic.graph
+    )
+    plan[at.CONTROLS] = len(names)
+    more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
+    plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
+    if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
+        plan[at.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
+    plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
+    counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
+    counts += [len(mechanism.wrenches), int(plan[at.LATES])]
+    plan[at.WORK_SIZE] = at.work_size(*counts)
+    plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
+    plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
+    plan[at.UNITS_AT] = constant.size
+    constant = np.concatenate([constant, _row_units(units, groups)])
+    plan, more_users = _with_wrenches(mechanism, body_index, plan)
+    if fallback is not None:
+        plan[at.FALLBACK_AT], plan[at.FALLBACK_SIZE] = plan.size, fallback.program.size
+        plan = np.concatenate([plan, fallback.program])
+    return Tables(
+        plan,
+        constant,
+        symbolic,
+        fallback,
+        body_index,
+        {name: k for k, name in enumerate([*(joint.name for joint in joints), *coupled])},
+        np.cumsum([0, *(g.n_rows for g in groups if g.partner is None)]).astype(np.int64),
+        tuple(names),
+        controls,
+        measure_group,
+        tuple(record.label for record in records if record.friction == 0.0),
+        slots,
+        {r.label: int(slot) for r, slot in zip(records, slots) if r.friction > 0.0},
+        cycles,
+        units,
+        stiff,
+        (*calls.values(), *distances, *users, *more_users),
+    )
+
+
+def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Group:
+    rows = list(joint.rows) or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * joint.n_rows
+    group = _Group(joint, rows, joint.offset)
+    group.rest = np.array([row.rest for row in rows])
+    group.damping = np.full(group.n_rows, joint.constraint_damping)
+    group.compliance = joint.compliance
+    if joint.compliance > 0.0:
+        group.theta[:] = joint.theta
+    if joint.name in calls:
+        group.callback = calls[joint.name].address
+    if in_loop and joint.compliance == 0.0:
+        bodies = [body for body in (joint.parent, joint.child) if body is not WORLD]
+        light = sum(1.0 / body.mass for body in bodies)
+        thin = sum(3.0 / np.trace(body.inertia) for body in bodies)
+        for i, row in enumerate(group.rows):
+            loose = thin if row.kind in ANGULAR else light
+            group.regularization[i] = LOOP_REGULARIZATION * loose
+    return group
+
+
+def _coupled(
+    mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, Half]], loops: bool, first: int
+) -> list[_Group]:
+    """Groups of couplings: all first halves, then all second halves; theory/joints."""
+    rings = on_loops(mechanism.couplings)
+    groups: tuple[list[_Group], list[_Group]] = ([], [])
+    for k, (name, pair) in enumerate(coupled.items()):
+        for half, side in zip(pair, groups):
+            group = _Group(half.joint, [half.row], half.joint.offset)
+            group.rest[0], group.period[0] = half.row.rest, half.period
+            side.append(group)
+        groups[1][-1].partner = first + k
+        if loops or name in rings:
+            groups[0][-1].regularization[0] = LOOP_REGULARIZATION * sum(map(_looseness, pair))
+    return groups[0] + groups[1]
+
+
+def _looseness(half: Half) -> float:
+    """Rough inverse inertia that a half of a coupling meets."""
+    bodies = [body for body in (half.joint.parent, half.joint.child) if body is not WORLD]
+    if half.row.kind in TURNING:
+        return half.row.pitch**2 * sum(3.0 / float(np.trace(body.inertia)) for body in bodies)
+    return float(half.row.axis @ half.row.axis * sum(1.0 / body.mass for body in bodies))
+
+
+def _forces(
+    mechanism: Mechanism,
+) -> tuple[list[_Group], list[Hashable], dict[Hashable, tuple[int, int]]]:
+    """Groups of springs, dampers and controls; names of the controls and where they start."""
+    groups: list[_Group] = []
+    names: list[Hashable] = []
+    start: dict[Hashable, tuple[int, int]] = {}
+    for joint in mechanism.joints.values():
+        sprung = bool((joint.stiffness != 0.0).any())
+        moved = bool((joint.damping != 0.0).any()) or joint.actuated or bool(joint.armature.any())
+        rubbed = joint.velocity_limits is not None or bool(joint.friction.any())
+        moved = moved or rubbed
+        if joint.actuated:
+            start[joint.name] = (len(names), joint.n_coordinates)
+        same = [p.kind == r.kind for p, r in zip(joint.positions, joint.rates)]
+        if sprung or (moved and all(same)) or joint.limits is not None:
+            group = _Group(joint, joint.positions, joint.offset)
+            group.limited = joint.name if joint.limits is not None else None
+            group.stiffness, group.rest = joint.stiffness.copy(), joint.rest.copy()
+            group.source = joint
+            groups.append(group)
+        if moved:
+            if not all(same):
+                groups.append(_Group(joint, joint.rates, joint.offset))
+            groups[-1].source = joint
+            groups[-1].damping, groups[-1].armature = joint.damping.copy(), joint.armature.copy()
+            groups[-1].period[:] = _turns(joint)
+            groups[-1].rated = joint.name if rubbed else None
+            if joint.actuated:
+                groups[-1].control = len(names) + np.arange(joint.n_coordinates)
+                names += [joint.name] * joint.n_coordinates
+            if joint.control_limits is not None:
+                groups[-1].control_limits = joint.control_limits
+        if joint.servo is not None:
+            start[joint.name] = (len(names), joint.n_coordinates)
+            groups.append(_servo(joint, joint.servo, len(names)))
+            names += [joint.name] * joint.n_coordinates
+    for spring in mechanism.springs.values():
+        group = _Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
+        group.source = spring
+        group.stiffness[0], group.damping[0] = spring.stiffness, spring.damping
+        group.rest[0] = spring.length
+        group.limited = spring.name if spring.limits is not None else None
+        if spring.actuated:
+            start[spring.name] = (len(names), 1)
+            group.control[0] = len(names)
+            if spring.control_limits is not None:
+                group.control_limits[0] = spring.control_limits
+            names.append(spring.name)
+        groups.append(group)
+    return groups, names, start
+
+
+def _turns(joint: Joint) -> list[float]:
+    """Whole turns of each coordinate, which mean nothing; 0 where there are none."""
+    return [2.0 * np.pi * (row.kind in ROUND) for row in joint.positions]
+
+
+def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _Group:
+    """Group of a joint's servo, whose controls are the ``first`` and those behind it."""
+    group = _Group(joint, joint.positions, joint.offset)
+    numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
+    group.late_stiffness, group.late_damping, group.gain, group.target = numbers[:4]
+    group.control_limits = np.stack([-numbers[4], numbers[4]], axis=1)
+    group.control, group.period[:] = first + np.arange(joint.n_coordinates), _turns(joint)
+    return group
+
+
+def _potentials(mechanism: Mechanism, forces: list[_Group]) -> list[callbacks.Callback]:
+    """Users' potentials as rows that pull with 1; their functions."""
+    calls = []
+    for force in mechanism.potentials.values():
+        group = _Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
+        group.pull[0] = 1.0
+        calls.append(callbacks.potential(force))
+        group.callback = calls[-1].address
+        forces.append(group)
+    return calls
+
+
+def _axes(mechanism: Mechanism) -> list[_Group]:
+    """Rows along the axes of bodies of 6 x 6, and the torque of gravity off their origin."""
+    groups = []
+    for body in mechanism.bodies.values():
+        if body.spatial_inertia is not None:
+            ends = SimpleNamespace(
+                parent=WORLD, child=body, parent_point=np.zeros(3), child_point=np.zeros(3)
+            )
+            gravity = -body.gravity_scale * mechanism.gravity
+            rows = [Row(kinds.EDGE, axis, axis) for axis in np.eye(3)]
+            group = _Group(ends, [*rows, Row(kinds.DOT, gravity, body.center_of_mass)])
+            group.pull[3], group.spatial = body.mass, body.name
+            groups.append(group)
+    return groups
+
+
+def _with_spatial(
+    mechanism: Mechanism,
+    first: dict[Hashable, int],
+    body_index: dict[Hashable, int],
+    plan: NDArray[np.int64],
+    constant: Float,
+) -> tuple[NDArray[np.int64], Float]:
+    """Plan and constants with the inertias of 6 x 6 behind."""
+    plan[at.ADDED], plan[at.ADDED_AT] = len(first), plan.size
+    records = []
+    for name, row in first.items():
+        matrix = np.array(mechanism.bodies[name].spatial_inertia)
+        matrix[:3, :3] = 0.0  # as for any body, from its inertia
+        records += [body_index[name], row, constant.size]
+        constant = np.concatenate([constant, matrix.ravel()])
+    return np.concatenate([plan, np.array(records, np.int64)]), constant
+
+
+def _with_wrenches(
+    mechanism: Mechanism, body_index: dict[Hashable, int], plan: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], list[callbacks.Callback]]:
+    """Plan with users' wrenches behind, and their functions."""
+    n = len(body_index)
+    plan[at.WRENCHES], plan[at.WRENCH_AT] = len(mechanism.wrenches), plan.size
+    calls, records = [], []
+    for force in mechanism.wrenches.values():
+        a, b = (body_index.get(end.name, n) for end in (force.parent, force.child))
+        calls.append(callbacks.wrench(force, b, a, n))
+        records += [a, b, calls[-1].address]
+    return np.concatenate([plan, np.array(records, np.int64)]), calls
+
+
+def _row_units(units: dict[Hashable, Unit], groups: list[_Group]) -> Float:
+    """A time, then reciprocal units of constraint rows and of their multipliers: see `layout`."""
+    rows, impulses = [], []
+    for group in groups:
+        if group.partner is None:
+            unit = lighter(units, group.parent, group.child)
+            for row in group.rows:
+                arm = 1.0 if row.kind in UNITLESS else unit.length
+                rows.append(1.0 / arm)
+                impulses.append(arm / (unit.energy / unit.speed * unit.length))
+    time = float(np.median([unit.length / unit.speed for unit in units.values()]))
+    return np.array([time, *rows, *impulses])
+
+
+def _written(
+    mechanism: Mechanism,
+    thetas: Float,
+    units: dict[Hashable, Unit],
+    joints: list[_Group],
+    forces: list[_Group],
+    measures: list[_Group],
+    body_index: dict[Hashable, int],
+    graph: Any,
+) -> tuple[NDArray[np.int64], Float]:
+    groups = joints + forces + measures
+    n, rows = len(body_index), sum(group.n_rows for group in groups)
+    held = sum(group.n_rows for group in joints if group.partner is None)
+    looked_at = sum(group.n_rows for group in joints + forces)
+    group_at = at.HEADER + n
+    row_at = group_at + len(groups) * at.GROUP_FIELDS
+    plan = np.zeros(row_at + rows * at.ROW_FIELDS, np.int64)
+    group_constant_at = n * at.BODY_SIZE
+    row_constant_at = group_constant_at + len(groups) * at.GROUP_SIZE
+    constant = np.zeros(row_constant_at + rows * at.ROW_SIZE)
+    for place, value in (
+        (at.BODIES, n), (at.JOINTS, len(joints)), (at.GROUPS, len(joints) + len(forces)),
+        (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
+        (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
+        (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
+        (at.MEASURED_ROWS, rows), (at.ROTORS, sum(g.turned_late for g in forces)),
+        (at.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
+        (at.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
+        (at.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
+    ):  # fmt: skip
+        plan[place] = value
+    plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
+    planes = planes_of(mechanism)
+    for i, body in enumerate(mechanism.bodies.values()):
+        c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
+        spatial = body.spatial_inertia
+        c[at.MASS] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
+        c[at.INERTIA : at.INERTIA + 9] = body.inertia.ravel()
+        weight = body.gravity_scale * (body.mass / c[at.MASS])
+        c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
+        c[at.DRAG], c[at.SPIN_DRAG], c[at.DRAG_THETA] = body.drag, body.spin_drag, thetas[i]
+        c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
+        unit = units[body.name]
+        arms = np.array([1.0] * 3 + [unit.length] * 3)
+        inertias = np.repeat([c[at.MASS], c[at.LARGEST_INERTIA]], 3)
+        plane = planes[body.name].plane if body.name in planes else None
+        mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
+        c[at.LIGHTNESS : at.LIGHTNESS + 6] = arms / (inertias * unit.speed)
+        c[at.PACE : at.PACE + 6] = arms / unit.speed
+        c[at.IMPULSE : at.IMPULSE + 6] = 1.0 / (mass * unit.speed * arms)
+        c[at.EXTENT] = 1.0 / unit.length
+    first_row = 0
+    start = np.cumsum([0, *(group.n_rows for group in groups)])
+    for k, group in enumerate(groups):
+        node = n + (k if group.partner is None else group.partner)
+        a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
+        p = plan[group_at + k * at.GROUP_FIELDS : group_at + (k + 1) * at.GROUP_FIELDS]
+        p[at.DIAGONAL_AT : at.JB_AT + 1] = -1
+        p[at.A], p[at.B], p[at.N_ROWS], p[at.FIRST_ROW] = a, b, group.n_rows, first_row
+        p[at.EQUATION] = start[node - n]
+        p[at.CALLBACK] = group.callback
+        aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
+        p[at.TURNS] = any(r.kind in TURNING for r in group.rows) * (at.ALIGNED if aligned else 1)
+        usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
+        p[at.PINNED] = [row.kind for row in group.rows] == usual
+        if k < len(joints):
+            p[at.DIAGONAL_AT] = graph.diagonal_at[node]
+            if a < n:
+                p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, node), _block(graph, node, a)
+            if b < n:
+                p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, node), _block(graph, node, b)
+        elif group.paired and a < n and b < n:
+            p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, b), _block(graph, b, a)
+        c = constant[group_constant_at + k * at.GROUP_SIZE :][: at.GROUP_SIZE]
+        c[at.POINT_A : at.POINT_A + 3], c[at.POINT_B : at.POINT_B + 3] = group.points
+        c[at.OFFSET : at.OFFSET + 4] = group.offset
+        for i, row in enumerate(group.rows):
+            p = plan[row_at + (first_row + i) * at.ROW_FIELDS :]
+            p[at.KIND], p[at.CONTROL] = row.kind, group.control[i]
+            c = constant[row_constant_at + (first_row + i) * at.ROW_SIZE :][: at.ROW_SIZE]
+            c[at.AXIS : at.AXIS + 3], c[at.SECOND : at.SECOND + 3] = row.axis, row.second
+            c[at.REST], c[at.PITCH] = group.rest[i], row.pitch
+            c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
+            c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta[i]
+            c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
+            c[at.LEAST], c[at.MOST] = group.control_limits[i]
+            c[at.PERIOD], c[at.ARMATURE] = group.period[i], group.armature[i]
+            c[at.LATE_STIFFNESS] = group.late_stiffness[i]
+            c[at.LATE_DAMPING] = group.late_damping[i]
+            c[at.GAIN], c[at.TARGET] = group.gain[i], group.target[i]
+        first_row += group.n_rows
+    return plan, constant
+
+
+def _block(graph: Any, i: int, j: int) -> int:
+    """Place of block (i, j) in the values."""
+    return int(graph.edge_at(i, j))

@@ -1,0 +1,267 @@
+"""Orders 4 and 6: tables of the Galerkin-Lobatto steps on the mechanism's own graph."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+import graphsys as gs
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.galerkin import step as galerkin_step
+from dynamics.kernels.galerkin.body import SPIN
+from dynamics.kernels.galerkin.predictor import DIFFERENCES
+from dynamics.tables.lobatto import lobatto
+from dynamics.tables.model_tables import Tables, solver_arrays, worst_part
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
+
+__all__ = ["Stages", "check_order", "limits_of"]
+
+Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Newton's tolerance, and the angle in rad that a body may turn in one interval, by order.
+TOLERANCE = {2: 1e-10, 4: 1e-11, 6: 5e-12}
+#: Every cut shifts the energy a little: an hour of a double pendulum stays below 0.165 rad a step
+#: and needs none; rhombic chains need cuts above 0.18 rad to keep theirs near 1 %.
+LARGEST_TURN = {2: 0.17, 4: 0.6, 6: 1.2}
+
+
+def check_order(order: int, form: str, mechanism: Mechanism) -> None:
+    """Refuse what an order does not offer.
+
+    Parameters
+    ----------
+    order : int
+    form : str
+        See `Model`.
+    mechanism : Mechanism
+
+    Raises
+    ------
+    ValueError
+        For other orders than 2, 4 and 6; beyond 2 for contacts, limits, joints with compliance and
+        the first-order form.
+    """
+    if not isinstance(order, int) or isinstance(order, bool) or order not in TOLERANCE:
+        raise ValueError(f"order {order!r} is not offered; use 2, 4 or 6")
+    if order == 2:
+        return
+    if form != "second order":
+        raise ValueError(f"form {form!r} is one of order 2; leave it out with order={order}")
+    for body in mechanism.bodies.values():
+        if body.spatial_inertia is not None:
+            raise ValueError(f"body {body.name!r} has an inertia of 6 x 6, which needs order=2")
+    if mechanism.contacts:
+        name = next(iter(mechanism.contacts))
+        raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")
+    for joint in mechanism.joints.values():
+        if joint.compliance > 0.0:
+            raise ValueError(
+                f"joint {joint.name!r} is compliant, which needs order=2; model what gives way by "
+                "a joint that is free there, with spring= and damper="
+            )
+        if joint.kind in ("rolling", "knife edge"):
+            raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
+        if joint.limits is not None or joint.velocity_limits is not None:
+            raise ValueError(
+                f"limits of joint {joint.name!r} need order=2, as contacts do; load a file without "
+                "them by without=['limits', 'velocity_limits']"
+            )
+        if joint.armature.any():
+            raise ValueError(
+                f"armature of joint {joint.name!r} needs order=2; load a file without it by "
+                "without=['armature'], or turn a body of the same inertia by a coupling"
+            )
+        if joint.servo is not None:
+            raise ValueError(f"servo of joint {joint.name!r} needs order=2")
+        if joint.friction.any():
+            raise ValueError(
+                f"friction of joint {joint.name!r} needs order=2, as contacts do; load a file "
+                "without it by without=['friction']"
+            )
+    for spring in mechanism.springs.values():
+        if spring.limits is not None:
+            raise ValueError(f"limits of {spring.name!r} need order=2, as contacts do")
+
+
+def limits_of(
+    order: int, tolerance: float | None, largest_turn: float | None
+) -> tuple[float, float]:
+    """Newton's tolerance and the largest turn, those of the order where they are not given.
+
+    Parameters
+    ----------
+    order : int
+    tolerance, largest_turn : float or None
+
+    Returns
+    -------
+    tuple of float
+    """
+    return (
+        TOLERANCE[order] if tolerance is None else tolerance,
+        LARGEST_TURN[order] if largest_turn is None else largest_turn,
+    )
+
+
+class Stages:
+    """Symbolic factorization and tables of steps with s + 1 nodes.
+
+    A body is s nodes of 6 unknowns and a joint with m rows s nodes of m, so that blocks stay small:
+    node b has the equations of b and the control points b + 1, or the impulses b. All nodes b come
+    one behind the other, like those of order 2. The nodes of a body are joined, and node b of a
+    joint with node b of its bodies; springs and dampers between two bodies join all their nodes.
+
+    Parameters
+    ----------
+    tables : Tables
+        Of the second-order step.
+    order : int
+        2 s.
+    coupled : bool, optional
+        Whether Newton's matrix has what constraint forces on one body change when the other of the
+        joint moves: exact, at the price of an edge a joint.
+
+    Attributes
+    ----------
+    symbolic, fallback : graphsys.Symbolic
+        Symbolic factorization, and a second one where `Tables` has one: joints that close loops
+        then wait with all their stages (None for none).
+    tables : tuple
+        Plan, constants and program of the kernels.
+    kernel : module
+        With ``step`` and ``simulate``.
+    rule : tuple of ndarray
+        Weights, slopes and nodes.
+    stages : tuple of ndarray
+        K of `dynamics.kernels.galerkin.middle` and its inverse, row-major; theta of all rows.
+    blocks : tuple of ndarray
+        Places of the blocks of bodies, and behind them of those between bodies; for each joint
+        those of its diagonal blocks, and of the blocks (body, joint) and (joint, body) at each
+        stage and end; where the blocks between the bodies of each group start among the first.
+    """
+
+    def __init__(self, tables: Tables, order: int, coupled: bool = False) -> None:
+        self.base, self.s, self.coupled = tables, order // 2, coupled
+        self.kernel = galerkin_step
+        weights, slope, place, quasi = lobatto(self.s)
+        self.rule = (weights, slope, place)
+        self.plan = tables.plan
+        rows = int(self.plan[at.ROW_CONSTANT_AT]) + at.ROW_SIZE * np.arange(self.plan[at.ROWS])
+        theta = tables.constant[rows + at.THETA]
+        self.stages = (-np.linalg.inv(quasi.reshape(self.s, -1)).ravel(), -quasi, theta)
+        n, joints, groups = (int(self.plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
+        held = int(self.plan[at.GROUP_AT])
+        table = self.plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
+        acts = _acting(tables, table)
+        acts[:joints] = coupled and self.s > 1
+        ends = table[:, [at.A, at.B]]
+        both = np.flatnonzero(acts & (ends < n).all(axis=1))
+        own = np.flatnonzero(table[:joints, at.EQUATION] == table[:joints, at.FIRST_ROW])
+        node = np.searchsorted(table[own, at.FIRST_ROW], table[:joints, at.EQUATION])
+        system = _system(tables, self.s, n, table[:joints], node, ends[both])
+        zero = [(name, b) for name in tables.joint_index for b in range(self.s)]
+        self.symbolic, self.fallback = system.analyze(zero_diagonal=zero), None
+        if tables.fallback is not None:
+            late = [(name, b) for name in tables.fallback.order for b in range(self.s)]
+            self.fallback = system.analyze(late)
+        self.tables = (self.plan, tables.constant, self.symbolic.program)
+        stage = np.arange(self.s) * (n + own.size)
+
+        def places(i: Ints, j: Ints) -> Ints:
+            """Of all blocks between two bodies, rows first, for pairs of bodies."""
+            rows, columns = i[:, None, None] + stage[:, None], j[:, None, None] + stage
+            rows, columns = np.broadcast_arrays(rows, columns)
+            found: Ints = self.symbolic.graph.blocks_at(rows.ravel(), columns.ravel())
+            return found
+
+        def between(body: Ints, joint: Ints) -> Ints:
+            """Of the blocks (body, joint) and (joint, body) at each stage."""
+            i, j = body[:, None] + stage, (n + joint)[:, None] + stage
+            i, j = (np.where(body[:, None] < n, k, 0).ravel() for k in (i, j))
+            found = [self.symbolic.graph.blocks_at(*pair) for pair in ((i, j), (j, i))]
+            return np.stack(found, axis=1).reshape(len(joint), 2 * self.s)
+
+        diagonal = self.symbolic.graph.diagonal_at[(n + node)[:, None] + stage]
+        held_at = np.hstack([diagonal, *(between(ends[:joints, i], node) for i in range(2))])
+        a, b = ends[both].T
+        starts = np.full((groups, 2), -1)
+        starts[both] = self.s**2 * (n + np.arange(2 * both.size).reshape(-1, 2))
+        across = places(np.stack([a, b], axis=1).ravel(), np.stack([b, a], axis=1).ravel())
+        every = np.concatenate([places(np.arange(n), np.arange(n)), across])
+        self.blocks = (every, held_at.ravel(), starts.ravel())
+
+    def like(self, tables: Tables) -> Stages:
+        """Those of other tables."""
+        return Stages(tables, 2 * self.s, self.coupled)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self.base, 2 * self.s, self.coupled)
+
+    def solver(self) -> tuple[tuple[Float, ...], ...]:
+        """Arrays of both solvers for one thread, see `solver_arrays`: step, and its middle."""
+        middle = solver_arrays(self.base.symbolic, columns=self.s)
+        mixed = np.zeros(self.s * self.base.symbolic.graph.row_start[-1])
+        return solver_arrays(self.symbolic, self.fallback), (*middle, mixed)
+
+    def work(self) -> tuple[Any, ...]:
+        """Arrays of `dynamics.kernels.galerkin.step` for one thread."""
+        n, rows, every = (int(self.plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
+        nodes, unknowns = self.s + 1, self.s * (at.TWIST * n + rows)
+        sizes = [at.POSE * (n + 1), 9 * (n + 1), every, 12 * every, at.TWIST * n]
+        made = tuple(np.zeros(nodes * size) for size in (*sizes, SPIN * n, 4 * n, n))
+        x, r, dx, kept = np.zeros((4, unknowns))
+        L, C, W = np.zeros(9 * nodes**2), np.zeros(9 * self.s**2), np.zeros((n, 9 * nodes**2))
+        K, E = np.zeros((n, 9 * (self.s - 1))), np.zeros(9 * n * self.s)
+        mu, f = np.zeros(every), np.zeros(at.forces_size(n, int(self.plan[at.WRENCHES])))
+        scratch = (r, dx, kept, mu, f, L, C, K, E, W)
+        saved = np.zeros(at.state_size(n, rows))
+        driven = np.zeros((nodes, len(self.base.control_names)))
+        table = np.zeros(DIFFERENCES * unknowns)
+        fallback = self.symbolic.program[:0] if self.fallback is None else self.fallback.program
+        programs = fallback, self.base.symbolic.program
+        tables = self.rule, self.stages, self.blocks
+        return *tables, made, x, saved, table, scratch, driven, programs
+
+    def worst(self, work: tuple[Any, ...]) -> tuple[Hashable, str]:
+        """Name of the body or joint with the largest residual of the last step."""
+        return worst_part(self.base, work[7][0], self.s)
+
+
+def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Ints) -> gs.System:
+    """The graph whose nodes are the stages of bodies, then those of joints.
+
+    ``node`` has the joint that each constraint group belongs to: halves of a coupling share one.
+    """
+    bodies, names = list(tables.body_index), list(tables.joint_index)
+    graph = nx.Graph()
+    rows = dict(zip(node.tolist(), joints[:, at.N_ROWS].tolist()))
+    each = {name: at.TWIST for name in bodies} | {names[k]: rows[k] for k in sorted(rows)}
+    sizes: dict[Hashable, int] = {(name, b): size for b in range(s) for name, size in each.items()}
+    graph.add_nodes_from(sizes)
+    for name in bodies:
+        graph.add_edges_from(itertools.combinations([(name, b) for b in range(s)], 2))
+    for k, joint in zip(node.tolist(), joints):
+        for i in joint[[at.A, at.B]].tolist():
+            if i < n:
+                graph.add_edges_from(((bodies[i], b), (names[k], b)) for b in range(s))
+    for i, j in pairs.tolist():
+        stages = itertools.product(range(s), range(s))
+        graph.add_edges_from(((bodies[i], b), (bodies[j], g)) for b, g in stages)
+    return gs.System(graph, sizes)
+
+
+def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:
+    """Which groups have a stiffness or a damping, so that their bodies feel each other."""
+    start = int(tables.plan[at.ROW_CONSTANT_AT])
+    rows = tables.constant[start : start + int(tables.plan[at.ALL_ROWS]) * at.ROW_SIZE]
+    live = (rows.reshape(-1, at.ROW_SIZE)[:, [at.STIFFNESS, at.DAMPING]] != 0.0).any(axis=1)
+    ends = table[:, at.FIRST_ROW] + table[:, at.N_ROWS]
+    return np.array([live[a:b].any() for a, b in zip(table[:, at.FIRST_ROW], ends)], bool)

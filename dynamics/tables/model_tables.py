@@ -1,0 +1,196 @@
+"""Tables that the kernels read, and the maps from names to places in them."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import graphsys.kernels as solver_kernels
+from dynamics.kernels.base import layout as at
+from dynamics.tables.units import Unit
+
+__all__ = ["Tables", "residual_of", "row_units", "solver_arrays", "worst_part"]
+
+Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tables:
+    """A mechanism as arrays; n bodies, j joints with constraints, m rows of them, c controls.
+
+    Attributes
+    ----------
+    plan : ndarray of int, shape (any,)
+        See `dynamics.kernels.base.layout`.
+    constant : ndarray of float, shape (any,)
+        See there.
+    symbolic : graphsys.Symbolic
+        Of the graph of bodies and joints.
+    fallback : graphsys.Symbolic or None
+        The same with loops eliminated last, for steps where the first may fail.
+    body_index : dict
+        Number of a body by name.
+    joint_index : dict
+        Number of a joint with constraints, or of a coupling behind them, by name.
+    row_start : ndarray of int, shape (j + 1,)
+        Rows of joint k are ``row_start[k]:row_start[k + 1]``.
+    control_names : tuple
+        Name of the joint or spring of each control.
+    control_start : dict
+        First control of a joint or spring by name, and how many it has.
+    measure_group : dict
+        Groups (positions, rates) of a joint's coordinates by name.
+    contact_touches : tuple
+        Contact (name, number of the touch) of each pair of features, limits as (joint, coordinate).
+    contact_slot : ndarray of int, shape (number of touches + 1,)
+        First number of each in `State.contacts`, and behind them of dry friction.
+    friction_slot : dict
+        First number of dry friction by (joint, coordinate).
+    cycles : tuple of tuple
+        Joints on each independent loop, from the joint or body that opens it.
+    units : dict
+        Units of the part that a body belongs to, by name of the body: see `dynamics.tables.units`.
+    stiff : tuple of str
+        Springs and dampers that steps take implicitly: see `dynamics.tables.stiffness`.
+    callbacks : tuple
+        Keeps users' functions alive.
+    """
+
+    plan: Ints
+    constant: Float
+    symbolic: Any
+    fallback: Any
+    body_index: dict[Hashable, int]
+    joint_index: dict[Hashable, int]
+    row_start: Ints
+    control_names: tuple[Hashable, ...]
+    control_start: dict[Hashable, tuple[int, int]]
+    measure_group: dict[Hashable, tuple[int, int]]
+    contact_touches: tuple[tuple[Hashable, int], ...]
+    contact_slot: Ints
+    friction_slot: dict[tuple[Hashable, int], int]
+    cycles: tuple[tuple[Hashable, ...], ...]
+    units: dict[Hashable, Unit]
+    stiff: tuple[str, ...]
+    callbacks: tuple[Any, ...]
+
+    @property
+    def state_size(self) -> int:
+        """Length of a state."""
+        slots = self.plan[at.SLOTS] + self.plan[at.LATES]
+        return at.state_size(int(self.plan[at.BODIES]), int(self.plan[at.ROWS]), int(slots))
+
+    def __post_init__(self) -> None:
+        self.plan.setflags(write=False)
+        self.row_start.setflags(write=False)
+
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        if self.callbacks:
+            raise TypeError("tables with a user's functions cannot be pickled: see `Model`")
+        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+
+
+def row_units(tables: Tables) -> Float:
+    """Reciprocal units of constraint rows.
+
+    Parameters
+    ----------
+    tables : Tables
+
+    Returns
+    -------
+    ndarray of float, shape (m,)
+        1/m, 1 of rows in rad.
+    """
+    first = int(tables.plan[at.UNITS_AT]) + 1
+    return tables.constant[first : first + int(tables.plan[at.ROWS])]
+
+
+def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
+    """Matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
+
+    Parameters
+    ----------
+    symbolic : graphsys.Symbolic
+    fallback : graphsys.Symbolic, optional
+        Another one of the same graph.
+    columns : int, optional
+        Right-hand sides at once.
+
+    Returns
+    -------
+    tuple of ndarray
+    """
+    sizes = [solver_kernels.work_sizes(one.program, columns) for one in (symbolic, fallback) if one]
+    arena, magnitude, work = np.max(sizes, axis=0)
+    return (
+        np.zeros(symbolic.graph.nnz),
+        np.empty(magnitude),
+        np.empty(arena),
+        np.empty(work),
+        np.zeros(3),
+    )
+
+
+def settling_columns(plan: Ints, work: Float) -> Float | None:
+    """Columns for `dynamics.kernels.contacts.gauss_seidel`, after all other work.
+
+    Parameters
+    ----------
+    plan : ndarray of int
+    work : ndarray of float
+
+    Returns
+    -------
+    ndarray of float, or None
+        None without contacts: `dynamics.kernels.stepping.step` is then compiled without them.
+    """
+    if plan[at.CONTACTS] == 0:
+        return None
+    return work[work.size - 2 * at.COLUMNS * int(at.TWIST * plan[at.BODIES] + plan[at.ROWS]) :]
+
+
+def residual_of(plan: Ints, work: Float) -> Float:
+    """Where `dynamics.kernels.stepping.step` leaves the residual in its workspace.
+
+    Parameters
+    ----------
+    plan : ndarray of int, shape (any,)
+    work : ndarray of float, shape (any,)
+
+    Returns
+    -------
+    ndarray of float, shape (6 n + m,)
+    """
+    n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
+    unknowns = at.TWIST * n + rows
+    start = 2 * at.node_size(n, every, int(plan[at.WRENCHES])) + unknowns
+    return work[start : start + unknowns]
+
+
+def worst_part(tables: Tables, residual: Float, stages: int = 1) -> tuple[Hashable, str]:
+    """Name of the body or joint with the largest residual, and which of the two it is.
+
+    Parameters
+    ----------
+    tables : Tables
+    residual : ndarray of float, shape (stages (6 n + m),)
+    stages : int, optional
+
+    Returns
+    -------
+    name : hashable
+    what : {"body", "joint"}
+    """
+    split = at.TWIST * len(tables.body_index)
+    place = int(np.argmax(np.nan_to_num(np.abs(residual), nan=np.inf)))
+    place %= residual.size // stages
+    if place < split:
+        return list(tables.body_index)[place // at.TWIST], "body"
+    joint = int(np.searchsorted(tables.row_start, place - split, side="right")) - 1
+    return list(tables.joint_index)[joint], "joint"

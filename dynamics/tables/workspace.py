@@ -1,0 +1,289 @@
+"""Arrays that steps work in: one workspace a thread."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.errors import UnknownNameError
+from dynamics.interrupts import around
+from dynamics.kernels.base import layout as at
+from dynamics.kernels.observables import measure as kernel
+from dynamics.tables.model_tables import residual_of, settling_columns, solver_arrays, worst_part
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["Workspace"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(slots=True, eq=False)  # not frozen: half a microsecond instead of two, in every step
+class Memory:
+    """Node and guess after a step, which a state does not hold: see `Workspace.begin`."""
+
+    model: Model
+    numbers: bytes
+    shown: float
+    time: float
+    kicked: Float | None
+    info: Float
+    arrays: list[Float]
+
+
+class Workspace:
+    """Arrays for steps and measurements of one model.
+
+    Parameters
+    ----------
+    model : Model
+
+    Attributes
+    ----------
+    work : ndarray of float, or tuple of ndarray
+        See `dynamics.kernels.stepping.step`, and `dynamics.tables.galerkin` beyond order 2.
+    step_tables, step_solver : tuple
+        Plan, constants and program of steps, and their solver arrays.
+    solver : tuple of ndarray
+        Matrix values, magnitudes, arena, solution workspace and status of `graphsys.kernels`.
+    """
+
+    def __init__(self, model: Model) -> None:
+        tables = model.tables
+        self.plan, self.constant = tables.plan, tables.constant
+        self.program = tables.symbolic.program
+        self.timestep = model.timestep
+        self.first_order = model.form == "first order"
+        self.callbacks = tables.callbacks
+        self.row_start, self.joint_index = tables.row_start, tables.joint_index
+        self.body_index, self.measure_group = tables.body_index, tables.measure_group
+        columns = at.COLUMNS if self.plan[at.CONTACTS] > 0 else 1
+        self.tables = tables
+        self.solver = solver_arrays(tables.symbolic, tables.fallback, columns)
+        self.stages = model.stages
+        self.work: Any
+        self.step_solver: tuple[Any, ...]
+        if self.stages is None:
+            self.work = np.zeros(int(self.plan[at.WORK_SIZE]))
+            self.step_solver = (*self.solver, settling_columns(self.plan, self.work))
+            self.step_tables = (self.plan, self.constant, self.program)
+        else:
+            self.work, self.step_solver = self.stages.work(), self.stages.solver()
+            self.step_tables = self.stages.tables
+        n, rows = int(self.plan[at.BODIES]), int(self.plan[at.MEASURED_ROWS])
+        unknowns = at.TWIST * n + int(self.plan[at.ROWS])
+        self.pose, self.matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+        self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
+        self.x, self.r, self.dx = np.zeros((3, max(unknowns, 10)))
+        self.contacts = np.zeros(at.CONTACT_WORK * int(self.plan[at.CONTACTS]))
+        self._model, self._running = model, False
+        self._kept = list(_arrays(self.work))
+
+    def free(self) -> Workspace:
+        """Workspace for a run: another one while a run is in this, whose controller asks."""
+        return Workspace(self._model) if self._running else self
+
+    def __enter__(self) -> Workspace:
+        self._running = True
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._running = False
+
+    def begin(self, state: State, info: Float) -> tuple[float, bool]:
+        """Time of a state, and whether the workspace now holds node and guess of its step.
+
+        Parameters
+        ----------
+        state : State
+            Its momenta become those of half kicks.
+        info : ndarray of float
+            Of steps to come; changed where it goes on.
+        """
+        memory = state.memory
+        if isinstance(memory, Memory) and memory.model is self._model:
+            if memory.numbers == state.data.tobytes():
+                for array, kept in zip(self._kept, memory.arrays):
+                    array[...] = kept
+                info[:] = memory.info
+                if memory.kicked is not None:
+                    state.data[:] = memory.kicked
+                return memory.time if state.time == memory.shown else state.time, True
+        self.kick(state.data[None], 0.5)
+        return state.time, False
+
+    def memory(self, state: State, kicked: Float | None, time: float, info: Float) -> Memory:
+        """Make what `begin` goes on with; it keeps the arrays that it is given.
+
+        Parameters
+        ----------
+        state : State
+            After a step.
+        kicked : ndarray of float, shape (state size,), or None
+            Its numbers with the momenta of half kicks, where they differ.
+        time : float
+            The sum of all timesteps, which differs from the state's by rounding.
+        info : ndarray of float
+        """
+        arrays = [array.copy() for array in self._kept]
+        return Memory(self._model, state.data.tobytes(), state.time, time, kicked, info, arrays)
+
+    def velocities(self, states: Float) -> Float:
+        """Projected velocities of many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 6 n)
+        """
+        twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
+        failed = 0
+        for symbolic in (self.tables.symbolic, self.tables.fallback):
+            self.projector = symbolic.program
+            with around(self.callbacks):
+                failed = kernel.project(
+                    self.plan, self.constant, self.projector, self.timestep, states, self.pose,
+                    self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
+                    self.solver, twists,
+                )  # fmt: skip
+            if not failed or self.tables.fallback is None:
+                break
+        self.reraise()
+        if failed:
+            raise ArithmeticError(f"the velocities of state {failed - 1} cannot be projected")
+        return twists
+
+    def kick(self, states: Float, part: float) -> None:
+        """Turn momenta of the papers' form into those of half kicks (1/2), or back (-1/2).
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+            Changed, where the model's form is the papers'.
+        part : float
+        """
+        if not self.first_order:
+            return
+        lates = int(self.plan[at.LATES])
+        if lates:  # nothing adds to the velocities of the last interval, and there was one
+            states[:, -lates:] = 0.0
+            states[:, -lates] = self.timestep if part > 0.0 else 0.0
+        kernel.kick(
+            self.plan, self.constant, part * self.timestep, states, self.pose, self.matrix,
+            self.g, self.G, self.x,
+        )  # fmt: skip
+
+    def measured(self, first: int, last: int, states: Float, twists: Float) -> Float:
+        """Values and rates of rows of some groups.
+
+        Parameters
+        ----------
+        first, last : int
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, rows, 2)
+        """
+        groups = self.plan[self.plan[at.GROUP_AT] :][: at.GROUP_FIELDS * self.plan[at.MEASURES]]
+        groups = groups.reshape(-1, at.GROUP_FIELDS)[first:last]
+        own = groups[:, at.EQUATION] == groups[:, at.FIRST_ROW]
+        rows = int(groups[own, at.N_ROWS].sum())
+        out = np.empty((states.shape[0], rows, 2))
+        with around(self.callbacks):
+            kernel.measure(
+                self.plan, self.constant, first, last, states, twists, self.pose, self.matrix,
+                self.g, self.G, out,
+            )  # fmt: skip
+        self.reraise()
+        return out
+
+    def reraise(self) -> None:
+        """Raise what a user's function raised since it was last asked."""
+        for call in self.callbacks:
+            call.reraise()
+
+    def joint(self, name: Hashable, states: Float, twists: Float) -> Float:
+        """Coordinates and rates of a joint in many states.
+
+        Parameters
+        ----------
+        name : hashable
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, coordinates, 2)
+        """
+        if name not in self.measure_group:
+            raise UnknownNameError(
+                f"there is no joint {name!r} with coordinates; there are {list(self.measure_group)}"
+            )
+        first, second = self.measure_group[name]
+        out = self.measured(first, first + 1, states, twists)
+        out[:, :, 1] = self.measured(second, second + 1, states, twists)[:, :, 1]
+        return out
+
+    def energies(self, states: Float, twists: Float) -> Float:
+        """Kinetic, gravitational and elastic energy of many states, J.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 3)
+        """
+        out = np.empty((states.shape[0], 3))
+        with around(self.callbacks):
+            kernel.energies(
+                self.plan, self.constant, 0, int(self.plan[at.GROUPS]), states, twists,
+                self.pose, self.matrix, self.g, self.G, out,
+            )  # fmt: skip
+        self.reraise()
+        return out
+
+    def momenta(self, states: Float, twists: Float) -> Float:
+        """Linear momentum, and angular momentum about the origin, of many states.
+
+        Parameters
+        ----------
+        states : ndarray of float, shape (k, state size)
+        twists : ndarray of float, shape (k, 6 n)
+
+        Returns
+        -------
+        ndarray of float, shape (k, 6)
+        """
+        out = np.empty((states.shape[0], 6))
+        kernel.momenta(self.plan, self.constant, states, twists, out)
+        return out
+
+    def worst(self) -> tuple[Any, str]:
+        """Name of the body or joint with the largest residual of the last step."""
+        if self.stages is not None:
+            found: tuple[Any, str] = self.stages.worst(self.work)
+            return found
+        return worst_part(self.tables, residual_of(self.plan, self.work))
+
+
+def _arrays(work: Any) -> Iterator[Float]:
+    """All arrays that steps may change."""
+    if isinstance(work, tuple):
+        for part in work:
+            yield from _arrays(part)
+    elif work.flags.writeable:
+        yield work
