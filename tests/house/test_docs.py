@@ -115,3 +115,28 @@ def test_every_link_in_a_page_leads_somewhere():
         if "://" not in target and not ((ROOT / page).parent / target).exists()
     ]
     expect_none(broken)
+
+
+#: A path of the project in a page: `dynamics/io/urdf.py` or `graphsys/kernels/`.
+PATH = re.compile(r"`((?:graphsys|dynamics|tests|asv_benchmarks|docs)/[\w./-]*)`")
+
+
+def test_every_path_in_a_page_exists():
+    named = [(page, path) for page in PAGES for path in PATH.findall(text(page))]
+
+    assert len(named) > 50
+    expect_none([f"{page}: {path}" for page, path in named if not (ROOT / path).exists()])
+
+
+def test_architecture_names_every_folder_of_the_packages():
+    folders = {p.parent for d in ("graphsys", "dynamics") for p in (ROOT / d).rglob("*.py")}
+    named = {ROOT / path for path in PATH.findall(text("docs/architecture.md"))}
+
+    expect_none(sorted(str(f.relative_to(ROOT)) for f in folders - named - {ROOT / "dynamics"}))
+
+
+def test_architecture_answers_where_with_files():
+    rows = re.findall(r"^\| Where .*\? \| (.*) \|$", text("docs/architecture.md"), re.M)
+
+    assert len(rows) >= 5
+    expect_none([row for row in rows if not any((ROOT / p).is_file() for p in PATH.findall(row))])
