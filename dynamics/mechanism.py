@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,6 +18,7 @@ from dynamics.parts.couplings import Coupling, coupling
 from dynamics.parts.forces import Potential, Spring, Wrench
 from dynamics.parts.geometry import Frame
 from dynamics.parts.joints import Joint
+from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.shapes import Shape
 
 __all__ = ["Mechanism"]
@@ -58,8 +59,13 @@ class Mechanism:
         self.contacts: dict[Hashable, Contact] = {}
         self._used: set[Hashable] = {WORLD.name}
 
+    @takes(BodyOptions, body)
     def add_body(
-        self, shape: Shape | None = None, *, name: Hashable = None, **options: Any
+        self,
+        shape: Shape | None = None,
+        *,
+        name: Hashable = None,
+        **options: Unpack[BodyOptions],
     ) -> Body:
         """Add a rigid body.
 
@@ -70,8 +76,7 @@ class Mechanism:
         name : hashable, optional
             By default ``"body 0"`` and so on.
         **options
-            Those of `dynamics.parts.bodies.body`: ``mass, inertia, position, orientation, drag,
-            spin_drag, gravity_scale, center_of_mass``.
+            Mass, inertia, start, drag, and what the body looks like.
 
         Returns
         -------
@@ -213,8 +218,14 @@ class Mechanism:
         self._used.add(force.name)
         return force
 
+    @takes(ContactOptions, contact)
     def add_contact(
-        self, body: Any, against: Any = WORLD, *, name: Hashable = None, **options: Any
+        self,
+        body: Any,
+        against: Any = WORLD,
+        *,
+        name: Hashable = None,
+        **options: Unpack[ContactOptions],
     ) -> Contact:
         """Let two bodies touch; by default a body and the ground, the half-space z < 0.
 
@@ -228,12 +239,7 @@ class Mechanism:
         against : Body or world, optional
         name : hashable, optional
         **options
-            ``shape=`` of the body and ``against_shape=`` (a shape, a `HalfSpace`, a point, shape
-            (3,), points, shape (k, 3), for their hull, or a `Geometry` of a robot file) where they
-            are not the bodies' own; ``friction=0.5``, ``torsional=`` and
-            ``rolling=`` (m), ``restitution=``, ``compliance=`` (m/N), ``cone="round"`` or a number
-            of directions, or ``distance=`` with a function of your own: see
-            `dynamics.contacts.contact`.
+            Shapes, coefficients and cone of friction.
 
         Returns
         -------
@@ -256,7 +262,6 @@ class Mechanism:
         name = f"{against.name}|{body.name}" if name is None else name
         self._check_open(f"add contact {name!r}")
         self._check_name(name)
-        options["first_shape"] = options.pop("against_shape", None)
         made = contact(against, body, name=name, **options)
         self._check_ends(made, f"contact {name!r}")
         refuse_rigid(made, self.joints.values())
@@ -270,7 +275,8 @@ class Mechanism:
         self._used.add(name)
         return made
 
-    def finalize(self, timestep: float = 0.01, **options: Any) -> Model:
+    @takes(ModelOptions, Model)
+    def finalize(self, timestep: float = 0.01, **options: Unpack[ModelOptions]) -> Model:
         """Make the tables that a simulation runs on; the mechanism takes no changes from then on.
 
         Parameters
@@ -278,7 +284,7 @@ class Mechanism:
         timestep : float, optional
             s.
         **options
-            Those of `Model`: ``integrator``, ``form``, ``tolerance``, ``largest_turn``.
+            Order, tolerances and checks of the steps.
 
         Returns
         -------

@@ -66,9 +66,15 @@ def _double_pendulum() -> Mechanism:
     height = 0.0
     for name in ("upper", "lower"):
         body = mechanism.add_body(Box(0.1, 0.1, 1.0, mass=1.0), name=name)
-        ends = {"parent_point": (0.0, 0.0, height), "child_point": (0.0, 0.0, 0.5)}
         mechanism.add_joint(
-            Revolute(parent, body, axis=(0.0, 1.0, 0.0), name=f"{name} hinge", **ends)
+            Revolute(
+                parent,
+                body,
+                axis=(0.0, 1.0, 0.0),
+                name=f"{name} hinge",
+                parent_point=(0.0, 0.0, height),
+                child_point=(0.0, 0.0, 0.5),
+            )
         )
         parent, height = body, -0.5
     return mechanism

@@ -63,7 +63,7 @@ def leg_text(mechanism, leg, contact):
         axis = rotation.rotate(rotation.conjugate(joint.offset), joint.positions[0].axis)
         hinge = HINGE.format(
             name=joint.name, at=numbers(joint.child_point), axis=numbers(axis),
-            spring=float(joint.stiffness[0]), damper=float(joint.damping[0]),
+            stiffness=float(joint.stiffness[0]), damping=float(joint.damping[0]),
         )  # fmt: skip
         held = f'pos="{numbers(place)}" quat="{numbers(joint.offset)}">{hinge}'
         inside = body_text(joint.child, held, inside)

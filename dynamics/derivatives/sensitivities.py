@@ -16,8 +16,9 @@ from dynamics.kernels.base import layout as at
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
 from dynamics.kinematics.stiff_momenta import Late
+from dynamics.parts.options import NEW_WORDS
 from dynamics.simulation import simulate
-from dynamics.studies.variation import JOINT, variant
+from dynamics.studies.variation import variant
 from dynamics.tables import inputs
 from dynamics.trajectory import Trajectory
 
@@ -157,6 +158,6 @@ def _value(model: Model, name: Hashable, what: str) -> Any:
     mechanism = model.mechanism
     for things in (mechanism.bodies, mechanism.joints, mechanism.springs, mechanism.contacts):
         if name in things:
-            known = JOINT.get(what, what) if things is mechanism.joints else what
+            known = NEW_WORDS.get(what, what) if things is mechanism.joints else what
             return getattr(things[name], known, 1.0)  # `variant` says what there is
     raise UnknownNameError(f"there is no body, joint, spring or contact {name!r}")

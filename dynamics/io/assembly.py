@@ -20,6 +20,7 @@ from dynamics.parts.bodies import WORLD
 from dynamics.parts.geometry import Frame, Geometry
 from dynamics.parts.joints import POINTS, Joint, Row
 from dynamics.parts.joints import joint as joint_of
+from dynamics.parts.options import with_new_words
 
 __all__ = ["assembled"]
 
@@ -38,15 +39,15 @@ MAKERS: dict[str, Callable[..., Any]] = {
     "spherical": joint_types.Spherical,
     "universal": special_joints.Universal,
 }
-#: What joints can do without: their keyword, field of a `JointEntry`, and what stands for none.
-LEFT_OUT: dict[str, tuple[str, float | None]] = {
-    "limits": ("limits", None),
-    "velocity_limits": ("velocity_limits", None),
-    "control_limits": ("control_limits", None),
-    "friction": ("friction", 0.0),
-    "armature": ("armature", 0.0),
-    "damper": ("damping", 0.0),
-    "spring": ("stiffness", 0.0),
+#: Properties of joints that can be left out, and their values without them.
+LEFT_OUT: dict[str, float | None] = {
+    "limits": None,
+    "velocity_limits": None,
+    "control_limits": None,
+    "friction": 0.0,
+    "armature": 0.0,
+    "damping": 0.0,
+    "stiffness": 0.0,
 }
 WITHOUT_AXIS = {
     joint_types.Fixed, joint_types.FixedOrientation, joint_types.Floating, joint_types.Spherical,
@@ -183,15 +184,15 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
 
 def _leave_out(found: Description, without: Iterable[str]) -> None:
     """Make all joints as if the file did not give them these properties."""
-    names = {without} if isinstance(without, str) else set(without)
+    given = {without} if isinstance(without, str) else set(without)
+    names = set(with_new_words(dict.fromkeys(given), "joints without properties"))
     unknown = names - set(LEFT_OUT)
     if unknown:
         raise ValueError(f"without names no property: {sorted(unknown)}; there are "
                          f"{list(LEFT_OUT)}")  # fmt: skip
     for joint in found.joints.values():
         for name in names:
-            field, value = LEFT_OUT[name]
-            setattr(joint, field, value)
+            setattr(joint, name, LEFT_OUT[name])
 
 
 def _groups(
@@ -341,10 +342,10 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
     }
     if joint.kind != "fixed":
         options |= {
-            "damper": joint.damping,
+            "damping": joint.damping,
             "friction": joint.friction,
             "armature": joint.armature,
-            "spring": joint.stiffness,
+            "stiffness": joint.stiffness,
             "rest": joint.rest,
             "limits": joint.limits,
             "velocity_limits": joint.velocity_limits,

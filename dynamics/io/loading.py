@@ -79,9 +79,9 @@ def load(
         Folder that the meshes of the file, and files that it includes, must lie in where they are
         named with ``..``; by default there may be no ``..``.
     without : iterable of str, optional
-        Properties of joints to leave out, named as the keywords of joints: "limits",
-        "velocity_limits", "control_limits", "friction", "armature", "damper" and "spring". Orders
-        4 and 6, for one, know neither limits nor friction nor armature.
+        Properties of joints to leave out: "limits", "velocity_limits", "control_limits",
+        "friction", "armature", "damping" and "stiffness". Orders 4 and 6, for one, know neither
+        limits nor friction nor armature.
 
     Returns
     -------

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import unknown_words
 from dynamics.parts.geometry import Geometry
+from dynamics.parts.options import BodyOptions
 from dynamics.parts.shapes import Shape
 from dynamics.parts.spatial_inertia import check_inertia
 
@@ -85,11 +86,8 @@ class Body:
     center_of_mass: Float = field(default_factory=lambda: np.zeros(3))
 
 
-#: Options of `Mechanism.add_body`, and the words for them elsewhere.
-OPTIONS = (
-    "name", "mass", "inertia", "position", "orientation", "drag", "spin_drag", "gravity_scale",
-    "visuals", "collisions", "center_of_mass",
-)  # fmt: skip
+OPTIONS = (*BodyOptions.__annotations__, "name")
+#: Words for options of bodies elsewhere.
 MEANT = {
     "pos": "position", "x": "position", "quaternion": "orientation", "rotation": "orientation",
     "damping": "drag", "com": "center_of_mass",
@@ -121,14 +119,23 @@ def body(
         Gives mass and inertia where they are not given.
     name : hashable
     mass : float, optional
+        kg; by default that of the shape.
     inertia : array_like, shape (3, 3), (3,) or (6, 6), optional
-        Matrix, or principal moments along the body's axes; or all of it, added mass included, for
-        twists [omega; v] of the origin, which may then be any point: see
-        `dynamics.integrators.spatial_inertia`. ``mass`` is what gravity pulls at, then.
+        Matrix about the centre of mass, or principal moments along the body's axes, kg m^2. Or the
+        6 x 6 matrix of twists [omega; v] of any origin, added mass included: see
+        `dynamics.integrators.spatial_inertia`; ``mass`` then is the mass that gravity acts on.
     position : array_like, shape (3,), optional
+        Of the centre of mass in the initial state, world, m; by default joints place the body.
     orientation : array_like, shape (4,), optional
-    drag, spin_drag, gravity_scale : float, optional
+        Quaternion of the initial state, body to world, scalar first.
+    drag : float, optional
+        Force against the velocity, N s/m.
+    spin_drag : float, optional
+        Torque against the angular velocity, N m s/rad.
+    gravity_scale : float, optional
+        Factor of gravity on this body; 0 lets it float.
     visuals, collisions : tuple of Geometry, optional
+        Shapes that are drawn, and shapes that touch others.
     any_inertia : bool, optional
         Whether to take an inertia that no rigid body has, as files of robots have them.
     center_of_mass : array_like, shape (3,), optional

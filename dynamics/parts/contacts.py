@@ -12,6 +12,7 @@ import numpy as np
 from dynamics.errors import unknown_words
 from dynamics.kernels.contacts import geometry as kinds
 from dynamics.parts.contact_primitives import Touch, rank, shape_of, touches_of
+from dynamics.parts.options import ContactOptions
 from dynamics.parts.separating_planes import Plane, plane_between
 
 __all__ = ["Contact", "contact"]
@@ -20,11 +21,8 @@ __all__ = ["Contact", "contact"]
 BETWEEN_LINES = (kinds.SPHERE_SPHERE, kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT)
 
 
-#: Options of `Mechanism.add_contact`, and the words for them elsewhere.
-OPTIONS = (
-    "name", "shape", "against_shape", "friction", "torsional", "rolling", "restitution",
-    "compliance", "distance", "cone",
-)  # fmt: skip
+OPTIONS = (*ContactOptions.__annotations__, "name")
+#: Words for options of contacts elsewhere.
 MEANT = {
     "mu": "friction", "bounce": "restitution", "elasticity": "restitution", "e": "restitution",
     "stiffness": "compliance", "softness": "compliance", "ground": "against_shape",
@@ -99,8 +97,8 @@ def contact(
     other: Any,
     *,
     name: Hashable,
-    first_shape: Any = None,
     shape: Any = None,
+    against_shape: Any = None,
     friction: float = 0.5,
     torsional: float = 0.0,
     rolling: float = 0.0,
@@ -116,16 +114,25 @@ def contact(
     ----------
     first, other : Body or world
     name : hashable
-    first_shape, shape : optional
-        Shape, half-space, point, points, shape (k, 3), which stand for their convex hull (found by
-        Qhull), or `Geometry` of a robot file (of a mesh the hull), of the first and of the other
-        body; by default theirs, and the half-space z < 0 of the world.
-    friction, torsional, rolling, restitution, compliance : float, optional
+    shape : Shape, HalfSpace, Geometry or array_like, shape (3,) or (k, 3), optional
+        Of the body: a shape, a point, points that stand for their convex hull (found by Qhull), or
+        a `Geometry` of a robot file (of a mesh the hull). By default the body's own shape.
+    against_shape : Shape, HalfSpace, Geometry or array_like, shape (3,) or (k, 3), optional
+        Of what it touches; by default its own shape, and of the world the half-space z < 0.
+    friction : float, optional
+        Coefficient of sliding friction.
+    torsional, rolling : float, optional
+        Coefficients of torsional and rolling friction, m.
+    restitution : float, optional
+        Fraction of the approach velocity after an impact, from 0 to 1.
+    compliance : float, optional
+        m/N; 0 is rigid.
     distance : callable, optional
+        Signed distance of the two bodies as a function of yours, instead of shapes.
     cone : "round" or int, optional
         Cone of sliding friction: round, the same in all directions (second order), or the hull of
-        an even number of directions, at least 4 (linearized, [1]_ Appendix C). On level ground the
-        first direction is x, on a slope what x becomes by the shortest turn.
+        an even number of directions, at least 4 (linearized: Bruedigam et al. 2023, Appendix C). On
+        level ground the first direction is x, on a slope what x becomes by the shortest turn.
 
     Returns
     -------
@@ -160,7 +167,7 @@ def contact(
     if distance is not None:
         touches: tuple[Touch, ...] = (Touch(kinds.USER_GAP),)
     else:
-        one = shape_of(first, first_shape, label)
+        one = shape_of(first, against_shape, label)
         two = shape_of(other, shape, label)
         low, high = sorted((one, two), key=rank)
         found = touches_of(low, high)

@@ -1,23 +1,18 @@
 """The joints that users name; each is a few rows of one table, see `dynamics.parts.joints`.
 
-All take ``name=``, ``parent_point=, child_point=`` (m, from the centres of mass, body frames),
-``orientation=`` (of the child in the parent's frame where all coordinates are 0), ``spring=,
-damper=, rest=`` along the free axes (one number, or one an axis), ``friction=``, the largest dry
-friction along them, N or N m, ``armature=``, inertia of rotors that turn with them, as gears show
-it, kg or kg m^2, ``actuated=``; ``limits=, velocity_limits=, control_limits=``, pairs
-(lower, upper) of the coordinates, of their rates and of their controls, which are cut there;
-``servo=``, a `PositionServo` or `VelocityServo` that drives the free axes to the joint's control;
-and ``compliance=, constraint_damping=, theta=`` that soften the constraint itself.
+All take the same options: names, points, forces along the free axes, limits, and softness of the
+constraint (`dynamics.parts.options.JointOptions`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 from numpy.typing import ArrayLike
 
 from dynamics import rotation
 from dynamics.parts.joints import Joint, free_rows, joint, unit
+from dynamics.parts.options import JointOptions, takes
 
 __all__ = [
     "ConstantVelocity",
@@ -39,8 +34,8 @@ IDENTITY = (1.0, 0.0, 0.0, 0.0)
 Z = (0.0, 0.0, 1.0)
 
 
-def label_of(parent: Any, child: Any, options: Any) -> str:
-    """What messages call a joint.
+def label_of(parent: Any, child: Any, options: JointOptions) -> str:
+    """Label of a joint in messages.
 
     Parameters
     ----------
@@ -66,7 +61,12 @@ def label_of(parent: Any, child: Any, options: Any) -> str:
 
 
 def _of_table(
-    kind: str, parent: Any, child: Any, axis: ArrayLike, orientation: ArrayLike, options: Any
+    kind: str,
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    orientation: ArrayLike,
+    options: JointOptions,
 ) -> Joint:
     label = label_of(parent, child, options)
     n = unit(axis, label)
@@ -74,7 +74,10 @@ def _of_table(
     return joint(kind, parent, child, *free_rows(kind, n, offset), offset, **options)
 
 
-def Fixed(parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Any) -> Joint:
+@takes(JointOptions, joint)
+def Fixed(
+    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
+) -> Joint:
     """Weld the child to the parent: 6 constraints, 0 coordinates.
 
     Parameters
@@ -83,7 +86,7 @@ def Fixed(parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **optio
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -92,8 +95,14 @@ def Fixed(parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **optio
     return _of_table("fixed", parent, child, Z, orientation, options)
 
 
+@takes(JointOptions, joint)
 def Prismatic(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Slide along an axis (parent's frame): 5 constraints; coordinate: displacement, m.
 
@@ -105,7 +114,7 @@ def Prismatic(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -114,8 +123,14 @@ def Prismatic(
     return _of_table("prismatic", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def Planar(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Slide in the plane across an axis, without turning: 4 constraints, 2 displacements.
 
@@ -127,7 +142,7 @@ def Planar(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -136,8 +151,9 @@ def Planar(
     return _of_table("planar", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def FixedOrientation(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
 ) -> Joint:
     """Move freely without turning: 3 constraints, 3 displacements along the parent's axes.
 
@@ -147,7 +163,7 @@ def FixedOrientation(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -156,8 +172,14 @@ def FixedOrientation(
     return _of_table("fixed orientation", parent, child, Z, orientation, options)
 
 
+@takes(JointOptions, joint)
 def Revolute(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Turn about an axis (parent's frame): 5 constraints; coordinate: angle, rad.
 
@@ -169,7 +191,7 @@ def Revolute(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -178,8 +200,14 @@ def Revolute(
     return _of_table("revolute", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def Cylindrical(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Slide along and turn about an axis: 4 constraints; displacement and angle.
 
@@ -191,7 +219,7 @@ def Cylindrical(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -200,8 +228,14 @@ def Cylindrical(
     return _of_table("cylindrical", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def PlanarAxis(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Slide across and turn about an axis: 3 constraints; two displacements and an angle.
 
@@ -213,7 +247,7 @@ def PlanarAxis(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -222,8 +256,14 @@ def PlanarAxis(
     return _of_table("planar axis", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def FreeAxis(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Move freely, turn about an axis alone: 2 constraints; three displacements and an angle.
 
@@ -235,7 +275,7 @@ def FreeAxis(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -244,8 +284,9 @@ def FreeAxis(
     return _of_table("free axis", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def Spherical(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
 ) -> Joint:
     """Turn about a point: 3 constraints; the rotation vector, rad, and the spin in child axes.
 
@@ -255,7 +296,7 @@ def Spherical(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -264,8 +305,14 @@ def Spherical(
     return _of_table("spherical", parent, child, Z, orientation, options)
 
 
+@takes(JointOptions, joint)
 def PointOnLine(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Hold the child's point on a line of the parent: 2 constraints.
 
@@ -277,7 +324,7 @@ def PointOnLine(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -286,8 +333,14 @@ def PointOnLine(
     return _of_table("point on line", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def PointOnPlane(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Hold the child's point on a plane of the parent, across the axis: 1 constraint.
 
@@ -299,7 +352,7 @@ def PointOnPlane(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -308,8 +361,9 @@ def PointOnPlane(
     return _of_table("point on plane", parent, child, axis, orientation, options)
 
 
+@takes(JointOptions, joint)
 def Floating(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
 ) -> Joint:
     """Constrain nothing: coordinates, springs, dampers and controls between two free bodies.
 
@@ -319,7 +373,7 @@ def Floating(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -328,8 +382,14 @@ def Floating(
     return _of_table("floating", parent, child, Z, orientation, options)
 
 
+@takes(JointOptions, joint)
 def ConstantVelocity(
-    parent: Any, child: Any, axis: ArrayLike, *, orientation: ArrayLike = IDENTITY, **options: Any
+    parent: Any,
+    child: Any,
+    axis: ArrayLike,
+    *,
+    orientation: ArrayLike = IDENTITY,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Couple two shafts that meet at a point (Rzeppa): 4 constraints, two bending angles.
 
@@ -341,7 +401,7 @@ def ConstantVelocity(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------

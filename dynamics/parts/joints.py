@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import unknown_words
 from dynamics.kernels.rows import rows as kinds
+from dynamics.parts.options import JointOptions, with_new_words
 from dynamics.parts.servos import PositionServo, VelocityServo
 
 __all__ = ["Joint", "Row", "basis"]
@@ -244,16 +245,10 @@ TABLE = {
 }
 
 
-#: Options of joints, and the words for them elsewhere.
-OPTIONS = (
-    "name", "parent_point", "child_point", "spring", "damper", "rest", "friction", "armature",
-    "compliance", "constraint_damping", "theta", "actuated", "limits", "velocity_limits",
-    "control_limits", "servo",
-)  # fmt: skip
+#: Words for options of joints elsewhere.
 MEANT = {
-    "damping": "damper", "damping_coefficient": "damper", "mu": "friction",
-    "frictionloss": "friction",
-    "stiffness": "spring", "k": "spring", "d": "damper", "c": "damper", "range": "limits",
+    "damping_coefficient": "damping", "mu": "friction", "frictionloss": "friction",
+    "k": "stiffness", "d": "damping", "c": "damping", "range": "limits",
     "limit": "limits", "motor": "actuated", "actuator": "actuated", "springref": "rest",
     "inertia": "armature", "position": "parent_point", "point": "parent_point",
     "anchor": "parent_point", "torque_limits": "control_limits", "force_limits": "control_limits",
@@ -359,11 +354,11 @@ def joint(
     name: Hashable = None,
     parent_point: ArrayLike = (0.0, 0.0, 0.0),
     child_point: ArrayLike = (0.0, 0.0, 0.0),
-    spring: Any = 0.0,
-    damper: Any = 0.0,
-    rest: Any = 0.0,
-    friction: Any = 0.0,
-    armature: Any = 0.0,
+    stiffness: ArrayLike = 0.0,
+    damping: ArrayLike = 0.0,
+    rest: ArrayLike = 0.0,
+    friction: ArrayLike = 0.0,
+    armature: ArrayLike = 0.0,
     compliance: float = 0.0,
     constraint_damping: float = 0.0,
     theta: float = 0.5,
@@ -376,11 +371,74 @@ def joint(
     n_user: int = 0,
     **unknown: Any,
 ) -> Joint:
-    """Check what every joint has; see `Joint` for the parameters."""
+    """Check what every joint has.
+
+    Parameters
+    ----------
+    kind : str
+        Name in the table of joints, for people.
+    parent, child : Body or world
+    rows, positions, rates : list of Row
+        Constraints; coordinates along the free axes; their rates.
+    offset : ndarray of float, shape (4,)
+        Rotation of the child in the parent's frame where all coordinates are 0.
+    name : hashable, optional
+        By default ``"parent-child"``.
+    parent_point, child_point : array_like, shape (3,), optional
+        Position of the joint on each body, in the body's frame, from its centre of mass, m.
+    stiffness : float or array_like, shape (number of coordinates,), optional
+        Spring along each free axis, N/m or N m/rad.
+    damping : float or array_like, shape (number of coordinates,), optional
+        Damper along each free axis, N s/m or N m s/rad; not negative.
+    rest : float or array_like, shape (number of coordinates,), optional
+        Coordinates at which the spring has no force, m or rad.
+    friction : float or array_like, shape (number of coordinates,), optional
+        Largest dry friction along each free axis, N or N m.
+    armature : float or array_like, shape (number of coordinates,), optional
+        Inertia of a rotor that turns with each free axis, seen through its gear, kg or kg m^2.
+    compliance : float, optional
+        Of the constraint itself, m/N and rad/(N m); 0 is rigid.
+    constraint_damping : float, optional
+        Of a compliant constraint, N s/m.
+    theta : float, optional
+        From 1/2 to 1: 1/2 keeps the energy of a compliant constraint, 1 lets it decay.
+    actuated : bool, optional
+        Whether controls act along the free axes.
+    limits : array_like, shape (number of coordinates, 2), optional
+        Lower and upper end of each coordinate, m or rad; numpy.inf where there is none.
+    velocity_limits : array_like, shape (number of coordinates, 2), optional
+        Lower and upper end of each rate, m/s or rad/s.
+    control_limits : array_like, shape (number of coordinates, 2), optional
+        Least and largest control along each axis, N or N m; controls are clipped to it.
+    servo : PositionServo or VelocityServo, optional
+        Motor with a feedback of its own; the joint's control adds to its target.
+    user : callable, optional
+        Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
+    n_user : int, optional
+        Number of its rows.
+    **unknown
+        Refused.
+
+    Returns
+    -------
+    Joint
+
+    Raises
+    ------
+    TypeError
+        For an option that no joint has, with the one that is meant where it is known.
+    ValueError
+        For numbers that no joint has.
+    """
     name = f"{parent.name}-{child.name}" if name is None else name
     label = f"joint {name!r}"
     if unknown:
-        raise TypeError(unknown_words(label, unknown, OPTIONS, MEANT))
+        given = {"stiffness": stiffness, "damping": damping}
+        renamed = with_new_words(unknown | {k: v for k, v in given.items() if np.any(v)}, label)
+        stiffness = renamed.pop("stiffness", stiffness)
+        damping = renamed.pop("damping", damping)
+        if renamed:
+            raise TypeError(unknown_words(label, renamed, JointOptions.__annotations__, MEANT))
     if parent is child:
         raise ValueError(f"{label} joins {parent.name!r} with itself")
     count = len(positions)
@@ -389,10 +447,10 @@ def joint(
             raise ValueError(f"{what} of {label} must be finite and not negative")
     if not 0.5 <= theta <= 1.0:
         raise ValueError(f"theta of {label} is {theta}, and must lie in [1/2, 1]")
-    stiffness = per_axis(spring, count, "spring", label)
-    damping = per_axis(damper, count, "damper", label)
-    if (damping < 0.0).any():
-        raise ValueError(f"damper of {label} is negative: it would add energy")
+    springs = per_axis(stiffness, count, "stiffness", label)
+    dampers = per_axis(damping, count, "damping", label)
+    if (dampers < 0.0).any():
+        raise ValueError(f"damping of {label} is negative: it would add energy")
     rubbing = per_axis(friction, count, "friction", label)
     if (rubbing < 0.0).any():
         raise ValueError(f"friction of {label} is negative: it would add energy")
@@ -413,8 +471,8 @@ def joint(
         tuple(rows),
         tuple(positions),
         tuple(rates),
-        stiffness,
-        damping,
+        springs,
+        dampers,
         per_axis(rest, count, "rest", label),
         rubbing,
         heavy,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +16,12 @@ from dynamics import rotation
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.joint_types import IDENTITY, label_of
 from dynamics.parts.joints import POINTS, Joint, Row, basis, joint, translation, turning, unit
+from dynamics.parts.options import JointOptions, takes
 
 __all__ = ["Custom", "Distance", "Helical", "KnifeEdge", "Rolling", "Universal"]
 
 
+@takes(JointOptions, joint)
 def Universal(
     parent: Any,
     child: Any,
@@ -27,7 +29,7 @@ def Universal(
     second: ArrayLike,
     *,
     orientation: ArrayLike = IDENTITY,
-    **options: Any,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Cross of two axes, one on the parent, ``second`` on the child: 4 constraints, two angles.
 
@@ -43,7 +45,7 @@ def Universal(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -60,6 +62,7 @@ def Universal(
     return joint("universal", parent, child, rows, angles, angles, offset, **options)
 
 
+@takes(JointOptions, joint)
 def Helical(
     parent: Any,
     child: Any,
@@ -67,7 +70,7 @@ def Helical(
     pitch: float,
     *,
     orientation: ArrayLike = IDENTITY,
-    **options: Any,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Screw along an axis, ``pitch`` metres a turn: 5 constraints; coordinate: displacement, m.
 
@@ -81,7 +84,7 @@ def Helical(
     orientation : array_like, shape (4,), optional
         Of the child in the parent's frame where all coordinates are 0, scalar first.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -100,7 +103,8 @@ def Helical(
     return joint("helical", parent, child, rows, along, along, offset, **options)
 
 
-def Distance(parent: Any, child: Any, length: float, **options: Any) -> Joint:
+@takes(JointOptions, joint)
+def Distance(parent: Any, child: Any, length: float, **options: Unpack[JointOptions]) -> Joint:
     """Hold two points at a distance, as a massless rod with ball ends: 1 constraint.
 
     Parameters
@@ -109,7 +113,7 @@ def Distance(parent: Any, child: Any, length: float, **options: Any) -> Joint:
     length : float
         m.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -122,6 +126,7 @@ def Distance(parent: Any, child: Any, length: float, **options: Any) -> Joint:
     return joint("distance", parent, child, rows, [], [], np.array(IDENTITY), **options)
 
 
+@takes(JointOptions, joint)
 def Rolling(
     parent: Any,
     child: Any,
@@ -129,7 +134,7 @@ def Rolling(
     radius: float,
     *,
     axis: ArrayLike | None = None,
-    **options: Any,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Roll on a plane of the parent without slip: 3 constraints, two of them on velocities.
 
@@ -143,7 +148,7 @@ def Rolling(
     radius : float
     axis : array_like, shape (3,), optional
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -158,10 +163,14 @@ def Rolling(
     rows = [Row(kinds.HEIGHT, n, n, radius)]
     rows += [Row(kinds.ROLL, along, n, radius) for along in basis(n)[:2]]
     offset = np.array(IDENTITY)
-    return joint("rolling", parent, child, rows, [], [], offset, child_point=disc, **options)
+    if "child_point" in options:
+        raise TypeError(f"{label} rolls about the child's centre of mass; leave out child_point=")
+    options["child_point"] = disc
+    return joint("rolling", parent, child, rows, [], [], offset, **options)
 
 
-def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Any) -> Joint:
+@takes(JointOptions, joint)
+def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Unpack[JointOptions]) -> Joint:
     """Keep the child's point from moving along ``across`` (child's frame): 1, on the velocity.
 
     Parameters
@@ -169,7 +178,7 @@ def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Any) -> Joi
     parent, child : Body or world
     across : array_like, shape (3,)
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------
@@ -182,13 +191,18 @@ def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Any) -> Joi
     return joint("knife edge", parent, child, rows, [], [], np.array(IDENTITY), **options)
 
 
-def _refuse_soft(label: str, options: Any) -> None:
+def _refuse_soft(label: str, options: JointOptions) -> None:
     if options.get("compliance", 0.0) != 0.0:
         raise ValueError(f"{label} holds velocities, which cannot be compliant: leave it out")
 
 
+@takes(JointOptions, joint)
 def Custom(
-    parent: Any, child: Any, constraint: Callable[..., Any], count: int, **options: Any
+    parent: Any,
+    child: Any,
+    constraint: Callable[..., Any],
+    count: int,
+    **options: Unpack[JointOptions],
 ) -> Joint:
     """Hold ``count`` values of a function of the two poses at zero.
 
@@ -204,7 +218,7 @@ def Custom(
     count : int
         Number of values.
     **options
-        What every joint takes: see the head of this module.
+        Those of every joint.
 
     Returns
     -------

@@ -16,6 +16,7 @@ from dynamics.model import Model
 from dynamics.parts.bodies import Body, body
 from dynamics.parts.contacts import Contact, check_coefficients
 from dynamics.parts.joints import check_armature, per_axis
+from dynamics.parts.options import with_new_words
 from dynamics.tables.composition import Composition, check_conservative
 from dynamics.tables.finalize import tables_of
 from dynamics.tables.galerkin import check_order
@@ -29,13 +30,7 @@ __all__ = ["carried", "variant"]
 Float = NDArray[np.float64]
 
 BODY = ("mass", "inertia", "drag", "spin_drag", "gravity_scale")
-JOINT = {
-    "spring": "stiffness",
-    "damper": "damping",
-    "rest": "rest",
-    "friction": "friction",
-    "armature": "armature",
-}
+JOINT = ("stiffness", "damping", "rest", "friction", "armature")
 SPRING = ("stiffness", "damping", "length")
 CONTACT = ("friction", "torsional", "rolling", "restitution", "compliance")
 
@@ -52,7 +47,7 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
 
         - body: ``{"mass": ..., "inertia": ..., "drag": ..., "spin_drag": ..., "gravity_scale":
           ...}``; a mass without an inertia scales the inertia with it;
-        - joint: ``{"spring": ..., "damper": ..., "rest": ..., "friction": ..., "armature":
+        - joint: ``{"stiffness": ..., "damping": ..., "rest": ..., "friction": ..., "armature":
           ...}`` along its free axes; friction as of a contact;
         - spring: ``{"stiffness": ..., "damping": ..., "length": ...}``;
         - contact: ``{"friction": ..., "torsional": ..., "rolling": ..., "restitution": ...,
@@ -86,11 +81,11 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
 
     joints, springs = dict[Hashable, Any](), dict[Hashable, Any]()
     for name, joint in mechanism.joints.items():
-        told = _numbers(name, given.pop(name, {}), tuple(JOINT))
         count, label = joint.n_coordinates, f"joint {name!r}"
-        numbers: dict[str, Any] = {JOINT[k]: per_axis(v, count, k, label) for k, v in told.items()}
+        new = _numbers(name, given.pop(name, {}), JOINT)
+        numbers: dict[str, Any] = {k: per_axis(v, count, k, label) for k, v in new.items()}
         if (numbers.get("damping", np.zeros(1)) < 0.0).any():
-            raise ValueError(f"damper of {label} is negative: it would add energy")
+            raise ValueError(f"damping of {label} is negative: it would add energy")
         if "armature" in numbers:
             check_armature(numbers["armature"], joint.positions, joint.rates, label)
         if "friction" in numbers:
@@ -143,6 +138,8 @@ def carried(model: Model, state: State, other: Model) -> State:
 def _numbers(name: Hashable, told: Any, known: tuple[str, ...]) -> dict[str, Any]:
     if not isinstance(told, Mapping):
         raise ValueError(f"parameters of {name!r} must be a mapping with keys from {list(known)}")
+    if known is JOINT:
+        told = with_new_words(told, f"joint {name!r}")
     for key in told:
         if key not in known:
             raise UnknownNameError(f"{name!r} has no number {key!r}; it has {list(known)}")

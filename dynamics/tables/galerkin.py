@@ -65,7 +65,7 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
         if joint.compliance > 0.0:
             raise ValueError(
                 f"joint {joint.name!r} is compliant, which needs order=2; model what gives way by "
-                "a joint that is free there, with spring= and damper="
+                "a joint that is free there, with stiffness= and damping="
             )
         if joint.kind in ("rolling", "knife edge"):
             raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")

@@ -44,7 +44,7 @@ def pendulum(
     joint: str = "revolute",
     *,
     angles: ArrayLike = 0.0,
-    damper: float = 0.0,
+    damping: float = 0.0,
     timestep: float = 0.01,
     **options: Any,
 ) -> tuple[Model, State]:
@@ -57,7 +57,7 @@ def pendulum(
     joint : {"revolute", "spherical"}, optional
     angles : float or array_like, shape (n,), optional
         Of each link against the one before, about y, rad: pi/2 in the first one hangs down.
-    damper : float, optional
+    damping : float, optional
         N m s/rad, in every joint.
     timestep : float, optional
         s.
@@ -79,7 +79,7 @@ def pendulum(
             "parent_point": 0.5 * X if i else 0.0 * X,
             "child_point": -0.5 * X,
             "name": ("joint", i),
-            "damper": damper,
+            "damping": damping,
         }
         if joint == "revolute":
             mechanism.add_joint(joints.Revolute(parent, link, Y, **where))
@@ -149,7 +149,7 @@ def double_pendulum(
 
 
 def damped_pendulum(
-    angle: float = 1.5, damper: float = 0.5, *, timestep: float = 0.01, **options: Any
+    angle: float = 1.5, damping: float = 0.5, *, timestep: float = 0.01, **options: Any
 ) -> tuple[Model, State]:
     """Make one thin rod of 1 m and 1 kg with a damper in its hinge; it hangs down at angle 0.
 
@@ -157,7 +157,7 @@ def damped_pendulum(
     ----------
     angle : float, optional
         rad.
-    damper : float, optional
+    damping : float, optional
         N m s/rad.
     timestep : float, optional
         s.
@@ -174,7 +174,7 @@ def damped_pendulum(
     mechanism = Mechanism()
     rod = mechanism.add_body(mass=1.0, inertia=[1 / 12, 1 / 12, 0.01], name="rod")
     mechanism.add_joint(
-        joints.Revolute(mechanism.world, rod, X, child_point=0.5 * Z, damper=damper, name="hinge")
+        joints.Revolute(mechanism.world, rod, X, child_point=0.5 * Z, damping=damping, name="hinge")
     )
     model = mechanism.finalize(timestep, **options)
     state = model.initial_state()

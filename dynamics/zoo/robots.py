@@ -203,7 +203,7 @@ def _put_on(mechanism: Mechanism, spastic: bool) -> None:
         joints.Revolute(
             upper.child, lower.child, bend, parent_point=upper.child_point,
             child_point=lower.child_point, orientation=motors[3].offset, name="elbow",
-            spring=10.0 * spastic, damper=2.0 * spastic, rest=-0.25 * np.pi * spastic,
+            stiffness=10.0 * spastic, damping=2.0 * spastic, rest=-0.25 * np.pi * spastic,
         )
     )  # fmt: skip
     for name, weld, axis in (
@@ -213,7 +213,7 @@ def _put_on(mechanism: Mechanism, spastic: bool) -> None:
         mechanism.add_joint(
             joints.PlanarAxis(
                 weld.parent, weld.child, axis, parent_point=weld.parent_point - weld.child_point,
-                spring=100.0, damper=1.0, name=name,
+                stiffness=100.0, damping=1.0, name=name,
             )
         )  # fmt: skip
 

@@ -54,8 +54,8 @@ def joint(rng, rotors, parent, child, high, name):
     }
     if kind in ("Prismatic", "Revolute"):
         more = {
-            "spring": rng.uniform(0.0, 20.0),
-            "damper": rng.uniform(0.0, 1.0),
+            "stiffness": rng.uniform(0.0, 20.0),
+            "damping": rng.uniform(0.0, 1.0),
             "limits": (-rng.uniform(0.2, 1.0), rng.uniform(0.2, 1.0)),
             "friction": rng.uniform(0.1, 1.0),
             "velocity_limits": (-2.0, 2.0),

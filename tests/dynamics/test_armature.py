@@ -28,7 +28,7 @@ def hinged(armature=ROTOR, timestep=0.01, gravity=(0, 0, -G), **options):
     return mechanism.finalize(timestep)
 
 
-def arm(timestep=0.01, damper=0.1, **options):
+def arm(timestep=0.01, damping=0.1, **options):
     """Two hinges and a slide with rotors, a damper and a spring, all off the axes of the others."""
     mechanism = dy.Mechanism()
     a, b, c = (
@@ -44,13 +44,13 @@ def arm(timestep=0.01, damper=0.1, **options):
     mechanism.add_joint(
         dy.Revolute(
             a, b, (1, 0, 0), parent_point=(0, 0, -0.25), child_point=(0.1, 0, 0.2), name="k",
-            armature=0.1, damper=damper, actuated=True,
+            armature=0.1, damping=damping, actuated=True,
         )
     )  # fmt: skip
     mechanism.add_joint(
         dy.Prismatic(
             b, c, (0.8, 0.6, 0), parent_point=(0, 0, -0.2), child_point=(0, 0, 0.15), name="s",
-            armature=0.4, spring=20.0, actuated=True,
+            armature=0.4, stiffness=20.0, actuated=True,
         )
     )  # fmt: skip
     model = mechanism.finalize(timestep, **options)
@@ -140,7 +140,7 @@ def test_free_bodies_keep_their_momenta_and_energy():
 
 
 def test_a_step_is_undone_by_the_step_of_the_reversed_state():
-    model, state = arm(damper=0.0)
+    model, state = arm(damping=0.0)
     end, _ = model.step(state)
     back = end.copy()
     for part in (back.momentum, back.interval_velocity, back.interval_velocity_before):

@@ -110,9 +110,9 @@ def test_orientations_that_are_none_are_refused():
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"spring": [1.0, 2.0]}, "spring of joint 'j' must be one finite number"),
-        ({"damper": -1.0}, "damper of joint 'j' is negative"),
-        ({"damper": np.nan}, "damper of joint 'j'"),
+        ({"stiffness": [1.0, 2.0]}, "stiffness of joint 'j' must be one finite number"),
+        ({"damping": -1.0}, "damping of joint 'j' is negative"),
+        ({"damping": np.nan}, "damping of joint 'j'"),
         ({"rest": np.inf}, "rest of joint 'j'"),
         ({"compliance": -1e-3}, "compliance of joint 'j'"),
         ({"constraint_damping": np.nan}, "constraint_damping of joint 'j'"),
@@ -222,5 +222,5 @@ def test_a_body_with_no_joint_and_a_mechanism_in_parts_are_fine():
 
 def test_a_joint_with_only_free_axes_holds_nothing():
     mechanism, a, b = pair()
-    mechanism.add_joint(dy.Floating(a, b, spring=1.0, name="loose"))
+    mechanism.add_joint(dy.Floating(a, b, stiffness=1.0, name="loose"))
     assert mechanism.finalize().n_rows == 0

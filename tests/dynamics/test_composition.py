@@ -92,12 +92,12 @@ def test_what_loses_energy_is_refused_by_name():
 
     for given, says in (
         (model({"drag": 0.1}), "'rod' has drag"),
-        (model(damper=0.1), "'hinge' has a damper"),
+        (model(damping=0.1), "'hinge' has a damper"),
         (model(limits=[(-1.0, 1.0)]), "'hinge' has limits"),
         (model(compliance=1e-4, theta=1.0), "'hinge' loses energy with theta"),
         (model(servo=dy.VelocityServo(1.0)), "'hinge' has a servo"),
         (model(friction=0.1), "'hinge' has friction"),
-        (model(spring=1e7), "is too stiff for the time step"),
+        (model(stiffness=1e7), "is too stiff for the time step"),
     ):
         with pytest.raises(ValueError, match=says):
             dy.compose(given.finalize(0.01), "suzuki4")
@@ -146,7 +146,7 @@ def test_a_variant_that_its_order_refuses_is_refused_too():
     m.add_joint(dy.Revolute(m.world, rod, X, child_point=0.5 * Z, name="hinge"))
     model = dy.compose(m.finalize(0.01), "suzuki4")
     with pytest.raises(ValueError, match="'hinge' has a damper; compositions go back in time"):
-        dy.variant(model, {"hinge": {"damper": 0.1}})
+        dy.variant(model, {"hinge": {"damping": 0.1}})
     with pytest.raises(ValueError, match="armature of joint 'hinge' needs order=2"):
         dy.variant(model.mechanism.finalize(0.01, order=4), {"hinge": {"armature": 0.1}})
 

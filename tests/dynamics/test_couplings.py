@@ -137,7 +137,7 @@ def tree(seed, gravity=(0.0, 0.0, -9.81), coupled=True, floating=False, limits=N
                 bodies[parent], bodies[-1], axis / np.linalg.norm(axis),
                 orientation=rotation.normalized(rng.normal(size=4)), name=i,
                 parent_point=rng.normal(size=3), child_point=rng.normal(size=3),
-                actuated=i == 5, spring=1.5 if i == 3 else 0.0, damper=0.2 if i == 4 else 0.0,
+                actuated=i == 5, stiffness=1.5 if i == 3 else 0.0, damping=0.2 if i == 4 else 0.0,
                 limits=limits if i == 3 else None,
             )
         )  # fmt: skip

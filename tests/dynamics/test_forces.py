@@ -34,7 +34,7 @@ def free(h=0.01, gravity=WEIGHTLESS, **options):
 def test_a_spring_on_a_rail_swings_as_verlet_says():
     # x_k = rest + a cos(k phi), 2 sin(phi / 2) = omega h: exact for this method
     h, k, m = 0.05, 30.0, 2.0
-    model, state = slider(h, mass=m, spring=k, rest=0.3)
+    model, state = slider(h, mass=m, stiffness=k, rest=0.3)
     model.set_joint(state, "rail", 0.8)
     found = dy.simulate(model, state, 5.0).joint("rail")
     phi = 2.0 * np.arcsin(0.5 * h * np.sqrt(k / m))
@@ -69,7 +69,7 @@ def test_a_torsion_spring_holds_a_body_where_its_torque_is_its_weight():
     rod = mechanism.add_body(dy.Box(1.0, 0.1, 0.1, mass=1.0), name="rod")
     mechanism.add_joint(
         dy.Revolute(
-            mechanism.world, rod, Y, child_point=-0.5 * X, spring=k, rest=rest, name="hinge"
+            mechanism.world, rod, Y, child_point=-0.5 * X, stiffness=k, rest=rest, name="hinge"
         )
     )
     model = mechanism.finalize()
@@ -96,7 +96,7 @@ def test_springs_along_every_free_axis_are_those_of_a_potential(kind):
                 *arguments,
                 parent_point=[0.1, 0.0, -0.3],
                 child_point=[0.0, 0.2, 0.3],
-                spring=20.0 + 5.0 * np.arange(count),
+                stiffness=20.0 + 5.0 * np.arange(count),
                 rest=0.1 * np.arange(count),
                 name="j",
             )
@@ -117,7 +117,7 @@ def test_springs_along_every_free_axis_are_those_of_a_potential(kind):
 def test_a_damper_on_a_rail_slows_by_the_same_part_every_step():
     # m (u' - u) = -h c (u' + u) / 2
     h, c, m = 0.1, 3.0, 2.0
-    model, state = slider(h, mass=m, damper=c)
+    model, state = slider(h, mass=m, damping=c)
     model.set_joint(state, "rail", 0.0, 1.0)
     x = dy.simulate(model, state, 2.0).joint("rail")
     part = (1.0 - 0.5 * h * c / m) / (1.0 + 0.5 * h * c / m)
@@ -139,7 +139,7 @@ def test_a_damped_hinge_is_of_second_order():
 
 
 def test_dampers_between_bodies_take_energy_all_the_time():
-    model, state = pendulum(5, "spherical", angles=[1.0, 0.5, -0.5, 0.3, 0.2], damper=0.3)
+    model, state = pendulum(5, "spherical", angles=[1.0, 0.5, -0.5, 0.3, 0.2], damping=0.3)
     energy = dy.simulate(model, state, 10.0).energy()
     # the discrete energy wavers by h^2; over a tenth of a second losses are larger
     assert (np.diff(energy[::10])[:40] < 0.0).all()

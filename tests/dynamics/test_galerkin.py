@@ -40,7 +40,7 @@ def machine(damped):
         m.add_body(mass=1.0 + i, inertia=[0.4, 0.3 + 0.05 * i, 0.2], name=i, **drag)
         for i in range(5)
     ]
-    loose = {"spring": 30.0, "damper": 2.0 if damped else 0.0, "actuated": True}
+    loose = {"stiffness": 30.0, "damping": 2.0 if damped else 0.0, "actuated": True}
     p, q = [0.1, 0.2, -0.3], [-0.2, 0.1, 0.4]
     m.add_joint(dy.Revolute(m.world, b[0], X, child_point=q, name="hinge"))
     m.add_joint(
@@ -127,11 +127,11 @@ def arm(*, timestep, **options):
     b = m.add_body(mass=0.7, inertia=[0.03, 0.04, 0.02], name="b", drag=0.1)
     c = m.add_body(mass=0.5, inertia=[0.02, 0.02, 0.01], name="c", spin_drag=0.02)
     p = np.array([0.05, 0.0, 0.4])
-    m.add_joint(dy.Spherical(m.world, a, child_point=p, name="ball", spring=1.0, damper=0.1))
+    m.add_joint(dy.Spherical(m.world, a, child_point=p, name="ball", stiffness=1.0, damping=0.1))
     m.add_joint(dy.Revolute(a, b, [0.6, 0.8, 0.0], parent_point=-p, child_point=p, name="hinge",
-                            spring=2.0, damper=0.2, actuated=True))  # fmt: skip
+                            stiffness=2.0, damping=0.2, actuated=True))  # fmt: skip
     m.add_joint(dy.Prismatic(b, c, [0.6, 0.0, 0.8], parent_point=-p, child_point=0.5 * p,
-                             name="slide", spring=40.0, damper=0.5, actuated=True))  # fmt: skip
+                             name="slide", stiffness=40.0, damping=0.5, actuated=True))  # fmt: skip
     m.add_force(dy.Spring(m.world, c, 10.0, 0.3, 0.5, parent_point=(0.5, 0.2, -1.0)))
     model = m.finalize(timestep, **options)
     state = model.initial_state()

@@ -206,7 +206,7 @@ def test_a_wrench_that_does_what_springs_do():
     for own in (True, False):
         m = dy.Mechanism()
         body = m.add_body(mass=2.0, inertia=[1.0, 2.0, 3.0], name="b")
-        m.add_joint(dy.Prismatic(m.world, body, Z, name="slide", spring=0.0 if own else 40.0))
+        m.add_joint(dy.Prismatic(m.world, body, Z, name="slide", stiffness=0.0 if own else 40.0))
         if own:
             m.add_force(dy.Potential(body, well))
         model = m.finalize(0.02, order=4)

@@ -96,7 +96,7 @@ def test_slider_on_an_incline_sticks_below_its_angle(degrees, sticks):
 
 def test_amplitude_falls_by_the_same_every_half_swing():
     k, bound = 20.0, 0.4
-    model = slider(bound, spring=k)
+    model = slider(bound, stiffness=k)
     state = model.initial_state()
     model.set_joint(state, "rail", 0.5)
 

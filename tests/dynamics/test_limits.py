@@ -10,14 +10,14 @@ import dynamics as dy
 G, H = 9.81, 0.01
 
 
-def pendulum(limits, spring=0.0, rest=0.0, mass=2.0, **options):
+def pendulum(limits, stiffness=0.0, rest=0.0, mass=2.0, **options):
     """A rod of 1 m that hangs on the world by one end, turning about y; 0 is level, towards x."""
     mechanism = dy.Mechanism()
     rod = mechanism.add_body(dy.Rod(1.0, radius=0.02, mass=mass, axis=(1, 0, 0)), name="rod")
     mechanism.add_joint(
         dy.Revolute(
             mechanism.world, rod, (0, 1, 0), child_point=(-0.5, 0, 0), limits=limits,
-            spring=spring, rest=rest, name="hinge", **options,
+            stiffness=stiffness, rest=rest, name="hinge", **options,
         )
     )  # fmt: skip
     return mechanism.finalize(H)
@@ -50,7 +50,7 @@ def test_lower_limit_holds_from_the_other_side():
 
 def test_limit_is_a_coordinate_wherever_the_spring_rests():
     # the spring pulls to 1 rad, the limit stands at 0.5
-    model = pendulum([(-1.0, 0.5)], spring=40.0, rest=1.0)
+    model = pendulum([(-1.0, 0.5)], stiffness=40.0, rest=1.0)
 
     angle = dy.simulate(model, model.initial_state(), 3.0).joint("hinge")
 

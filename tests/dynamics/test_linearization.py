@@ -73,11 +73,11 @@ def jointed(name, seed=1, **options):
     a = mechanism.add_body(mass=1.0, inertia=[0.1, 0.2, 0.25], name="a", drag=0.3, spin_drag=0.05)
     b = mechanism.add_body(mass=2.0, inertia=[0.3, 0.2, 0.25], name="b", drag=0.1)
     mechanism.add_joint(
-        dy.Spherical(mechanism.world, a, child_point=(0.1, 0.2, 0.5), name="pivot", spring=2.0,
-                     damper=0.2)
+        dy.Spherical(mechanism.world, a, child_point=(0.1, 0.2, 0.5), name="pivot", stiffness=2.0,
+                     damping=0.2)
     )  # fmt: skip
     _, count, make = ALL[name]
-    forces = {"spring": 3.0, "damper": 0.3, "actuated": True, "rest": 0.1} if count else {}
+    forces = {"stiffness": 3.0, "damping": 0.3, "actuated": True, "rest": 0.1} if count else {}
     mechanism.add_joint(
         make(
             a,

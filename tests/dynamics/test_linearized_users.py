@@ -50,7 +50,7 @@ def pair(what, joint=dy.Cylindrical, h=0.01):
         mass=2.0, name="b", **(heavy if what == "inertia" else {"inertia": [0.3, 0.2, 0.25]})
     )
     mechanism.add_joint(
-        dy.Spherical(mechanism.world, a, child_point=(0.1, 0.2, 0.5), name="pivot", damper=0.1,
+        dy.Spherical(mechanism.world, a, child_point=(0.1, 0.2, 0.5), name="pivot", damping=0.1,
                      actuated=True)
     )  # fmt: skip
     if joint is not None:

@@ -151,7 +151,7 @@ def test_a_variant_shares_the_graph_while_its_pattern_stays():
     model, state = dy.zoo.damped_pendulum()
     name = next(iter(model.mechanism.joints))
 
-    stiff = dy.variant(model, {name: {"spring": 3.0}, "gravity": [0.0, 0.0, -1.0]})
+    stiff = dy.variant(model, {name: {"stiffness": 3.0}, "gravity": [0.0, 0.0, -1.0]})
     heavy = dy.variant(model, {next(iter(model.mechanism.bodies)): {"mass": 3.0}})
 
     assert heavy.symbolic is model.symbolic
@@ -169,8 +169,8 @@ def test_a_variant_shares_the_graph_while_its_pattern_stays():
         ({"pole": {"weight": 1.0}}, "'pole' has no number 'weight'; it has"),
         ({"pole": 2.0}, "parameters of 'pole' must be a mapping"),
         ({"pole": {"mass": 0.0}}, "mass of body 'pole' is 0.0"),
-        ({"hinge": {"damper": -1.0}}, "damper of joint 'hinge' is negative"),
-        ({"hinge": {"spring": np.nan}}, "spring of joint 'hinge' must be"),
+        ({"hinge": {"damping": -1.0}}, "damping of joint 'hinge' is negative"),
+        ({"hinge": {"stiffness": np.nan}}, "stiffness of joint 'hinge' must be"),
     ],
 )
 def test_numbers_that_nothing_has_are_refused(parameters, message):

@@ -195,8 +195,8 @@ def everything():
     ends = {"parent_point": [0.1, 0.2, 0.3], "child_point": [-0.3, 0.1, 0.2]}
     soft = {"compliance": 1e-3, "constraint_damping": 2.0, "theta": 0.7}
     world = mechanism.world
-    mechanism.add_joint(dy.Universal(world, a, n, across, damper=0.3, name="universal", **ends))
-    mechanism.add_joint(dy.Cylindrical(a, b, n, damper=[0.2, 0.4], name="cylinder", **ends))
+    mechanism.add_joint(dy.Universal(world, a, n, across, damping=0.3, name="universal", **ends))
+    mechanism.add_joint(dy.Cylindrical(a, b, n, damping=[0.2, 0.4], name="cylinder", **ends))
     mechanism.add_joint(dy.Helical(b, c, n, 0.3, name="helix", **ends, **soft))
     mechanism.add_joint(dy.ConstantVelocity(c, d, n, name="bends", **ends))
     mechanism.add_joint(dy.Distance(world, d, 1.0, name="rod", **ends))

@@ -60,7 +60,7 @@ def by_bodies(order, N):
         joint = dy.Revolute if kind == "turn" else dy.Prismatic
         m.add_joint(
             joint(parts[parent], parts[name], axis, parent_point=p, child_point=q, name=name,
-                  spring=spring, damper=damper, rest=rest, actuated=name in MOTORS)
+                  stiffness=spring, damping=damper, rest=rest, actuated=name in MOTORS)
         )  # fmt: skip
     model = m.finalize(SECONDS / N, order=order, tolerance=1e-13, largest_turn=2.4)
     state = model.initial_state()

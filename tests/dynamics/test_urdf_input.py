@@ -241,14 +241,10 @@ def test_properties_are_left_out_where_asked(tmp_path):
         '<dynamics damping="0.5" friction="0.6"/>'
     )
     text = robot(link("a"), link("b"), joint("j", "revolute", "a", "b", more=more))
-    fields = {
-        "limits": "limits", "velocity_limits": "velocity_limits",
-        "control_limits": "control_limits", "friction": "friction", "damper": "damping",
-    }  # fmt: skip
-    for left_out in ["limits"], ["friction", "velocity_limits"], ["damper", "control_limits"], []:
+    fields = {"limits", "velocity_limits", "control_limits", "friction", "damping"}
+    for left_out in ["limits"], ["friction", "velocity_limits"], ["damping", "control_limits"], []:
         one = load(tmp_path, text, actuated=True, without=left_out).joints["j"]
-        has = {name for name, field in fields.items() if np.any(getattr(one, field))}
-        assert has == set(fields) - set(left_out)
+        assert {name for name in fields if np.any(getattr(one, name))} == fields - set(left_out)
 
     with pytest.raises(ValueError, match=r"without names no property: \['mass'\]; there are"):
         load(tmp_path, text, without=["mass"])

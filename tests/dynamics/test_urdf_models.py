@@ -116,14 +116,14 @@ def test_shapes_and_colors_are_saved_and_read_again(tmp_path):
 def test_what_urdf_cannot_say_is_refused_or_named(tmp_path):
     mech = dy.Mechanism()
     a = mech.add_body(dy.Sphere(0.1, mass=1.0), name="a", drag=0.1)
-    mech.add_joint(dy.Revolute(mech.world, a, (1, 0, 0), spring=1.0, name="j"))
+    mech.add_joint(dy.Revolute(mech.world, a, (1, 0, 0), stiffness=1.0, name="j"))
     with pytest.warns(UnsupportedElementWarning) as caught:
         dy.save_urdf(mech, tmp_path / "a.urdf")
     assert caught[0].message.elements == {"drag": ["a"], "stiffness of joints": ["j"]}
     thin = dy.Mechanism()
     line = Geometry(dy.Rod(1.0, mass=1.0), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0]))
     body = thin.add_body(mass=1.0, inertia=[0.1] * 3, name="thin", visuals=(line,))
-    planar = dy.PlanarAxis(thin.world, body, (1, 0, 0), damper=[0.1, 0.2, 0.3], name="p")
+    planar = dy.PlanarAxis(thin.world, body, (1, 0, 0), damping=[0.1, 0.2, 0.3], name="p")
     thin.add_joint(planar)
     with pytest.warns(UnsupportedElementWarning) as caught:
         dy.save_urdf(thin, tmp_path / "thin.urdf")

@@ -32,7 +32,7 @@ def motion(model, x, v, steps, **options):
 def test_no_spring_and_damper_lets_an_oscillator_grow(stiffness, mass, step, damping, v):
     h, k, m = 10.0**step, 10.0**stiffness, 10.0**mass
     c = 10.0**damping - 1.0
-    x, v = motion(slider(h, m, spring=k, damper=c), 0.1, v, 100)
+    x, v = motion(slider(h, m, stiffness=k, damping=c), 0.1, v, 100)
     energy = 0.5 * m * v**2 + 0.5 * k * x**2
     # half kicks keep H + O((h omega)^2 H): within (h omega)^2 / 4 of it, which is 1/2 at the bound
     assert energy.max() <= energy[0] * (1.0 + 1e-9) / (1.0 - 0.5) + 1e-300
@@ -41,7 +41,7 @@ def test_no_spring_and_damper_lets_an_oscillator_grow(stiffness, mass, step, dam
 @pytest.mark.parametrize("k", [1e5, 1e8, 1e12])
 def test_a_stiff_spring_is_implicit_euler_by_hand(k):
     h = 0.01
-    x, _ = motion(slider(h, spring=k), 0.1, 0.3, 20)
+    x, _ = motion(slider(h, stiffness=k), 0.1, 0.3, 20)
     q, u = 0.1, 0.3
     for i, found in enumerate(x[1:]):
         part = h if i > 0 else 0.5 * h  # the first node has no interval before it
@@ -53,7 +53,7 @@ def test_a_stiff_spring_is_implicit_euler_by_hand(k):
 @pytest.mark.parametrize("c", [190.0, 210.0, 1e3, 1e6, 1e9])
 def test_dampers_stop_what_they_damp_and_never_turn_it_round(c):
     h = 0.01
-    model = slider(h, damper=c)
+    model = slider(h, damping=c)
     _, v = motion(model, 0.0, 1.0, 30)
     y = h * c
     part = 1.0 / (1.0 + y) if model.stiff else (2.0 - y) / (2.0 + y)
@@ -80,7 +80,7 @@ def test_drag_of_any_size_stops_a_body(drag):
 
 def test_soft_springs_and_dampers_are_the_explicit_ones_to_the_bit():
     h, k, c = 0.01, 1.9e4, 20.0
-    model = slider(h, spring=k, damper=c)
+    model = slider(h, stiffness=k, damping=c)
     assert model.stiff == ()
     x, v = motion(model, 0.1, 0.0, 50)
     q, p = 0.1, 0.0
@@ -97,7 +97,7 @@ def test_springs_that_share_a_body_add_up_to_what_is_stiff():
         last = m.world
         for i in range(6):
             body = m.add_body(mass=1.0, inertia=[0.1] * 3, name=i)
-            m.add_joint(dy.Prismatic(last, body, X, spring=k, child_point=(-1.0, 0, 0)))
+            m.add_joint(dy.Prismatic(last, body, X, stiffness=k, child_point=(-1.0, 0, 0)))
             last = body
         return m.finalize(0.01)
 
@@ -199,7 +199,7 @@ def test_velocity_servo_reaches_its_rate_and_is_named_where_it_cannot_be():
 def test_what_only_order_2_takes_implicitly_is_refused_beyond_it():
     m = dy.Mechanism()
     body = m.add_body(mass=1.0, inertia=[0.1] * 3, name="body")
-    m.add_joint(dy.Prismatic(m.world, body, Z, spring=1e6, name="slide"))
+    m.add_joint(dy.Prismatic(m.world, body, Z, stiffness=1e6, name="slide"))
     with pytest.raises(ValueError, match="spring of joint 'slide' is too stiff for order=4"):
         m.copy().finalize(0.01, order=4)
     m.copy().finalize(0.0019, order=4)
@@ -213,7 +213,7 @@ def test_what_only_order_2_takes_implicitly_is_refused_beyond_it():
 @pytest.mark.parametrize("what", ["spring", "servo", "cut"])
 def test_slopes_of_steps_with_late_forces_are_those_of_differences(what):
     servo = dy.PositionServo(3e3, 40.0, target=0.3, force_limit=5.0 if what == "cut" else np.inf)
-    options = {"servo": servo} if what != "spring" else {"spring": 1e5, "damper": 1e3}
+    options = {"servo": servo} if what != "spring" else {"stiffness": 1e5, "damping": 1e3}
     _, model = arm(0.01, **options)
     if what == "spring":
         assert len(model.stiff) == 2
@@ -242,7 +242,7 @@ def test_slopes_of_steps_with_late_forces_are_those_of_differences(what):
 
 @pytest.mark.parametrize("drag", [0.0, 500.0])
 def test_slopes_of_two_steps_are_the_product_and_those_of_differences(drag):
-    def pair(spring=2e4):
+    def pair(stiffness=2e4):
         m = dy.Mechanism()
         rod = m.add_body(
             mass=1.0,
@@ -255,7 +255,7 @@ def test_slopes_of_two_steps_are_the_product_and_those_of_differences(drag):
         m.add_joint(dy.Revolute(m.world, rod, Y, child_point=(0, 0, 0.5), name="hinge"))
         end = m.add_body(mass=0.3, inertia=[0.02] * 3, name="end")
         m.add_joint(dy.Revolute(rod, end, X, child_point=(0, 0.2, 0.5), name="elbow", servo=servo))
-        options = {"stiffness": spring, "damping": 300.0, "length": 1.95, "name": "rope"}
+        options = {"stiffness": stiffness, "damping": 300.0, "length": 1.95, "name": "rope"}
         m.add_force(dy.Spring(m.world, end, parent_point=(0.3, 0, 1), **options))
         return m.finalize(0.01)
 
@@ -300,7 +300,7 @@ def test_a_weight_at_rest_on_a_stiff_spring_reports_rest_and_its_energy(how, k):
             m.add_joint(dy.Prismatic(m.world, body, Z, name="slide", servo=servo))
         else:
             damper = 1e4 if how == "damped" else 0.0
-            options = {"spring": k, "damper": damper, "rest": -1.0}
+            options = {"stiffness": k, "damping": damper, "rest": -1.0}
             m.add_joint(dy.Prismatic(m.world, body, Z, name="slide", **options))
 
     m = dy.Mechanism()
@@ -325,7 +325,7 @@ def test_a_weight_at_rest_on_a_stiff_spring_reports_rest_and_its_energy(how, k):
 def test_bits_of_stiff_motions_do_not_depend_on_how_they_are_cut():
     m = dy.Mechanism()
     rod = m.add_body(mass=1.0, inertia=[1.0 / 12, 1.0 / 12, 1e-3], name="rod")
-    options = {"spring": 1e5, "damper": 1e3, "name": "hinge"}
+    options = {"stiffness": 1e5, "damping": 1e3, "name": "hinge"}
     m.add_joint(dy.Revolute(m.world, rod, Y, child_point=(0, 0, 0.5), **options))
     second = m.add_body(mass=0.5, inertia=[0.1] * 3, name="second")
     servo = dy.PositionServo(1e4, 200.0, force_limit=30.0)
@@ -356,7 +356,7 @@ def test_two_bodies_on_a_stiff_spring_keep_their_momentum(k):
     m.add_force(
         dy.Spring(a, b, stiffness=k, length=0.4, damping=0.1 * k, parent_point=(0.1, 0.2, 0.0))
     )
-    m.add_joint(dy.Spherical(a, b, parent_point=(0.3, 0, 0), child_point=(0, 0.3, 0), damper=1e3))
+    m.add_joint(dy.Spherical(a, b, parent_point=(0.3, 0, 0), child_point=(0, 0.3, 0), damping=1e3))
     model = m.finalize(0.01)
     assert len(model.stiff) >= 2
     state = model.initial_state()
@@ -369,7 +369,7 @@ def test_two_bodies_on_a_stiff_spring_keep_their_momentum(k):
 def test_the_torque_of_a_servo_is_that_of_its_law_at_what_is_reported():
     k, c, drag = 2e4, 300.0, 40.0
     h = 0.01
-    model = slider(h, servo=dy.PositionServo(k, c), damper=drag)
+    model = slider(h, servo=dy.PositionServo(k, c), damping=drag)
     # the target runs away at 0.5 m/s: drag is what is left to push against
     targets = 0.5 * h * np.arange(1.0, 601.0)[:, None]
     x, v = motion(model, 0.0, 0.0, 600, controls=targets)

@@ -52,9 +52,9 @@ def test_a_finalized_mechanism_takes_no_changes_but_its_copy_does():
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"damping": 1.0}, "joint 'pin' takes no damping=; use damper="),
+        ({"frictionloss": 1.0}, "joint 'pin' takes no frictionloss=; use friction="),
         ({"mu": 0.1}, "joint 'pin' takes no mu=; use friction="),
-        ({"stiffness": 1.0}, "joint 'pin' takes no stiffness=; use spring="),
+        ({"k": 1.0}, "joint 'pin' takes no k=; use stiffness="),
         ({"actuatd": True}, "joint 'pin' takes no actuatd=; use actuated="),
         ({"colour": 1}, "joint 'pin' takes no colour=; it takes actuated=, armature="),
     ],
@@ -62,6 +62,19 @@ def test_a_finalized_mechanism_takes_no_changes_but_its_copy_does():
 def test_unknown_words_of_joints_are_answered_with_the_word_for_it(options, sentence):
     with pytest.raises(TypeError, match=sentence):
         pendulum(**options)
+
+
+@pytest.mark.parametrize(("old", "new"), [("spring", "stiffness"), ("damper", "damping")])
+def test_old_words_of_joints_warn_and_mean_the_new_ones(old, new):
+    with pytest.warns(DeprecationWarning, match=f"{old}= of joint 'pin' is now {new}="):
+        pin = pendulum(**{old: 2.0}).joints["pin"]
+    assert getattr(pin, new) == 2.0
+    model = pendulum().finalize()
+    with pytest.warns(DeprecationWarning, match=f"{old}= of joint 'pin' is now {new}="):
+        other = dy.variant(model, {"pin": {old: 3.0}})
+    assert getattr(other.mechanism.joints["pin"], new) == 3.0
+    with pytest.raises(TypeError, match=f"both {new}= and its old name {old}="):
+        dy.variant(model, {"pin": {old: 3.0, new: 3.0}})
 
 
 def test_unknown_words_of_bodies_and_contacts_are_answered():
