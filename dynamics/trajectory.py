@@ -264,13 +264,15 @@ class Trajectory:
 
         return plot_trajectory(self, *what, joints=joints)
 
-    def animate(self, **options: Any) -> Any:
-        """Animate with matplotlib, to show in a notebook; see `dynamics.display.animation.animate`.
+    def animate(self, *, rate: float = 25.0, view: tuple[float, float] | None = None) -> Any:
+        """Animate with matplotlib, to show in a notebook.
 
         Parameters
         ----------
-        **options
-            Those of `dynamics.display.animation.animate`.
+        rate : float, optional
+            Pictures per second of motion.
+        view : (float, float), optional
+            Elevation and azimuth of the camera, degrees.
 
         Returns
         -------
@@ -278,16 +280,16 @@ class Trajectory:
         """
         from dynamics.display.animation import animate
 
-        return animate(self, **options)
+        return animate(self, rate=rate, view=view)
 
-    def show(self, title: str = "", **options: Any) -> Any:
-        """Open the motion in a browser, or below a notebook's cell; see `dynamics.export_html`.
+    def show(self, title: str = "", *, rate: float = 60.0) -> Any:
+        """Open the motion in a browser, or below a notebook's cell.
 
         Parameters
         ----------
         title : str, optional
-        **options
-            Those of `dynamics.display.viewer.show`.
+        rate : float, optional
+            Frames per second of motion.
 
         Returns
         -------
@@ -295,21 +297,21 @@ class Trajectory:
         """
         from dynamics.display.viewer import show
 
-        return show(self, title, **options)
+        return show(self, title, rate=rate)
 
-    def export_html(self, path: str | Path, title: str = "", **options: Any) -> None:
+    def export_html(self, path: str | Path, title: str = "", *, rate: float = 60.0) -> None:
         """Write the motion as one HTML file for any browser, offline.
 
         Parameters
         ----------
         path : str or Path
         title : str, optional
-        **options
-            Those of `dynamics.display.viewer.export_html`.
+        rate : float, optional
+            Frames per second of motion.
         """
         from dynamics.display.viewer import export_html
 
-        export_html(self, path, title, **options)
+        export_html(self, path, title, rate=rate)
 
     def frame(self, name: Hashable) -> tuple[Float, Float]:
         """Positions and orientations of a named frame, as a link's of a robot file.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts import joint_types as joints
 from dynamics.parts import special_joints
+from dynamics.parts.options import ModelOptions
 from dynamics.parts.shapes import Box, Cylinder
 from dynamics.state import State
 
@@ -24,7 +25,7 @@ def cart_pole(
     pole_mass: float = 0.2,
     length: float = 1.0,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a cart on a rail along y with a pole that turns about x and stands up at angle 0.
 
@@ -61,7 +62,11 @@ def cart_pole(
 
 
 def slider_crank(
-    angle: float = 0.5, rate: float = 0.0, *, timestep: float = 0.01, **options: Any
+    angle: float = 0.5,
+    rate: float = 0.0,
+    *,
+    timestep: float = 0.01,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a crank of 0.5 m, a rod of 1 m and a slider on the y axis, all joints in space.
 
@@ -117,7 +122,7 @@ def shafts(
     rate: float = 3.0,
     *,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make two weightless shafts that meet at the origin under an angle, coupled there.
 
@@ -178,7 +183,7 @@ def shafts(
 
 
 def screw_press(
-    pitch: float = 0.1, *, timestep: float = 0.01, **options: Any
+    pitch: float = 0.1, *, timestep: float = 0.01, **options: Unpack[ModelOptions]
 ) -> tuple[Model, State]:
     """Make a cylinder of 1 kg that sinks on a screw along z.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts import joint_types as joints
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.options import ModelOptions
 from dynamics.parts.shapes import Box
 from dynamics.state import State
 
@@ -48,7 +49,7 @@ def four_bar(
     lengths: tuple[float, float, float, float] = (0.4, 1.0, 0.8, 1.0),
     *,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a four-bar linkage in the y-z plane, of four revolute joints in space.
 
@@ -105,7 +106,7 @@ def four_bar(
 
 
 def four_bar_windows(
-    n: int, speed: float = 1.0, *, timestep: float = 0.01, **options: Any
+    n: int, speed: float = 1.0, *, timestep: float = 0.01, **options: Unpack[ModelOptions]
 ) -> tuple[Model, State]:
     """Make n windows of 2 n + 1 rods of 1 m and 1 kg, upright (IFToMM benchmark A02).
 
@@ -161,7 +162,9 @@ def four_bar_windows(
     return model, state
 
 
-def double_four_bar(*, timestep: float = 0.01, **options: Any) -> tuple[Model, State]:
+def double_four_bar(
+    *, timestep: float = 0.01, **options: Unpack[ModelOptions]
+) -> tuple[Model, State]:
     """Make two windows of five rods, which align again and again (Kinon et al. 2023).
 
     Parameters
@@ -181,7 +184,11 @@ def double_four_bar(*, timestep: float = 0.01, **options: Any) -> tuple[Model, S
 
 
 def rhombic_chain(
-    n: int, half_angle: float = np.pi / 8, *, timestep: float = 0.01, **options: Any
+    n: int,
+    half_angle: float = np.pi / 8,
+    *,
+    timestep: float = 0.01,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make n rhombi of four links of 1 m and 1 kg, tip to tip along x, from rest.
 
@@ -239,7 +246,7 @@ def rhombic_chain(
     return model, model.initial_state()
 
 
-def bricard(*, timestep: float = 0.01, **options: Any) -> tuple[Model, State]:
+def bricard(*, timestep: float = 0.01, **options: Unpack[ModelOptions]) -> tuple[Model, State]:
     """Make a Bricard linkage of five rods and six hinges, movable against the count of freedoms.
 
     Parameters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from dynamics.parts import joint_types as joints
 from dynamics.parts import special_joints
 from dynamics.parts.bodies import Body
 from dynamics.parts.joints import Joint
+from dynamics.parts.options import ModelOptions
 from dynamics.parts.shapes import Box, Sphere
 from dynamics.state import State
 
@@ -46,7 +47,7 @@ def pendulum(
     angles: ArrayLike = 0.0,
     damping: float = 0.0,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a chain of boxes of 1 m and 1 kg that swings about y; all angles 0 is straight along +x.
 
@@ -103,7 +104,7 @@ def double_pendulum(
     compliance: float = 0.0,
     theta: float = 0.5,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make two rods of 1 m and 1 kg that swing about x and hang down at angle 0.
 
@@ -149,7 +150,11 @@ def double_pendulum(
 
 
 def damped_pendulum(
-    angle: float = 1.5, damping: float = 0.5, *, timestep: float = 0.01, **options: Any
+    angle: float = 1.5,
+    damping: float = 0.5,
+    *,
+    timestep: float = 0.01,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make one thin rod of 1 m and 1 kg with a damper in its hinge; it hangs down at angle 0.
 
@@ -183,7 +188,12 @@ def damped_pendulum(
 
 
 def sphere_chain(
-    n: int, *, tilt: float = 0.0, height: float = 1.0, timestep: float = 0.01, **options: Any
+    n: int,
+    *,
+    tilt: float = 0.0,
+    height: float = 1.0,
+    timestep: float = 0.01,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make n balls of 1 kg and radius 0.25 m in a row, joined where they touch, in free flight.
 
@@ -238,7 +248,7 @@ def random_tree(
     loops: int = 0,
     every_kind: bool = False,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a tree of random bodies and joints, with loops closed by random joints.
 

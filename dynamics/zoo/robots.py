@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from dynamics import rotation
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts import joint_types as joints
+from dynamics.parts.options import ModelOptions
 from dynamics.parts.shapes import Box, Cylinder
 from dynamics.state import State
 
@@ -31,7 +32,7 @@ def quadruped(
     friction: float = 0.2,
     stance: Sequence[float] = (0.0, 1.0, -1.5),
     timestep: float = 0.005,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a quadruped with masses and lengths of a Unitree A1, of boxes and cylinders.
 
@@ -125,7 +126,7 @@ def exoskeleton(
     scale: float = 1.0,
     spastic: bool = False,
     timestep: float = 0.005,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make an exoskeleton of four joints on an arm, held to it by two cuffs that close loops.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,6 +11,7 @@ from dynamics import rotation
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts import joint_types as joints
+from dynamics.parts.options import ModelOptions
 from dynamics.state import State
 
 X, Y, Z = np.eye(3)
@@ -22,7 +23,7 @@ def free_top(
     angular_velocity: ArrayLike = (0.1, 2.0, 0.05),
     *,
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make one body on which nothing acts.
 
@@ -59,7 +60,7 @@ def heavy_top(
     orientation: ArrayLike | None = None,
     angular_velocity: ArrayLike = (0.5, 1.3, 12.0),
     timestep: float = 0.01,
-    **options: Any,
+    **options: Unpack[ModelOptions],
 ) -> tuple[Model, State]:
     """Make a top on a pivot at the origin; by default a fast one that is not symmetric.
 
@@ -96,7 +97,9 @@ def heavy_top(
     return model, state
 
 
-def spherical_pendulum(*, timestep: float = 0.01, **options: Any) -> tuple[Model, State]:
+def spherical_pendulum(
+    *, timestep: float = 0.01, **options: Unpack[ModelOptions]
+) -> tuple[Model, State]:
     """Make a body of 1 kg on a ball joint half a metre above its centre of mass.
 
     Parameters
@@ -123,7 +126,9 @@ def spherical_pendulum(*, timestep: float = 0.01, **options: Any) -> tuple[Model
     )
 
 
-def floating_chain(*, timestep: float = 0.01, **options: Any) -> tuple[Model, State]:
+def floating_chain(
+    *, timestep: float = 0.01, **options: Unpack[ModelOptions]
+) -> tuple[Model, State]:
     """Make three bodies in free flight, joined by a revolute and a spherical joint, weightless.
 
     Parameters
