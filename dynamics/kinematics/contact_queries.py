@@ -201,7 +201,7 @@ def separate(model: Model, state: State) -> State:
     Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
     """
     after = state
-    weights = loop_closure.inverse_masses(model)
+    weights, least = loop_closure.inverse_masses(model), loop_closure.LeastChange()
     for _ in range(ROUNDS):
         after = placed(model, after)
         found = look_at(model, after.data[None])[0]
@@ -210,7 +210,7 @@ def separate(model: Model, state: State) -> State:
         if over.size == 0 and loop_closure.is_closed(model, after, loop_closure.CLOSED):
             return after
         rows, values = _stacked(model, g, G, over, found)
-        move = -loop_closure.least(rows, values, weights).reshape(-1, 6)
+        move = -least(rows, values, weights).reshape(-1, 6)
         part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))
         after.pose[:, :3] += part * move[:, :3]
         turned = rotation.from_rotation_vector(part * move[:, 3:])

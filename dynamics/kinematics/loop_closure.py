@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, diags_array, eye_array
 
+import graphsys as gs
 from dynamics import rotation
 from dynamics.errors import InconsistentStateError
 from dynamics.kernels.base import layout as at
@@ -117,6 +119,7 @@ def assemble(
     g, G = equations(model, after, targets)
     units = _units(model, targets)
     damping, jumps, rng = DAMPED, JUMPS, np.random.default_rng(0)
+    least = LeastChange()
     for _ in range(ITERATIONS):
         error = float(np.abs(units * g).max(initial=0.0))
         if error <= CLOSED or (damping > HOPELESS and jumps == 0):
@@ -147,7 +150,7 @@ def assemble(
     rates = np.zeros(g.size)
     if wanted:
         rates[model.n_rows :] = np.concatenate(list(wanted.values()))
-    twist = twists.ravel() - least(G, G @ twists.ravel() - rates, weights)
+    twist = twists.ravel() - LeastChange()(G, G @ twists.ravel() - rates, weights)
     left = np.abs(_units(model, wanted) * (G @ twist - rates))
     if not left.max(initial=0.0) <= UNMOVED * _fastest(model, twist.reshape(n, 6)):
         k = int(np.argmax(left))
@@ -188,8 +191,6 @@ def equations(
     model: Model, state: State, targets: Mapping[Hashable, Float], rates: bool = False
 ) -> tuple[Float, Any]:
     """Values and Jacobian (scipy.sparse) of all constraints and of the joints that are told."""
-    from scipy.sparse import csr_array
-
     space = model.workspace
     joints = int(model.tables.plan[at.JOINTS])
     zeros = np.zeros((1, 6 * model.n_bodies))
@@ -237,22 +238,63 @@ def second_halves(model: Model) -> tuple[Any, Float, Any]:
     return groups[:, at.EQUATION], slopes, (ends[:, :, None] + np.arange(6)).reshape(-1, 12)
 
 
-def least(G: Any, g: Float, weights: Float, damping: float = DAMPED) -> Float:
-    """Smallest weighted x with G x = g, damped where rows are redundant: theory/loops (3)."""
-    from scipy.sparse import diags_array, eye_array
-    from scipy.sparse.linalg import splu
+class LeastChange:
+    """Smallest weighted x with G x = g: theory/loops (3), on the graph of joints that share bodies.
 
-    if g.size == 0:
-        return np.zeros(weights.size)
-    size = np.sqrt((G * G) @ weights)
-    size[size == 0.0] = 1.0
-    scaled = diags_array(1.0 / size) @ G  # rows alike, whatever the masses of their bodies
-    normal = scaled @ diags_array(weights) @ scaled.T
-    solved = splu((normal + damping * eye_array(g.size)).tocsc())
-    y = solved.solve(g / size)
-    for _ in range(3 if damping == DAMPED else 0):  # takes it out of what is not redundant
-        y += solved.solve(g / size - normal @ y)
-    return np.asarray(weights * (scaled.T @ y))
+    With rows scaled to length 1 in the metric of the weights, ``B = S G W^1/2``, the normal
+    equations ``(B B^T + damping I) y = S g`` are solved. Rows that repeat others share their
+    multipliers.
+    """
+
+    def __init__(self) -> None:
+        self._pattern: Any = None
+        self._system: Any = None
+        self._factor: Any = None
+
+    def __call__(self, G: Any, g: Float, weights: Float, damping: float = DAMPED) -> Float:
+        """Solve for x, shape (6 n,); a matrix G of the last pattern is analyzed no more."""
+        m, n = G.shape
+        if m == 0:
+            return np.zeros(n)
+        roots = np.sqrt(weights)
+        length = np.sqrt((G * G) @ weights)
+        length[length == 0.0] = 1.0
+        B = (diags_array(1.0 / length) @ G @ diags_array(roots)).tocsr()
+        self._factorize(B, (B @ B.T + damping * eye_array(m)).tocsr())
+        wanted = g / length
+        y, left = np.zeros(m), wanted
+        for _ in range(4 if damping == DAMPED else 1):  # takes the damping out of what it need not
+            y += self._factor.solve(left)
+            left = wanted - B @ (B.T @ y)
+        return np.asarray(roots * (B.T @ y))
+
+    def _factorize(self, B: Any, normal: Any) -> None:
+        """Factorize the normal equations, analyzed if their pattern is a new one."""
+        normal.sort_indices()
+        pattern = self._pattern
+        if pattern is not None and all(
+            map(np.array_equal, pattern, (normal.indptr, normal.indices))
+        ):
+            self._system.set_from_scipy(normal)
+            self._factor.refactorize(self._system.values)
+            return
+        self._pattern = normal.indptr, normal.indices
+        self._system = gs.System.from_scipy(normal, _runs(B))
+        self._factor = self._system.factorize()
+
+
+def _runs(B: Any) -> list[int]:
+    """Numbers of consecutive rows that meet the same columns."""
+    runs: list[int] = []
+    last = b""
+    for k in range(B.shape[0]):
+        columns = B.indices[B.indptr[k] : B.indptr[k + 1]].tobytes()
+        if columns == last:
+            runs[-1] += 1
+        else:
+            runs.append(1)
+        last = columns
+    return runs
 
 
 def _owner(model: Model, row: int, targets: Mapping[Hashable, Float]) -> Hashable:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_diag, csr_array, diags_array, lil_array
 
+import graphsys as gs
 from dynamics import rotation
 from dynamics.kernels.base import layout as at
 from dynamics.kernels.observables.measure import placed
@@ -64,10 +65,9 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     if tables.plan[at.ROTORS] == 0:
         return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
     inertias, G = _rotors(tables, pose, tables.constant)
-    from scipy.sparse.linalg import splu
-
-    whole = block_diag(blocks, format="csc") + G.T @ diags_array(inertias) @ G
-    return np.asarray(splu(whole.tocsc()).solve(momentum.ravel())).reshape(n, at.TWIST)
+    whole = block_diag(blocks, format="csr") + G.T @ diags_array(inertias) @ G
+    system = gs.System.from_scipy(whole, at.TWIST)
+    return np.asarray(system.solve(momentum.ravel())).reshape(n, at.TWIST)
 
 
 def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> Float:

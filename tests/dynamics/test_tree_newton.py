@@ -163,7 +163,7 @@ def test_the_quasi_newton_method_reaches_the_same_step(s):
 COUNT = """
 import sys
 import numpy as np
-from dynamics.kernels import tree_linearize, tree_step
+from dynamics.kernels.tree import linearize as tree_linearize, step as tree_step
 from dynamics.integrators.tree.integrator import TreeIntegrator
 from tests.dynamics.trees import pendulum
 

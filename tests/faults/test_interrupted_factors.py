@@ -167,7 +167,8 @@ def test_threads_work_in_a_forked_child():
         import os, signal
         import networkx as nx, numpy as np
         import graphsys as gs
-        from graphsys import families, threads
+        from graphsys import families
+        from graphsys.numeric import threads
         threads.WORTH_IT = 0.0
         system = families.random_system(nx.grid_graph((6, 6)), 3)
         symbolic = system.analyze()
