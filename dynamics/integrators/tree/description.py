@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,6 +22,9 @@ from dynamics.integrators.tree.twists import (
     semidefinite,
     vector,
 )
+
+if TYPE_CHECKING:
+    from dynamics.mechanism import Mechanism
 
 __all__ = ["WORLD", "Tree"]
 
@@ -91,6 +95,36 @@ class Tree:
     def __post_init__(self) -> None:
         """Check the gravity."""
         self.gravity = vector(self.gravity, "gravity")
+
+    @classmethod
+    def from_mechanism(cls, mechanism: Mechanism) -> Tree:
+        """Make the tree of a mechanism without loops and contacts.
+
+        Bodies keep their names. A joint bears the name of its child; a joint of several
+        coordinates becomes a chain of sliders and hinges, ``(child, 0)``, ``(child, 1)``, ... and
+        the child itself for the last. Coordinates and their rates are those of the mechanism.
+
+        Parameters
+        ----------
+        mechanism : Mechanism
+            Left as it is.
+
+        Returns
+        -------
+        Tree
+
+        Raises
+        ------
+        ValueError
+            For a mechanism with loops, springs between points, forces by functions, contacts,
+            limits, dry friction or rotors, with bodies without a joint, and with joints that are no
+            chain of hinges and sliders.
+        """
+        from dynamics.integrators.tree.from_mechanism import fill
+
+        tree = cls(mechanism.gravity)
+        fill(tree, mechanism)
+        return tree
 
     def add_body(
         self,
