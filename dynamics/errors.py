@@ -1,4 +1,4 @@
-"""What can go wrong in a simulation, each with a sentence in the user's labels."""
+"""Errors of a simulation, each with a sentence in the user's labels."""
 
 from __future__ import annotations
 

@@ -33,7 +33,7 @@ except ImportError:
 
 
 class _Local(threading.local):
-    """What runs in this thread."""
+    """Deferral of signals in one thread."""
 
     deferred: Deferred | None = None
     stop: threading.Event | None = None
@@ -114,7 +114,7 @@ def around(callbacks: Sequence[object]) -> AbstractContextManager[object]:
 
 
 def current() -> Deferred | None:
-    """What defers signals in this thread now."""
+    """Return the object that defers signals in this thread now."""
     return _local.deferred
 
 

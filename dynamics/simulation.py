@@ -136,7 +136,7 @@ def simulate(
 
 
 def _what(totals: Float, done: int) -> dict[str, Any]:
-    """What a run took, see `Trajectory.info`."""
+    """Counts of a run, for `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
     what: dict[str, Any] = dict(zip(names, totals[1 : kernel.DONE].astype(int).tolist()))

@@ -34,7 +34,7 @@ GROWS = 1e-7
 
 
 class _Feedback:
-    """What controllers share: reading actuated coordinates, and placing forces in the controls."""
+    """Base of controllers: reads actuated coordinates, and places forces in the controls."""
 
     def __init__(self, model: Model, joints: Iterable[Hashable] | None) -> None:
         chosen = actuated(model) if joints is None else list(joints)

@@ -35,7 +35,7 @@ Float = NDArray[np.float64]
 
 
 class Task:
-    """What is to be learned on a mechanism.
+    """Task to be learned on a mechanism.
 
     Parameters
     ----------
@@ -182,7 +182,7 @@ class MechanismEnv(Env):
 
     @property
     def state(self) -> State:
-        """Where the mechanism is: a copy."""
+        """State of the mechanism, a copy."""
         return self.task.model.state_of(self._states[0].copy())
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:

@@ -18,7 +18,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """What a search found.
+    """Result of a search.
 
     Attributes
     ----------

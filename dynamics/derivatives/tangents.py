@@ -73,7 +73,7 @@ def free_velocities(model: Model, state: State) -> Float:
 
 
 class Directions:
-    """What small changes are made of, by rows.
+    """Directions of small changes, by rows.
 
     Parameters
     ----------
@@ -209,7 +209,7 @@ class Tangent:
         way: Directions,
         dc: Float,
     ) -> Directions:
-        """What directions at one end of an interval become at the other."""
+        """Carry directions from one end of an interval to the other."""
         tables = self.model.tables
         x = np.concatenate([end.interval_velocity.ravel(), h * end.multipliers])
         before = start.interval_velocity.ravel()
@@ -283,7 +283,7 @@ class Tangent:
         return r, errors, end
 
     def momentum_changes(self, state: State, twist: Float) -> Float:
-        """How momenta change with the numbers that change, V held.
+        """Changes of momenta with the numbers that change, at fixed velocities.
 
         Parameters
         ----------

@@ -159,7 +159,7 @@ class _Group:
 
     @property
     def complete(self) -> bool:
-        """Whether it can move as a body: mass, and inertia about every axis."""
+        """True if it can move as a body: it has mass, and inertia about every axis."""
         return self.mass > 0.0 and bool(np.linalg.eigvalsh(self.inertia)[0] > 0.0)
 
 
@@ -270,7 +270,7 @@ def _incomplete(group: _Group, found: Description) -> str:
 
 
 def _inside(joint: JointEntry, groups: dict[str, _Group]) -> bool:
-    """Whether both ends are one body by merging."""
+    """True if merging makes both ends one body."""
     if joint.kind != "fixed" or joint.closure:
         return False
     parent = groups[joint.parent] if joint.parent is not None else None

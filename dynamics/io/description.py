@@ -1,4 +1,4 @@
-"""What a robot file says, before bodies are made of it: links, joints and closures."""
+"""Contents of a robot file before bodies are made of it: links, joints and closures."""
 
 from __future__ import annotations
 

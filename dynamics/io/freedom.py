@@ -114,7 +114,7 @@ def one_joint(
 
 
 def is_one(freedoms: list[Freedom]) -> bool:
-    """Whether a joint of ours leaves the motions of all these.
+    """True if a joint of ours leaves the motions of all these.
 
     Parameters
     ----------
@@ -162,11 +162,11 @@ def _kind(slides: list[Freedom], turns: list[Freedom]) -> tuple[str | None, Floa
 
 
 def _independent(freedoms: list[Freedom]) -> bool:
-    """Whether no axis lies in the span of the others; a ball has none."""
+    """True if no axis lies in the span of the others; a ball has none."""
     axes = [one.axis for one in freedoms if one.kind != "ball"]
     return not axes or float(np.linalg.svd(np.array(axes))[1].min()) > LEAST and len(axes) < 4
 
 
 def _meeting(turns: list[Freedom]) -> bool:
-    """Whether all turn about one point."""
+    """True if all turn about one point."""
     return all(float(abs(one.point - turns[0].point).max()) < MEANT for one in turns)

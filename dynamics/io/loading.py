@@ -133,7 +133,7 @@ def _read(
     split: bool,
     notes: Notes,
 ) -> Description:
-    """What the file says, by its kind."""
+    """Read the file by its kind."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
     kind = path.suffix.lower()

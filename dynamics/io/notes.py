@@ -1,4 +1,4 @@
-"""What a reader could not keep, collected and said in one warning of each kind."""
+"""Losses of a reader, collected and reported in one warning of each kind."""
 
 from __future__ import annotations
 

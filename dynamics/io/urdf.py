@@ -227,7 +227,7 @@ class _Reader:
         self.extras(element, {"link1", "link2", "axis", "limit", "dynamics"})
 
     def joint_of(self, element: Element) -> tuple[JointEntry, str]:
-        """What both kinds of joint have."""
+        """Entries that both kinds of joint have."""
         name = attribute(element, "name", f"{self.path.name}: a {element.tag}")
         label = f"{self.path.name}: joint {name!r}"
         if name in self.found.joints:

@@ -43,7 +43,7 @@ class Slopes:
         self.G, self.bend, self.J, self.swing = G, bend, J, swing
 
     def split(self) -> tuple[Float, Float]:
-        """What the constraints leave free, and what answers them.
+        """Split velocities into free and constrained ones.
 
         Returns
         -------
@@ -198,7 +198,7 @@ class JointSpace:
         return found[:, self._positions - first, 0], found[:, self._rates - first, 1]
 
     def difference(self, position: Float, reference: Float) -> Float:
-        """What leads from the coordinates ``reference`` to ``position``, as rates would add up.
+        """Difference of two coordinates, in the units of their rates.
 
         Parameters
         ----------
@@ -276,7 +276,7 @@ class JointSpace:
 
 
 def soft_rows(model: Model) -> NDArray[np.bool_]:
-    """Whether a constraint row is compliant, shape (m,)."""
+    """True for each compliant constraint row, shape (m,)."""
     plan, constant = model.tables.plan, model.tables.constant
     rows_of = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
     return np.asarray(rows_of.reshape(-1, at.ROW_SIZE)[:, at.COMPLIANCE] > 0.0)

@@ -65,7 +65,7 @@ def initial_state(model: Model) -> State:
 
 
 def is_closed(model: Model, state: State, most: float) -> bool:
-    """Whether constraint rows are open by at most ``most`` units of length, or rad."""
+    """True if no constraint row is open by more than ``most`` units of length, or rad."""
     g = row_units(model.tables) * model.constraint_violation(state)
     return bool(np.abs(g).max(initial=0.0) <= most)
 

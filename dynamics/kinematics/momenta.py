@@ -87,7 +87,7 @@ def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> F
 
 
 def turned_momenta(tables: Tables, pose: Float, twist: Float, dz: Float) -> Float:
-    """How M V changes with poses, V held: 0 for rigid bodies about their centres of mass.
+    """Changes of M V with poses, V fixed: 0 for rigid bodies about their centres of mass.
 
     Parameters
     ----------
@@ -198,7 +198,7 @@ def slopes_of(
 def turned_rows(
     tables: Tables, pose: Float, dz: Float, rows: list[tuple[int, int, int, int]]
 ) -> Float:
-    """How the slopes of rows change along dz, shape (k, rows, 6 n)."""
+    """Changes of the slopes of rows along dz, shape (k, rows, 6 n)."""
     plan, n = tables.plan, len(pose)
     poses, matrix = _placed(pose)
     work, H = np.zeros(12 + 14 + 13 * max(1, int(plan[at.ROWS]))), np.zeros(144)

@@ -84,7 +84,7 @@ def placed(model: Model, state: State) -> State:
 
 
 def apart(model: Model, state: State, contact: Any) -> Separation:
-    """How far the shapes of a contact with a plane are apart.
+    """Distance of the shapes of a contact with a plane.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Which constraints repeat others: rank of the joints' Jacobian, block by block."""
+"""Redundant constraints: rank of the joints' Jacobian, part by part."""
 
 from __future__ import annotations
 

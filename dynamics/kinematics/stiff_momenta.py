@@ -86,7 +86,7 @@ class Late:
     def changes(
         self, twist: Float, dz: Float, dV: Float | None = None, dc: Float | None = None
     ) -> Float:
-        """How `impulses` change.
+        """Changes of `impulses`.
 
         Parameters
         ----------

@@ -83,7 +83,7 @@ class Core:
     rim: float = 0.0
 
     def reach(self, direction: Float) -> float:
-        """How far it reaches in a direction.
+        """Support function: the largest coordinate in a direction.
 
         Parameters
         ----------

@@ -45,7 +45,7 @@ class Coupling:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Half:
-    """What one joint gives to a coupling's equation.
+    """Term of one joint in a coupling's equation.
 
     Attributes
     ----------
@@ -141,7 +141,7 @@ def _turns(joint: Joint) -> bool:
 
 
 def _period(leader: Joint, follower: Joint, ratio: float) -> float:
-    """What the equation jumps by, or the part of it, as angles pass two turns: theory/joints."""
+    """Jump of the equation, or of a part of it, as angles pass two turns: theory/joints."""
     if not _turns(follower):
         return kinds.FULL_TURNS * abs(ratio) if _turns(leader) else 0.0
     if not _turns(leader):

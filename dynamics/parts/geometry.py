@@ -1,4 +1,4 @@
-"""What a body looks like and touches with, and named frames on it."""
+"""Geometry on a body: visuals, collision shapes, and named frames."""
 
 from __future__ import annotations
 

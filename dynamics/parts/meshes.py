@@ -170,7 +170,7 @@ def _stl(data: bytes) -> Float:
 
 
 def _is_text(data: bytes) -> bool:
-    """Whether an STL file is text; some binary ones begin with "solid", too."""
+    """True if an STL file is text; some binary ones begin with "solid", too."""
     return data[:5] == b"solid" and b"facet" in data[:512]
 
 

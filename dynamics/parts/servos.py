@@ -111,7 +111,7 @@ class VelocityServo:
         _check(self, {"damping": self.damping})
 
     def rows(self, count: int, label: str) -> tuple[Float, ...]:
-        """As `PositionServo.rows`.
+        """Return rows like those of `PositionServo.rows`.
 
         Parameters
         ----------

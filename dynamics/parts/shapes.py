@@ -27,7 +27,7 @@ SMALLEST, LARGEST = 1e-100, 1e100  # so that no volume or inertia overflows or v
 
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class Shape:
-    """What every shape has; made by the shapes below.
+    """Base of all shapes: mass, volume, centre of mass and inertia.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Which time step gives an accuracy: one step length a run, so that momenta stay what they are."""
+"""Time steps for an accuracy: one step length per run, so that momenta keep their meaning."""
 
 from __future__ import annotations
 

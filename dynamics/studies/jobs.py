@@ -67,7 +67,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rollout:
-    """What came of a job.
+    """Result of a job.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Rollout:
 
     @property
     def ok(self) -> bool:
-        """Whether the job came to its end."""
+        """True if the job was completed."""
         return self.error is None
 
 

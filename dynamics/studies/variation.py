@@ -187,7 +187,7 @@ def _rubbing(old: Contact, told: dict[str, Any]) -> dict[str, Any]:
 
 
 def _pattern(mechanism: Mechanism) -> list[bool]:
-    """What the graph and the groups of rows depend on."""
+    """Features that the graph and the groups of rows depend on."""
     things = (*mechanism.joints.values(), *mechanism.springs.values())
     named = ("stiffness", "damping", "armature")
     return [bool(np.any(getattr(one, what, 0.0))) for one in things for what in named]

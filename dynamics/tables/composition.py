@@ -53,7 +53,7 @@ SCHEMES: dict[str, tuple[int, tuple[float, ...]]] = {
 
 
 class Composition:
-    """What `Workspace` asks of other steps than the second-order one: see `galerkin.Stages`.
+    """Composition of second-order steps, with the interface of `galerkin.Stages`.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class Composition:
         self.tables = (tables.plan, tables.constant, tables.symbolic.program)
 
     def like(self, tables: Tables) -> Composition:
-        """That of other tables."""
+        """Return the composition for other tables."""
         return Composition(tables, self.scheme)
 
     def __reduce__(self) -> tuple[type, tuple[Any, ...]]:

@@ -259,7 +259,7 @@ def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Int
 
 
 def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:
-    """Which groups have a stiffness or a damping, so that their bodies feel each other."""
+    """Groups with a stiffness or a damping, so that their bodies feel each other."""
     start = int(tables.plan[at.ROW_CONSTANT_AT])
     rows = tables.constant[start : start + int(tables.plan[at.ALL_ROWS]) * at.ROW_SIZE]
     live = (rows.reshape(-1, at.ROW_SIZE)[:, [at.STIFFNESS, at.DAMPING]] != 0.0).any(axis=1)

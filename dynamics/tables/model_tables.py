@@ -156,7 +156,7 @@ def settling_columns(plan: Ints, work: Float) -> Float | None:
 
 
 def residual_of(plan: Ints, work: Float) -> Float:
-    """Where `dynamics.kernels.stepping.step` leaves the residual in its workspace.
+    """Place of the residual of `dynamics.kernels.stepping.step` in its workspace.
 
     Parameters
     ----------

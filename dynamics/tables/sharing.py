@@ -19,7 +19,7 @@ class _Workspaces(threading.local):
 
 
 class Shared:
-    """What lets threads use one model at once, and processes get copies of it."""
+    """Sharing of a model: a workspace per thread, and copies for processes."""
 
     stages: Any  # of other steps than the second-order one: `galerkin.Stages` or a composition
 
@@ -29,7 +29,7 @@ class Shared:
 
     @property
     def workspace(self) -> Workspace:
-        """That of the thread that asks."""
+        """Workspace of the calling thread."""
         return self._workspaces.mine
 
     def __getstate__(self) -> dict[str, Any]:

@@ -118,6 +118,6 @@ def show(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page
 
 
 def _in_notebook() -> bool:
-    """Whether a kernel of Jupyter runs this."""
+    """True if a kernel of Jupyter runs this."""
     shell: Any = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     return shell is not None and hasattr(shell, "kernel")

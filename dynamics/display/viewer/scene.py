@@ -1,4 +1,4 @@
-"""What the page draws: parts of bodies, joint axes, and poses over time."""
+"""Scene of the page: parts of bodies, joint axes, and poses over time."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def _packed(numbers: Any) -> str:
 
 
 def _parts(body: Body, color: tuple[float, ...]) -> list[dict[str, Any]]:
-    """What a body looks like: its pictures, its shape, or the box of its inertia."""
+    """Looks of a body: its visuals, its shape, or the box of its inertia."""
     shown = list(body.visuals)
     if not shown and body.shape is not None:
         shown = [Geometry(body.shape, np.zeros(3), IDENTITY)]
@@ -175,7 +175,7 @@ def _size(part: dict[str, Any]) -> float:
 
 
 def _joint(joint: Joint, numbers: dict[Any, int]) -> dict[str, Any]:
-    """Where a joint sits on its parent, and turns from z to the axes about which it is free."""
+    """Place of a joint on its parent, and turns from z to the axes about which it is free."""
     axes = []
     for row in joint.positions:
         axis = row.axis

@@ -384,7 +384,7 @@ class RigidBody:
 def _failure(
     status: int, step: int, time: float, h: float, twist: Float, residual: float
 ) -> ConvergenceError:
-    """What to tell about a step that was not solved."""
+    """Error for a step that was not solved."""
     from dynamics.kernels.dual_quaternion import equations as layout
 
     turn, travel = (h * float(np.linalg.norm(part)) for part in np.split(twist, 2))

@@ -23,7 +23,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RigidBodyState:
-    """Where a body is and how it moves.
+    """Pose and velocity of a body.
 
     Attributes
     ----------

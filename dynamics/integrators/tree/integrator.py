@@ -264,7 +264,7 @@ class TreeIntegrator:
         return found.reshape(shape)
 
     def poses(self, q: ArrayLike) -> tuple[Float, Float]:
-        """Where the bodies are.
+        """Poses of the bodies.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What a run of a tree gives back: states over time, or the sentence for a step that failed."""
+"""Trajectory of a tree: states over time, or the error of a step that failed."""
 
 from __future__ import annotations
 
