@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
                     graphsys.check_writable(getattr(arguments, option), f"--{option}")
             arguments.run(arguments)
             sys.stdout.flush()
-        except BrokenPipeError:  # as by `| head`; nobody is left to be told
+        except BrokenPipeError:  # as by `| head`; no reader is left
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except KeyboardInterrupt:
@@ -175,7 +175,7 @@ def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
 
 
 def _start(model: Model, settings: list[tuple[str, list[float]]]) -> State:
-    """Initial state with joints where they are told; those on loops with all others."""
+    """Initial state with joints at the given coordinates; those on loops with all others."""
     state = model.initial_state()
     on_loops: dict[Any, Any] = {}
     for name, values in settings:

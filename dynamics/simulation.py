@@ -50,7 +50,7 @@ def simulate(
     """Simulate and record.
 
     Without a controller the whole run stays in compiled code. A controller written in Python costs
-    some 3 microseconds a step beside its own time.
+    some 3 microseconds per step in addition to its own time.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ __all__ = ["Trajectory"]
 
 Float = NDArray[np.float64]
 
-#: After what an angle comes back to itself: a quaternion tells two turns apart, a heading none.
+#: Period of an angle: two turns of a quaternion, one turn of a heading.
 PERIOD = {kinds.ANGLE: 4.0 * np.pi, kinds.HEADING_A: 2.0 * np.pi, kinds.HEADING_B: 2.0 * np.pi}
 
 

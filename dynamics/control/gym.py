@@ -42,7 +42,7 @@ class Task:
     model : Model
         With actuated joints.
     reward : callable
-        ``reward(q, rate, action)`` of coordinates, their rates behind the step and the action.
+        ``reward(q, rate, action)`` of coordinates, their rates after the step and the action.
     start : State, optional
         Where episodes begin; by default the model's initial state.
     terminated : callable, optional

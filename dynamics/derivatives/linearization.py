@@ -57,7 +57,7 @@ def linearize(
         - ``"joint"``: coordinates of all joints in the order of the mechanism, then their rates.
           Where a joint turns freely (`Spherical` and its like) a small change is the rotation
           vector in the child's axes. On loops, where coordinates depend on each other, A is that
-          of the step behind the projection onto what the loops allow (least squares); at a state
+          of the step after the projection onto what the loops allow (least squares); at a state
           that stays, its eigenvalues are those of the mechanism, and zeros.
         - names of joints: the same with these only, a minimal choice on loops for instance.
     wrenches : mapping, optional

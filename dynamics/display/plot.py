@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["matplotlib_module", "plot_mechanism", "plot_plan", "plot_trajectory"]
 
-#: Okabe and Ito's blue, vermilion and green: told apart by colour-blind readers.
+#: Okabe and Ito's blue, vermilion and green: distinguishable for colour-blind readers.
 BLUE, VERMILION, GREEN = "#0072B2", "#D55E00", "#009E73"
 #: So many curves have names of their own in a legend.
 MOST_CURVES = 10
@@ -307,7 +307,7 @@ def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:
 
 
 def _coupled(ax: Any, leader: Any, follower: Any, ratio: float, named: bool) -> None:
-    """Arrow of a coupling, bent so that it runs beside the graph's edges."""
+    """Arrow of a coupling, bent so that it does not cover the graph's edges."""
     bend = {"arrowstyle": "-|>", "linestyle": ":", "color": BLUE, "shrinkA": 8.0, "shrinkB": 8.0}
     ax.annotate("", follower, leader, arrowprops={"connectionstyle": "arc3,rad=0.3", **bend})
     if named:

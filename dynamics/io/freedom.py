@@ -15,7 +15,7 @@ __all__ = ["Freedom", "is_one", "one_joint"]
 Float = NDArray[np.float64]
 #: Sine of an angle, or metres, up to which axes and points of a file are what they are meant to be.
 MEANT = 1e-6
-#: Least singular value of axes that are told apart.
+#: Least singular value of axes that count as independent.
 LEAST = 0.05
 
 

@@ -71,7 +71,7 @@ def load(
         also go between several joints of one body in an MJCF file where no single joint here has
         their motions. Without it all these are refused: no body is a point.
     closures : str or Path, optional
-        Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem beside
+        Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to
         the URDF file, where there is one.
     meshes : bool, optional
         Whether to keep meshes to look at; files of others' may name what lies outside their folder.

@@ -182,7 +182,10 @@ def _check(
     """Refuse the path in an attribute where it leads outside."""
     name = element.get(key)
     if name and name not in (".", "./"):
-        label, way_out = f"{path.name}: <{element.tag}>", "move the file beside its assets"
+        label, way_out = (
+            f"{path.name}: <{element.tag}>",
+            "move the file to the folder of its assets",
+        )
         mesh_path(name, label, way_out, starts=starts, within=within)
 
 

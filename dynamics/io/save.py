@@ -94,7 +94,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
     for one in mechanism.couplings.values():
         follower = robot.find(f"joint[@name='{one.follower}']")
         if follower is None or follower.find("mimic") is not None:
-            notes.leave_out("couplings of a joint on a loop, or beside another", one.name)
+            notes.leave_out("couplings of a joint on a loop, or of one that has another", one.name)
         else:
             numbers: dict[str, Any] = {"multiplier": repr(one.ratio), "offset": repr(one.offset)}
             SubElement(follower, "mimic", joint=str(one.leader), **numbers)

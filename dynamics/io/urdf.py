@@ -270,7 +270,7 @@ class _Reader:
         for key, most in (("effort", effort), ("velocity", velocity)):
             if most < 0.0:
                 raise ValueError(f"{label}: its {key} limit is {most}, and must not be negative")
-        if effort > 0.0:  # the format asks for both; 0 is meant by nobody
+        if effort > 0.0:  # the format asks for both; 0 means none
             joint.control_limits = [(-effort, effort)]
         if velocity > 0.0 and joint.kind in ("revolute", "prismatic"):
             joint.velocity_limits = [(-velocity, velocity)]
@@ -286,7 +286,7 @@ class _Reader:
         )
         if lower > upper:
             raise ValueError(f"{label}: its lower limit {lower} is above the upper one {upper}")
-        if lower == upper:  # what exporters write where nobody gave limits
+        if lower == upper:  # exporters write this for joints without limits
             self.notes.leave_out("limits without a range between them", joint.name)
         else:
             joint.limits = [(lower, upper)]

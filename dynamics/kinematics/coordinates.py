@@ -1,4 +1,4 @@
-"""Joint coordinates to body states: a joint's child, and all behind it, placed from its parent."""
+"""Joint coordinates to body states: a joint's child and its descendants, placed from its parent."""
 
 from __future__ import annotations
 
@@ -212,7 +212,7 @@ def joint_of(model: Model, name: Hashable) -> Joint:
 def set_joint(
     model: Model, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike
 ) -> None:
-    """Put a joint at given coordinates, and all bodies behind it along; see `Model.set_joint`."""
+    """Put a joint at given coordinates, with all descendants of its child: `Model.set_joint`."""
     joint = joint_of(model, name)
     q = per_coordinate(joint, position, "position")
     rates = per_coordinate(joint, velocity, "velocity")

@@ -190,7 +190,7 @@ def inverse_masses(model: Model) -> Float:
 def equations(
     model: Model, state: State, targets: Mapping[Hashable, Float], rates: bool = False
 ) -> tuple[Float, Any]:
-    """Values and Jacobian (scipy.sparse) of all constraints and of the joints that are told."""
+    """Values and Jacobian (scipy.sparse) of all constraints and of the given joints."""
     space = model.workspace
     joints = int(model.tables.plan[at.JOINTS])
     zeros = np.zeros((1, 6 * model.n_bodies))

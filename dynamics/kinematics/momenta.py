@@ -1,4 +1,4 @@
-"""Momenta of bodies from their velocities, and how these change with the numbers behind them."""
+"""Momenta of bodies from their velocities, and their derivatives."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ def turned_rows(
 
 
 def _placed(pose: Float) -> tuple[Float, Float]:
-    """Poses of bodies and the world behind each other, and their rotation matrices."""
+    """Poses of bodies, then of the world, and their rotation matrices."""
     n = len(pose)
     poses, matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
     placed(n, pose.ravel(), poses, matrix)

@@ -123,7 +123,7 @@ def _jacobian(model: Model, names: list[Hashable], slopes: Float) -> Float:
         first, last = model.tables.row_start[k : k + 2]
         count = int(last - first)
         for i, pair in enumerate(_ends(model, name)):
-            first += i * len(model.mechanism.couplings)  # second halves behind all first ones
+            first += i * len(model.mechanism.couplings)  # second halves follow all first ones
             for end, body in enumerate(pair):
                 if body is not WORLD:
                     scale = np.repeat([body.mass**-0.5, (np.trace(body.inertia) / 3) ** -0.5], 3)

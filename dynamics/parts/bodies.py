@@ -64,7 +64,7 @@ class Body:
     shape : Shape or None
         What it looks like and what it touches with.
     visuals, collisions : tuple of Geometry
-        The same for a body of a robot file, which tells the two apart.
+        The same for a body of a robot file, which distinguishes the two.
     spatial_inertia : ndarray of float, shape (6, 6), or None
         About the origin, for twists [omega; v] along the body's axes.
     center_of_mass : ndarray of float, shape (3,)

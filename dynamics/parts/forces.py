@@ -1,4 +1,4 @@
-"""Forces beside those of joints: springs and dampers between points, and users' own."""
+"""Forces other than those of joints: springs and dampers between points, and users' functions."""
 
 from __future__ import annotations
 
@@ -110,7 +110,7 @@ def Rope(
     Returns
     -------
     Spring
-        For `Mechanism.add_force`; `Trajectory.contact` tells its slack and its tension.
+        For `Mechanism.add_force`; `Trajectory.contact` reports its slack and its tension.
     """
     return Spring(parent, child, limits=(-math.inf, length), limit_compliance=compliance, **options)
 

@@ -1,6 +1,6 @@
 """Planes between two convex shapes: bodies of their own, almost without mass, that both touch.
 
-Of two convex shapes that do not overlap some plane has all of the one behind it and all of the
+Of two convex shapes that do not overlap some plane has all of the one below it and all of the
 other before it, and the normals of such planes form a convex cone: a plane that is free to move is
 never caught. What presses on it from both sides is in balance, as it weighs next to nothing, so
 that forces pass where faces, edges and corners of both meet, without a look at which they are.

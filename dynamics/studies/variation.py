@@ -135,28 +135,28 @@ def carried(model: Model, state: State, other: Model) -> State:
     return after
 
 
-def _numbers(name: Hashable, told: Any, known: tuple[str, ...]) -> dict[str, Any]:
-    if not isinstance(told, Mapping):
+def _numbers(name: Hashable, given: Any, known: tuple[str, ...]) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
         raise ValueError(f"parameters of {name!r} must be a mapping with keys from {list(known)}")
     if known is JOINT:
-        told = with_new_words(told, f"joint {name!r}")
-    for key in told:
+        given = with_new_words(given, f"joint {name!r}")
+    for key in given:
         if key not in known:
             raise UnknownNameError(f"{name!r} has no number {key!r}; it has {list(known)}")
-    return dict(told)
+    return dict(given)
 
 
-def _body(old: Body, told: dict[str, Any]) -> Body:
-    if not told:
+def _body(old: Body, given: dict[str, Any]) -> Body:
+    if not given:
         return old
-    if old.spatial_inertia is not None and told.keys() & {"mass", "inertia"}:
+    if old.spatial_inertia is not None and given.keys() & {"mass", "inertia"}:
         raise ValueError(
             f"mass and inertia of body {old.name!r} are one matrix of 6 x 6: finalize another "
             "mechanism to change it"
         )
-    numbers = {key: getattr(old, key) for key in BODY} | told
-    if "mass" in told and "inertia" not in told:
-        numbers["inertia"] = old.inertia * (float(told["mass"]) / old.mass)
+    numbers = {key: getattr(old, key) for key in BODY} | given
+    if "mass" in given and "inertia" not in given:
+        numbers["inertia"] = old.inertia * (float(given["mass"]) / old.mass)
     made = body(None, name=old.name, **numbers)
     return replace(old, **{key: getattr(made, key) for key in BODY})
 
@@ -173,17 +173,17 @@ def _same_friction(old: Any, friction: Float) -> None:
         )
 
 
-def _rubbing(old: Contact, told: dict[str, Any]) -> dict[str, Any]:
+def _rubbing(old: Contact, given: dict[str, Any]) -> dict[str, Any]:
     """Numbers of a contact, checked; its blocks of friction stay."""
     label = f"contact {old.name!r}"
-    check_coefficients(label, told)
+    check_coefficients(label, given)
     for what in ("friction", "torsional", "rolling"):
-        if what in told and (told[what] > 0.0) != (getattr(old, what) > 0.0):
+        if what in given and (given[what] > 0.0) != (getattr(old, what) > 0.0):
             raise ValueError(
-                f"{what} of {label} is {getattr(old, what)} and cannot become {told[what]}: the "
+                f"{what} of {label} is {getattr(old, what)} and cannot become {given[what]}: the "
                 "model has other equations; finalize another mechanism"
             )
-    return told
+    return given
 
 
 def _pattern(mechanism: Mechanism) -> list[bool]:

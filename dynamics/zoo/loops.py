@@ -206,7 +206,7 @@ def rhombic_chain(
     -------
     model : Model
         Bodies of segment i are ``("A1", i), ("B1", i), ("A2", i), ("B2", i)``: A above and B
-        below, 1 before and 2 behind; joints ``("a", i)`` to ``("e", i)``, all about y.
+        below, 1 in front and 2 at the back; joints ``("a", i)`` to ``("e", i)``, all about y.
     state : State
 
     References

@@ -23,7 +23,7 @@ __all__ = ["scene_of"]
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-#: Okabe and Ito's colours, told apart by colour-blind readers.
+#: Okabe and Ito's colours, distinguishable for colour-blind readers.
 COLORS = (
     (0.0, 0.447, 0.698), (0.902, 0.624, 0.0), (0.0, 0.62, 0.451), (0.8, 0.475, 0.655),
     (0.337, 0.706, 0.914), (0.835, 0.369, 0.0), (0.6, 0.6, 0.6),

@@ -167,7 +167,7 @@ class DualQuaternion:
         return matrix
 
     def __matmul__(self, other: DualQuaternion) -> DualQuaternion:
-        """Composition: a pose of C in B behind this one of B in A is that of C in A."""
+        """Composition: a pose of C in B after this one of B in A is that of C in A."""
         if not isinstance(other, DualQuaternion):
             return NotImplemented
         a, b, c, d = self.real, self.dual, other.real, other.dual

@@ -24,7 +24,7 @@ __all__ = ["TreeIntegrator"]
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
 
-#: Most that a constraint may be off at the start, m or rad beside coordinates of size 1.
+#: Largest constraint value at the start, m or rad relative to coordinates of size 1.
 CLOSED = 1e-8
 #: Iterations of Newton's and of the quasi-Newton method by default.
 MOST = {"newton": 30, "quasi-newton": 200}
@@ -49,7 +49,7 @@ class TreeIntegrator:
     method : {"newton", "quasi-newton"}
         "quasi-newton" takes the Jacobian for that of the mass matrix at the start of the step.
     tolerance : float
-        On what is left in the coordinates after the last iteration, beside 1 and the largest.
+        Of the coordinates after the last iteration, relative to 1 and to the largest.
     most_iterations : int, optional
         30 by default, 200 for "quasi-newton".
     line_search : bool

@@ -88,7 +88,7 @@ class _Shooting:
         return np.vstack([self.start, inner, np.concatenate([self.goal, 0.0 * self.goal])]), forces
 
     def shoot(self, shot: _Shot, x: Float, u: Float) -> tuple[Float, Float, Float]:
-        """States behind every step of a shot, and the slopes of the last by x and by the forces."""
+        """States after every step of a shot, and the slopes of the last by x and by the forces."""
         place = shot.integrator.rule.place
         n, n_u = self.n, u.shape[1]
         states, by_state = [], np.eye(self.width)
