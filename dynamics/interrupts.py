@@ -104,12 +104,7 @@ class _Short(Deferred):
 
 
 def around(callbacks: Sequence[object]) -> AbstractContextManager[object]:
-    """Context for a call of compiled code that may call users' functions.
-
-    Parameters
-    ----------
-    callbacks : sequence of Callback
-    """
+    """Context for a call of compiled code that may call users' functions."""
     return _Short() if callbacks else nullcontext()
 
 

@@ -15,12 +15,7 @@ Float = NDArray[np.float64]
 
 
 def as_plain(numbers: ArrayLike) -> Float:
-    """Return the same array, or a copy of the one kind that kernels are compiled for.
-
-    Parameters
-    ----------
-    numbers : array_like
-    """
+    """Return the same array, or a copy of the one kind that kernels are compiled for."""
     if isinstance(numbers, np.ndarray) and numbers.flags.carray and numbers.dtype == np.float64:
         return numbers
     return np.require(numbers, np.float64, ["C", "A", "W"])

@@ -98,16 +98,7 @@ def inverse_dynamics(
 
 
 def actuated(model: Model) -> list[Hashable]:
-    """Names of the joints that take forces as controls and have coordinates.
-
-    Parameters
-    ----------
-    model : Model
-
-    Returns
-    -------
-    list of hashable
-    """
+    """Names of the joints that take forces as controls and have coordinates."""
     joints = model.mechanism.joints
     return [
         name

@@ -39,16 +39,7 @@ CROSSED = 4
 
 
 def check_offered(model: Model) -> None:
-    """Refuse integrators whose steps are not differentiated.
-
-    Parameters
-    ----------
-    model : Model
-
-    Raises
-    ------
-    NotImplementedError
-    """
+    """Refuse integrators whose steps are not differentiated."""
     if model.form != "second order" or model.order != 2:
         raise NotImplementedError(
             'linearize a model of order 2 in the "second order" form, the defaults'

@@ -49,12 +49,7 @@ class Animation:
             self.movie.save(str(temporary), **options)
 
     def to_html(self) -> str:
-        """Player with the pictures inside, without a network.
-
-        Returns
-        -------
-        str
-        """
+        """Player with the pictures inside, without a network."""
         return str(self.movie.to_jshtml())
 
     def _repr_html_(self) -> str:

@@ -54,12 +54,7 @@ class Pose:
         return self.position + rotation.rotate(self.orientation, p)
 
     def inverse(self) -> Pose:
-        """The other frame in this one.
-
-        Returns
-        -------
-        Pose
-        """
+        """The other frame in this one."""
         back = rotation.conjugate(self.orientation)
         return Pose(-rotation.rotate(back, self.position), back)
 

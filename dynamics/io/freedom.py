@@ -114,16 +114,7 @@ def one_joint(
 
 
 def is_one(freedoms: list[Freedom]) -> bool:
-    """True if a joint of ours leaves the motions of all these.
-
-    Parameters
-    ----------
-    freedoms : list of Freedom
-
-    Returns
-    -------
-    bool
-    """
+    """True if a joint of ours leaves the motions of all these."""
     return _kind(*_sorted(freedoms))[0] is not None
 
 

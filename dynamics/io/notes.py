@@ -71,23 +71,11 @@ class Notes:
         self._add(self.unsupported, kind, name)
 
     def merge(self, kind: str, name: object) -> None:
-        """Note a link that is merged or a body that is renamed.
-
-        Parameters
-        ----------
-        kind : str
-        name : object
-        """
+        """Note a link that is merged or a body that is renamed."""
         self._add(self.merged, kind, name)
 
     def keep(self, kind: str, name: object) -> None:
-        """Note what is kept although it cannot be right.
-
-        Parameters
-        ----------
-        kind : str
-        name : object
-        """
+        """Note what is kept although it cannot be right."""
         self._add(self.kept, kind, name)
 
     def emit(self, stacklevel: int) -> None:

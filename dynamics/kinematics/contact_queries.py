@@ -56,21 +56,7 @@ class ContactHistory:
 
 
 def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
-    """Gaps and forces over time; see `Trajectory.contact`.
-
-    Parameters
-    ----------
-    trajectory : Trajectory
-    name : hashable
-
-    Returns
-    -------
-    ContactHistory
-
-    Raises
-    ------
-    UnknownNameError
-    """
+    """Gaps and forces over time; see `Trajectory.contact`."""
     model, states = trajectory.model, trajectory.states
     touches = model.tables.contact_touches
     contact = model.mechanism.contacts.get(name)

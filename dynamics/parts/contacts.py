@@ -68,16 +68,7 @@ class Contact:
     plane: Plane | None = None
 
     def ends(self, touch: Touch) -> tuple[Any, Any]:
-        """First and other body of a touch: the contact's, or its plane and one of them.
-
-        Parameters
-        ----------
-        touch : Touch
-
-        Returns
-        -------
-        Body or world, Body or world
-        """
+        """First and other body of a touch: the contact's, or its plane and one of them."""
         if self.plane is None:
             return self.parent, self.child
         return self.plane.body, self.parent if touch.of_parent else self.child
@@ -192,18 +183,7 @@ def contact(
 
 
 def check_thickness(label: str, touches: Iterable[Touch]) -> None:
-    """Refuse points and lines against each other, whose distance never says that they crossed.
-
-    Parameters
-    ----------
-    label : str
-        Of the contact.
-    touches : iterable of Touch
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse points and lines against each other, whose distance never says that they crossed."""
     for touch in touches:
         if touch.kind in BETWEEN_LINES and touch.radius_first + touch.radius_other == 0.0:
             raise ValueError(
@@ -263,18 +243,7 @@ def check_coefficients(label: str, numbers: Mapping[str, float]) -> None:
 
 
 def refuse_rigid(made: Contact, joints: Iterable[Any]) -> None:
-    """Refuse a contact of bodies that fixed joints hold, one or a chain of them.
-
-    Parameters
-    ----------
-    made : Contact
-    joints : iterable of Joint
-
-    Raises
-    ------
-    ValueError
-        Naming the joints.
-    """
+    """Refuse a contact of bodies that fixed joints hold, one or a chain of them."""
     fixed = [joint for joint in joints if joint.kind == "fixed"]
     ways: dict[Any, list[Any]] = {made.parent: []}
     ends = [made.parent]

@@ -153,17 +153,7 @@ def _period(leader: Joint, follower: Joint, ratio: float) -> float:
 
 
 def on_loops(couplings: Mapping[Hashable, Coupling]) -> set[Any]:
-    """Names of couplings that close a ring of coupled joints, as gears in a circle do.
-
-    Parameters
-    ----------
-    couplings : mapping
-        By name.
-
-    Returns
-    -------
-    set of hashable
-    """
+    """Names of couplings that close a ring of coupled joints, as gears in a circle do."""
     graph = nx.MultiGraph()
     for one in couplings.values():
         graph.add_edge(one.leader, one.follower, key=one.name)

@@ -312,20 +312,7 @@ def check_armature(armature: Float, positions: Any, rates: Any, label: str) -> N
 
 
 def check_servo(servo: Any, actuated: bool, positions: Any, rates: Any, label: str) -> None:
-    """Refuse servos of joints that are actuated otherwise, or whose coordinates are no angles.
-
-    Parameters
-    ----------
-    servo : PositionServo or VelocityServo
-    actuated : bool
-    positions, rates : sequence of Row
-    label : str
-        Whose it is.
-
-    Raises
-    ------
-    TypeError, ValueError
-    """
+    """Refuse servos of joints that are actuated otherwise, or whose coordinates are no angles."""
     if not isinstance(servo, (PositionServo, VelocityServo)):
         raise TypeError(
             f"servo of {label} must be a dynamics.PositionServo or VelocityServo, not {servo!r}"

@@ -165,14 +165,7 @@ def _record(motion: Trajectory) -> Record:
 
 
 def result_of(model: Model, job: Job, found: Found) -> Rollout:
-    """Result of a job from what its worker sent back.
-
-    Parameters
-    ----------
-    model : Model
-    job : Job
-    found : Found
-    """
+    """Result of a job from what its worker sent back."""
     error, record = found
     if record is None:
         return Rollout(job, error)

@@ -173,16 +173,7 @@ def wrench(force: Any, child: int, parent: int, bodies: int) -> Callback:
 
 
 def potential(force: Any) -> Callback:
-    """C function of a `dynamics.Potential`, as of a constraint with one value.
-
-    Parameters
-    ----------
-    force : Potential
-
-    Returns
-    -------
-    Callback
-    """
+    """C function of a `dynamics.Potential`, as of a constraint with one value."""
 
     def call(pose_a: Float, pose_b: Float, g: Float, jacobian: Float) -> None:
         label = f"potential {force.name!r}"

@@ -94,17 +94,7 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
 def limits_of(
     order: int, tolerance: float | None, largest_turn: float | None
 ) -> tuple[float, float]:
-    """Newton's tolerance and the largest turn, those of the order where they are not given.
-
-    Parameters
-    ----------
-    order : int
-    tolerance, largest_turn : float or None
-
-    Returns
-    -------
-    tuple of float
-    """
+    """Newton's tolerance and the largest turn, those of the order where they are not given."""
     return (
         TOLERANCE[order] if tolerance is None else tolerance,
         LARGEST_TURN[order] if largest_turn is None else largest_turn,

@@ -19,17 +19,7 @@ Float = NDArray[np.float64]
 
 
 def check_positive(**values: float) -> None:
-    """Refuse numbers that are not positive and finite.
-
-    Parameters
-    ----------
-    **values : float
-        By name.
-
-    Raises
-    ------
-    ValueError
-    """
+    """Refuse numbers that are not positive and finite."""
     for name, value in values.items():
         if not (math.isfinite(value) and value > 0.0):
             raise ValueError(f"{name} is {value}, and must be positive and finite")

@@ -34,12 +34,7 @@ class Page:
     html: str
 
     def save(self, path: str | Path) -> None:
-        """Write the page.
-
-        Parameters
-        ----------
-        path : str or Path
-        """
+        """Write the page."""
         with gs.whole_file(path) as temporary:
             temporary.write_text(self.html, encoding="utf-8")
 

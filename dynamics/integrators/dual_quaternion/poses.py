@@ -107,12 +107,7 @@ class DualQuaternion:
 
     @classmethod
     def identity(cls) -> DualQuaternion:
-        """The pose of the world itself.
-
-        Returns
-        -------
-        DualQuaternion
-        """
+        """The pose of the world itself."""
         return cls(np.eye(4)[0], np.zeros(4))
 
     @classmethod
@@ -175,21 +170,11 @@ class DualQuaternion:
         return DualQuaternion(rotation.multiply(a, c), dual)
 
     def conjugate(self) -> DualQuaternion:
-        """Quaternion conjugate of both parts: the inverse, the pose of A in B.
-
-        Returns
-        -------
-        DualQuaternion
-        """
+        """Quaternion conjugate of both parts: the inverse, the pose of A in B."""
         return DualQuaternion(rotation.conjugate(self.real), rotation.conjugate(self.dual))
 
     def dual_conjugate(self) -> DualQuaternion:
-        """Dual conjugate ``real - eps dual``: the same orientation at the opposite position.
-
-        Returns
-        -------
-        DualQuaternion
-        """
+        """Dual conjugate ``real - eps dual``: the same orientation at the opposite position."""
         return DualQuaternion(self.real, -self.dual)
 
     def transform_point(self, point: ArrayLike) -> Float:
@@ -320,12 +305,7 @@ class DualQuaternion:
         return cls.exp(np.concatenate([turn * s, turn * np.cross(k, s) + along * s]))
 
     def to_screw(self) -> Screw:
-        """Rotation about a line of space and translation along it that make this pose.
-
-        Returns
-        -------
-        Screw
-        """
+        """Rotation about a line of space and translation along it that make this pose."""
         omega, v = np.split(self.log(), 2)
         angle, length = float(np.linalg.norm(omega)), float(np.linalg.norm(v))
         if angle < 1e-100:  # below, nothing turns that a float64 position could show

@@ -71,16 +71,7 @@ class Work:
         return cls(arrays, tuple(np.zeros(size) for size in sizes))
 
     def with_motion(self, motion: Float) -> tuple[Any, ...]:
-        """The arrays with another motion.
-
-        Parameters
-        ----------
-        motion : ndarray of float
-
-        Returns
-        -------
-        tuple of ndarray
-        """
+        """The arrays with another motion."""
         return (motion, *self.arrays[1:])
 
     def constraints(self, tables: Tables, q: Float, motion: Float) -> tuple[Float, Float]:
