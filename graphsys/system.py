@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.matrix import from_scipy as cutting
+from graphsys.matrix.assembly import Chosen, graph_of_blocks
 from graphsys.matrix.block import Block, as_block, as_dtype, as_numbers, symmetric_block
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.from_networkx import attribute_blocks
@@ -71,7 +72,7 @@ class System(Sealed):
     System(2 nodes, 1 edges, 3 unknowns, float64)
     """
 
-    __array_ufunc__ = None  # array @ system is refused, where numpy would go entry by entry
+    __array_ufunc__ = None  # numpy leaves array @ system to `__rmatmul__`
 
     def __init__(
         self,
@@ -155,8 +156,8 @@ class System(Sealed):
             Of any format; duplicates are summed, a one-sided pattern gets zero blocks on the
             other side. It is left as it is.
         dims : int, sequence of int, mapping of label to int, or None
-            Block sizes that sum up to N; None takes consecutive rows of equal pattern together,
-            up to 32.
+            Block sizes that sum up to N. None takes the square blocks of a BSR matrix, else
+            consecutive rows of equal pattern together, up to 32.
         labels : iterable of hashable, optional
             Labels of the nodes; 0, 1, ... by default.
         symmetric : bool
@@ -172,11 +173,144 @@ class System(Sealed):
             Where A is not sparse, square, finite and of a supported dtype, or dims do not fit.
         """
         rows = cutting.canonical(A)
+        if dims is None and getattr(A, "format", "") == "bsr" and A.blocksize[0] == A.blocksize[1]:
+            dims = A.blocksize[0]
         system = cls(cutting.cut(rows, dims, labels), dtype=rows.dtype, symmetric=symmetric)
         system._entries = cutting.entries_at(system.graph, rows)
         system.entry_at = system._entries.at
         system.set_from_scipy(rows)
         return system
+
+    @classmethod
+    def from_blocks(
+        cls,
+        rows: Any,
+        cols: Any,
+        blocks: Any,
+        dims: Any = None,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        dtype: Any = None,
+        symmetric: bool = False,
+    ) -> System:
+        """System with blocks at pairs of nodes, as a sparse matrix has entries; repeats are summed.
+
+        Parameters
+        ----------
+        rows, cols : array_like or sequence of hashable, length m
+            Labels of the nodes of each block; together they are the graph.
+        blocks : array_like, shape (m, r, c) or (r, c)
+            One block for each pair, or one for all.
+        dims : optional
+            Block sizes as for `System`; by default r for every node.
+        labels : iterable of hashable, optional
+            Order of the nodes, with those that have no block. By default sorted if all labels are
+            integers, else as they first appear.
+        dtype : optional
+            By default that of the blocks.
+        symmetric : bool
+            As for `System`: give each edge in one direction only.
+
+        Returns
+        -------
+        System
+
+        Raises
+        ------
+        TypeError, ValueError
+            As for `add`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> System.from_blocks([0, 0, 1], [0, 1, 1], np.ones((3, 2, 2)), symmetric=True)
+        System(2 nodes, 1 edges, 4 unknowns, float64, symmetric)
+        """
+        numbers = np.asarray(blocks)
+        if numbers.ndim not in (2, 3):
+            raise ValueError(f"blocks has shape {numbers.shape}, it must be (m, r, c) or (r, c)")
+        kind = np.result_type(numbers.dtype) if dtype is None else dtype
+        graph = graph_of_blocks(rows, cols, numbers.shape[-2], dims, labels)
+        system = cls(graph, dtype=kind, symmetric=symmetric)
+        system.add(rows, cols, numbers)
+        return system
+
+    def add(self, rows: Any, cols: Any, blocks: Any) -> None:
+        """Add many blocks; those that are given twice are summed.
+
+        Parameters
+        ----------
+        rows, cols : array_like or sequence of hashable, length m
+            Labels of the nodes u and v of each block (u, v).
+        blocks : array_like, shape (m, r, c) or (r, c)
+            One block for each pair, or one for all. In a symmetric system block (v, u) gets the
+            transpose: give each edge in one direction only.
+
+        Raises
+        ------
+        UnknownNodeError, UnknownEdgeError
+            For a label that is no node, or two that share no edge.
+        TypeError, ValueError
+            For numbers that are not finite, of another kind or shape, and for pairs of nodes of
+            different sizes. The system is left as it is.
+        """
+        chosen = Chosen(self.graph, rows, cols)
+        numbers = chosen.checked(blocks, self.dtype, self.symmetric)
+        np.add.at(self._values, chosen.places(), numbers)
+        if self.symmetric:
+            other = chosen.i != chosen.j
+            np.add.at(self._values, chosen.mirrored(other), numbers[other])
+
+    def set(self, rows: Any, cols: Any, blocks: Any) -> None:
+        """Set many blocks; of those that are given twice the last one counts.
+
+        Parameters
+        ----------
+        rows, cols, blocks
+            As for `add`.
+
+        Raises
+        ------
+        UnknownNodeError, UnknownEdgeError, TypeError, ValueError
+            As `add`.
+        """
+        chosen = Chosen(self.graph, rows, cols)
+        numbers = chosen.checked(blocks, self.dtype, self.symmetric)
+        self._values[chosen.places()] = numbers
+        if self.symmetric:
+            other = chosen.i != chosen.j
+            self._values[chosen.mirrored(other)] = numbers[other]
+
+    def places(self, rows: Any, cols: Any) -> NDArray[np.int64]:
+        """Places in `values` of the entries of many blocks, to find once and use often.
+
+        Parameters
+        ----------
+        rows, cols : array_like or sequence of hashable, length m
+            Labels of the nodes u and v of each block (u, v), all blocks of one shape (r, c).
+
+        Returns
+        -------
+        ndarray of int, shape (m, r, c)
+            ``system.values[places] = blocks`` sets, ``numpy.add.at(system.values, places, blocks)``
+            adds; neither is checked, and neither touches block (v, u) of a symmetric system.
+
+        Raises
+        ------
+        UnknownNodeError, UnknownEdgeError, ValueError
+            As `add`.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> system = System.from_blocks([0, 0, 1], [0, 1, 1], np.eye(2))
+        >>> places = system.places([0, 1], [0, 1])
+        >>> system.values[places] = [[[2.0, 1.0], [0.0, 2.0]], [[3.0, 0.0], [0.0, 3.0]]]
+        >>> print(system[0, 0])
+        [[2. 1.]
+         [0. 2.]]
+        """
+        return Chosen(self.graph, rows, cols).places()
 
     def set_from_scipy(self, A: Any) -> None:
         """Set every block from a scipy sparse matrix; quick for the pattern of `from_scipy`.
@@ -257,6 +391,58 @@ class System(Sealed):
     def to_dense(self) -> Array:
         """Dense array, shape (N, N)."""
         return np.asarray(self.to_scipy().toarray())
+
+    def toarray(self) -> Array:
+        """Dense array, shape (N, N); scipy's name of `to_dense`."""
+        return self.to_dense()
+
+    @property
+    def nnz(self) -> int:
+        """Number of stored entries, those of all blocks."""
+        return self.graph.nnz
+
+    @property
+    def T(self) -> System:
+        """Transposed system, a copy."""
+        other = self.copy()
+        other.set_from_scipy(self.to_scipy().T)
+        other.entry_at = other._entries = None
+        return other
+
+    def matvec(self, x: Any) -> Any:
+        """Product A x, for `scipy.sparse.linalg.aslinearoperator`.
+
+        Parameters
+        ----------
+        x : array_like, shape (N,)
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
+        return self @ x
+
+    def rmatvec(self, x: Any) -> Any:
+        """Product with the conjugate transpose, for `scipy.sparse.linalg.aslinearoperator`.
+
+        Parameters
+        ----------
+        x : array_like, shape (N,)
+
+        Returns
+        -------
+        ndarray, shape (N,)
+        """
+        return (np.conj(np.asarray(x)) @ self).conj()
+
+    def __rmatmul__(self, x: Any) -> Any:
+        """Product x A, x of shape (N,) or (k, N)."""
+        vector = np.asarray(x)
+        if vector.dtype.kind not in "iufc":
+            raise TypeError(f"x is not an array of numbers but of type {vector.dtype}")
+        if vector.ndim not in (1, 2) or vector.shape[-1] != self.shape[0]:
+            raise ValueError(f"x has shape {vector.shape}, its last axis must be {self.shape[0]}")
+        return vector @ self.to_scipy()
 
     def __matmul__(self, x: Any) -> Any:
         """Product, x of shape (N,) or (N, k), or {label: vector}; the same kind comes back."""

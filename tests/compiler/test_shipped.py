@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from graphsys.compiler import DISABLE_JIT, machine
+from graphsys.compiler.packaging.build import environment
 from graphsys.compiler.progress import Progress
 
 from .toys import CHECKOUT, Toy
@@ -20,6 +21,24 @@ from pathlib import Path
 from graphsys.compiler import store
 store.SHIPPED = Path({folder!r})
 """
+
+
+#: Prints a checksum of a solve and of two motions, and whether numba was there.
+RESULTS = """
+import sys
+from hashlib import sha256
+import numpy as np
+import graphsys as gs
+import dynamics as dy
+from graphsys.families import random_system
+
+system = random_system(gs.ladder(40), 6, dominance=10.0)
+total = sha256(system.factorize().solve(np.linspace(-1.0, 1.0, system.shape[0])).tobytes())
+for model, state in (dy.zoo.double_pendulum(), dy.zoo.quadruped()):
+    total.update(dy.simulate(model, state, 50 * model.timestep).states.tobytes())
+print(total.hexdigest(), 'numba' in sys.modules)
+"""
+CAUGHT = {"check": True, "capture_output": True, "text": True}
 
 
 @pytest.fixture
@@ -131,3 +150,11 @@ def test_object_files_of_a_level_start_both_packages_without_numba(tmp_path):
     empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
     subprocess.run([sys.executable, "-c", first], check=True, cwd=CHECKOUT, env=empty)
     assert not (tmp_path / "empty").exists()
+
+    # numba compiles the same kernels for the same level: the same numbers to the last bit
+    program = SHIPPED.format(folder=str(tmp_path / "objects")) + RESULTS
+    by_files = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, env=empty, **CAUGHT)
+    level = environment(machine.host_level(), tmp_path / "compiled")
+    by_numba = subprocess.run([sys.executable, "-c", RESULTS], cwd=CHECKOUT, env=level, **CAUGHT)
+    assert by_files.stdout.split() == [by_numba.stdout.split()[0], "False"]
+    assert by_numba.stdout.split()[1] == "True"

@@ -62,18 +62,22 @@ def build(folder: Path, levels: Sequence[str], workers: int) -> int:
 def _start(functions: Sequence[str], level: str, cache: Path) -> subprocess.Popen[str]:
     """Process that calls some functions for a level."""
     cache.mkdir(parents=True, exist_ok=True)
-    features = ",".join(f"+{feature}" for feature in machine.LEVELS[level])
-    environment = {
-        "NUMBA_CACHE_DIR": str(cache), "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": features,
-        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path]),
-        machine.NOT_SHIPPED: "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
-    }  # fmt: skip
     modules = {name.rpartition(".")[0] for name in functions}
     calls = [f"import {module}" for module in sorted(modules)] + [f"{name}()" for name in functions]
     return subprocess.Popen(
         [sys.executable, "-c", "\n".join(calls)],
-        env=os.environ | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        env=environment(level, cache), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
+
+
+def environment(level: str, cache: Path) -> dict[str, str]:
+    """Environment of a process that compiles for a level into an empty cache."""
+    features = ",".join(f"+{feature}" for feature in machine.LEVELS[level])
+    return os.environ | {
+        "NUMBA_CACHE_DIR": str(cache), "NUMBA_CPU_NAME": level, "NUMBA_CPU_FEATURES": features,
+        "PYTHONPATH": os.pathsep.join([str(Path(__file__).parents[3]), *sys.path]),
+        machine.NOT_SHIPPED: "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1",
+    }  # fmt: skip
 
 
 def _collect(cache: Path, folder: Path) -> int:

@@ -1,0 +1,130 @@
+"""Assembly of many blocks at once: nodes as arrays of labels, blocks as one array."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.errors import UnknownEdgeError
+from graphsys.matrix.block import SYMMETRY_ULP, as_numbers, asymmetry
+from graphsys.matrix.graph import BlockGraph, block_sizes, from_pairs
+
+__all__ = ["Chosen", "graph_of_blocks"]
+
+Array = NDArray[Any]
+Int = NDArray[np.int64]
+
+
+class Chosen:
+    """Blocks (u, v) of a graph, all of one shape (r, c).
+
+    Attributes
+    ----------
+    i, j : ndarray of int, shape (m,)
+        Nodes by index.
+    at : ndarray of int, shape (m,)
+        Place of each block's first entry in `values`.
+    shape : tuple of int
+        (r, c).
+    """
+
+    def __init__(self, graph: BlockGraph, rows: Any, columns: Any) -> None:
+        self.graph = graph
+        self.i, self.j = indices(graph, rows), indices(graph, columns)
+        if self.i.size != self.j.size:
+            raise ValueError(
+                f"rows has {self.i.size} nodes and cols has {self.j.size}: blocks need one of each"
+            )
+        self.at = graph.blocks_at(self.i, self.j)
+        if self.at.min(initial=0) < 0:
+            u, v = self._labels(int(self.at.argmin()))
+            raise UnknownEdgeError(
+                f"no edge joins {u!r} and {v!r}, so the system has no block there"
+            )
+        sizes = graph.size[self.i], graph.size[self.j]
+        self.shape = tuple(int(size[0]) if size.size else 0 for size in sizes)
+        odd = np.flatnonzero((sizes[0] != self.shape[0]) | (sizes[1] != self.shape[1]))
+        if odd.size:
+            k = int(odd[0])
+            (u, v), (a, b) = self._labels(k), self._labels(0)
+            raise ValueError(
+                f"block ({u!r}, {v!r}) is {sizes[0][k]} x {sizes[1][k]} and block ({a!r}, {b!r}) "
+                f"is {self.shape[0]} x {self.shape[1]}: give blocks of one shape at a time"
+            )
+
+    def _labels(self, k: int) -> tuple[Hashable, Hashable]:
+        return self.graph.labels[self.i[k]], self.graph.labels[self.j[k]]
+
+    def places(self) -> Int:
+        """Places of all entries in `values`, shape (m, r, c)."""
+        r, c = self.shape
+        return self.at[:, None, None] + np.arange(r)[:, None] + r * np.arange(c)
+
+    def mirrored(self, which: NDArray[np.bool_]) -> Int:
+        """Places of the same entries in the transposed blocks (v, u) of some, shape (k, r, c)."""
+        r, c = self.shape
+        at = self.graph.blocks_at(self.j[which], self.i[which])
+        return at[:, None, None] + c * np.arange(r)[:, None] + np.arange(c)
+
+    def checked(self, blocks: Any, dtype: np.dtype[Any], symmetric: bool) -> Array:
+        """Finite numbers of shape (m, r, c); one block of shape (r, c) stands for all.
+
+        Raises
+        ------
+        TypeError, ValueError
+            For other numbers, and for diagonal blocks of a symmetric system that are not symmetric.
+        """
+        numbers = as_numbers(blocks, dtype, "blocks")
+        wanted = (self.i.size, *self.shape)
+        if self.i.size == 0 and numbers.shape[:1] == (0,):
+            return np.zeros(wanted, dtype)
+        if numbers.shape not in (wanted, self.shape):
+            raise ValueError(f"blocks has shape {numbers.shape}, it must be {wanted}")
+        numbers = np.broadcast_to(numbers, wanted)
+        if not np.isfinite(numbers).all():
+            bad = int(np.flatnonzero(~np.isfinite(numbers).all(axis=(1, 2)))[0])
+            u, v = self._labels(bad)
+            raise ValueError(f"block ({u!r}, {v!r}) has an entry that is not finite")
+        if symmetric and (diagonal := np.flatnonzero(self.i == self.j)).size:
+            own = numbers[diagonal]
+            gap = np.abs(own - own.transpose(0, 2, 1)).max(axis=(1, 2), initial=0.0)
+            most = SYMMETRY_ULP * np.finfo(dtype).eps * np.abs(own).max(axis=(1, 2), initial=0.0)
+            if (gap > most).any():
+                k = int(np.argmax(gap - most))
+                raise asymmetry(*self._labels(int(diagonal[k])), float(gap[k]))
+            numbers = numbers.copy()
+            numbers[diagonal] = own / 2 + own.transpose(0, 2, 1) / 2
+        return numbers
+
+
+def indices(graph: BlockGraph, nodes: Any) -> Int:
+    """Indices of nodes by label; an array is taken as its entries."""
+    labels = nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
+    try:
+        return np.fromiter(map(graph.index.__getitem__, labels), np.int64, len(labels))
+    except (KeyError, TypeError):
+        return np.array([graph.node(label) for label in labels], np.int64)
+
+
+def graph_of_blocks(
+    rows: Any, columns: Any, size: int, dims: Any, labels: Iterable[Hashable] | None
+) -> BlockGraph:
+    """Graph with an edge for each pair of nodes; labels by default sorted, or as they come."""
+    ends = [nodes.tolist() if isinstance(nodes, np.ndarray) else list(nodes)
+            for nodes in (rows, columns)]  # fmt: skip
+    if len(ends[0]) != len(ends[1]):
+        raise ValueError(f"rows has {len(ends[0])} nodes and cols has {len(ends[1])}")
+    if labels is None:
+        found = dict.fromkeys([*ends[0], *ends[1]])
+        whole = all(type(label) is int for label in found)
+        labels = sorted(found) if whole else found
+    names = tuple(labels)
+    index = {label: k for k, label in enumerate(names)}
+    try:
+        i, j = (np.array([index[label] for label in end], np.int64) for end in ends)
+    except KeyError as error:
+        raise ValueError(f"labels does not name node {error.args[0]!r}") from None
+    return from_pairs(names, block_sizes(size if dims is None else dims, names), i, j)

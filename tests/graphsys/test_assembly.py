@@ -1,0 +1,171 @@
+"""Blocks as arrays: `add`, `set`, `places`, `from_blocks`, and what users of scipy expect."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import bsr_array, csr_array
+from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
+
+import graphsys as gs
+from graphsys.families import random_system
+
+
+def triangle(**options):
+    return gs.System(csr_array(np.ones((3, 3))), 2, **options)
+
+
+def test_blocks_are_added_and_repeats_are_summed():
+    system = triangle()
+    B = np.arange(12.0).reshape(3, 2, 2)
+    system.add([0, 1, 0], [1, 1, 1], B)
+    system.add(np.array([2]), np.array([0]), 5.0 * np.eye(2))
+
+    expected = np.zeros((6, 6))
+    expected[0:2, 2:4] = B[0] + B[2]
+    expected[2:4, 2:4] = B[1]
+    expected[4:6, 0:2] = 5.0 * np.eye(2)
+    assert np.array_equal(system.toarray(), expected)
+
+
+def test_the_last_of_equal_pairs_is_set():
+    system = triangle()
+    system.set([0, 0], [1, 1], [np.eye(2), 2.0 * np.eye(2)])
+    assert np.array_equal(system[0, 1], 2.0 * np.eye(2))
+
+
+def test_a_symmetric_system_gets_the_transposed_block_too():
+    system = triangle(symmetric=True)
+    B = np.array([[1.0, 2.0], [3.0, 4.0]])
+    system.add([1, 0, 2], [0, 0, 2], [B, B + B.T, np.eye(2)])
+    assert np.array_equal(system[1, 0], B) and np.array_equal(system[0, 1], B.T)
+    assert np.array_equal(system[0, 0], B + B.T)
+    system.set([0], [1], [B])
+    assert np.array_equal(system[1, 0], B.T)
+
+
+@given(st.integers(0, 2**32 - 1), st.booleans(), st.sampled_from([float, complex]))
+def test_assembly_is_what_a_loop_does(seed, symmetric, dtype):
+    rng = np.random.default_rng(seed)
+    pattern = np.triu(rng.random((7, 7)) < 0.4)
+    size = rng.integers(0, 3, 7)
+    i, j = np.nonzero(pattern | np.eye(7, dtype=bool))
+    one, many = (
+        gs.System(csr_array(pattern | pattern.T), size, dtype=dtype, symmetric=symmetric)
+        for _ in range(2)
+    )
+    for a in range(3):
+        for b in range(3):
+            chosen = np.flatnonzero((size[i] == a) & (size[j] == b)).repeat(2)
+            blocks = rng.normal(size=(chosen.size, a, b)).astype(dtype)
+            if symmetric and a == b:
+                diagonal = i[chosen] == j[chosen]
+                blocks[diagonal] += blocks[diagonal].transpose(0, 2, 1)
+            many.add(i[chosen], j[chosen], blocks)
+            for k, block in zip(chosen, blocks):
+                one[i[k], j[k]] = one[i[k], j[k]] + block
+    assert np.allclose(one.values, many.values, rtol=0, atol=1e-14)
+
+
+def test_places_are_found_once_and_used_often():
+    system = random_system(gs.net(3), 3, dominance=4.0)
+    labels = [system.labels[0], system.labels[4]]
+    places = system.places(labels, labels)
+    assert places.shape == (2, 3, 3)
+    B = np.random.default_rng(0).normal(size=(2, 3, 3))
+    system.values[places] = B
+    for label, block in zip(labels, B):
+        assert np.array_equal(system[label, label], block)
+
+
+def test_from_blocks_makes_the_graph_and_a_solution():
+    rng = np.random.default_rng(1)
+    n = 30
+    i = np.arange(n - 1)
+    rows = np.concatenate([np.arange(n), i, i + 1])
+    cols = np.concatenate([np.arange(n), i + 1, i])
+    blocks = rng.normal(size=(rows.size, 3, 3))
+    blocks[:n] += 10.0 * np.eye(3)
+    system = gs.System.from_blocks(rows, cols, blocks)
+    dense = np.zeros((3 * n, 3 * n))
+    for r, c, block in zip(rows, cols, blocks):
+        dense[3 * r : 3 * r + 3, 3 * c : 3 * c + 3] += block
+    assert system.labels == tuple(range(n))
+    assert np.array_equal(system.toarray(), dense)
+    b = rng.normal(size=3 * n)
+    assert np.allclose(dense @ system.solve(b), b, atol=1e-12)
+
+
+def test_labels_of_from_blocks_are_in_the_order_asked_for():
+    ends = [("b", 1), ("a", 0)], [("b", 1), ("b", 1)]
+    assert gs.System.from_blocks(*ends, np.eye(2)).labels == (("b", 1), ("a", 0))
+    named = gs.System.from_blocks(*ends, np.eye(2), labels=[("a", 0), "alone", ("b", 1)])
+    assert named.labels == (("a", 0), "alone", ("b", 1)) and named.shape == (6, 6)
+    assert gs.System.from_blocks([3, 1], [3, 3], np.eye(1)).labels == (1, 3)
+    assert gs.System.from_blocks([0], [1], np.ones((2, 3)), dims=[2, 3]).shape == (5, 5)
+    assert gs.System.from_blocks([0], [0], np.eye(2, dtype=np.float32)).dtype == np.float32
+
+
+def test_blocks_of_a_bsr_matrix_are_the_nodes():
+    dense = np.kron(np.eye(4) + np.eye(4, k=1), np.arange(9.0).reshape(3, 3) + 10.0 * np.eye(3))
+    system = gs.System.from_scipy(bsr_array(dense, blocksize=(3, 3)))
+    assert system.graph.size.tolist() == [3] * 4
+    assert np.array_equal(system.toarray(), dense)
+
+
+REFUSED = [
+    (([0], [5], np.eye(2)), gs.UnknownNodeError, "5 is no node"),
+    (([0, 1], [0], np.eye(2)), ValueError, "rows has 2 nodes and cols has 1"),
+    (([0], [0], np.eye(3)), ValueError, r"shape \(3, 3\), it must be \(1, 2, 2\)"),
+    (([0, 1], [1, 2], [np.eye(2), np.full((2, 2), np.inf)]), ValueError, r"\(1, 2\) .* not finite"),
+    (([0], [0], [[["a", "b"], ["c", "d"]]]), TypeError, "blocks is not an array of numbers"),
+    (([0], [0], 1j * np.eye(2)), TypeError, "complex"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "error", "sentence"), REFUSED)
+@pytest.mark.parametrize("way", ["add", "set"])
+def test_refused_blocks_leave_the_system_as_it_is(way, arguments, error, sentence):
+    system = triangle()
+    system.values[:] = 1.0
+    with pytest.raises(error, match=sentence):
+        getattr(system, way)(*arguments)
+    assert (system.values == 1.0).all()
+
+
+def test_missing_edges_and_mixed_sizes_are_named():
+    path = gs.System(csr_array(np.eye(3, k=1)), [1, 2, 1])
+    with pytest.raises(gs.UnknownEdgeError, match="no edge joins 0 and 2"):
+        path.add([0, 0], [1, 2], np.ones((1, 2)))
+    with pytest.raises(ValueError, match=r"block \(1, 1\) is 2 x 2 and block \(0, 0\) is 1 x 1"):
+        path.places([0, 1], [0, 1])
+    symmetric = triangle(symmetric=True)
+    with pytest.raises(ValueError, match="diagonal block of node 1 is not symmetric"):
+        symmetric.add([0, 1], [0, 1], [np.eye(2), [[0.0, 1.0], [0.0, 0.0]]])
+    with pytest.raises(ValueError, match="labels does not name node 1"):
+        gs.System.from_blocks([0], [1], np.eye(1), labels=[0])
+
+
+def test_a_system_is_a_linear_operator_for_scipy():
+    system = random_system(gs.ladder(5), 2, dominance=9.0)
+    A = system.toarray()
+    x = np.random.default_rng(2).normal(size=A.shape[0])
+    operator = aslinearoperator(system)
+    assert isinstance(operator, LinearOperator)
+    assert np.allclose(operator @ x, A @ x) and np.allclose(operator.H @ x, A.T @ x)
+    assert np.allclose(x @ system, x @ A) and np.allclose(np.eye(20) @ system, A)
+    assert np.array_equal(system.T.toarray(), A.T) and system.nnz == system.values.size
+    assert np.array_equal(system.T.T.values, system.values)
+    with pytest.raises(ValueError, match="its last axis must be 20"):
+        np.ones(19) @ system
+    definite = gs.System.from_scipy(csr_array(A @ A.T), 2)
+    found, failed = cg(definite, x, rtol=1e-12)
+    assert not failed and np.allclose(A @ A.T @ found, x)
+
+
+def test_complex_systems_have_the_adjoint_of_scipy():
+    rng = np.random.default_rng(3)
+    B = rng.normal(size=(1, 2, 2)) + 1j * rng.normal(size=(1, 2, 2))
+    system = gs.System.from_blocks([0], [0], B)
+    x = np.array([1.0 + 2.0j, -1.0j])
+    assert np.allclose(aslinearoperator(system).H @ x, B[0].conj().T @ x)
