@@ -21,6 +21,12 @@ Int = NDArray[np.int64]
 class Chosen:
     """Blocks (u, v) of a graph, all of one shape (r, c).
 
+    Parameters
+    ----------
+    graph : BlockGraph
+    rows, columns : array_like or sequence of hashable, length m
+        Labels of u and v.
+
     Attributes
     ----------
     i, j : ndarray of int, shape (m,)
