@@ -29,8 +29,11 @@ _LATER = {
     "check_writable": "files",
     "condense": "condensation",
     "explain": "display.report",
+    "factorized": "interop.sparse_linalg",
     "plot_fill": "display.plot",
     "plot_graph": "display.plot",
+    "splu": "interop.sparse_linalg",
+    "spsolve": "interop.sparse_linalg",
     "whole_file": "files",
 }
 
@@ -51,11 +54,14 @@ __all__ = [
     "condense",
     "crystal",
     "explain",
+    "factorized",
     "ladder",
     "net",
     "plot_fill",
     "plot_graph",
     "random_tree",
+    "splu",
+    "spsolve",
 ]
 
 

@@ -1,4 +1,4 @@
-"""Other solvers: systems handed to PETSc, for matrices too large for one process."""
+"""PETSc: systems handed to it, for matrices too large for one process."""
 
 from __future__ import annotations
 

@@ -1,0 +1,109 @@
+"""`gs.spsolve`, `gs.splu` and `gs.factorized` beside those of scipy."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csc_array, csr_array, csr_matrix, issparse, random_array
+from scipy.sparse import linalg as sla
+
+import graphsys as gs
+
+
+def matrix(n=40, seed=0, dtype=float):
+    rng = np.random.default_rng(seed)
+    A = random_array((n, n), density=0.1, rng=rng, dtype=float).tocsc() + 3.0 * csc_array(np.eye(n))
+    if np.dtype(dtype).kind == "c":
+        A = A * (1.0 + 0.5j)
+    return csc_array(A.astype(dtype))
+
+
+SHAPES = [(40,), (40, 1), (40, 3)]
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("dtypes", [(float, float), (float, complex), (complex, float), (int, int)])
+def test_spsolve_gives_what_scipy_gives(shape, dtypes):
+    A = csc_array((10 * matrix().toarray()).round().astype(dtypes[0]))
+    b = (5.0 * np.random.default_rng(1).normal(size=shape)).round().astype(dtypes[1])
+    x, wanted = gs.spsolve(A, b), sla.spsolve(A, b)
+    assert x.shape == wanted.shape and x.dtype == wanted.dtype
+    assert np.allclose(x, wanted, rtol=1e-12, atol=1e-13)
+
+
+@pytest.mark.parametrize("kind", [csc_array, csr_array, csr_matrix, coo_array])
+def test_sparse_right_hand_sides_come_back_sparse(kind):
+    A, b = kind(matrix()), kind(matrix(seed=5)[:, :4])
+    x = gs.spsolve(A, b)
+    assert issparse(x) and x.format == A.format and x.shape == (40, 4)
+    assert np.allclose((A @ x).toarray(), b.toarray(), atol=1e-13)
+    column = gs.spsolve(csc_array(A), csc_array(b)[:, [0]])
+    wanted = sla.spsolve(csc_array(A), csc_array(b)[:, [0]])
+    assert column.shape == wanted.shape and np.allclose(column, wanted)
+
+
+def test_single_precision_stays():
+    A, b = matrix(dtype=np.float32), np.ones(40, np.float32)
+    assert gs.spsolve(A, b).dtype == sla.spsolve(A, b).dtype == np.float32
+    assert gs.spsolve(A, b.astype(float)).dtype == float
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from("NTH"), st.sampled_from([float, complex]))
+def test_splu_solves_with_a_matrix_its_transpose_and_adjoint(seed, trans, dtype):
+    A = matrix(20, seed, dtype)
+    b = np.random.default_rng(seed).normal(size=(20, 2)).astype(dtype)
+    ours, theirs = gs.splu(A), sla.splu(A)
+    assert ours.shape == theirs.shape
+    cond = np.linalg.cond(A.toarray())
+    assert np.allclose(ours.solve(b, trans), theirs.solve(b, trans), rtol=0, atol=1e-13 * cond)
+
+
+def test_factorized_is_a_function_of_b():
+    A = matrix()
+    solve = gs.factorized(A)
+    b = np.arange(40.0)
+    assert np.allclose(solve(b), sla.factorized(A)(b))
+    assert solve(np.eye(40)).shape == (40, 40)
+
+
+def test_the_natural_order_has_more_fill():
+    A = matrix()
+    factors = gs.splu(A, permc_spec="NATURAL")
+    assert factors.nnz >= gs.splu(A).nnz > 40
+    assert np.allclose(A @ factors.solve(np.ones(40)), 1.0)
+
+
+def test_another_matrix_of_the_same_pattern_is_factorized_again():
+    A = matrix()
+    factors = gs.splu(A)
+    factors.refactorize(2.0 * A)
+    assert np.allclose(2.0 * A @ factors.solve(np.ones(40)), 1.0)
+    with pytest.raises(ValueError, match="shape"):
+        factors.refactorize(matrix(41))
+    assert np.allclose(2.0 * A @ factors.solve(np.ones(40)), 1.0)
+
+
+def test_dense_matrices_are_taken_too():
+    assert np.allclose(gs.spsolve([[2.0, 1.0], [0.0, 4.0]], [4.0, 8.0]), [1.0, 2.0])
+
+
+@pytest.mark.parametrize(
+    ("A", "b", "error", "sentence"),
+    [
+        (csc_array(np.ones((2, 3))), np.ones(2), ValueError, "must be square"),
+        (csc_array(np.eye(3)), np.ones(2), ValueError, r"b has shape \(2,\)"),
+        (csc_array(np.eye(3)), np.ones((1, 3, 1)), ValueError, "b has shape"),
+        (csc_array(np.eye(2)), np.array(["a", "b"]), TypeError, "b is not an array of numbers"),
+        (csc_array(np.eye(2)), np.array([1.0, np.nan]), ValueError, "finite|nan"),
+        (csc_array(np.diag([1.0, 0.0])), np.ones(2), np.linalg.LinAlgError, "singular"),
+        (csc_array(np.diag([1.0, np.inf])), np.ones(2), ValueError, "finite"),
+    ],
+)
+def test_bad_input_is_refused(A, b, error, sentence):
+    with pytest.raises(error, match=sentence):
+        gs.spsolve(A, b)
+
+
+def test_unknown_orders_are_refused():
+    with pytest.raises(ValueError, match="permc_spec 'AMD' is unknown"):
+        gs.splu(matrix(), permc_spec="AMD")
