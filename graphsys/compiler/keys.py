@@ -7,12 +7,13 @@ constants count by their values.
 
 from __future__ import annotations
 
+import marshal
 import re
 import sys
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from importlib.util import find_spec
-from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
@@ -132,21 +133,34 @@ def _emitting(module: str) -> str:
     """Hash of the sources of a module and of those that it imports, within one top folder."""
     path = module.split(".")
     top = ".".join(path[: path.index("kernels") + 1] if "kernels" in path else path[:-1])
-    parent = find_spec(top)
-    folders = (parent.submodule_search_locations or ()) if parent else ()
     texts: dict[str, bytes] = {}
     left = [module]
     while left:
         name = left.pop()
         if name in texts or not name.startswith(top + "."):
             continue
-        inside = name.removeprefix(top + ".").replace(".", "/")
-        found = [p for f in folders if (p := Path(f, inside + ".py")).exists()]
-        if found:
-            texts[name] = found[0].read_bytes()
-            for start, names in IMPORT.findall(texts[name].decode()):
-                left += [start, *(f"{start}.{one}" for one in re.findall(r"\w+", names))]
+        texts[name] = source_of(name)
+        for start, names in IMPORT.findall(texts[name].decode(errors="replace")):
+            left.append(start)
+            if start.startswith(top) and _is_package(start):
+                left += [f"{start}.{one}" for one in re.findall(r"\w+", names)]
     digest = blake2b(digest_size=SIZE)
     for name, text in sorted(texts.items()):
         digest.update(name.encode() + b"\0" + text)
     return digest.hexdigest()
+
+
+def _is_package(name: str) -> bool:
+    spec = find_spec(name)
+    return spec is not None and spec.submodule_search_locations is not None
+
+
+def source_of(module: str) -> bytes:
+    """Source of a module, imported or not, in a folder or an archive; else its byte code."""
+    spec = find_spec(module)
+    loader: Any = spec.loader if spec else None
+    with suppress(AttributeError, ImportError, OSError):
+        return bytes(loader.get_data(spec.origin))  # type: ignore[union-attr]
+    with suppress(AttributeError, ImportError):
+        return marshal.dumps(loader.get_code(module))
+    return b""

@@ -12,7 +12,6 @@ import os
 import platform
 import sys
 from collections.abc import Callable
-from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -22,7 +21,7 @@ import llvmlite
 import llvmlite.binding as llvm
 import numpy as np
 
-from graphsys.compiler import object_layout, store
+from graphsys.compiler import keys, object_layout, store
 
 FASTCALL = 0x80
 #: Processor levels that wheels have machine code for, by LLVM's names, the best first, and the
@@ -89,8 +88,7 @@ def _compiler() -> str:
     """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
     for name in ("backend", "machine", "numba_speed", "object_layout", "stubs"):
-        with suppress(OSError):  # there are no files in an archive, where nothing changes either
-            digest.update(Path(__file__).with_name(f"{name}.py").read_bytes())
+        digest.update(keys.source_of(f"graphsys.compiler.{name}"))
     return digest.hexdigest()
 
 

@@ -1,8 +1,15 @@
 """The key of a kernel: all code that it may call counts, and nothing else does."""
 
+import shutil
+import subprocess
+import sys
+import zipfile
+
 import numpy as np
 
 from graphsys.compiler.keys import key_of
+
+from .toys import CHECKOUT
 
 LIMIT = 3
 TABLE = np.arange(3.0)
@@ -75,3 +82,43 @@ def test_functions_that_call_each_other_have_keys():
         return n > 0 and even(n - 1)
 
     assert len(key_of(even)) == len(key_of(odd)) == 24
+
+
+KEYS = """
+from graphsys.compiler import machine
+from graphsys.compiler.keys import _emitting, key_of
+from graphsys.kernels.single import nodal_ldu
+print(nodal_ldu.__file__, machine.target(), _emitting("graphsys.kernels.llvm.small_elimination"),
+      key_of(nodal_ldu.factorize_narrow.py_func), sep="\\n")
+"""
+
+
+def keys_of(folder):
+    code = f"import sys\nsys.path.insert(0, {str(folder)!r})\n{KEYS}"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                         cwd=folder.parent)  # fmt: skip
+    return run.stdout.splitlines()
+
+
+def test_a_package_in_an_archive_has_the_keys_of_the_folder(tmp_path):
+    archive = tmp_path / "app.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for path in (CHECKOUT / "graphsys").rglob("*.py"):
+            packed.write(path, path.relative_to(CHECKOUT))
+    first, *there = keys_of(archive)
+    _, *here = keys_of(CHECKOUT)
+    assert first.startswith(str(archive))
+    assert there == here and len(here) == 3
+
+
+def test_what_an_emitting_module_imports_counts(tmp_path):
+    folder = tmp_path / "app"
+    shutil.copytree(CHECKOUT / "graphsys", folder / "graphsys")
+    before = keys_of(folder)
+    for name, same in (("analysis/cycles.py", [1, 1, 1]), ("kernels/base/widths.py", [1, 0, 0]),
+                       ("compiler/stubs.py", [0, 1, 1])):  # fmt: skip
+        path = folder / "graphsys" / name
+        text = path.read_text()
+        path.write_text(text + "\n# another comment\n")
+        assert [a == b for a, b in zip(keys_of(folder)[1:], before[1:])] == same, name
+        path.write_text(text)
