@@ -21,7 +21,15 @@ DRAWN = Path()  # set by conf.py
 #: Pages of each section, in the order of its menu; the sections are those of the index.
 MENU = {
     "index": ["learn", "gallery/index", "theory/index", "api", "benchmarks", "developing"],
-    "learn": ["start", "tutorials/index", "from_scipy", "robots", "examples/index", "recipes/index"]
+    "learn": [
+        "start",
+        "tutorials/index",
+        "from_scipy",
+        "from_networkx",
+        "robots",
+        "examples/index",
+        "recipes/index",
+    ]
     + ["large_systems", "reliability", "citing"],
     "tutorials/index": [
         f"tutorials/{name}"
