@@ -19,12 +19,11 @@ from dynamics.kernels.base.jit import (
 registers = LazyModule("dynamics.kernels.base.registers")
 
 
-def place_of_numbers(context, builder, signature, arguments, i, vector=None):
+def place_of_numbers(context, builder, signature, arguments, i):
     """Place of a vector's numbers: argument i is the array, the next one where they start."""
-    vector = vector or registers.VECTOR
     first = place_of(context, builder, signature.args[i], arguments[i])
     at = context.cast(builder, arguments[i + 1], signature.args[i + 1], types.int64)
-    return builder.bitcast(builder.gep(first, [at]), vector.as_pointer())
+    return builder.bitcast(builder.gep(first, [at]), registers.VECTOR.as_pointer())
 
 
 def _lanes(builder, six_lanes):
@@ -137,20 +136,19 @@ else:
 
     @intrinsic
     def plus(typing, sums, scale, x, at):
-        """Sums + scale x[at:at + 6], or as many numbers as the sums are."""
-        vector = sums.vector
+        """Sums + scale x[at:at + 6]."""
+        vector = registers.VECTOR
 
         def generate(context, builder, signature, arguments):
-            place = place_of_numbers(context, builder, signature, arguments, 2, vector)
+            place = place_of_numbers(context, builder, signature, arguments, 2)
             lanes = ir.Constant(vector, ir.Undefined)
-            for i in range(vector.count):
+            for i in range(6):
                 lanes = builder.insert_element(lanes, arguments[1], ir.Constant(ir.IntType(32), i))
             kind = ir.FunctionType(vector, [vector] * 3)
-            name = f"llvm.fmuladd.v{vector.count}f64"
-            fused = cgutils.get_or_insert_function(builder.module, kind, name)
+            fused = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v6f64")
             return builder.call(fused, [lanes, builder.load(place, align=8), arguments[0]])
 
-        return sums(sums, types.float64, x, at), generate
+        return registers.six(registers.six, types.float64, x, at), generate
 
     @intrinsic
     def add(typing, r, at, sums):
@@ -169,12 +167,11 @@ else:
         """r[at:at + 6] <- sums."""
 
         def generate(context, builder, signature, arguments):
-            vector = signature.args[2].vector
-            place = place_of_numbers(context, builder, signature, arguments, 0, vector)
+            place = place_of_numbers(context, builder, signature, arguments, 0)
             builder.store(arguments[2], place, align=8)
             return context.get_dummy_value()
 
-        return types.none(r, at, sums), generate
+        return types.none(r, at, registers.six), generate
 
     @intrinsic
     def take(typing, x, at):

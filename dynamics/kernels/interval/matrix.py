@@ -40,7 +40,6 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
 from dynamics.kernels.base.six import minus, nothing, plus, put, take
-from dynamics.kernels.base.turned import turn_row, turn_rows
 from dynamics.kernels.rows.added_mass import add_blocks
 from dynamics.kernels.rows.rows import held_velocity
 from dynamics.kernels.rows.stiff_forces import part_of, steepness
@@ -143,6 +142,15 @@ def stretch(h, u, t):
 
 
 @kernel
+def put_turned_row(scale, E, G, at, rows, to, values):
+    """One row of G diag(1, E), times ``scale``, into a block of ``rows`` rows; E by columns."""
+    x = load3(G, at + 3)
+    for j in range(3):
+        values[to + rows * j] = scale * G[at + j]
+        values[to + rows * (3 + j)] = scale * dot(x, E[j])
+
+
+@kernel
 def stretched(G, at, phi, s):
     """The same of the three numbers at G[at]."""
     return stretched_by(load3(G, at), phi, s)
@@ -211,9 +219,10 @@ def firm(plan, h, u, G, G_next, values):
             if body == n:
                 continue
             column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
+            E = stretch(h, u, TWIST * body)
             for i in range(rows):
                 put(values, column + 6 * i, minus(nothing(), take(G, at + 12 * i)))
-            turn_rows(stretch(h, u, TWIST * body), rows, G_next, at, row, values)
+                put_turned_row(1.0, E, G_next, at + 12 * i, rows, row + i, values)
 
 
 @kernel
@@ -236,7 +245,7 @@ def soft(plan, constant, h, u, G, G_next, values):
                 theta = constant[c + THETA]
                 late = theta + constant[c + COMPLIANCE] * constant[c + DAMPING] * rate
                 put(values, column + 6 * i, plus(nothing(), -theta, G, place))
-                turn_row(late, E, G_next, place, rows, row + i, values)
+                put_turned_row(late, E, G_next, place, rows, row + i, values)
 
 
 @kernel
