@@ -219,7 +219,7 @@ class Tangent:
         stepping.start(tables.plan, tables.constant, start.data, node, trial)
         kernel.part_given(tables.plan, start.data, node)
         stepping.start(tables.plan, tables.constant, end.data, trial, spare)
-        dz, dp = np.empty_like(way.dz), np.empty_like(way.dp)
+        dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity
         wrenches = np.array(
             [
@@ -230,7 +230,7 @@ class Tangent:
         bad = kernel.interval_slopes(
             tables.plan, tables.constant, tables.symbolic.program, h, control, x, before, c, node,
             trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, self._work,
-            self._H, self._touch, self._contacts, self._b, self._d, self._dx, dz, dp,
+            self._H, self._touch, self._contacts, self._b, self._d, self._dx, dz, dp.reshape(-1),
         )  # fmt: skip
         self._check(bad)
         du = self._dx[: self.columns * self._unknowns].reshape(self.columns, -1)

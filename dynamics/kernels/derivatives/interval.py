@@ -123,7 +123,8 @@ def interval_slopes(
     ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu,
     ``c`` the contacts' impulses. ``given`` are further changes by columns: of the residuals of the
     unknowns, of those of the contacts (both are overwritten), and of the momenta at the end.
-    ``wrenches`` are the slopes of users' functions at both ends, see `wrench_slopes`.
+    ``wrenches`` are the slopes of users' functions at both ends, see `wrench_slopes`. ``dp_next``
+    has its columns one after another.
     """
     dz, dp, dbefore, dc = directions
     r, changes, more = given
@@ -192,36 +193,21 @@ def interval_slopes(
     for col in range(columns):
         at = col * unknowns
         carry(n, h, x, dx, at, dz[col], dz_next[col])
+        ends = dp_next[col * m : col * m + m]
         for i in range(m):
-            dp_next[col, i] = more[col * m + i]
-        end_changes(plan, constant, h, trial[3], x, dx, at, dp_next[col])
-        add_changes(
-            plan, constant, h, -1.0, 1.0, trial[3], x, dx, at, dz_next[col], dp_next[col], 0
-        )
-        add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, dp_next[col], 0)
-        add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, dp_next[col], 0)
-    flat = dp_next.reshape(columns * m)
+            ends[i] = more[col * m + i]
+        end_changes(plan, constant, h, trial[3], x, dx, at, ends)
+        add_changes(plan, constant, h, -1.0, 1.0, trial[3], x, dx, at, dz_next[col], ends, 0)
+        add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, ends, 0)
+        add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, ends, 0)
     impulse_changes(
-        plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
-    )
+        plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along,
+        dp_next, m,
+    )  # fmt: skip
     spin_changes(
-        plan,
-        constant,
-        h,
-        1.0,
-        node,
-        trial,
-        True,
-        dz,
-        dz_next,
-        dc,
-        columns,
-        scratch,
-        H,
-        along,
-        flat,
-        m,
-    )
+        plan, constant, h, 1.0, node, trial, True, dz, dz_next, dc, columns, scratch, H, along,
+        dp_next, m,
+    )  # fmt: skip
     return 0
 
 
