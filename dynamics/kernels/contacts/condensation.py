@@ -268,6 +268,35 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
 
 
 @kernel
+def chord_steps(plan, constant, h, u, c, contacts, r):
+    """Free steps of every contact block by the stored K; r <- r - W^T (free steps).
+
+    On the central path only speeds have an error e: gap and s, T u and eta. Free steps are K e.
+    """
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        contacts[w + FREE_AT] = -contacts[w + K_AT] * e
+        take(plan, n, at, contacts, w + W_AT, contacts[w + FREE_AT], r)
+        for i in range(plan[at + BLOCKS]):
+            q, to = slot + 2 + BLOCK * i, w + W_AT + 12 + 24 * i
+            one = rate(plan, at, contacts, to, u) - c[q + 3]
+            two = rate(plan, at, contacts, to + 12, u) - c[q + 4]
+            for j in range(2):
+                place = w + K_AT + 1 + 6 * i
+                free = contacts[place + j] * e
+                place += 2 + 2 * j
+                free += contacts[place] * one + contacts[place + 1] * two
+                contacts[w + FREE_AT + 1 + 2 * i + j] = free
+                take(plan, n, at, contacts, to + 12 * j, free, r)
+
+
+@kernel
 def add_leaf(plan, n, at, scale, contacts, left, right, values):
     """values <- values + scale W_left^T W_right on the blocks of both bodies."""
     if scale == 0.0:

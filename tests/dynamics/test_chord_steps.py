@@ -1,12 +1,11 @@
-"""Iterations of contacts that keep the factors of the one before."""
+"""Chord iterations of path Newton: contacts with the factors of the iteration before."""
 
 import numpy as np
 import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout as at
-from dynamics.kernels.contacts.condensation import condense, sliding
-from dynamics.kernels.contacts.resume import resume
+from dynamics.kernels.contacts.condensation import chord_steps, condense, sliding
 
 H, BARRIER = 0.01, 5e-9
 
@@ -41,7 +40,7 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
     own[at.FREE_AT : at.FREE_AT + 5] = np.nan
 
     after = np.zeros(6)
-    resume(plan, constant, H, u, c, own, after)
+    chord_steps(plan, constant, H, u, c, own, after)
 
     # what is left of gamma s - kappa and of the cone is rounding, over s or eta0
     rounding = 1e-12 * np.abs(own[at.K_AT : at.FREE_AT]).max()
