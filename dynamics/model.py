@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import interrupts, rotation
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import step_info
+from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
 from dynamics.kinematics import coordinates, loop_closure, plane_placement
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
@@ -302,7 +304,7 @@ class Model(Shared):
         if name not in names:
             raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")
         first = int(tables.plan[at.CONTACT_CONSTANT_AT]) + names.index(name) * at.CONTACT_SIZE
-        return float(self.settings[2] * tables.constant[first + at.ENERGY])
+        return float(self.settings[BARRIER] * tables.constant[first + at.ENERGY])
 
     # What a state holds
 
@@ -417,10 +419,10 @@ class Model(Shared):
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
         after = plane_placement.placed(self, state)
-        info = np.zeros(kernel.INFO_SIZE)
+        info = np.zeros(step_info.INFO_SIZE)
         space = self.workspace.free()
         time, resumed = space.begin(after, info)
-        info[kernel.TIME] = time
+        info[step_info.TIME] = time
         with interrupts.around(self.tables.callbacks):
             bad = self.kernel.step(
                 *space.step_tables,
@@ -440,13 +442,20 @@ class Model(Shared):
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         after.memory = space.memory(after, kicked, time + self.timestep, info)
-        if info[kernel.FORGIVEN] > 0.0:
+        if info[step_info.UNEXPLAINED_INTERVALS] > 0.0:
             before, now = (space.velocities(one.data[None])[0] for one in (state, after))
-            warn_of_gain(self, float(info[kernel.WORK]), state.time, now, before)
-        told = info.tolist()
-        counts = int(told[3]), int(told[2]), int(told[4])
-        softer, work = max(1.0, told[kernel.SOFTER]), told[kernel.WORK]
-        return after, StepInfo(0, *counts, told[0], told[1], softer, work)
+            warn_of_gain(self, float(info[step_info.LARGEST_WORK]), state.time, now, before)
+        numbers = info.tolist()
+        return after, StepInfo(
+            status=0,
+            iterations=int(numbers[step_info.ITERATIONS]),
+            factorizations=int(numbers[step_info.FACTORIZATIONS]),
+            intervals=int(numbers[step_info.INTERVALS]),
+            residual=numbers[step_info.VELOCITY_ERROR],
+            violation=numbers[step_info.VIOLATION],
+            softening=max(1.0, numbers[step_info.RELAXATION]),
+            unexplained_energy=numbers[step_info.LARGEST_WORK],
+        )
 
     def __repr__(self) -> str:
         return (

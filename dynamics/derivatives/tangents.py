@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 import graphsys.kernels as solver_kernels
 from dynamics.derivatives.wrench_slopes import wrench_slopes
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import step_info
+from dynamics.kernels.base.settings import LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
 from dynamics.kernels.derivatives import interval as kernel
@@ -175,7 +177,7 @@ class Tangent:
         if count == 1:
             return end, self._interval(state, end, h, control, wrench, way, dc)
         settings = settings.copy()
-        settings[1 :: stepping.SETTINGS] = ANY_TURN
+        settings[LARGEST_TURN::SETTINGS_SIZE] = ANY_TURN
         now = state
         for i in range(count):
             now = now.copy()
@@ -189,15 +191,15 @@ class Tangent:
     ) -> tuple[State, int]:
         """State behind a step of length h, and the number of intervals it was cut into."""
         model = self.model
-        after, info, space = state.copy(), np.zeros(stepping.INFO_SIZE), model.workspace
-        info[stepping.TIME] = state.time
+        after, info, space = state.copy(), np.zeros(step_info.INFO_SIZE), model.workspace
+        info[step_info.TIME] = state.time
         bad = stepping.step(
             model.tables.plan, model.tables.constant, model.symbolic.program, h, settings, control,
             wrench, after.data, space.work, space.step_solver, info, False,
         )  # fmt: skip
         if bad != 0:
             raise failure(model, bad, 0, state.time, info)
-        return after, int(info[stepping.INTERVALS])
+        return after, int(info[step_info.INTERVALS])
 
     def _interval(
         self,

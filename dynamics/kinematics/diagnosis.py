@@ -10,20 +10,21 @@ from numpy.typing import NDArray
 
 from dynamics.errors import ConvergenceError
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import status
+from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import GAINED
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
 WENT_WRONG = {
-    -1: "Newton's method did not converge",
-    -2: "the matrix is singular",
-    -3: "numbers are not finite",
-    -5: "a user's distance function failed",
-    -4: "a body turns too far in one interval",
-    -6: "bodies that touch go through each other between two nodes",
-    GAINED: "joints and contacts give energy",
+    status.NOT_CONVERGED: "Newton's method did not converge",
+    status.SINGULAR: "the matrix is singular",
+    status.NOT_FINITE: "numbers are not finite",
+    status.USER_FAILED: "a user's distance function failed",
+    status.TURNED_TOO_FAR: "a body turns too far in one interval",
+    status.PASSED_THROUGH: "bodies that touch go through each other between two nodes",
+    status.ENERGY_GAINED: "joints and contacts give energy",
 }
 
 #: Bodies that are named where energy appears, and the least part that they have in it.
@@ -54,7 +55,8 @@ def failure(
     for call in model.tables.callbacks:
         call.reraise()
     name, what = model.workspace.worst()
-    if bad == GAINED:
+    residual, violation = float(info[VELOCITY_ERROR]), float(info[VIOLATION])
+    if bad == status.ENERGY_GAINED:
         names = _risen(model, *_last_velocities(model))
         return ConvergenceError(
             f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals: more "
@@ -62,15 +64,16 @@ def failure(
             "timestep, look at the masses and forces of these bodies, or take the step all the "
             'same with energy_audit="warn"',
             step,
-            float(info[0]),
+            residual,
             name,
         )
     return ConvergenceError(
         f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals; "
-        f"the largest residual is {info[0]:.2e} in {what} {name!r} (constraints open by "
-        f"{info[1]:.2e}). Use a smaller timestep, or look at that part's masses, forces and state",
+        f"the largest residual is {residual:.2e} in {what} {name!r} (constraints open by "
+        f"{violation:.2e}). Use a smaller timestep, or look at that part's masses, forces and "
+        "state",
         step,
-        float(info[0]),
+        residual,
         name,
     )
 

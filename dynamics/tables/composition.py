@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.stepping import composition as composition_step
 from dynamics.tables.model_tables import Tables, residual_of, solver_arrays, worst_part
 
@@ -134,7 +135,8 @@ def compose(model: Model, scheme: str) -> Model:
     made.order, made.kernel = SCHEMES[scheme][0], composition_step
     made.stages = Composition(model.tables, scheme)
     # Steps that are cut would not cancel each other's errors.
-    made.settings = np.array([model.settings[0], math.sin(1.2), *model.settings[2:4], 0.0])
+    made.settings = model.settings[:SETTINGS_SIZE].copy()
+    made.settings[LARGEST_TURN], made.settings[ENERGY_SHARE] = math.sin(1.2), 0.0
     made.prepare()
     return made
 

@@ -6,10 +6,11 @@ import pytest
 import dynamics as dy
 from dynamics import rotation, zoo
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base.run_totals import TOTALS_SIZE
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.galerkin import matrix as galerkin_matrix
 from dynamics.kernels.galerkin import residual as galerkin_residual
 from dynamics.kernels.galerkin import step as galerkin_step
-from dynamics.kernels.stepping.step import INFO_SIZE, TOTALS_SIZE
 from dynamics.tables import galerkin
 
 X, Y, Z = np.eye(3)

@@ -6,10 +6,10 @@ import pytest
 import dynamics as dy
 from dynamics import zoo
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base.step_info import INFO_SIZE, STORED_STEPS
 from dynamics.kernels.galerkin import middle as galerkin_middle
 from dynamics.kernels.galerkin import predictor as galerkin_guess
 from dynamics.kernels.galerkin import step as galerkin_step
-from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.tables import galerkin
 
 X, Y, Z = np.eye(3)
@@ -24,7 +24,7 @@ def gone_on(values):
     table, info, guess = np.zeros(8 * 12), np.zeros(INFO_SIZE), np.zeros(12)
     for row in values:
         galerkin_guess.remember(tables.plan, 2, row, table, info)
-    assert info[galerkin_guess.SEEN] == min(len(values), galerkin_guess.DIFFERENCES)
+    assert info[STORED_STEPS] == min(len(values), galerkin_guess.DIFFERENCES)
     galerkin_guess.go_on(tables.plan, tables.constant, 2, info, table, guess)
     return guess
 

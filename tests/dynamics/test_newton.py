@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.kernels.base import step_info
 from dynamics.kernels.base.layout import HELD
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.interval import broyden, predictor
-from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.zoo import pendulum
 
 RNG = np.random.default_rng(5)
@@ -56,8 +57,8 @@ def test_broyden_is_the_inverse_update_written_out():
 def gone_on(velocities, contraction):
     """The guess behind five velocities, the newest last, of intervals of one length."""
     info, n = np.zeros(INFO_SIZE), velocities.shape[1]
-    info[predictor.LENGTH], info[predictor.ALIKE] = 0.01, 4.0
-    info[predictor.CONTRACTION] = contraction
+    info[step_info.LAST_LENGTH], info[step_info.EQUAL_LENGTHS] = 0.01, 4.0
+    info[step_info.CONTRACTION] = contraction
     newest, *past = (v.copy() for v in velocities[-2::-1])
     predictor.shift(n, 0.01, info, velocities[-1].copy(), newest, tuple(past))
     np.testing.assert_array_equal([newest, *past], velocities[:0:-1])
@@ -86,7 +87,10 @@ def test_shaking_goes_on_only_where_newton_is_fast():
 def test_intervals_of_other_lengths_are_gone_on_in_a_line():
     info = np.zeros(INFO_SIZE)
     u, *past = np.array([[3.0], [2.0], [0.0], [9.0]])
-    info[predictor.LENGTH], info[predictor.ALIKE] = 0.01, predictor.TERMS + 1.0
+    info[step_info.LAST_LENGTH], info[step_info.EQUAL_LENGTHS] = (
+        0.01,
+        step_info.DIFFERENCE_WEIGHTS_SIZE + 1.0,
+    )
     x = np.empty(1)
     predictor.guess(1, True, 0.02, info, u, tuple(past), x)
     assert x[0] == 4.0

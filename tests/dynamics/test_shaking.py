@@ -5,8 +5,9 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import step_info
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.stepping import resonance
-from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.zoo import pendulum
 
 H = 0.01
@@ -68,13 +69,17 @@ def test_steps_begin_with_halves_while_these_shake(rate, level, failed, begins):
     model, node, multipliers, u = hanging(3, [1.0, 1.0, 1.0])
     plan, constant = model.workspace.plan, model.workspace.constant
     still, info = (np.zeros(18), np.zeros(18)), np.zeros(INFO_SIZE)
-    info[resonance.ALIKE], info[resonance.CONTRACTION], info[resonance.LEVEL] = 3.0, 1.0, level
+    info[step_info.EQUAL_LENGTHS], info[step_info.CONTRACTION], info[step_info.STEP_HALVINGS] = (
+        3.0,
+        1.0,
+        level,
+    )
     length = H / 2**level
     multipliers *= rate / resonance.shaking(plan, constant, length, node, multipliers, u, still)
 
     resonance.begin(plan, constant, H, failed, node, multipliers, u, still, info)
 
-    assert info[resonance.LEVEL] == begins
+    assert info[step_info.STEP_HALVINGS] == begins
 
 
 def test_taut_chains_move_as_with_half_the_step():

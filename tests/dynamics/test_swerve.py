@@ -6,7 +6,8 @@ import pytest
 import dynamics as dy
 from dynamics import zoo
 from dynamics.kernels.base import layout as at
-from dynamics.kernels.stepping import loop_curvature, step
+from dynamics.kernels.base import step_info
+from dynamics.kernels.stepping import loop_curvature
 from dynamics.tables import inputs
 
 H = 0.01
@@ -15,7 +16,7 @@ H = 0.01
 def stepped(model, state):
     """Data behind one step that is not cut, and what `swerve` says of it."""
     space, kernel, data = model.workspace, model.kernel, state.data.copy()
-    info, n = np.zeros(step.INFO_SIZE), model.n_bodies
+    info, n = np.zeros(step_info.INFO_SIZE), model.n_bodies
     space.kick(data[None], 0.5)
     control, wrench = inputs.controls_in_step(model, None), inputs.wrenches_of(model, None)
     bad = kernel.step(
@@ -23,10 +24,10 @@ def stepped(model, state):
         space.step_solver, info, False,
     )  # fmt: skip
     space.kick(data[None], -0.5)
-    assert (bad, info[step.INTERVALS]) == (0, 1)
+    assert (bad, info[step_info.INTERVALS]) == (0, 1)
     one, after = kernel.node_of(space.plan, space.work, 0)
     two, _ = kernel.node_of(space.plan, space.work, after)
-    end, start = (two, one) if info[step.SIDE] == 1.0 else (one, two)
+    end, start = (two, one) if info[step_info.NODE_SIDE] == 1.0 else (one, two)
     u = data[(at.POSE + at.TWIST) * n :][: at.TWIST * n]
     unknowns = at.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))

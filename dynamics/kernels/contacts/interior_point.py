@@ -30,6 +30,9 @@ from dynamics.kernels.base.layout import (
     TOLD,
     TWIST,
 )
+from dynamics.kernels.base.settings import BARRIER, LARGEST_TURN
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
 from dynamics.kernels.contacts.condensation import add_leaves, clear_pairs, condense, steps_of
 from dynamics.kernels.contacts.interior_residual import begin, look_there, solved, weigh
@@ -37,7 +40,6 @@ from dynamics.kernels.contacts.interior_start import forget, press
 from dynamics.kernels.contacts.path_newton import FAR, path_attempt
 from dynamics.kernels.contacts.rows import gaps, rubs
 from dynamics.kernels.interval.matrix import assemble
-from dynamics.kernels.interval.newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
 from dynamics.kernels.rows.poses import turns
 from graphsys.kernels import factorize, solve
 
@@ -140,8 +142,8 @@ def interior_attempt(
     blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    least, found = settings[2], pointer(info, 8)
-    every = info[6] > 0.0
+    least, found = settings[BARRIER], pointer(info, NEAREST)
+    every = info[EVERY_CONTACT] > 0.0
     kappa = begin(
         plan, constant, h, least, True, every, node, u_prev, x, c, trial, found, contacts
     )  # fmt: skip
@@ -164,7 +166,7 @@ def interior_attempt(
         add_leaves(plan, contacts, values)
         if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
             return SINGULAR
-        info[2] += 1.0
+        info[FACTORIZATIONS] += 1.0
         now = complementarity(plan, constant, c, c, 0.0, contacts)
         target, second = least, 0.0
         if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
@@ -255,7 +257,7 @@ def interior(
     """
     n = TWIST * plan[BODIES]
     done = NOT_CONVERGED
-    info[6], info[7] = 0.0, 0.0
+    info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
     press(plan, h, c)
     fresh = True
     for _ in range(ATTEMPTS):
@@ -264,7 +266,7 @@ def interior(
                 x[i] = u[i]
             for i in range(plan[ROWS]):
                 x[n + i] = h * mu[i]
-        if info[7] == 0.0:
+        if info[COLD_START] == 0.0:
             correct(plan, 0.0, dc, contacts)
             done = path_attempt(
                 plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, dc,
@@ -278,16 +280,20 @@ def interior(
         if done == USER_FAILED:
             return done
         if done >= 0:
-            if not missed(plan, constant, h, x, trial, pointer(info, 8), contacts):
+            if not missed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
                 return done
             fresh = False
-        elif info[7] == 0.0 and first and turns(plan[BODIES], h, x) > max(FAR, settings[1]):
+        elif (
+            info[COLD_START] == 0.0
+            and first
+            and turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN])
+        ):
             return done
-        elif info[7] == 0.0:
-            info[7] = 1.0
+        elif info[COLD_START] == 0.0:
+            info[COLD_START] = 1.0
             fresh = True
-        elif info[6] == 0.0 and left_out(plan, contacts):
-            info[6] = 1.0
+        elif info[EVERY_CONTACT] == 0.0 and left_out(plan, contacts):
+            info[EVERY_CONTACT] = 1.0
             fresh = True
         elif give_way(plan, constant, contacts):
             fresh = True

@@ -13,7 +13,9 @@ from dynamics.kernels.base.layout import (
     UNITS_AT,
     WRENCHES,
 )
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, TOLERANCE
 from dynamics.kernels.base.six import largest, most_of, nothing, products
+from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import errors, push_out
 from dynamics.kernels.contacts.gauss_seidel import decide_all
 from dynamics.kernels.contacts.interior_start import WARM, centre, first_barrier, lower
@@ -91,12 +93,12 @@ def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, foun
 @kernel
 def solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
     """Whether x and c solve the interval at the last barrier."""
-    info[0], info[1] = speed, opened
-    if speed > settings[3]:
+    info[VELOCITY_ERROR], info[VIOLATION] = speed, opened
+    if speed > settings[CONTACT_TOLERANCE]:
         # stiff contacts and large impulses: no better than rounding
         if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, x):
             return False
-    worst = errors(plan, constant, h, settings[2], x, c, contacts)
-    info[0] = max(speed, worst)
-    closed = max(settings[0], 64.0 * EPS * extent(plan, constant, node[0]))
-    return worst <= settings[3] and opened <= closed
+    worst = errors(plan, constant, h, settings[BARRIER], x, c, contacts)
+    info[VELOCITY_ERROR] = max(speed, worst)
+    closed = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, node[0]))
+    return worst <= settings[CONTACT_TOLERANCE] and opened <= closed

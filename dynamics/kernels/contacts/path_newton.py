@@ -8,6 +8,9 @@ in the end `interior_point` begins anew.
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, ROWS, SLOTS, TWIST
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, LARGEST_TURN
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import follow
 from dynamics.kernels.contacts.condensation import (
     add_leaves,
@@ -20,7 +23,6 @@ from dynamics.kernels.contacts.gauss_seidel import AGAIN, decide_all, settle, un
 from dynamics.kernels.contacts.interior_residual import begin, look_there, solved, weigh
 from dynamics.kernels.contacts.interior_start import lower
 from dynamics.kernels.interval.matrix import assemble
-from dynamics.kernels.interval.newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
 from dynamics.kernels.rows.poses import turns
 from graphsys.kernels import factorize, solve
 
@@ -65,7 +67,7 @@ def path_attempt(
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
     blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
-    least, found = settings[2], pointer(info, 8)
+    least, found = settings[BARRIER], pointer(info, NEAREST)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     barrier = begin(
         plan, constant, h, least, False, False, node, u_prev, x, c, trial, found, contacts
@@ -83,20 +85,22 @@ def path_attempt(
             break
         lower(plan, FALL, contacts)
         before, again, rows = speed, rows > 0, 0
-        if fresh and speed <= NEAR * settings[3]:
+        if fresh and speed <= NEAR * settings[CONTACT_TOLERANCE]:
             chord_steps(plan, constant, h, x, c, contacts, r)
             before, fresh = 1e300, False  # old factors may gain little, short of rounding
         else:
             if again or (iteration > 0 and iteration % ROUND == 0):
                 part = AGAIN if again else 1.0
-                rows = undecided(plan, constant, h, settings[3], part, x, c, r, contacts)
+                rows = undecided(
+                    plan, constant, h, settings[CONTACT_TOLERANCE], part, x, c, r, contacts
+                )
             clear_pairs(plan, values)  # before: dampers may join the same bodies
             assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_leaves(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
-            info[2] += 1.0
+            info[FACTORIZATIONS] += 1.0
             fresh = rows == 0
         if rows > 0:
             settle(
@@ -111,7 +115,7 @@ def path_attempt(
             x[i] += dx[i]
         for i in range(plan[SLOTS]):
             c[i] += dc[i]
-        if turns(plan[BODIES], h, x) > max(FAR, settings[1]):
+        if turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
             break
         if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED

@@ -9,36 +9,32 @@ open does work, which shows in the energy of loops.
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, ROWS, TWIST, UNITS_AT, WRENCHES
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
+from dynamics.kernels.base.step_info import (
+    FACTORIZATIONS,
+    MIDDLE_PAUSE,
+    MIDDLE_WAIT,
+    VELOCITY_ERROR,
+    VIOLATION,
+)
 from dynamics.kernels.galerkin.matrix import assemble, ease
 from dynamics.kernels.galerkin.middle import factorize_middle, solve_middle
 from dynamics.kernels.galerkin.residual import residual
-from dynamics.kernels.interval.newton import (
-    EPS,
-    HALVINGS,
-    ITERATIONS,
-    KEEP,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    SINGULAR,
-)
+from dynamics.kernels.interval.newton import EPS, HALVINGS, KEEP, MOST_ITERATIONS
 from dynamics.kernels.interval.residual import extent, fastest
 from graphsys.kernels import factorize, solve
 
 #: Intervals without another try after one that failed, at most.
 PAUSES = 64.0
 
-# info of a step: intervals to wait before the matrix of the middle is used again, and how long
-# the wait was
-WAIT, PAUSE = 10, 11
-
 
 @kernel
 def settle(tried, middle, info):
     """Whether the next interval tries the matrix of the middle."""
-    info[WAIT] = max(0.0, info[WAIT] - 1.0)
+    info[MIDDLE_WAIT] = max(0.0, info[MIDDLE_WAIT] - 1.0)
     if tried:
-        info[PAUSE] = 0.0 if middle else min(PAUSES, 2.0 * info[PAUSE] + 1.0)
-        info[WAIT] = info[PAUSE]
+        info[MIDDLE_PAUSE] = 0.0 if middle else min(PAUSES, 2.0 * info[MIDDLE_PAUSE] + 1.0)
+        info[MIDDLE_WAIT] = info[MIDDLE_PAUSE]
 
 
 @kernel
@@ -75,10 +71,7 @@ def attempt(
     # Out:
     info,
 ):  # fmt: skip
-    """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
-
-    ``info[0], info[1]`` are the largest velocity error and |g|, over their units.
-    """
+    """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative)."""
     values, magnitude, arena, work, status, rhs, solution = solvers[0]
     r, dx, kept, mu, f, L, C, K, E, W = scratch
     s, n = rule[0], TWIST * plan[BODIES]
@@ -92,10 +85,10 @@ def attempt(
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
     ours = False  # whether they are of this interval
-    tried = middle = info[WAIT] == 0.0  # whether the matrix of the middle serves
+    tried = middle = info[MIDDLE_WAIT] == 0.0  # whether the matrix of the middle serves
     before = 0.0
-    for iteration in range(ITERATIONS):
-        info[0], info[1] = worst, opened
+    for iteration in range(MOST_ITERATIONS):
+        info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
         level = tolerance * max(1.0, largest_change(plan, constant, s, stage, x))
@@ -103,7 +96,7 @@ def attempt(
             settle(tried, middle, info)
             return iteration
         if middle and iteration == 0:
-            info[2] += 1.0
+            info[FACTORIZATIONS] += 1.0
             middle = (
                 factorize_middle(plan, constant, programs[1], s, h, x, nodes, f, solvers[1]) == 0
             )
@@ -118,7 +111,7 @@ def attempt(
                 )  # fmt: skip
             if factorize(programs[0], values, 1e-15, magnitude, arena, status) != 0:
                 return SINGULAR
-            info[2] += 1.0
+            info[FACTORIZATIONS] += 1.0
             fresh = ours = True
         if middle:
             solve_middle(plan, programs[1], s, stages, r, solvers[1], dx)

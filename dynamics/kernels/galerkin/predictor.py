@@ -25,6 +25,7 @@ from dynamics.kernels.base.layout import (
     ROWS,
     TWIST,
 )
+from dynamics.kernels.base.step_info import IMPULSE_TERMS, STORED_STEPS, VELOCITY_TERMS
 
 #: Differences kept, and steps that a table needs.
 DIFFERENCES = 8
@@ -35,9 +36,6 @@ LOOPS = (0.99949375, 0.98801875, 0.89048125, 0.52200625)
 
 #: What holds the parts to those of a polynomial, beside what the last step says.
 RIDGE = 1e-8
-
-# info of a step: steps in the table; how velocities go on (see `choose`), and behind that impulses
-SEEN, PARTS = 9, 12
 
 
 @kernel
@@ -148,8 +146,8 @@ def go_on(plan, constant, s, info, table, x):
     stage = n + plan[ROWS]
     for b in range(s):
         at = b * stage
-        gone_on(at, at + n, s * stage, pointer(info, PARTS), table, x)
-        gone_on(at + n, at + stage, s * stage, pointer(info, PARTS + 3), table, x)
+        gone_on(at, at + n, s * stage, pointer(info, VELOCITY_TERMS), table, x)
+        gone_on(at + n, at + stage, s * stage, pointer(info, IMPULSE_TERMS), table, x)
     go_on_in_loops(plan, constant, s, s * stage, table, x)
 
 
@@ -164,7 +162,7 @@ def remember(plan, s, x, table, info):
         at = b * stage
         moving = shift(at, at + n, s * stage, x, table, moving)
         pulling = shift(at + n, at + stage, s * stage, x, table, pulling)
-    full = info[SEEN] == DIFFERENCES
-    choose(moving, full, pointer(info, PARTS))
-    choose(pulling, full, pointer(info, PARTS + 3))
-    info[SEEN] = min(info[SEEN] + 1.0, DIFFERENCES)
+    full = info[STORED_STEPS] == DIFFERENCES
+    choose(moving, full, pointer(info, VELOCITY_TERMS))
+    choose(pulling, full, pointer(info, IMPULSE_TERMS))
+    info[STORED_STEPS] = min(info[STORED_STEPS] + 1.0, DIFFERENCES)

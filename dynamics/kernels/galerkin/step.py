@@ -10,24 +10,27 @@ from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
+from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
+from dynamics.kernels.base.settings import LARGEST_TURN, TOLERANCE
+from dynamics.kernels.base.status import NOT_FINITE, SINGULAR, TURNED_TOO_FAR
+from dynamics.kernels.base.step_info import (
+    FACTORIZATIONS,
+    INTERVALS,
+    ITERATIONS,
+    MIDDLE_PAUSE,
+    MIDDLE_WAIT,
+    STATUS,
+    STORED_STEPS,
+    TIME,
+)
 from dynamics.kernels.galerkin.body import node
-from dynamics.kernels.galerkin.newton import PAUSE, WAIT, attempt
-from dynamics.kernels.galerkin.predictor import FEWEST, SEEN, from_ends, go_on, remember
+from dynamics.kernels.galerkin.newton import attempt
+from dynamics.kernels.galerkin.predictor import FEWEST, from_ends, go_on, remember
 from dynamics.kernels.galerkin.residual import end_momentum
-from dynamics.kernels.interval.newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import (
-    DONE,
-    INTERVALS,
-    ITERATIONS,
-    RESUMED,
-    STATUS,
-    TIME,
-    copy,
-    note,
-)
+from dynamics.kernels.stepping.step import copy, note
 
 
 @kernel
@@ -138,17 +141,19 @@ def interval(
     for order in (programs[0], programs[0], programs[1]):
         if order.size == 0:
             break
-        if whole and info[SEEN] >= FEWEST:
+        if whole and info[STORED_STEPS] >= FEWEST:
             go_on(plan, constant, s, info, table, x)
         else:
             from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
         done = attempt(
-            plan, constant, (order, programs[2]), rule, stages, blocks, time, h, settings[0],
-            control, wrench, p, x, nodes, scratch, solvers, info,
+            plan, constant, (order, programs[2]), rule, stages, blocks, time, h,
+            settings[TOLERANCE], control, wrench, p, x, nodes, scratch, solvers, info,
         )  # fmt: skip
         if done >= 0:
             break
-        info[WAIT] = max(1.0, info[WAIT])  # the next try is without the matrix of the middle
+        info[MIDDLE_WAIT] = max(
+            1.0, info[MIDDLE_WAIT]
+        )  # the next try is without the matrix of the middle
     if done < 0:
         return done
     if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
@@ -158,7 +163,7 @@ def interval(
     if whole:
         remember(plan, s, x, table, info)
     else:
-        info[SEEN] = 0.0
+        info[STORED_STEPS] = 0.0
     return done
 
 
@@ -213,9 +218,8 @@ def step(
 ):  # fmt: skip
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-    ``settings`` are the tolerance and the largest |phi| of an interval; ``ready`` says that the
-    workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
-    one for each node, one behind the other.
+    ``ready`` says that the workspace holds the node of the state. ``work`` holds the rule too.
+    ``control`` has one row, or one for each node, one after another.
     """
     (weights, slope, place), stages, blocks, arrays, x, saved, table, within, driven, others = work
     s, n = weights.size - 1, plan[BODIES]
@@ -232,7 +236,7 @@ def step(
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         start(plan, constant, s, state, nodes)
-        info[SEEN], info[WAIT], info[PAUSE] = 0.0, 0.0, 0.0
+        info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
@@ -248,8 +252,8 @@ def step(
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, s, nodes[6]) > settings[1] and level < DEPTH:
-                    done = -4
+                if largest_turn(n, s, nodes[6]) > settings[LARGEST_TURN] and level < DEPTH:
+                    done = TURNED_TOO_FAR
             if done < 0:
                 break
             info[INTERVALS] += 1.0
@@ -290,8 +294,8 @@ def simulate(
     totals,
 ):  # fmt: skip
     """Run ``steps`` steps, record the state behind every ``every``; steps done: see `step`."""
-    time = totals[0:1]
-    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    time = pointer(totals, END_TIME)
+    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:

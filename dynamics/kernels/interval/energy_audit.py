@@ -44,6 +44,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.base.settings import BARRIER, TOLERANCE
 from dynamics.kernels.interval.residual import fastest
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import add_multiple, damp
@@ -142,7 +143,7 @@ def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, movi
 @kernel
 def rounding(plan, constant, h, settings, opened, x, mu, r):
     """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
-    fast, barrier = settings[0] * max(1.0, fastest(plan, constant, x)), settings[2]
+    fast, barrier = settings[TOLERANCE] * max(1.0, fastest(plan, constant, x)), settings[BARRIER]
     found = 0.0
     for i in range(plan[BODIES]):
         c, t = i * BODY_SIZE, TWIST * i

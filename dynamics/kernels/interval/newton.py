@@ -11,6 +11,15 @@ all that some rows have for a pivot.
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
 from dynamics.kernels.base.six import larger, most_of, nothing
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
+from dynamics.kernels.base.step_info import (
+    CONTRACTION,
+    FACTORIZATIONS,
+    HAS_SLOPES,
+    LAST_ITERATIONS,
+    VELOCITY_ERROR,
+    VIOLATION,
+)
 from dynamics.kernels.interval.broyden import accelerate
 from dynamics.kernels.interval.matrix import assemble, relax
 from dynamics.kernels.interval.residual import extent, fastest, residual
@@ -20,7 +29,7 @@ from dynamics.kernels.rows.wrench import ease, renew
 from graphsys.kernels import factorize_and_solve, solve
 
 #: Iterations of one attempt, and halvings of one iteration.
-ITERATIONS = 30
+MOST_ITERATIONS = 30
 HALVINGS = 8
 #: Squared contraction of the residual that keeps a factorization, and contraction of the changes.
 KEEP = 0.04
@@ -31,19 +40,6 @@ SLOW = 0.5
 RELAX = 0.01
 NEAR = 1e3
 LEAST = 1e-5
-#: What `attempt` gives back when it fails.
-NOT_CONVERGED = -1
-SINGULAR = -2
-NOT_FINITE = -3
-USER_FAILED = -5
-PASSED = -6  # bodies go through each other between the nodes
-
-# info of an interval, with the largest velocity error and |g| before, over their units
-FACTORIZATIONS = 2
-EXPECTED = 25  # iterations of the last interval
-SLOPED = 26  # 1 where the rows at the end are there with their slopes
-CONTRACTION = 35  # of the first two changes, 0 where one was enough
-
 EPS = 2.220446049250313e-16
 
 
@@ -105,8 +101,7 @@ def attempt(
     """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
 
     ``node`` and ``trial`` are (pose, matrix, g, G, f) at the start and, when solved, at the end
-    (there without forces, and with slopes where ``info[SLOPED]`` says so). ``info[0], info[1]`` are
-    the largest velocity error and |g|, over their units.
+    (there without forces, and with slopes if ``info[HAS_SLOPES]`` is 1).
     """
     blocks, magnitude, arena, work, status, rhs, solution, _ = solver
     values = pointer(blocks, 0)
@@ -118,18 +113,18 @@ def attempt(
     age = -1  # iterations with these factors; -1 before there are any
     part_kept = 1.0  # of the loops' regularization
     before = 0.0
-    expected = info[EXPECTED]
+    expected = info[LAST_ITERATIONS]
     stored = 0  # changes with these factors, for Broyden's method
     change = changed = 0.0
     info[CONTRACTION] = 0.0
     sloped = True
-    for iteration in range(ITERATIONS):
-        info[0], info[1] = worst, opened
+    for iteration in range(MOST_ITERATIONS):
+        info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
         level = tolerance * max(1.0, fastest(plan, constant, x))
         if (worst <= level or settled) and opened <= closed and age >= 0:
-            info[EXPECTED], info[SLOPED] = iteration, 1.0 if sloped else 0.0
+            info[LAST_ITERATIONS], info[HAS_SLOPES] = iteration, 1.0 if sloped else 0.0
             return iteration
         fresh = age < 0 or merit > KEEP * before
         if not fresh:

@@ -31,11 +31,8 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix
-from dynamics.kernels.interval.newton import CONTRACTION
-from dynamics.kernels.interval.predictor import ALIKE, SLOW
-
-# info of a step
-LEVEL = 36  # halvings at which it begins
+from dynamics.kernels.base.step_info import CONTRACTION, EQUAL_LENGTHS, STEP_HALVINGS
+from dynamics.kernels.interval.predictor import SLOW
 
 #: (h omega)^2 of the intervals above which the next step begins with halves of them, the same where
 #: Newton's method has failed, and that of doubled intervals below which it goes back to them.
@@ -100,14 +97,14 @@ def shaking(plan, constant, h, node, mu, u, past):
 
 @kernel
 def begin(plan, constant, h, failed, node, mu, u, past, info):
-    """info[LEVEL] <- halvings of the step h that the next one, or a failed one, begins with."""
-    level = int(info[LEVEL])
-    if plan[CONTACTS] > 0 or info[ALIKE] < 3.0:
+    """info[STEP_HALVINGS] <- halvings that the next step h, or a failed one, begins with."""
+    level = int(info[STEP_HALVINGS])
+    if plan[CONTACTS] > 0 or info[EQUAL_LENGTHS] < 3.0:
         return
     if level == 0 and not failed and info[CONTRACTION] < SLOW:
         return
     rate = shaking(plan, constant, h / (1 << level), node, mu, u, past)
     if rate > (TROUBLED if failed else CALM):
-        info[LEVEL] = min(level + 1, MOST)
+        info[STEP_HALVINGS] = min(level + 1, MOST)
     elif level > 0 and not failed and 4.0 * rate < TROUBLED:
-        info[LEVEL] = level - 1
+        info[STEP_HALVINGS] = level - 1

@@ -6,10 +6,13 @@ a third of all there is to compile.
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
+from dynamics.kernels.base.settings import TOLERANCE
+from dynamics.kernels.base.status import PASSED_THROUGH
+from dynamics.kernels.base.step_info import HAS_SLOPES, NEAREST
 from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
-from dynamics.kernels.interval.newton import PASSED, SLOPED, attempt
+from dynamics.kernels.interval.newton import attempt
 
 
 @kernel
@@ -20,8 +23,8 @@ def solved(
     """Solve the equations of an interval; iterations, or what went wrong."""
     if columns is None:
         return attempt(
-            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, held, solver,
-            info,
+            plan, constant, program, h, settings[TOLERANCE], kick, node, x, trial, r, dx, held,
+            solver, info,
         )  # fmt: skip
     else:
         for k in range(plan[CONTACTS]):
@@ -32,7 +35,9 @@ def solved(
             held, dc, contacts, solver, info, first,
         )  # fmt: skip
         impulses(plan, 1.0 / h, contacts, c)
-        info[SLOPED] = 1.0
-        if done >= 0 and passed(plan, constant, h, node, x, trial, pointer(info, 8), contacts):
-            return PASSED
+        info[HAS_SLOPES] = 1.0
+        if done >= 0 and passed(
+            plan, constant, h, node, x, trial, pointer(info, NEAREST), contacts
+        ):
+            return PASSED_THROUGH
         return done

@@ -32,9 +32,39 @@ from dynamics.kernels.base.layout import (
     WRENCHES,
 )
 from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
+from dynamics.kernels.base.run_totals import (
+    END_TIME,
+    FIRST_UNEXPLAINED,
+    MOST_INTERVALS_OF_STEP,
+    MOST_ITERATIONS_OF_STEP,
+    MOST_WORK,
+    RELAXED_STEPS,
+    RESUMED,
+    STEPS,
+    TOTAL_FACTORIZATIONS,
+    TOTAL_INTERVALS,
+    TOTAL_ITERATIONS,
+)
+from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
+from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
+from dynamics.kernels.base.step_info import (
+    EQUAL_LENGTHS,
+    FACTORIZATIONS,
+    HAS_SLOPES,
+    INTERVALS,
+    ITERATIONS,
+    LARGEST_WORK,
+    LAST_LENGTH,
+    NODE_SIDE,
+    RELAXATION,
+    STATUS,
+    STEP_HALVINGS,
+    TIME,
+    UNEXPLAINED_INTERVALS,
+    VIOLATION,
+)
 from dynamics.kernels.interval.energy_audit import gained, kinetic
-from dynamics.kernels.interval.newton import FACTORIZATIONS, NOT_FINITE, PASSED, SLOPED
-from dynamics.kernels.interval.predictor import ALIKE, LENGTH, guess, shift
+from dynamics.kernels.interval.predictor import guess, shift
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import conservative, damp, drive, push
 from dynamics.kernels.rows.poses import rotation_matrices, turns, turns_too_far
@@ -44,30 +74,9 @@ from dynamics.kernels.rows.stiff_forces import aim, first_part, keep
 from dynamics.kernels.rows.wrench import push_users
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
 from dynamics.kernels.stepping.loop_curvature import SLOWLY, SWERVE, swerve
-from dynamics.kernels.stepping.resonance import LEVEL, begin
+from dynamics.kernels.stepping.resonance import begin
 from dynamics.kernels.stepping.solve_interval import solved
 
-# info of a step
-WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
-TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
-SIDE = 27  # which half of the workspace holds the node of the state
-SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
-WORK = 37  # largest energy that joints and contacts give in an interval, J: see `audit`
-FORGIVEN = 38  # intervals where it is beyond the bound
-INFO_SIZE = 39  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
-
-#: Places in the totals of a run, behind time and counts (`note`): its steps, whether its first one
-#: finds node and guess in the workspace, as a later one does, the largest work of joints and
-#: contacts, and the first step where it was beyond the bound, counted from 1; 0 where it never was.
-DONE, RESUMED, WORKED, BEYOND = 7, 8, 9, 10
-TOTALS_SIZE = 11
-
-#: Settings of an interval, of which there are as many sets as barriers to try.
-SETTINGS = 5
-ENERGY = 4  # largest work of joints and contacts over the kinetic energy; 0: any, < 0: at last any
-
-TURNED = -4  # status of an interval in which a body turns too far
-GAINED = -7  # status of an interval in which energy appears: see `audit`
 #: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
 #: to the limit the solution decides, which does the same backwards in time.
 SURELY = 1.5
@@ -191,9 +200,9 @@ def interval(
     x, r, dx, held, kick, past, dc, contacts = scratch
     n = TWIST * plan[BODIES]
     guess(n, first, h, info, u, past, x)
-    fast = not last and turns_too_far(plan, constant, h, u, settings[1])
-    if fast and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > SURELY * settings[1]:
-        return TURNED
+    fast = not last and turns_too_far(plan, constant, h, u, settings[LARGEST_TURN])
+    if fast and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > SURELY * settings[LARGEST_TURN]:
+        return TURNED_TOO_FAR
     for i in range(n):
         kick[i] = p[i] + 0.5 * h * node[4][i]
         kick[n + i] = 0.0
@@ -204,33 +213,33 @@ def interval(
         node[2][3 * plan[ALL_ROWS]] = first_part(late)
     aim(plan, constant, control, node[2])
     if fast and plan[CONTACTS] > 0:
-        return TURNED  # it hardly will turn less
+        return TURNED_TOO_FAR  # it hardly will turn less
     done = solved(
         plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
         held, dc, contacts, solver, columns, info,
     )  # fmt: skip
     if done < 0:
         return done
-    if not last and turns_too_far(plan, constant, h, x, settings[1]):
-        return TURNED
-    if settings[ENERGY] != 0.0:
-        share = abs(settings[ENERGY])
+    if not last and turns_too_far(plan, constant, h, x, settings[LARGEST_TURN]):
+        return TURNED_TOO_FAR
+    if settings[ENERGY_SHARE] != 0.0:
+        share = abs(settings[ENERGY_SHARE])
         after = kinetic(plan, constant, node[3], x, dx)
         before = kinetic(plan, constant, node[3], u, dx)
         if abs(after - before) > share * (after + before):
             work, error = gained(
-                plan, constant, h, settings, info[OPENED], kick, node, trial, x, u, dx, moving,
+                plan, constant, h, settings, info[VIOLATION], kick, node, trial, x, u, dx, moving,
             )  # fmt: skip
             much = share * (after + before) + error
             given, taken = min(work, after - before), min(-work, before - after)
-            if given > much and not (last and settings[ENERGY] < 0.0):
-                return GAINED
+            if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
+                return ENERGY_GAINED
             if taken > much and moving and plan[CONTACTS] == 0 and not last:
-                return GAINED  # backwards in time it is given
-            info[WORK] = max(info[WORK], given)
+                return ENERGY_GAINED  # backwards in time it is given
+            info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
             if given > much:
-                info[FORGIVEN] += 1.0
-    if info[SLOPED] == 1.0:
+                info[UNEXPLAINED_INTERVALS] += 1.0
+    if info[HAS_SLOPES] == 1.0:
         look_on(plan, constant, trial)
     else:
         look(plan, constant, trial)
@@ -238,9 +247,9 @@ def interval(
         return NOT_FINITE
     if plan[CONTACTS] == 0:
         make_up(plan[BODIES], node, trial, r, p)
-        if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[1]:
+        if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[LARGEST_TURN]:
             if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
-                return TURNED
+                return TURNED_TOO_FAR
     if plan[LATES] > 0:
         keep(plan, constant, h, node[2], trial[2], late)
     shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
@@ -260,17 +269,17 @@ def copy(source, target):
 @kernel
 def note(k, every, h, info, state, totals, record):
     """Totals of a run after its step k, and the state where it is an ``every``-th."""
-    totals[0] += h
-    totals[1] += info[ITERATIONS]
-    totals[2] += info[INTERVALS]
-    totals[3] = max(totals[3], info[ITERATIONS])
-    totals[4] = max(totals[4], info[INTERVALS])
-    totals[5] += info[FACTORIZATIONS]
-    totals[6] += 1.0 if info[SOFTER] > 1.0 else 0.0
-    totals[DONE] += 1.0
-    totals[WORKED] = max(totals[WORKED], info[WORK])
-    if info[FORGIVEN] > 0.0 and totals[BEYOND] == 0.0:
-        totals[BEYOND] = totals[DONE]
+    totals[END_TIME] += h
+    totals[TOTAL_ITERATIONS] += info[ITERATIONS]
+    totals[TOTAL_INTERVALS] += info[INTERVALS]
+    totals[MOST_ITERATIONS_OF_STEP] = max(totals[MOST_ITERATIONS_OF_STEP], info[ITERATIONS])
+    totals[MOST_INTERVALS_OF_STEP] = max(totals[MOST_INTERVALS_OF_STEP], info[INTERVALS])
+    totals[TOTAL_FACTORIZATIONS] += info[FACTORIZATIONS]
+    totals[RELAXED_STEPS] += 1.0 if info[RELAXATION] > 1.0 else 0.0
+    totals[STEPS] += 1.0
+    totals[MOST_WORK] = max(totals[MOST_WORK], info[LARGEST_WORK])
+    if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
+        totals[FIRST_UNEXPLAINED] = totals[STEPS]
     if (k + 1) % every == 0:
         copy(state, record[(k + 1) // every - 1])
 
@@ -298,10 +307,8 @@ def step(
 ):  # fmt: skip
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-    ``settings`` are the tolerance, the largest |phi| of an interval, and the barrier and tolerance
-    of contacts, then the same with larger barriers, for steps that are not solved with the first:
-    ``info[SOFTER]`` tells. ``ready`` says that the workspace holds the node of the state. The last
-    of the solver's arrays is None where there are no contacts: nothing of them is compiled then.
+    ``ready`` says that the workspace holds the node of the state. The last of the solver's arrays
+    is None where there are no contacts: nothing of them is compiled then.
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
@@ -309,7 +316,7 @@ def step(
     one, at = place(plan, work, 0)
     two, at = place(plan, work, at)
     node, trial = pointers(one), pointers(two)
-    if info[SIDE] == 1.0:
+    if info[NODE_SIDE] == 1.0:
         node, trial = trial, node
     x, held = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
@@ -332,18 +339,18 @@ def step(
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         start(plan, constant, state, node, trial)
-        info[LENGTH], info[ALIKE] = h, 2.0
+        info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
-    for first in range(0, settings.size, SETTINGS):
+    for first in range(0, settings.size, SETTINGS_SIZE):
         chosen = pointer(settings, first)
-        for half in range(2 * int(info[LEVEL]), 2 * DEPTH + 1):
-            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED)
+        for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
+            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
             if count == 0:
                 continue
             part = h / count
-            info[WORK], info[FORGIVEN] = 0.0, 0.0
+            info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
             for i in range(count):
                 if plan[WRENCHES] > 0:
                     node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
@@ -355,26 +362,31 @@ def step(
                     )  # fmt: skip
                     if done >= 0 or fallback.size == 0:
                         break
-                    if done == TURNED or done == PASSED or done == GAINED:
+                    if done == TURNED_TOO_FAR or done == PASSED_THROUGH or done == ENERGY_GAINED:
                         break
                 if done < 0:
                     break
                 info[ITERATIONS] += done
                 node, trial = trial, node
-                info[SIDE] = 1.0 - info[SIDE]
+                info[NODE_SIDE] = 1.0 - info[NODE_SIDE]
             if done >= 0:
                 info[INTERVALS] = count
                 begin(plan, constant, h, False, node, mu, u, past, info)
                 break
             copy(saved, state)
-            if done != TURNED and done != PASSED and i == 0 and info[LENGTH] == part:
+            if (
+                done != TURNED_TOO_FAR
+                and done != PASSED_THROUGH
+                and i == 0
+                and info[LAST_LENGTH] == part
+            ):
                 begin(plan, constant, h, True, node, mu, u, past, info)
             if i > 0:
-                info[LENGTH] = 0.0
+                info[LAST_LENGTH] = 0.0
             if count > 1:  # a single interval has left the node
                 start(plan, constant, state, node, trial)
         if done >= 0:
-            info[SOFTER] = chosen[2] / settings[2]
+            info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
             break
     info[STATUS] = min(done, 0)
     if done >= 0:
@@ -409,14 +421,14 @@ def simulate(
 ):  # fmt: skip
     """Run ``steps`` more steps, record the state behind every ``every``; steps done.
 
-    Steps count from ``totals[DONE]``. Where that is not 0, or ``totals[RESUMED]`` is not, the run
+    Steps count from ``totals[STEPS]``. Where that is not 0, or ``totals[RESUMED]`` is not, the run
     goes on from an earlier call, whose node and guess the workspace and ``info`` still hold: no bit
     depends on how a motion is cut. Row k of ``controls`` and ``wrenches`` is that of step k, the
     last row that of all later ones. ``controller(time, state, control)`` changes row 0 where its
     address is not 0.
     """
-    time = totals[0:1]
-    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    time = pointer(totals, END_TIME)
+    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
