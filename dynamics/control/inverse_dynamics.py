@@ -206,13 +206,13 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
     work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)
     stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
-    f += node[4][: f.size]
-    forces.damp(plan, constant, -1.0, -1.0, node[3], twist, f)
-    node[2][3 * plan[at.ALL_ROWS]] = 1.0
-    stiff_forces.add_late(plan, constant, -1.0, node[2], node[2], node[3], f)  # stiff springs
+    f += node.f[: f.size]
+    forces.damp(plan, constant, -1.0, -1.0, node.G, twist, f)
+    node.g[3 * plan[at.ALL_ROWS]] = 1.0
+    stiff_forces.add_late(plan, constant, -1.0, node.g, node.g, node.G, f)  # stiff springs
     if plan[at.WRENCHES]:
-        node[4][f.size] = state.time
-        push_users(plan, 1.0, node, twist, f)
+        node.f[f.size] = state.time
+        push_users(plan, 1.0, node.pose, node.f, twist, f)
     for call in model.tables.callbacks:
         call.reraise()
     if model.soft:
@@ -223,9 +223,9 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
         rates = model.workspace.measured(0, joints, state.data[None], twist[None])[0, :, 1]
         pull = np.zeros(model.n_rows)
         compliance = rows[soft, at.COMPLIANCE]
-        pull[soft] = -node[2][: model.n_rows][soft] / compliance
+        pull[soft] = -node.g[: model.n_rows][soft] / compliance
         pull[soft] -= rows[soft, at.DAMPING] * rates[soft]
         # the whole of G^T: theta at the start, 1 - theta at the end
-        forces.push(plan, constant, False, node[3], pull, 1.0, f)
-        forces.push(plan, constant, True, node[3], pull, 1.0, f)
+        forces.push(plan, constant, False, node.G, pull, 1.0, f)
+        forces.push(plan, constant, True, node.G, pull, 1.0, f)
     return f

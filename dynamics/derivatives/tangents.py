@@ -219,7 +219,7 @@ class Tangent:
         given = self._given(start, h, control, wrench, x, before, c)
         node, trial, spare = self._nodes()
         stepping.start(tables.plan, tables.constant, start.data, node, trial)
-        kernel.part_given(tables.plan, start.data, node)
+        kernel.part_given(tables.plan, start.data, node.g)
         stepping.start(tables.plan, tables.constant, end.data, trial, spare)
         dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity
@@ -264,7 +264,7 @@ class Tangent:
         if self.changed:
             node, trial, _ = self._nodes()
             if tables.plan[at.WRENCHES]:
-                node[4][self._n], trial[4][self._n] = start.time, start.time + h
+                node.f[self._n], trial.f[self._n] = start.time, start.time + h
             kick, p = np.empty(self._n), start.momentum.ravel()
 
             def parts(constant: Float) -> list[Float]:

@@ -8,9 +8,10 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels.base import layout as at
-from dynamics.kernels.contacts.gauss_seidel import responses, sweep
+from dynamics.kernels.contacts.gauss_seidel import sweep
 from dynamics.kernels.contacts.single_contact import contact_alone
 from dynamics.kernels.stepping.cuts import pieces
+from tests.dynamics.kernel_calls import responses
 from tests.dynamics.test_step import dense
 
 H = 0.01

@@ -9,6 +9,7 @@ from dynamics.kernels.base import step_info
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.stepping import resonance
 from dynamics.zoo import pendulum
+from tests.dynamics.kernel_calls import begin, shaking
 
 H = 0.01
 
@@ -44,11 +45,11 @@ def test_rods_between_taut_joints_turn_to_and_fro_by_hand():
     plan, constant = model.workspace.plan, model.workspace.constant
     still = (np.zeros(18), np.zeros(18))
 
-    found = resonance.shaking(plan, constant, H, node, multipliers, u, still)
+    found = shaking(plan, constant, H, node, multipliers, u, still)
 
     stiffness = 0.5 * (30.0 + 20.0) + 0.5 * (20.0 + 10.0) + 0.5 * 10.0
     assert found == pytest.approx(H**2 * stiffness / (3.0 * 1.01 / 12.0), rel=1e-12)
-    back = resonance.shaking(plan, constant, H, node, -multipliers, u, still)
+    back = shaking(plan, constant, H, node, -multipliers, u, still)
     assert back == pytest.approx(-found)
 
 
@@ -75,9 +76,9 @@ def test_steps_begin_with_halves_while_these_shake(rate, level, failed, begins):
         level,
     )
     length = H / 2**level
-    multipliers *= rate / resonance.shaking(plan, constant, length, node, multipliers, u, still)
+    multipliers *= rate / shaking(plan, constant, length, node, multipliers, u, still)
 
-    resonance.begin(plan, constant, H, failed, node, multipliers, u, still, info)
+    begin(plan, constant, H, failed, node, multipliers, u, still, info)
 
     assert info[step_info.STEP_HALVINGS] == begins
 

@@ -9,6 +9,7 @@ from dynamics.kernels.base import layout as at
 from dynamics.kernels.base import step_info
 from dynamics.kernels.stepping import loop_curvature
 from dynamics.tables import inputs
+from tests.dynamics.kernel_calls import swerve
 
 H = 0.01
 
@@ -31,7 +32,7 @@ def stepped(model, state):
     u = data[(at.POSE + at.TWIST) * n :][: at.TWIST * n]
     unknowns = at.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
-    return data, loop_curvature.swerve(*space.step_tables, start, end, u, solver)
+    return data, swerve(*space.step_tables, start, end, u, solver)
 
 
 def backwards(model, data):

@@ -1,11 +1,15 @@
 """Places of numbers in arrays that kernels share: declared once, without gaps or overlaps."""
 
+import inspect
+import re
 from types import ModuleType
 
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import run_totals, settings, status, step_info
+from dynamics.kernels.base import layout, run_totals, settings, status, step_info
+from dynamics.kernels.base.arguments import Motion, Node, Work
+from dynamics.kernels.stepping import step
 from dynamics.kinematics.diagnosis import WENT_WRONG
 
 
@@ -46,3 +50,45 @@ def test_settings_of_a_model_are_what_the_user_gave():
     assert first[settings.BARRIER] == 2e-9
     assert first[settings.CONTACT_TOLERANCE] == 3e-8
     assert first[settings.ENERGY_SHARE] == 0.0
+
+
+def shapes_of(declared: type, sizes: dict[str, int]) -> dict[str, int]:
+    """Lengths of the fields of a named tuple, from the comments next to them."""
+    found = re.findall(r"^ +(\w+): Any  # (.*?),\): ", inspect.getsource(declared), re.MULTILINE)
+    names = declared._fields
+    assert [name for name, _ in found] == list(names)
+    product = re.compile(r"(?<=[\w)]) (?=[\w(])")  # "7 (n + 1)" is a product
+    return {name: eval(product.sub("*", f"{text})"), {}, dict(sizes)) for name, text in found}
+
+
+def model_of_everything():
+    """A model with contacts, users' forces and stiff ones."""
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0))
+    rod = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0))
+    mechanism.add_contact(ball, friction=0.5, cone=4)
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, rod, (0, 1, 0), servo=dy.PositionServo(10.0, 1.0))
+    )
+    return mechanism.finalize(0.01)
+
+
+def test_shapes_of_named_tuples_are_those_of_the_workspace():
+    model = model_of_everything()
+    plan = model.tables.plan
+    n, rows = int(plan[layout.BODIES]), int(plan[layout.ROWS])
+    sizes = {"n": n, "m": 6 * n, "r": rows, "N": 6 * n + rows, "R": int(plan[layout.ALL_ROWS])}
+    sizes |= {"SLOTS": int(plan[layout.SLOTS]), "LATES": int(plan[layout.LATES])}
+    sizes |= {"HELD": layout.HELD, "CONTACT_WORK": layout.CONTACT_WORK}
+    sizes |= {"contacts": int(plan[layout.CONTACTS]), "SETTLE_WORK": layout.SETTLE_WORK}
+    assert min(sizes["SLOTS"], sizes["LATES"], sizes["contacts"]) > 0
+
+    node, length = step.node_of(plan, model.workspace.work, 0)
+
+    assert {name: array.size for name, array in node._asdict().items()} == shapes_of(Node, sizes)
+    motion = shapes_of(Motion, sizes)
+    assert 7 * n + sum(motion.values()) == model.state_size
+    work = shapes_of(Work, sizes)
+    past, columns = work.pop("past"), 2 * layout.COLUMNS * sizes["N"]
+    total = 2 * length + sum(work.values()) + 2 * past + model.state_size + columns
+    assert total == plan[layout.WORK_SIZE]

@@ -30,8 +30,18 @@ __all__ = [
     "natural",
     "place_of",
     "pointer",
+    "record",
     "types",
 ]
+
+
+def record(cls):
+    """Decorator of a named tuple that kernels hand on: its name lists its fields.
+
+    Machine code is stored by the types of its arguments, so it is compiled anew if fields move.
+    """
+    cls.__name__ = f"{cls.__name__}[{','.join(cls._fields)}]"
+    return cls
 
 
 if DISABLE_JIT:

@@ -153,8 +153,7 @@ def columns_of(plan, contacts, x, place, rows, count, eight, D):
 @kernel
 def responses(plan, program, solver, rows, contacts, D):
     """D <- W_next A^-1 W^T by columns, with the factors of A."""
-    _, _, arena, work, _, rhs, _, columns = solver
-    size = rhs.size
+    columns, size = solver.columns, solver.rhs.size
     x, place = columns[: COLUMNS * size], columns[COLUMNS * size : (COLUMNS + 1) * size]
     supernode = columns[(COLUMNS + 1) * size : (COLUMNS + 2) * size]
     eight = columns[(COLUMNS + 2) * size :]
@@ -178,7 +177,7 @@ def responses(plan, program, solver, rows, contacts, D):
             first = first_of(plan, k, supernode, first)
             column += 1
             if count == COLUMNS - 1 or column == rows:
-                solve_side_by_side(program, first, last, arena, work, x)
+                solve_side_by_side(program, first, last, solver.factors, solver.workspace, x)
                 done = pointer(D, (column - 1 - count) * rows)
                 columns_of(plan, contacts, x, place, rows, count + 1, eight, done)
 
@@ -283,17 +282,17 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
 
 
 @kernel
-def settle(plan, constant, program, h, barrier, rows, x, r, dx, dc, contacts, solver, c):
+def settle(plan, constant, program, h, barrier, rows, work, solver, c):
     """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
 
-    Behind `condense` and a factorization without them; ``dc`` is a workspace.
+    Behind `condense` and a factorization without them; ``work.dc`` is a workspace.
     """
-    _, _, arena, work, _, rhs, solution, _ = solver
+    x, r, dx, dc, contacts = work.x, work.r, work.dx, work.dc, work.contacts
     n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
     D = pointer(contacts, CONTACT_WORK * plan[CONTACTS])
     v = pointer(D, rows * rows)
     responses(plan, program, solver, rows, contacts, D)
-    solve(program, arena, rhs, 1, work, solution)
+    solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     velocities_of(plan, contacts, dx, v)
     for i in range(rows):
         v[i] = -v[i]
@@ -327,6 +326,6 @@ def settle(plan, constant, program, h, barrier, rows, x, r, dx, dc, contacts, so
             q, to = slot + 2 + BLOCK * block, w + W_AT + 12 + 24 * block
             take(plan, n, at, contacts, to, c[q] - dc[q], r)
             take(plan, n, at, contacts, to + 12, c[q + 1] - dc[q + 1], r)
-    solve(program, arena, rhs, 1, work, solution)
+    solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     for i in range(unknowns):
         dx[i] = -dx[i]

@@ -121,56 +121,50 @@ def interior_attempt(
     # In:
     h,
     settings,
-    kick,
     node,
-    u_prev,
     # In and out:
-    x,
-    c,
-    # Work:
+    motion,
     trial,
-    r,
-    dx,
-    kept,
-    dc,
-    contacts,
+    work,
+    # Work:
     solver,
     # Out:
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
-    values = pointer(blocks, 0)
+    x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
+    contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found = settings[BARRIER], pointer(info, NEAREST)
     every = info[EVERY_CONTACT] > 0.0
-    kappa = begin(
-        plan, constant, h, least, True, every, node, u_prev, x, c, trial, found, contacts
-    )  # fmt: skip
+    kappa = begin(plan, constant, h, least, True, every, node, motion, trial, work, found)
     if kappa < 0.0:
         return USER_FAILED
     before = 1e300
     for iteration in range(MOST_ITERATIONS):
-        speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
+        speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300:
             return NOT_FINITE
-        if solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+        if solved(plan, constant, h, settings, speed, opened, before, node, c, work, info):
             return iteration
         before = speed
         clear_pairs(plan, values)  # before: dampers may join the same bodies
-        assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
+        assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]
         correct(plan, 0.0, dc, contacts)
         condense(plan, constant, h, least, False, x, c, contacts, r)
         add_leaves(plan, contacts, values)
-        if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+        failed = factorize(
+            program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
+        )
+        if failed != 0:
             return SINGULAR
         info[FACTORIZATIONS] += 1.0
         now = complementarity(plan, constant, c, c, 0.0, contacts)
         target, second = least, 0.0
         if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
-            solve(program, arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
             steps_of(plan, constant, h, dx, x, c, contacts, dc)
@@ -181,7 +175,7 @@ def interior_attempt(
             r[i] = kept[i]
         correct(plan, second, dc, contacts)
         condense(plan, constant, h, target, False, x, c, contacts, r)
-        solve(program, arena, rhs, 1, work, solution)
+        solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
@@ -248,57 +242,67 @@ def give_way(plan, constant, contacts):
 
 @inlined
 def interior(
-    plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
-    contacts, solver, info, first,
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    whole,
+    node,
+    # In and out:
+    motion,
+    trial,
+    work,
+    # Work:
+    solver,
+    # Out:
+    info,
 ):  # fmt: skip
     """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong.
 
-    Where the former turns a body too far, the ``first`` try of a step is given up: it is cut.
+    If the former turns a body too far in a ``whole`` step, it gives up: the step is divided.
     """
-    n = TWIST * plan[BODIES]
+    x, n = work.x, TWIST * plan[BODIES]
     done = NOT_CONVERGED
     info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
-    press(plan, h, c)
+    press(plan, h, motion.c)
     fresh = True
     for _ in range(ATTEMPTS):
         if fresh:
             for i in range(n):
-                x[i] = u[i]
+                x[i] = motion.u[i]
             for i in range(plan[ROWS]):
-                x[n + i] = h * mu[i]
-        if info[COLD_START] == 0.0:
-            correct(plan, 0.0, dc, contacts)
+                x[n + i] = h * motion.mu[i]
+        warm = info[COLD_START] == 0.0
+        if warm:
+            correct(plan, 0.0, work.dc, work.contacts)
             done = path_attempt(
-                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, dc,
-                contacts, solver, info,
-            )  # fmt: skip
+                plan, constant, program, h, settings, node, motion, trial, work, solver, info
+            )
         else:
             done = interior_attempt(
-                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx,
-                kept, dc, contacts, solver, info,
-            )  # fmt: skip
+                plan, constant, program, h, settings, node, motion, trial, work, solver, info
+            )
         if done == USER_FAILED:
             return done
         if done >= 0:
-            if not missed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
+            if not missed(plan, constant, h, x, trial, pointer(info, NEAREST), work.contacts):
                 return done
             fresh = False
-        elif (
-            info[COLD_START] == 0.0
-            and first
-            and turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN])
-        ):
+        elif warm and whole and turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
             return done
-        elif info[COLD_START] == 0.0:
+        elif warm:
             info[COLD_START] = 1.0
             fresh = True
-        elif info[EVERY_CONTACT] == 0.0 and left_out(plan, contacts):
+        elif info[EVERY_CONTACT] == 0.0 and left_out(plan, work.contacts):
             info[EVERY_CONTACT] = 1.0
             fresh = True
-        elif give_way(plan, constant, contacts):
+        elif give_way(plan, constant, work.contacts):
             fresh = True
         else:
             return done
         if fresh:  # nothing of the failed start is kept
-            forget(plan, c)
+            forget(plan, motion.c)
     return NOT_CONVERGED

@@ -33,25 +33,26 @@ ROUNDING = 1e-7
 @kernel
 def look_there(plan, constant, h, node, x, trial, found, contacts):
     """Poses, rows and gaps at the end of the interval; 0, or 1 + a user's failure."""
-    pose, _, _, G, _ = node
-    moved, matrix, g_next, G_next, _ = trial
-    move(plan[BODIES], h, pose, x, moved, matrix)
-    evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
-    roll(plan, h, G, G_next, x, g_next)
+    move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
+    evaluate(
+        plan, constant, 0, plan[GROUPS], trial.pose, trial.matrix, True, trial.g, trial.G
+    )  # fmt: skip
+    roll(plan, h, node.G, trial.G, x, trial.g)
     return gaps(plan, constant, h, x, trial, found, contacts)
 
 
 @kernel
-def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
+def weigh(plan, constant, h, node, c, trial, work):
     """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is.
 
     Both over their units.
     """
     n = TWIST * plan[BODIES]
+    x, r, kick = work.x, work.r, work.kick
     if plan[WRENCHES] > 0:
         renew(plan, h, node, x, kick)
-    _, opened, merit = residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
-    push_out(plan, c, contacts, r)
+    _, opened, merit = residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
+    push_out(plan, c, work.contacts, r)
     wrong = 0  # `largest` may pass over what is no number
     for i in range(n):
         wrong += r[i] != r[i]
@@ -72,18 +73,19 @@ def largest_impulse(plan, constant, x):
 
 
 @kernel
-def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, found, contacts):
+def begin(plan, constant, h, least, cold, every, node, motion, trial, work, found):
     """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
 
     A cold start has one barrier for all, a warm one a barrier for each contact. What comes back is
     over the contacts' units of energy.
     """
+    x, c, contacts = work.x, motion.c, work.contacts
     if approach(plan, constant, h, node, x, every, found, contacts) != 0:
         return -1.0
     if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
         return -1.0
     decide_all(plan, contacts)
-    energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
+    energy = first_barrier(plan, constant, h, cold, x, motion.u_prev, c, contacts)
     lower(plan, 0.0 if cold else WARM, contacts)
     barrier = max(least, energy) if cold else least
     centre(plan, constant, h, barrier, x, c, contacts)
@@ -91,14 +93,14 @@ def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, foun
 
 
 @kernel
-def solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+def solved(plan, constant, h, settings, speed, opened, before, node, c, work, info):
     """Whether x and c solve the interval at the last barrier."""
     info[VELOCITY_ERROR], info[VIOLATION] = speed, opened
     if speed > settings[CONTACT_TOLERANCE]:
         # stiff contacts and large impulses: no better than rounding
-        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, x):
+        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, work.x):
             return False
-    worst = errors(plan, constant, h, settings[BARRIER], x, c, contacts)
+    worst = errors(plan, constant, h, settings[BARRIER], work.x, c, work.contacts)
     info[VELOCITY_ERROR] = max(speed, worst)
-    closed = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, node[0]))
+    closed = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, node.pose))
     return worst <= settings[CONTACT_TOLERANCE] and opened <= closed

@@ -48,38 +48,30 @@ def path_attempt(
     # In:
     h,
     settings,
-    kick,
     node,
-    u_prev,
     # In and out:
-    x,
-    c,
-    # Work:
+    motion,
     trial,
-    r,
-    dx,
-    dc,
-    contacts,
+    work,
+    # Work:
     solver,
     # Out:
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
-    values = pointer(blocks, 0)
+    x, r, dx, c, dc = work.x, work.r, work.dx, motion.c, work.dc
+    contacts, values = work.contacts, pointer(solver.values, 0)
     least, found = settings[BARRIER], pointer(info, NEAREST)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    barrier = begin(
-        plan, constant, h, least, False, False, node, u_prev, x, c, trial, found, contacts
-    )  # fmt: skip
+    barrier = begin(plan, constant, h, least, False, False, node, motion, trial, work, found)
     if barrier < 0.0:
         return USER_FAILED
     before, rows, fresh = 1e300, 0, False
     for iteration in range(PATIENCE + 1):
-        speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
+        speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300:
             return NOT_FINITE
-        if solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+        if solved(plan, constant, h, settings, speed, opened, before, node, c, work, info):
             return iteration
         if iteration == PATIENCE:
             break
@@ -95,19 +87,20 @@ def path_attempt(
                     plan, constant, h, settings[CONTACT_TOLERANCE], part, x, c, r, contacts
                 )
             clear_pairs(plan, values)  # before: dampers may join the same bodies
-            assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
+            assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
             add_leaves(plan, contacts, values)
-            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+            failed = factorize(
+                program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
+            )
+            if failed != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             fresh = rows == 0
         if rows > 0:
-            settle(
-                plan, constant, program, h, least, rows, x, r, dx, dc, contacts, solver, c
-            )  # fmt: skip
+            settle(plan, constant, program, h, least, rows, work, solver, c)
         else:
-            solve(program, arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)

@@ -131,18 +131,17 @@ def effective_mass(plan, constant, at, W, to):
 @kernel
 def normal_row(plan, constant, k, node, found, out, to):
     """out[to:] <- row N of a contact at a node; (its gap, whether a user's function failed)."""
-    pose, matrix, g, G, _ = node
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
     if plan[at + CONTACT_KIND] == LIMITED:
-        return limit_row(plan, constant, at, c, g, G, out, to), False
+        return limit_row(plan, constant, at, c, node.g, node.G, out, to), False
     if plan[at + CONTACT_KIND] == RUBBING:
-        rubbing_rows(plan, at, G, out, to)
+        rubbing_rows(plan, at, node.G, out, to)
         return 0.0, False
-    if gap(plan, constant, at, c, pose, matrix, found) != 0:
+    if gap(plan, constant, at, c, node.pose, node.matrix, found) != 0:
         return 0.0, True
     point_row(
-        matrix, plan[at + A], plan[at + B], load3(found, 4), load3(found, 7), load3(found, 1),
+        node.matrix, plan[at + A], plan[at + B], load3(found, 4), load3(found, 7), load3(found, 1),
         out, to,
     )  # fmt: skip
     return found[0], False
@@ -154,7 +153,7 @@ def friction_rows(plan, k, node, sign, found, out, to):
 
     ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
     """
-    matrix = node[1]
+    matrix = node.matrix
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     a, b, blocks = plan[at + A], plan[at + B], plan[at + BLOCKS]
     if blocks == 0 or plan[at + CONTACT_KIND] == RUBBING:
@@ -237,7 +236,6 @@ def approach(
 @kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
     """Gap and row N at the end of the interval, stretched to velocities; see `approach`."""
-    pose, matrix, g, G, _ = trial
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -251,13 +249,13 @@ def gaps(plan, constant, h, u, trial, found, contacts):
                 contacts[w + NEXT_AT + j] = contacts[w + W_AT + j]
             continue
         if plan[at + CONTACT_KIND] == LIMITED:
-            distance = limit_row(plan, constant, at, c, g, G, contacts, w + NEXT_AT)
+            distance = limit_row(plan, constant, at, c, trial.g, trial.G, contacts, w + NEXT_AT)
         else:
-            if gap(plan, constant, at, c, pose, matrix, found) != 0:
+            if gap(plan, constant, at, c, trial.pose, trial.matrix, found) != 0:
                 return 1 + k
             distance = found[0]
             point_row(
-                matrix, a, b, load3(found, 4), load3(found, 7), load3(found, 1),
+                trial.matrix, a, b, load3(found, 4), load3(found, 7), load3(found, 1),
                 contacts, w + NEXT_AT,
             )  # fmt: skip
         contacts[w + GAP_AT] = distance

@@ -78,7 +78,7 @@ def deep_within(plan, constant, h, k, thick, node, x, trial, found):
     """
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-    pose, moved, matrix = node[0], trial[0], trial[1]
+    pose, moved, matrix = node.pose, trial.pose, trial.matrix
     part = 0.0
     for _ in range(MOST_ADVANCES):
         move(plan[BODIES], part * h, pose, x, moved, matrix)
@@ -113,5 +113,5 @@ def passed(plan, constant, h, node, x, trial, found, contacts):
                 through = True
                 break
     if looked:  # the end of the interval again
-        move(plan[BODIES], h, node[0], x, trial[0], trial[1])
+        move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
     return through

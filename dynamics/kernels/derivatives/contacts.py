@@ -62,7 +62,7 @@ def by_limit(plan, constant, k, node, work, H, out):
         if row < plan[first + FIRST_ROW] + plan[first + N_ROWS]:
             break
         group += 1
-    hessian(plan, constant, group, row, node[0], node[1], work, H)
+    hessian(plan, constant, group, row, node.pose, node.matrix, work, H)
     sign = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SIGN]
     for j in range(12):
         for i in range(12):
@@ -83,7 +83,7 @@ def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
     if plan[at + CONTACT_KIND] == LIMITED or rubs(plan, k):
         by_limit(plan, constant, k, node, work, H, out)
         return
-    pose, matrix = node[0], node[1]
+    pose, matrix = node.pose, node.matrix
     normal_row(plan, constant, k, node, found, row, 0)
     sign = math.copysign(1.0, found[3])  # of all normals, so that no tangent jumps
     size = 12 * (1 + 2 * plan[at + BLOCKS])

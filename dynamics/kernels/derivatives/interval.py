@@ -5,6 +5,7 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 ``dbefore[6 n]`` of the velocities before, which impacts look at. Contacts: see `contact_slopes`.
 """
 
+from dynamics.kernels.base.arguments import Inputs, node_of_tuple
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
@@ -120,12 +121,13 @@ def interval_slopes(
 ):  # fmt: skip
     """(dz', dp') of every column from ``directions``, (dz, dp, dbefore, dc); 0, or what went wrong.
 
-    ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu,
+    ``node`` and ``trial`` are both ends (see `Node`), ``x`` the velocities and h mu,
     ``c`` the contacts' impulses. ``given`` are further changes by columns: of the residuals of the
     unknowns, of those of the contacts (both are overwritten), and of the momenta at the end.
     ``wrenches`` are the slopes of users' functions at both ends, see `wrench_slopes`. ``dp_next``
     has its columns one after another.
     """
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
     dz, dp, dbefore, dc = directions
     r, changes, more = given
     values, magnitude, arena, many, status = solver
@@ -134,9 +136,9 @@ def interval_slopes(
     unknowns = m + plan[ROWS]
     along, scratch = work[:12], work[12:]
     clear_pairs(plan, values)
-    aim(plan, constant, control, node[2])
-    mark_cuts(plan, constant, h, node[2], trial[2])
-    assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
+    aim(plan, constant, control, node.g)
+    mark_cuts(plan, constant, h, node.g, trial.g)
+    assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
     add_own(plan, -0.5 * h, wrenches[0], values)
     if plan[CONTACTS] > 0:
         if touching(plan, constant, h, x, before, node, trial, c, touch[5], d, contacts) != 0:
@@ -151,8 +153,8 @@ def interval_slopes(
         for i in range(m):
             b[at + i] += dp[col, i]
         carry(n, h, x, d, 0, dz[col], dz_next[col])
-        row_changes(plan, constant, h, node[3], trial[3], dz[col], dz_next[col], b, at)
-        add_changes(plan, constant, h, 1.0, -1.0, node[3], x, d, 0, dz[col], b, at)
+        row_changes(plan, constant, h, node.G, trial.G, dz[col], dz_next[col], b, at)
+        add_changes(plan, constant, h, 1.0, -1.0, node.G, x, d, 0, dz[col], b, at)
         add_wrenches(plan, 0.5 * h, wrenches[0], 0, dz[col], 0, b, at)
     held_changes(
         plan, constant, h, x, node, trial, dz, dz_next, columns, scratch, H, along, values, b,
@@ -196,8 +198,8 @@ def interval_slopes(
         ends = dp_next[col * m : col * m + m]
         for i in range(m):
             ends[i] = more[col * m + i]
-        end_changes(plan, constant, h, trial[3], x, dx, at, ends)
-        add_changes(plan, constant, h, -1.0, 1.0, trial[3], x, dx, at, dz_next[col], ends, 0)
+        end_changes(plan, constant, h, trial.G, x, dx, at, ends)
+        add_changes(plan, constant, h, -1.0, 1.0, trial.G, x, dx, at, dz_next[col], ends, 0)
         add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, ends, 0)
         add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, ends, 0)
     impulse_changes(
@@ -285,11 +287,11 @@ def projection_slopes(
 
 
 @kernel
-def part_given(plan, state, node):
+def part_given(plan, state, g):
     """Part of h that late forces push for in the interval from a state: see `late`."""
     if plan[LATES] > 0:
         late = pointer(state, state.size - plan[LATES])
-        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+        g[3 * plan[ALL_ROWS]] = first_part(late)
 
 
 @kernel
@@ -322,20 +324,21 @@ def residuals(
     What changes with a number of the model while the solution is held.
     """
     n = plan[BODIES]
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
     start(plan, constant, state, node, trial)
     for i in range(TWIST * n):
-        kick[i] = p[i] + 0.5 * h * node[4][i]
-    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
-    part_given(plan, state, node)
-    aim(plan, constant, control, node[2])
-    move(n, h, node[0], x, trial[0], trial[1])
+        kick[i] = p[i] + 0.5 * h * node.f[i]
+    drive(plan, constant, 0.5 * h, node.G, control, wrench, kick)
+    part_given(plan, state, node.g)
+    aim(plan, constant, control, node.g)
+    move(n, h, node.pose, x, trial.pose, trial.matrix)
     look(plan, constant, trial)
-    roll(plan, h, node[3], trial[3], x, trial[2])
-    residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
+    roll(plan, h, node.G, trial.G, x, trial.g)
+    residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     if plan[CONTACTS] > 0:
         if touching(plan, constant, h, x, before, node, trial, c, found, end, contacts) != 0:
             return 1
         push_out(plan, c, contacts, r)
         contact_errors(plan, constant, h, x, c, contacts, errors)
-    end_momentum(plan, constant, h, control, wrench, node, trial, x, end)
+    end_momentum(plan, constant, h, Inputs(control, wrench), node, trial, x, end)
     return 0

@@ -114,7 +114,7 @@ def impulse_changes(
     Impulses are those of `forces`: h/2 of springs and controls, and theta of dampers and of
     ``G^T mu``, at the end 1 - theta of them. Column k of ``out`` starts at ``k length``.
     """
-    pose, matrix, g, G, _ = node
+    pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
     n, c = plan[BODIES], control.size
     for k in range(plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -209,7 +209,7 @@ def bent(plan, constant, k, row, node, x, work, H, along):
     """along_j <- d (G u) / d z_j of one row."""
     n = plan[BODIES]
     group = plan[GROUP_AT] + k * GROUP_FIELDS
-    hessian(plan, constant, k, row, node[0], node[1], work, H)
+    hessian(plan, constant, k, row, node.pose, node.matrix, work, H)
     for j in range(12):
         total = 0.0
         for i in range(12):

@@ -58,7 +58,7 @@ def spin_changes(
     Column k of ``out`` starts at ``k length``.
     """
     n = plan[BODIES]
-    G, G_next = node[3], trial[3]
+    G, G_next = node.G, trial.G
     for j in range(12):
         along[j] = 0.0
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -67,11 +67,11 @@ def spin_changes(
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             c, at = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 12 * row
             inertia = scale * constant[c + ARMATURE] / h
-            force = inertia * way(constant, c, node[2][row], trial[2][row])
+            force = inertia * way(constant, c, node.g[row], trial.g[row])
             hard = soft = aimed = 0.0
             if not end:
-                push, cut = late_force(plan, constant, h, row, node[2], trial[2])
-                part = scale * part_of(plan, h, node[2])
+                push, cut = late_force(plan, constant, h, row, node.g, trial.g)
+                part = scale * part_of(plan, h, node.g)
                 force -= part * push
                 if cut == 0.0:
                     soft = part / h * constant[c + LATE_DAMPING]
@@ -81,7 +81,7 @@ def spin_changes(
             if inertia == 0.0 and hard == 0.0 and force == 0.0:
                 continue
             index = plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
-            pose, matrix = (trial[0], trial[1]) if end else (node[0], node[1])
+            pose, matrix = (trial.pose, trial.matrix) if end else (node.pose, node.matrix)
             hessian(plan, constant, k, row, pose, matrix, work, H)
             for col in range(columns):
                 change = rate(G_next, at, a, b, n, dz_next[col]) - rate(G, at, a, b, n, dz[col])

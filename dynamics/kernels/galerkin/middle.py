@@ -30,7 +30,7 @@ def factorize_middle(plan, constant, program, s, h, x, nodes, f, solver):
     values, magnitude, arena, _, status, _ = solver
     early, late = node(plan, nodes, s // 2), node(plan, nodes, (s + 1) // 2)
     assemble(plan, constant, h / s, x, early[2], early[3], late[3], values)
-    ease(plan, h / s, (*early[:4], f), values)
+    ease(plan, h / s, f, values)
     relax(plan, constant, FIRMER, values)
     return factorize(program, values, 1e-15, magnitude, arena, status)
 

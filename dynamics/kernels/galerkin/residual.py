@@ -66,7 +66,7 @@ def acting(plan, constant, time, here, control, wrench, f):
     if plan[WRENCHES] == 0:
         return 0
     f[TWIST * plan[BODIES]] = time
-    return push_users(plan, 1.0, (pose, matrix, g, G, f), speed, f)
+    return push_users(plan, 1.0, pose, f, speed, f)
 
 
 @kernel

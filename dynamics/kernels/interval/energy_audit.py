@@ -101,14 +101,15 @@ def open_by(plan, constant, g):
 
 
 @kernel
-def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, moving):
+def gained(plan, constant, h, settings, opened, node, trial, u, work, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 
-    ``r`` takes their impulses. Where u is given and not ``moving``, joints may not allow it: what
-    they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints are
-    open by over h: ``opened`` at the end of the interval. All three count over units.
+    ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
+    what they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints
+    are open by over h: ``opened`` at the end of the interval. All three count over units.
     """
-    n, G = plan[BODIES], node[3]
+    n, G = plan[BODIES], node.G
+    x, r, kick = work.x, work.dx, work.kick
     mu = pointer(x, TWIST * n)
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
@@ -123,21 +124,21 @@ def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, movi
     if plan[ADDED] > 0:
         add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     if plan[ROTORS] > 0:
-        add_rotors(plan, constant, h, node[2], trial[2], G, r)
-    part = part_of(plan, h, node[2])
+        add_rotors(plan, constant, h, node.g, trial.g, G, r)
+    part = part_of(plan, h, node.g)
     damp(plan, constant, part, h - part, G, x, r)
     if plan[LATES] > 0:
-        add_late(plan, constant, h, node[2], trial[2], G, r)
+        add_late(plan, constant, h, node.g, trial.g, G, r)
     if plan[SOFT] > 0:
         take_soft(plan, constant, G, mu, r)
-    work = end = 0.0
+    given = end = 0.0
     for i in range(TWIST * n):
-        work += 0.5 * (x[i] + u[i]) * r[i]
+        given += 0.5 * (x[i] + u[i]) * r[i]
         end += x[i] * r[i]
     if not moving:
-        work = min(work, end)
-    opened = max(opened, open_by(plan, constant, node[2]))
-    return work, rounding(plan, constant, h, settings, opened, x, mu, r)
+        given = min(given, end)
+    opened = max(opened, open_by(plan, constant, node.g))
+    return given, rounding(plan, constant, h, settings, opened, x, mu, r)
 
 
 @kernel

@@ -59,21 +59,19 @@ def largest(x, first, last):
 @kernel
 def look_at(plan, constant, h, slopes, node, x, trial):
     """Rows at the end of the interval, where `move` has led to."""
-    moved, matrix, g_next, G_next, _ = trial
-    evaluate(plan, constant, 0, plan[JOINTS] + plan[ROTORS], moved, matrix, slopes, g_next, G_next)
-    roll(plan, h, node[3], G_next, x, g_next)
+    last = plan[JOINTS] + plan[ROTORS]
+    evaluate(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
+    roll(plan, h, node.G, trial.G, x, trial.g)
 
 
 @kernel
 def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
     """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
-    pose, _, g, G, _ = node
-    moved, matrix, g_next, _, _ = trial
-    move(plan[BODIES], h, pose, x, moved, matrix)
+    move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
     look_at(plan, constant, h, slopes, node, x, trial)
     if plan[WRENCHES] > 0:
         renew(plan, h, node, x, kick)
-    return residual(plan, constant, h, kick, G, g, x, g_next, r)
+    return residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
 
 
 @kernel
@@ -85,29 +83,25 @@ def attempt(
     # In:
     h,
     tolerance,
-    kick,
     node,
     # In and out:
-    x,
-    # Work:
     trial,
-    r,
-    dx,
-    held,
+    work,
+    # Work:
     solver,
     # Out:
     info,
 ):  # fmt: skip
-    """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
+    """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative).
 
-    ``node`` and ``trial`` are (pose, matrix, g, G, f) at the start and, when solved, at the end
-    (there without forces, and with slopes if ``info[HAS_SLOPES]`` is 1).
+    ``node`` is the start and ``trial``, when solved, the end: without forces, and with slopes if
+    ``info[HAS_SLOPES]`` is 1.
     """
-    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
-    values = pointer(blocks, 0)
+    x, r, dx, kept, kick = work.x, work.r, work.dx, work.kept, work.kick
+    values = pointer(solver.values, 0)
     n = TWIST * plan[BODIES]
     unknowns = n + plan[ROWS]
-    closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node[0]))
+    closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
     worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
     settled = False  # whether the last change of velocities was below the tolerance
     age = -1  # iterations with these factors; -1 before there are any
@@ -128,40 +122,39 @@ def attempt(
             return iteration
         fresh = age < 0 or merit > KEEP * before
         if not fresh:
-            solve(program, arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             fresh = fastest(plan, constant, dx) > FRESH * changed and worst > NEAR * level
         if fresh:
             if not sloped:
                 look_at(plan, constant, h, True, node, x, trial)
-            assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
-            ease(plan, h, node, values)
+            assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
+            ease(plan, h, node.f, values)
             if age == 1 and worst <= level:
                 part_kept = max(LEAST, RELAX * part_kept)
             if part_kept < 1.0:
                 relax(plan, constant, part_kept, values)
-            if (
-                factorize_and_solve(
-                    program, blocks, rhs, 1e-15, magnitude, work, arena, status, solution
-                )
-                > 0
-            ):
+            failed = factorize_and_solve(
+                program, solver.values, solver.rhs, 1e-15, solver.magnitude, solver.workspace,
+                solver.factors, solver.status, solver.solution,
+            )  # fmt: skip
+            if failed > 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             age = stored = 0
-        stored = accelerate(n, unknowns, stored, held, dx)
+        stored = accelerate(n, unknowns, stored, kept, dx)
         change = fastest(plan, constant, dx)
         if iteration == 1:
             info[CONTRACTION] = change / changed
         changed = change
         for i in range(unknowns):
-            held[i] = x[i]
+            kept[i] = x[i]
         settled = change <= level  # residuals of light bodies drown in round-off
         before = merit
         part = 1.0
         sloped = iteration + 1 >= expected
         for _ in range(HALVINGS):
             for i in range(unknowns):
-                x[i] = held[i] - part * dx[i]
+                x[i] = kept[i] - part * dx[i]
             worst, opened, merit = try_out(plan, constant, h, sloped, kick, node, x, trial, r)
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
@@ -174,7 +167,7 @@ def attempt(
                 return NOT_CONVERGED
             before = 0.0  # the direction was old: factorize at the point kept
             for i in range(unknowns):
-                x[i] = held[i]
+                x[i] = kept[i]
             worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
             sloped = True
         if age == 0 and merit > SLOW * before and worst > NEAR * level:

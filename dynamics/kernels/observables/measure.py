@@ -1,5 +1,6 @@
 """What is read off many states: coordinates and rates of joints, velocities, energies."""
 
+from dynamics.kernels.base.arguments import Node
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
@@ -257,7 +258,7 @@ def project(
     touching = plan[CONTACTS] > 0
     more = touching or plan[ADDED] > 0 or plan[LATES] > 0
     last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
-    node = (pose, matrix, g, G, r)
+    node = Node(pose, matrix, g, G, r)
     for k in range(states.shape[0]):
         late = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
         pushed = plan[LATES] > 0 and late[0] > 0.0

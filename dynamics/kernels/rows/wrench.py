@@ -22,10 +22,9 @@ from dynamics.kernels.base.layout import (
 
 
 @kernel
-def push_users(plan, scale, node, u, p):
+def push_users(plan, scale, pose, f, u, p):
     """p <- p + scale w(t, z, u), on the child and back on the parent; 1 where a function fails."""
     n = plan[BODIES]
-    pose, f = node[0], node[4]
     for k in range(plan[WRENCHES]):
         at = plan[WRENCH_AT] + k * WRENCH_FIELDS
         out = TWIST * n + 1 + k * WRENCH_SIZE
@@ -47,13 +46,13 @@ def renew(plan, h, node, u, kick):
     for i in range(m):
         kick[i] -= kick[m + i]
         kick[m + i] = 0.0
-    push_users(plan, 0.5 * h, node, u, pointer(kick, m))
+    push_users(plan, 0.5 * h, node.pose, node.f, u, pointer(kick, m))
     for i in range(m):
         kick[i] += kick[m + i]
 
 
 @kernel
-def ease(plan, h, node, values):
+def ease(plan, h, f, values):
     """Slopes of the wrenches in the child's own velocity to its block, behind `assemble`."""
     for k in range(plan[WRENCHES]):
         body = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]
@@ -61,4 +60,4 @@ def ease(plan, h, node, values):
         to = plan[plan[BODY_AT] + body]
         for i in range(TWIST):
             for j in range(TWIST):
-                values[to + TWIST * j + i] -= 0.5 * h * node[4][slope + TWIST * i + j]
+                values[to + TWIST * j + i] -= 0.5 * h * f[slope + TWIST * i + j]

@@ -74,10 +74,10 @@ def turned_rows(plan, constant, G, G_next, u, r):
 @inlined
 def swerve(plan, constant, program, node, trial, u, solver):
     """dv^T M dv / u^T M u of an interval with velocities u; the factors are those of its matrix."""
-    _, _, arena, work, _, rhs, solution, _ = solver
-    if not turned_rows(plan, constant, node[3], trial[3], u, rhs):
+    rhs, solution = solver.rhs, solver.solution
+    if not turned_rows(plan, constant, node.G, trial.G, u, rhs):
         return 0.0
-    solve(program, arena, rhs, 1, work, solution)
+    solve(program, solver.factors, rhs, 1, solver.workspace, solution)
     change = energy = 0.0
     n = plan[BODIES]
     for i in range(TWIST * n, TWIST * n + plan[ROWS]):

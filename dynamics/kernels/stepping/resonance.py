@@ -63,7 +63,7 @@ def turning(matrix, body, force, arm, u, past):
 @kernel
 def shaking(plan, constant, h, node, mu, u, past):
     """(h omega)^2 of the bodies' last change of acceleration, joints' forces being G^T mu."""
-    pose, matrix, _, G, _ = node
+    pose, matrix, G = node.pose, node.matrix, node.G
     n = plan[BODIES]
     mass = stiffness = 0.0
     for i in range(n):
@@ -96,14 +96,14 @@ def shaking(plan, constant, h, node, mu, u, past):
 
 
 @kernel
-def begin(plan, constant, h, failed, node, mu, u, past, info):
+def begin(plan, constant, h, failed, node, motion, past, info):
     """info[STEP_HALVINGS] <- halvings that the next step h, or a failed one, begins with."""
     level = int(info[STEP_HALVINGS])
     if plan[CONTACTS] > 0 or info[EQUAL_LENGTHS] < 3.0:
         return
     if level == 0 and not failed and info[CONTRACTION] < SLOW:
         return
-    rate = shaking(plan, constant, h / (1 << level), node, mu, u, past)
+    rate = shaking(plan, constant, h / (1 << level), node, motion.mu, motion.u, past)
     if rate > (TROUBLED if failed else CALM):
         info[STEP_HALVINGS] = min(level + 1, MOST)
     elif level > 0 and not failed and 4.0 * rate < TROUBLED:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.kernels.base.arguments import Inputs, Motion, Node, Place, Solver, Work, node_of_tuple
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
@@ -75,7 +76,7 @@ from dynamics.kernels.rows.wrench import push_users
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
 from dynamics.kernels.stepping.loop_curvature import SLOWLY, SWERVE, swerve
 from dynamics.kernels.stepping.resonance import begin
-from dynamics.kernels.stepping.solve_interval import solved
+from dynamics.kernels.stepping.solve_interval import solve_interval
 
 #: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
 #: to the limit the solution decides, which does the same backwards in time.
@@ -84,20 +85,20 @@ SURELY = 1.5
 
 def node_of(
     plan: NDArray[np.int64], work: NDArray[np.float64], at: int
-) -> tuple[tuple[NDArray[np.float64], ...], int]:
-    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after.
+) -> tuple[Node, int]:  # fmt: skip
+    """A node in the workspace from place ``at``, and the place after it.
 
     Plain Python for callers outside: kernels, which count no references, can hand out no arrays.
     """
     n, rows = plan[BODIES], plan[ALL_ROWS]
     a = at + POSE * (n + 1)
     b = a + 9 * (n + 1)
-    c = b + 3 * rows + 1  # behind g is what `late` looks at
+    c = b + 3 * rows + 1
     d = c + 12 * rows
     e = d + TWIST * n
     if plan[WRENCHES] > 0:
         e += 1 + WRENCH_SIZE * plan[WRENCHES]
-    return (work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
+    return Node(work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
 
 
 place = kernel(node_of)
@@ -106,35 +107,40 @@ place = kernel(node_of)
 @kernel
 def pointers(node):
     """The same node as kernels see it."""
-    pose, matrix, g, G, f = node
-    return pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(f, 0)
+    return Node(
+        pointer(node.pose, 0),
+        pointer(node.matrix, 0),
+        pointer(node.g, 0),
+        pointer(node.G, 0),
+        pointer(node.f, 0),
+    )
 
 
 @kernel
 def look(plan, constant, node):
     """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
-    pose, matrix, g, G, f = node
-    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, g, G)
-    conservative(plan, constant, G, g, f)
+    evaluate(plan, constant, 0, plan[GROUPS], node.pose, node.matrix, True, node.g, node.G)
+    conservative(plan, constant, node.G, node.g, node.f)
 
 
 @kernel
 def look_on(plan, constant, node):
     """`look`, where the rows of joints are there with their slopes."""
-    pose, matrix, g, G, f = node
+    pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if held_velocity(plan, plan[group + FIRST_ROW] + plan[group + N_ROWS] - 1):
             evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)  # what `roll` wrote over
     evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
-    conservative(plan, constant, G, g, f)
+    conservative(plan, constant, G, g, node.f)
 
 
 @kernel
 def start(plan, constant, state, node, trial):
     """Node <- the state's pose, and what belongs to it; the world's pose in both."""
     n = plan[BODIES]
-    pose, moved = node[0], trial[0]
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    pose, moved = node.pose, trial.pose
     for i in range(POSE * n):
         pose[i] = state[i]
         moved[i] = state[i]
@@ -142,19 +148,19 @@ def start(plan, constant, state, node, trial):
         pose[i] = 0.0
         moved[i] = 0.0
     pose[POSE * n + 3], moved[POSE * n + 3] = 1.0, 1.0
-    rotation_matrices(n, pose, node[1])
-    rotation_matrices(n, moved, trial[1])
+    rotation_matrices(n, pose, node.matrix)
+    rotation_matrices(n, moved, trial.matrix)
     look(plan, constant, node)
 
 
 @kernel
-def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
+def end_momentum(plan, constant, h, inputs, start, node, x, p):
     """p <- momentum at the end of an interval, theory/step (6), (12): M v, pi^+, later halves.
 
     0, or 1 where a user's function fails.
     """
     n = plan[BODIES]
-    G, f = node[3], node[4]
+    G, f = node.G, node.f
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
         for j in range(3):
@@ -170,10 +176,10 @@ def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
         p[i] += 0.5 * h * f[i]
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, 0.0, -h, G, x, p)
-    add_rotors(plan, constant, h, start[2], node[2], G, p)
+    add_rotors(plan, constant, h, start.g, node.g, G, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
-    drive(plan, constant, 0.5 * h, G, control, wrench, p)
-    return push_users(plan, 0.5 * h, node, x, p)
+    drive(plan, constant, 0.5 * h, G, inputs.control, inputs.wrench, p)
+    return push_users(plan, 0.5 * h, node.pose, f, x, p)
 
 
 @kernel
@@ -181,7 +187,9 @@ def make_up(n, node, trial, r, p):
     """p <- p - r: what the residual left open is made up for, so that momenta do not drift."""
     for i in range(n):
         t = TWIST * i
-        turn = turned_back(trial[1], 9 * i, multiply_matrix(node[1], 9 * i, load3(r, t + 3)))
+        turn = turned_back(
+            trial.matrix, 9 * i, multiply_matrix(node.matrix, 9 * i, load3(r, t + 3))
+        )
         for j in range(3):
             p[t + j] -= r[t + j]
             p[t + 3 + j] -= turn[j]
@@ -189,52 +197,68 @@ def make_up(n, node, trial, r, p):
 
 @inlined
 def interval(
-    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, late, first, last,
-    moving, node, trial, scratch, solver, columns, info,
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    inputs,
+    part,
+    # In and out:
+    motion,
+    node,
+    trial,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    u, u_prev, mu and late are changed only when it succeeds. ``first``, ``last`` and ``moving`` say
-    whether it is a whole step, may turn too far, and u is that of the interval before.
+    The motion is changed only if it succeeds. ``part`` is its `Place` in the step.
     """
-    x, r, dx, held, kick, past, dc, contacts = scratch
-    n = TWIST * plan[BODIES]
-    guess(n, first, h, info, u, past, x)
-    fast = not last and turns_too_far(plan, constant, h, u, settings[LARGEST_TURN])
-    if fast and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > SURELY * settings[LARGEST_TURN]:
+    x, r, dx, kick = work.x, work.r, work.dx, work.kick
+    u, last, contacts = motion.u, part.last, plan[CONTACTS] > 0
+    n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
+    guess(n, part.whole, h, info, u, work.past, x)
+    fast = not last and turns_too_far(plan, constant, h, u, turn)
+    if fast and not contacts and turns(plan[BODIES], h, x) > SURELY * turn:
         return TURNED_TOO_FAR
     for i in range(n):
-        kick[i] = p[i] + 0.5 * h * node[4][i]
+        kick[i] = motion.p[i] + 0.5 * h * node.f[i]
         kick[n + i] = 0.0
     for i in range(plan[ROWS]):
-        x[n + i] = h * mu[i]
-    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
+        x[n + i] = h * motion.mu[i]
+    drive(plan, constant, 0.5 * h, node.G, inputs.control, inputs.wrench, kick)
     if plan[LATES] > 0:
-        node[2][3 * plan[ALL_ROWS]] = first_part(late)
-    aim(plan, constant, control, node[2])
-    if fast and plan[CONTACTS] > 0:
+        node.g[3 * plan[ALL_ROWS]] = first_part(motion.late)
+    aim(plan, constant, inputs.control, node.g)
+    if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
-    done = solved(
-        plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
-        held, dc, contacts, solver, columns, info,
+    done = solve_interval(
+        plan, constant, program, h, settings, part.whole, node, motion, trial, work, solver,
+        solver.columns, info,
     )  # fmt: skip
     if done < 0:
         return done
-    if not last and turns_too_far(plan, constant, h, x, settings[LARGEST_TURN]):
+    if not last and turns_too_far(plan, constant, h, x, turn):
         return TURNED_TOO_FAR
     if settings[ENERGY_SHARE] != 0.0:
         share = abs(settings[ENERGY_SHARE])
-        after = kinetic(plan, constant, node[3], x, dx)
-        before = kinetic(plan, constant, node[3], u, dx)
+        after = kinetic(plan, constant, node.G, x, dx)
+        before = kinetic(plan, constant, node.G, u, dx)
         if abs(after - before) > share * (after + before):
-            work, error = gained(
-                plan, constant, h, settings, info[VIOLATION], kick, node, trial, x, u, dx, moving,
-            )  # fmt: skip
+            given_work, error = gained(
+                plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
+            )
             much = share * (after + before) + error
-            given, taken = min(work, after - before), min(-work, before - after)
+            given, taken = min(given_work, after - before), min(-given_work, before - after)
             if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
                 return ENERGY_GAINED
-            if taken > much and moving and plan[CONTACTS] == 0 and not last:
+            if taken > much and part.moving and not contacts and not last:
                 return ENERGY_GAINED  # backwards in time it is given
             info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
             if given > much:
@@ -243,19 +267,19 @@ def interval(
         look_on(plan, constant, trial)
     else:
         look(plan, constant, trial)
-    if end_momentum(plan, constant, h, control, wrench, node, trial, x, p) != 0:
+    if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
-    if plan[CONTACTS] == 0:
-        make_up(plan[BODIES], node, trial, r, p)
-        if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[LARGEST_TURN]:
+    if not contacts:
+        make_up(plan[BODIES], node, trial, r, motion.p)
+        if not last and turns(plan[BODIES], h, x) > SLOWLY * turn:
             if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
                 return TURNED_TOO_FAR
     if plan[LATES] > 0:
-        keep(plan, constant, h, node[2], trial[2], late)
-    shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
+        keep(plan, constant, h, node.g, trial.g, motion.late)
+    shift(n, 0.0 if contacts else h, info, x, u, work.past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
-        mu[i] = rate * x[n + i]
+        motion.mu[i] = rate * x[n + i]
     return done
 
 
@@ -318,11 +342,13 @@ def step(
     node, trial = pointers(one), pointers(two)
     if info[NODE_SIDE] == 1.0:
         node, trial = trial, node
-    x, held = pointer(work, at), pointer(work, at + 3 * N)
+    x, kept = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
-    blocks, magnitude, arena, many, status, columns = solver
-    arrays = (blocks, magnitude, arena, many, status, rhs, solution, columns)
-    r, dx = pointer(rhs, 0), pointer(solution, 0)
+    values, magnitude, factors, workspace, status, columns = solver
+    linear = Solver(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
+        rhs=rhs, solution=solution, columns=columns,
+    )  # fmt: skip
     at += (3 + HELD) * N
     kick = pointer(work, at)
     u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
@@ -330,12 +356,26 @@ def step(
     saved = work[at : at + state.size]
     at += state.size
     dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
-    p, u = pointer(state, POSE * n), pointer(state, POSE * n + m)
-    u_prev, mu = pointer(state, POSE * n + 2 * m), pointer(state, POSE * n + 3 * m)
-    c = pointer(state, POSE * n + 3 * m + rows)
-    late = pointer(state, POSE * n + 3 * m + rows + plan[SLOTS])
-    past = (u_prev, u_before, u_third)
-    scratch = (x, r, dx, held, kick, past, dc, contacts)
+    after = POSE * n + 3 * m + rows
+    motion = Motion(
+        p=pointer(state, POSE * n),
+        u=pointer(state, POSE * n + m),
+        u_prev=pointer(state, POSE * n + 2 * m),
+        mu=pointer(state, POSE * n + 3 * m),
+        c=pointer(state, after),
+        late=pointer(state, after + plan[SLOTS]),
+    )
+    scratch = Work(
+        x=x,
+        r=pointer(rhs, 0),
+        dx=pointer(solution, 0),
+        kept=kept,
+        kick=kick,
+        past=(motion.u_prev, u_before, u_third),
+        dc=dc,
+        contacts=contacts,
+    )
+    inputs = Inputs(control=control, wrench=wrench)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         start(plan, constant, state, node, trial)
@@ -353,12 +393,15 @@ def step(
             info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
             for i in range(count):
                 if plan[WRENCHES] > 0:
-                    node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
+                    node.f[m], trial.f[m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
+                location = Place(
+                    whole=count == 1, last=half == 2 * DEPTH, moving=ready or i > 0
+                )  # fmt: skip
                 for order in (program, fallback):
                     done = interval(
-                        plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        late, count == 1, half == 2 * DEPTH, ready or i > 0, node, trial, scratch,
-                        arrays, columns, info,
+                        plan, constant, order, part, chosen, inputs,
+                        location, motion, node, trial,
+                        scratch, linear, info,
                     )  # fmt: skip
                     if done >= 0 or fallback.size == 0:
                         break
@@ -371,7 +414,7 @@ def step(
                 info[NODE_SIDE] = 1.0 - info[NODE_SIDE]
             if done >= 0:
                 info[INTERVALS] = count
-                begin(plan, constant, h, False, node, mu, u, past, info)
+                begin(plan, constant, h, False, node, motion, scratch.past, info)
                 break
             copy(saved, state)
             if (
@@ -380,7 +423,7 @@ def step(
                 and i == 0
                 and info[LAST_LENGTH] == part
             ):
-                begin(plan, constant, h, True, node, mu, u, past, info)
+                begin(plan, constant, h, True, node, motion, scratch.past, info)
             if i > 0:
                 info[LAST_LENGTH] = 0.0
             if count > 1:  # a single interval has left the node
@@ -391,7 +434,7 @@ def step(
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):
-            state[i] = node[0][i]
+            state[i] = node.pose[i]
     return min(done, 0)
 
 
