@@ -92,3 +92,44 @@ def test_shapes_of_named_tuples_are_those_of_the_workspace():
     past, columns = work.pop("past"), 2 * layout.COLUMNS * sizes["N"]
     total = 2 * length + sum(work.values()) + 2 * past + model.state_size + columns
     assert total == plan[layout.WORK_SIZE]
+
+
+#: Records of `layout`: first place and size by name.
+RECORDS = {
+    "plan": ("BODIES", "HEADER"),
+    "group": ("A", "GROUP_FIELDS"),
+    "row": ("KIND", "ROW_FIELDS"),
+    "contact": ("CONTACT_KIND", "CONTACT_FIELDS"),
+    "contact work": ("W_AT", "CONTACT_WORK"),
+    "friction block": ("BETA", "BLOCK"),
+}
+
+
+def lengths_between(first: str, size: str) -> tuple[list[tuple[int, int]], int]:
+    """Place and length of each field that is declared from one constant to another."""
+    source = inspect.getsource(layout)
+    text = source[source.index(f"\n{first} = " if first != "A" else "\nA, B = ") :]
+    text = text[: text.index(f"\n{size} = ") + 1]
+    product, fields = re.compile(r"(?<=[\w)]) (?=[\w(])"), []
+    for values, shape in re.findall(
+        r"^[A-Z0-9_, ]+ = ([\d, ]*\d)(?:  # \((.*?),\): .*)?", text, re.MULTILINE
+    ):
+        for value in values.split(","):
+            length = eval(product.sub("*", shape), {}, vars(layout)) if shape else 1
+            fields.append((int(value), length))
+    return fields, layout.__dict__[size]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_fields_of_a_record_fill_it(record):
+    fields, size = lengths_between(*RECORDS[record])
+    taken = [place + i for place, length in fields for i in range(length)]
+    if record == "contact":  # bodies come first, as in a group
+        taken = [layout.A, layout.B, *taken]
+    assert taken == list(range(size))
+
+
+def test_nearest_points_take_the_place_that_info_has_for_them():
+    fields, _ = lengths_between("DISTANCE_AT", "SLOPES")
+    taken = [place + i for place, length in fields for i in range(length)]
+    assert taken == list(range(step_info.NEAREST_SIZE))

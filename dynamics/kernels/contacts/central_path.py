@@ -13,7 +13,9 @@ from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
+    BLOCK_MASS_AT,
     BLOCKS,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -21,11 +23,16 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FRICTION,
     MASS_AT,
+    SLACK,
+    SLOPES,
     SLOT,
-    W_AT,
+    T_AT,
+    T_SIZE,
 )
 from dynamics.kernels.contacts.condensation import normal_error, sliding
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
@@ -68,22 +75,22 @@ def follow(plan, constant, h, least, u, c, contacts):
         slot = plan[at + SLOT]
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         if not rubs(plan, k):
-            speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + 1]
+            speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + SLACK]
             mass = contacts[w + MASS_AT]
             c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
-            c[slot + 1] = kappa / c[slot]
+            c[slot + SLACK] = kappa / c[slot]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            to = w + W_AT + 12 + 24 * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
-            mass = contacts[w + MASS_AT + 1 + i]
+            q = slot + CONES + BLOCK * i
+            to = w + T_AT + T_SIZE * i
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + SLOPES, u)
+            mass = contacts[w + BLOCK_MASS_AT + i]
             head = constant[p + FRICTION + i] * c[slot]
             z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
             if i == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
             else:
-                c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = cone_path(
+                c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1] = cone_path(
                     head, kappa / head, mass, z0, z1
                 )
 
@@ -100,15 +107,15 @@ def slide(plan, constant, barrier, u, c, contacts):
         slot = plan[at + SLOT]
         kappa = barrier * constant[p + ENERGY]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            to = w + W_AT + 12 + 24 * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            q = slot + CONES + BLOCK * i
+            to = w + T_AT + T_SIZE * i
+            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + SLOPES, u)
             head = constant[p + FRICTION + i] * c[slot]
             if i == 0 and plan[at + FACETS] > 0:
-                mass = contacts[w + MASS_AT + 1 + i]
+                mass = contacts[w + BLOCK_MASS_AT + i]
                 z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
             else:
                 heat, _ = sliding(kappa / head, x, y)
-                c[q + 2], c[q + 3], c[q + 4] = heat, x, y
+                c[q + ETA0], c[q + ETA], c[q + ETA + 1] = heat, x, y

@@ -15,6 +15,7 @@ from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
     COLUMNS,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -23,16 +24,22 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FRICTION,
     IMPULSE,
     NEXT_AT,
     ROWS,
     SETTLED_ROWS,
+    SLACK,
+    SLOPES,
     SLOT,
     SLOTS,
     SOFTNESS,
     SPEED_AT,
+    T_AT,
+    T_SIZE,
     TWIST,
     UNDECIDED_AT,
     W_AT,
@@ -103,7 +110,7 @@ def velocities_of(plan, contacts, dx, out):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         out[i] = rate(plan, at, contacts, w + NEXT_AT, dx)
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
-            out[i + j] = rate(plan, at, contacts, w + W_AT + 12 * j, dx)
+            out[i + j] = rate(plan, at, contacts, w + W_AT + SLOPES * j, dx)
         i += 1 + 2 * plan[at + BLOCKS]
 
 
@@ -115,7 +122,7 @@ def put_column(plan, at, W, to, place, column, x):
         if a < n:
             x[COLUMNS * int(place[TWIST * a + j]) + column] = W[to + j]
         if b < n:
-            x[COLUMNS * int(place[TWIST * b + j]) + column] = W[to + 6 + j]
+            x[COLUMNS * int(place[TWIST * b + j]) + column] = W[to + TWIST + j]
 
 
 @kernel
@@ -140,11 +147,11 @@ def columns_of(plan, contacts, x, place, rows, count, eight, D):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         a, b = plan[at + A], plan[at + B]
         for j in range(1 + 2 * plan[at + BLOCKS]):
-            row = w + (NEXT_AT if j == 0 else W_AT + 12 * j)
+            row = w + (NEXT_AT if j == 0 else W_AT + SLOPES * j)
             if a < n:
                 rates(contacts, row, x, COLUMNS * int(place[TWIST * a]), eight, True)
             if b < n:
-                rates(contacts, row + 6, x, COLUMNS * int(place[TWIST * b]), eight, a == n)
+                rates(contacts, row + TWIST, x, COLUMNS * int(place[TWIST * b]), eight, a == n)
             for column in range(count):
                 D[column * rows + i] = eight[column]
             i += 1
@@ -173,7 +180,7 @@ def responses(plan, program, solver, rows, contacts, D):
             if count == 0:
                 clear_side_by_side(program, last, x)
                 first = size
-            put_column(plan, at, contacts, w + W_AT + 12 * j, place, count, x)
+            put_column(plan, at, contacts, w + W_AT + SLOPES * j, place, count, x)
             first = first_of(plan, k, supernode, first)
             column += 1
             if count == COLUMNS - 1 or column == rows:
@@ -209,7 +216,7 @@ def add_impulse(rows, column, change, D, v):
 def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
     """Gamma and sliding friction of one contact by `contact_alone`; the largest change, gamma."""
     p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
-    q, here, friction = slot + 2, i * rows + i, constant[p + FRICTION]
+    q, here, friction = slot + CONES, i * rows + i, constant[p + FRICTION]
     soft = softness(constant, p, h, contacts[k * CONTACT_WORK + SPEED_AT])
     if D[here] + soft <= 0.0:  # others answer as if they could pull
         return 0.0, c[slot]
@@ -220,13 +227,13 @@ def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
         v[i + 2] - (D[here + 2] * g + D[here + rows + 2] * b0 + D[here + 2 * rows + 2] * b1),
     )
     gamma, x, y, t = contact_alone(
-        friction, kappa, soft, D, here, rows, w, g, c[q + 2] / (friction * g)
+        friction, kappa, soft, D, here, rows, w, g, c[q + ETA0] / (friction * g)
     )
     if not gamma > 0.0:
         return 0.0, g
-    c[slot], c[slot + 1] = gamma, kappa / gamma
+    c[slot], c[slot + SLACK] = gamma, kappa / gamma
     c[q], c[q + 1] = x, y
-    c[q + 2], c[q + 3], c[q + 4] = t * friction * gamma, -t * x, -t * y
+    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = t * friction * gamma, -t * x, -t * y
     add_impulse(rows, i, gamma - g, D, v)
     add_impulse(rows, i + 1, x - b0, D, v)
     add_impulse(rows, i + 2, y - b1, D, v)
@@ -256,21 +263,21 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
             mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
             speed = v[i] + soft * before
             c[slot] = on_path(mass * kappa, before - mass * speed)
-            c[slot + 1] = kappa / c[slot]
+            c[slot + SLACK] = kappa / c[slot]
             add_impulse(rows, i, c[slot] - before, D, v)
             changed = max(changed, abs(c[slot] - before))
             most = max(most, c[slot])
         for block in range(1 if round_cone else 0, plan[at + BLOCKS]):
-            q, one = slot + 2 + BLOCK * block, i + 1 + 2 * block
+            q, one = slot + CONES + BLOCK * block, i + 1 + 2 * block
             two = one + 1
             mass = 1.0 / max(D[one * rows + one], D[two * rows + two])
             head, b0, b1 = constant[p + FRICTION + block] * c[slot], c[q], c[q + 1]
             z0, z1 = b0 - mass * v[one], b1 - mass * v[two]
             if block == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
             else:
-                c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = cone_path(
+                c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1] = cone_path(
                     head, kappa / head, mass, z0, z1
                 )
             add_impulse(rows, one, c[q] - b0, D, v)
@@ -305,9 +312,11 @@ def settle(plan, constant, program, h, barrier, rows, work, solver, c):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         soft = softness(constant, p, h, contacts[w + SPEED_AT])
-        v[i] += normal_error(plan, constant, h, k, x, c, contacts) + c[slot + 1] - soft * c[slot]
+        v[i] += (
+            normal_error(plan, constant, h, k, x, c, contacts) + c[slot + SLACK] - soft * c[slot]
+        )
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
-            v[i + j] += rate(plan, at, contacts, w + W_AT + 12 * j, x)
+            v[i + j] += rate(plan, at, contacts, w + W_AT + SLOPES * j, x)
         i += 1 + 2 * plan[at + BLOCKS]
     for j in range(plan[SLOTS]):
         dc[j] = c[j]
@@ -323,9 +332,9 @@ def settle(plan, constant, program, h, barrier, rows, work, solver, c):
         slot = plan[at + SLOT]
         take(plan, n, at, contacts, w + W_AT, c[slot] - dc[slot], r)
         for block in range(plan[at + BLOCKS]):
-            q, to = slot + 2 + BLOCK * block, w + W_AT + 12 + 24 * block
+            q, to = slot + CONES + BLOCK * block, w + T_AT + T_SIZE * block
             take(plan, n, at, contacts, to, c[q] - dc[q], r)
-            take(plan, n, at, contacts, to + 12, c[q + 1] - dc[q + 1], r)
+            take(plan, n, at, contacts, to + SLOPES, c[q + 1] - dc[q + 1], r)
     solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     for i in range(unknowns):
         dx[i] = -dx[i]

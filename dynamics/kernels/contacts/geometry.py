@@ -9,11 +9,15 @@ import math
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
+    ARM_A_AT,
+    ARM_B_AT,
     CONTACT_A,
     CONTACT_B,
     CONTACT_CALLBACK,
     CONTACT_KIND,
+    DISTANCE_AT,
     FRAME_A,
+    NORMAL_AT,
     POSE,
     RADIUS_A,
     RADIUS_B,
@@ -190,8 +194,8 @@ def gap(plan, constant, at, c, pose, matrix, out):
         distance = length - ra - rb
         pa = (pa[0] + ra * n[0], pa[1] + ra * n[1], pa[2] + ra * n[2])
         pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
-    out[0] = distance
-    out[1], out[2], out[3] = n
-    out[4], out[5], out[6] = pa
-    out[7], out[8], out[9] = pb
+    out[DISTANCE_AT] = distance
+    out[NORMAL_AT], out[NORMAL_AT + 1], out[NORMAL_AT + 2] = n
+    out[ARM_A_AT], out[ARM_A_AT + 1], out[ARM_A_AT + 2] = pa
+    out[ARM_B_AT], out[ARM_B_AT + 1], out[ARM_B_AT + 2] = pb
     return 0

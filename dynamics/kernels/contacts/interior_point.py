@@ -24,6 +24,7 @@ from dynamics.kernels.base.layout import (
     RESTITUTION,
     ROWS,
     SECOND_AT,
+    SLACK,
     SLOT,
     SLOTS,
     SPEED_AT,
@@ -65,7 +66,7 @@ def complementarity(plan, constant, c, dc, part, contacts):
         slot = plan[at + SLOT]
         gamma = c[slot] + part * dc[slot]
         unit = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
-        total += gamma * (c[slot + 1] + part * dc[slot + 1]) / unit
+        total += gamma * (c[slot + SLACK] + part * dc[slot + SLACK]) / unit
         count += 1
     return total / max(1, count)
 
@@ -90,7 +91,7 @@ def correct(plan, part, dc, contacts):
     """Second order of gamma s along the step dc, for the next `condense` (Mehrotra 1992)."""
     for k in range(plan[CONTACTS]):
         slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        second = part * dc[slot] * dc[slot + 1] if part != 0.0 else 0.0  # dc may be infinite
+        second = part * dc[slot] * dc[slot + SLACK] if part != 0.0 else 0.0  # dc may be infinite
         contacts[k * CONTACT_WORK + SECOND_AT] = second
 
 
@@ -105,11 +106,11 @@ def recentre(plan, constant, barrier, c, contacts):
         slot = plan[at + SLOT]
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         low = CENTRED * barrier * constant[p + ENERGY]
-        if c[slot] * c[slot + 1] < low:
-            if contacts[w + MASS_AT] * c[slot + 1] < c[slot]:
-                c[slot + 1] = low / c[slot]
+        if c[slot] * c[slot + SLACK] < low:
+            if contacts[w + MASS_AT] * c[slot + SLACK] < c[slot]:
+                c[slot + SLACK] = low / c[slot]
             else:
-                c[slot] = low / c[slot + 1]
+                c[slot] = low / c[slot + SLACK]
 
 
 @kernel

@@ -5,7 +5,9 @@ from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
+    BLOCK_MASS_AT,
     BLOCKS,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -13,10 +15,16 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FRICTION,
     MASS_AT,
+    SLACK,
+    SLOPES,
     SLOT,
+    T_AT,
+    T_SIZE,
     W_AT,
 )
 from dynamics.kernels.contacts.condensation import normal_error, numbers_of, sliding
@@ -49,12 +57,12 @@ def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         rubbing = rubs(plan, k)
-        mass = contacts[w + MASS_AT + 1] if rubbing else contacts[w + MASS_AT]
+        mass = contacts[w + BLOCK_MASS_AT] if rubbing else contacts[w + MASS_AT]
         speed = c[plan[at + SLOT]] / mass if cold and not rubbing else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
-            now = rate(plan, at, contacts, w + W_AT + 12 * i, x)
+            now = rate(plan, at, contacts, w + W_AT + SLOPES * i, x)
             if not cold:
-                now -= rate(plan, at, contacts, w + W_AT + 12 * i, u_prev)
+                now -= rate(plan, at, contacts, w + W_AT + SLOPES * i, u_prev)
             speed = max(speed, abs(now))
         if not (cold or rubbing):
             ahead, _ = expected(plan, constant, h, k, x, c, contacts)
@@ -84,24 +92,24 @@ def centre(plan, constant, h, least, u, c, contacts):
         slot = plan[at + SLOT]
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         if rubs(plan, k):
-            c[slot + 1] = 1.0
+            c[slot + SLACK] = 1.0
         else:
             speed, mass = expected(plan, constant, h, k, u, c, contacts)
             # s = speed + (gamma - before) / mass, gamma s = kappa
             c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
-            c[slot + 1] = kappa / c[slot]
+            c[slot + SLACK] = kappa / c[slot]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
+            q = slot + CONES + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
-            one = rate(plan, at, contacts, w + W_AT + 12 + 24 * i, u)
-            two = rate(plan, at, contacts, w + W_AT + 24 + 24 * i, u)
+            one = rate(plan, at, contacts, w + T_AT + T_SIZE * i, u)
+            two = rate(plan, at, contacts, w + T_AT + T_SIZE * i + SLOPES, u)
             if i == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_centre(plan[at + FACETS], head, kappa, one, two, c, q, tail)
                 continue
             heat, _ = sliding(kappa / head, one, two)
             c[q], c[q + 1] = -head * one / heat, -head * two / heat
-            c[q + 2], c[q + 3], c[q + 4] = heat, one, two
+            c[q + ETA0], c[q + ETA], c[q + ETA + 1] = heat, one, two
 
 
 @kernel

@@ -12,6 +12,7 @@ digits where the cone slides.
 import math
 
 from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import ETA, ETA0
 
 #: Most iterations of `polygon_path`: some dozen are usual.
 INNER = 60
@@ -53,7 +54,7 @@ def polygon_centre(m, head, kappa, x, y, c, q, tail):
         over += step
         if step <= 1e-8 * over:
             break
-    c[q + 2], c[q + 3], c[q + 4] = over, x, y
+    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = over, x, y
     c[tail + m] = kappa / (over - low)
     a, b = 1.0, 0.0
     for i in range(m):
@@ -159,7 +160,7 @@ def polygon_path(m, head, kappa, mass, z0, z1, c, q, tail):
         small = 1e-9 * over + 1e-14 * (abs(x) + abs(y))
         if target == kappa and part == 1.0 and abs(dx) + abs(dy) + abs(dpsi) < small:
             break
-    c[q + 2], c[q + 3], c[q + 4] = over, x, y
+    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = over, x, y
     polygon_force(m, c, q, tail)
 
 
@@ -183,15 +184,15 @@ def polygon_law(m, head, target, x, y, c, q, tail):
     With w_i = b_i / eta_i, p = sum of w_i d_i and S = sum of w_i + s / psi, d(psi) takes p / S.
     """
     cos, sin = turn_of(m)
-    low, _ = lowest(m, c[q + 3], c[q + 4])
-    over, a, b = c[q + 2], 1.0, 0.0
+    low, _ = lowest(m, c[q + ETA], c[q + ETA + 1])
+    over, a, b = c[q + ETA0], 1.0, 0.0
     psi, s = over - low, c[tail + m]
     p0, p1, m00, m01, m11, g0, g1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     total, lack = s / psi, target / psi - head
-    ex, ey = x - c[q + 3], y - c[q + 4]
+    ex, ey = x - c[q + ETA], y - c[q + ETA + 1]
     for i in range(m):
         force = c[tail + i]
-        eta = a * c[q + 3] + b * c[q + 4] - low + over
+        eta = a * c[q + ETA] + b * c[q + ETA + 1] - low + over
         w = force / eta
         free = target / eta - w * (a * ex + b * ey)
         total += w

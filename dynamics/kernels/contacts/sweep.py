@@ -4,6 +4,7 @@ import math
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
+    ARM_A_AT,
     BODIES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
@@ -12,6 +13,7 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    DISTANCE_AT,
     NEXT_AT,
     RADIUS_A,
     RADIUS_B,
@@ -64,7 +66,7 @@ def motion_bound(plan, at, h, x, found):
         body = plan[at + B] if side == 1 else plan[at + A]
         if body < plan[BODIES]:
             v, omega = load3(x, TWIST * body), load3(x, TWIST * body + 3)
-            arm = load3(found, 4 + 3 * side)
+            arm = load3(found, ARM_A_AT + 3 * side)
             way += math.sqrt(dot(v, v)) + math.sqrt(dot(omega, omega) * dot(arm, arm))
     return max(TINY, GROWING * h * way)
 
@@ -84,9 +86,9 @@ def deep_within(plan, constant, h, k, thick, node, x, trial, found):
         move(plan[BODIES], part * h, pose, x, moved, matrix)
         if gap(plan, constant, at, c, moved, matrix, found) != 0:
             return True
-        if found[0] < -DEEP * thick:
+        if found[DISTANCE_AT] < -DEEP * thick:
             return True
-        part += max(found[0], ADVANCE * thick) / motion_bound(plan, at, h, x, found)
+        part += max(found[DISTANCE_AT], ADVANCE * thick) / motion_bound(plan, at, h, x, found)
         if part >= 1.0:
             return False
     return True
@@ -107,7 +109,7 @@ def passed(plan, constant, h, node, x, trial, found, contacts):
         if thick == 0.0:
             continue
         w = k * CONTACT_WORK
-        if dot(load3(contacts, w + W_AT + 6), load3(contacts, w + NEXT_AT + 6)) < STEADY:
+        if dot(load3(contacts, w + W_AT + TWIST), load3(contacts, w + NEXT_AT + TWIST)) < STEADY:
             looked = True
             if deep_within(plan, constant, h, k, thick, node, x, trial, found):
                 through = True

@@ -29,6 +29,8 @@ from dynamics.kernels.base.layout import (
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
+    SLACK,
+    SLOPES,
     SLOT,
     SLOTS,
     SPEED_AT,
@@ -80,7 +82,7 @@ def touching(plan, constant, h, x, before, node, trial, c, found, spare, contact
         slot, speed = plan[at + SLOT], contacts[w + SPEED_AT]
         contacts[w + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
         if constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0:
-            missed = rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + 1]
+            missed = rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + SLACK]
             if abs(missed) > BOUNCES * abs(speed):  # it was held by its gap: see `interior_point`
                 contacts[w + SPEED_AT] = 0.0
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
@@ -261,7 +263,7 @@ def projection_slopes(
                 along[c] = 0.0
             for col in range(columns):
                 at = col * unknowns
-                add_force_change(i, j, n, H, G, 12 * row, x[mine], along, dz[col], at, b)
+                add_force_change(i, j, n, H, G, SLOPES * row, x[mine], along, dz[col], at, b)
                 bend = 0.0  # V^T H dz
                 for c in range(12):
                     other = i if c < 6 else j

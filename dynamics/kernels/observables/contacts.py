@@ -11,9 +11,12 @@ import math
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
+    ARM_A_AT,
+    ARM_B_AT,
     BLOCK,
     BLOCKS,
     BODIES,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -22,21 +25,29 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    DISTANCE_AT,
+    ETA,
     FACETS,
     FREE_AT,
     FRICTION,
     GROUPS,
     K_AT,
+    NORMAL_AT,
     OF_RATE,
     POSE,
     ROWS,
+    SLACK,
+    SLOPES,
     SLOT,
+    T_AT,
+    T_SIZE,
     TWIST,
     W_AT,
     A,
     B,
 )
 from dynamics.kernels.base.quaternion import load3
+from dynamics.kernels.base.step_info import NEAREST_SIZE
 from dynamics.kernels.contacts.condensation import add_leaf, take
 from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, gap
 from dynamics.kernels.contacts.linear_cone import strength
@@ -52,7 +63,7 @@ from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate
 
 #: Numbers of a contact that `look_at` gives: gap, normal, both arms, row N.
-LOOKED = 22
+LOOKED = NEAREST_SIZE + SLOPES
 #: Stiffness of what holds a row, over its effective mass.
 HELD = 1e7
 #: Speed, over its unit, below which what closes a gap is rounding.
@@ -78,22 +89,23 @@ def look_at(plan, constant, states, pose, matrix, g, G, out):
             c = plan[CONTACT_CONSTANT_AT] + i * CONTACT_SIZE
             row = out[k, i]
             if plan[at + CONTACT_KIND] == RUBBING:
-                row[0] = math.inf
-                for j in range(1, LOOKED):
+                row[DISTANCE_AT] = math.inf
+                for j in range(NORMAL_AT, LOOKED):
                     row[j] = 0.0
                 continue
             if plan[at + CONTACT_KIND] == LIMITED:
-                row[0] = limit_row(plan, constant, at, c, g, G, row, 10)
+                row[DISTANCE_AT] = limit_row(plan, constant, at, c, g, G, row, NEAREST_SIZE)
                 if constant[c + OF_RATE] != 0.0:  # poses say nothing of it
-                    row[0] = math.inf
-                for j in range(1, 10):
+                    row[DISTANCE_AT] = math.inf
+                for j in range(NORMAL_AT, NEAREST_SIZE):
                     row[j] = 0.0
                 continue
             if gap(plan, constant, at, c, pose, matrix, row) != 0:
                 return 1 + k
+            arm_a, arm_b = load3(row, ARM_A_AT), load3(row, ARM_B_AT)
+            normal = load3(row, NORMAL_AT)
             point_row(
-                matrix, plan[at + A], plan[at + B], load3(row, 4), load3(row, 7), load3(row, 1),
-                row, 10,
+                matrix, plan[at + A], plan[at + B], arm_a, arm_b, normal, row, NEAREST_SIZE
             )  # fmt: skip
     return 0
 
@@ -120,21 +132,21 @@ def closed(plan, constant, h, every, node, found, state, contacts):
             contacts[w + FREE_AT] = 0.5 * h * constant[c + FRICTION]
         else:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-            shut = h * state[slot] > mass * state[slot + 1] and constant[c + OF_RATE] == 0.0
+            shut = h * state[slot] > mass * state[slot + SLACK] and constant[c + OF_RATE] == 0.0
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
             contacts[w + K_AT + i] = 0.0
         if not shut:
             continue
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
+            q = slot + CONES + BLOCK * i
             spare = constant[c + FRICTION + i] * state[slot]
             spare -= strength(plan[at + FACETS] if i == 0 else 0, state[q], state[q + 1])
             for j in range(1 + 2 * i, 3 + 2 * i):
                 if (i == 1 or rubbing) and j == 2 * i + 2:  # turning and rubbing have one row
                     continue
-                mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 * j)
-                if h * spare > mass * (state[q + 3] ** 2 + state[q + 4] ** 2) ** 0.5:
+                mass = effective_mass(plan, constant, at, contacts, w + W_AT + SLOPES * j)
+                if h * spare > mass * (state[q + ETA] ** 2 + state[q + ETA + 1] ** 2) ** 0.5:
                     contacts[w + K_AT + j] = HELD * mass
     return 0
 
@@ -170,10 +182,11 @@ def hold_more(plan, constant, x, contacts):
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         push = -contacts[w + K_AT] * rate(plan, at, contacts, w + W_AT, x)
         for i in range(plan[at + BLOCKS]):
-            one, two = w + K_AT + 1 + 2 * i, w + K_AT + 2 + 2 * i
-            row = w + W_AT + 12 + 24 * i
+            one = w + K_AT + 1 + 2 * i
+            two = one + 1
+            row = w + T_AT + T_SIZE * i
             along = contacts[one] * rate(plan, at, contacts, row, x)
-            across = contacts[two] * rate(plan, at, contacts, row + 12, x)
+            across = contacts[two] * rate(plan, at, contacts, row + SLOPES, x)
             most = constant[c + FRICTION + i] * max(push, 0.0) + contacts[w + FREE_AT]
             if strength(plan[at + FACETS] if i == 0 else 0, along, across) > most:
                 contacts[one], contacts[two] = 0.0, 0.0
@@ -190,7 +203,7 @@ def hold(plan, contacts, values):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         for i in range(1 + 2 * plan[at + BLOCKS]):
-            row = w + W_AT + 12 * i
+            row = w + W_AT + SLOPES * i
             add_leaf(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
 
 
@@ -203,6 +216,6 @@ def held(plan, x, contacts, r):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         for i in range(1 + 2 * plan[at + BLOCKS]):
-            row = w + W_AT + 12 * i
+            row = w + W_AT + SLOPES * i
             part = contacts[w + K_AT + i] * rate(plan, at, contacts, row, x)
             take(plan, n, at, contacts, row, part, r)
