@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import interrupts, rotation
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.base import step_info
+from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
 from dynamics.kinematics import coordinates, loop_closure, plane_placement
@@ -131,13 +130,13 @@ class Model(Shared):
         self.order, self.kernel = order, kernel if self.stages is None else self.stages.kernel
         self.nodes = np.array([0.5]) if self.stages is None else self.stages.rule[2]
         self.n_bodies = len(self.tables.body_index)
-        self.late_at = int(self.tables.plan[at.SLOTS])
+        self.late_at = int(self.tables.plan[layout.SLOTS])
         self.n_rows = int(self.tables.row_start[-1])
         self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
-        barriers = SOFTER if self.tables.plan[at.SLOTS] else SOFTER[:1]
+        barriers = SOFTER if self.tables.plan[layout.SLOTS] else SOFTER[:1]
         share = _share(self.tables, energy_audit)
         sets = [
             [tolerance, turn, factor * barrier, contact_tolerance, share] for factor in barriers
@@ -303,8 +302,10 @@ class Model(Shared):
         names = [label[0] for label in (*tables.contact_touches, *tables.friction_slot)]
         if name not in names:
             raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")
-        first = int(tables.plan[at.CONTACT_CONSTANT_AT]) + names.index(name) * at.CONTACT_SIZE
-        return float(self.settings[BARRIER] * tables.constant[first + at.ENERGY])
+        first = (
+            int(tables.plan[layout.CONTACT_CONSTANT_AT]) + names.index(name) * layout.CONTACT_SIZE
+        )
+        return float(self.settings[BARRIER] * tables.constant[first + layout.ENERGY])
 
     # What a state holds
 
@@ -351,7 +352,7 @@ class Model(Shared):
         -------
         ndarray of float, shape (m,)
         """
-        joints = int(self.tables.plan[at.JOINTS])
+        joints = int(self.tables.plan[layout.JOINTS])
         zeros = np.zeros((1, 6 * self.n_bodies))
         return self.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
 
@@ -469,8 +470,8 @@ def _share(tables: Tables, energy_audit: str) -> float:
     signs = {"error": 1.0, "warn": -1.0, "off": 0.0}
     if energy_audit not in signs:
         raise ValueError(f"energy_audit {energy_audit!r} is unknown; use one of {list(signs)}")
-    first, count = (int(tables.plan[i]) for i in (at.CONTACT_CONSTANT_AT, at.CONTACTS))
-    softness = tables.constant[first + at.SOFTNESS :: at.CONTACT_SIZE][:count]
+    first, count = (int(tables.plan[i]) for i in (layout.CONTACT_CONSTANT_AT, layout.CONTACTS))
+    softness = tables.constant[first + layout.SOFTNESS :: layout.CONTACT_SIZE][:count]
     if softness.any():  # contacts that store energy give it back
         return 0.0
     return signs[energy_audit] * GIVEN

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import forces, stiff_forces
 from dynamics.kernels.rows.wrench import push_users
 from dynamics.kernels.stepping import step as stepping
@@ -203,28 +203,28 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
 def _applied(model: Model, state: State, twist: Float) -> Float:
     """Gravity, springs, dampers, drag, compliant joints and users' forces, shape (6 n,)."""
     plan, constant = model.tables.plan, model.tables.constant
-    work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
+    work, f = np.zeros(plan[layout.WORK_SIZE]), np.zeros(layout.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)
     stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
     f += node.f[: f.size]
     forces.damp(plan, constant, -1.0, -1.0, node.G, twist, f)
-    node.g[3 * plan[at.ALL_ROWS]] = 1.0
+    node.g[3 * plan[layout.ALL_ROWS]] = 1.0
     stiff_forces.add_late(plan, constant, -1.0, node.g, node.g, node.G, f)  # stiff springs
-    if plan[at.WRENCHES]:
+    if plan[layout.WRENCHES]:
         node.f[f.size] = state.time
         push_users(plan, 1.0, node.pose, node.f, twist, f)
     for call in model.tables.callbacks:
         call.reraise()
     if model.soft:
-        rows = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
-        rows = rows.reshape(-1, at.ROW_SIZE)
+        rows = constant[plan[layout.ROW_CONSTANT_AT] :][: layout.ROW_SIZE * model.n_rows]
+        rows = rows.reshape(-1, layout.ROW_SIZE)
         soft, rates = soft_rows(model), np.zeros(model.n_rows)
-        joints = int(plan[at.JOINTS])
+        joints = int(plan[layout.JOINTS])
         rates = model.workspace.measured(0, joints, state.data[None], twist[None])[0, :, 1]
         pull = np.zeros(model.n_rows)
-        compliance = rows[soft, at.COMPLIANCE]
+        compliance = rows[soft, layout.COMPLIANCE]
         pull[soft] = -node.g[: model.n_rows][soft] / compliance
-        pull[soft] -= rows[soft, at.DAMPING] * rates[soft]
+        pull[soft] -= rows[soft, layout.DAMPING] * rates[soft]
         # the whole of G^T: theta at the start, 1 - theta at the end
         forces.push(plan, constant, False, node.G, pull, 1.0, f)
         forces.push(plan, constant, True, node.G, pull, 1.0, f)

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
 from dynamics.derivatives.wrench_slopes import wrench_slopes
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.base import step_info
+from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
@@ -108,7 +107,7 @@ class Tangent:
     def __init__(self, model: Model, columns: int, changed: list[Changed] | None = None) -> None:
         self.model, self.columns, self.changed = model, columns, changed or []
         plan = model.tables.plan
-        self._n = at.TWIST * model.n_bodies
+        self._n = layout.TWIST * model.n_bodies
         self._unknowns = self._n + model.n_rows
         both = (model.tables.symbolic, model.tables.fallback)
         sizes = [solver_kernels.work_sizes(one.program, columns) for one in both if one]
@@ -127,13 +126,13 @@ class Tangent:
                 144,
                 12 * bends,
                 contact_slopes.W_SIZE,
-                at.POSE,
+                layout.POSE,
                 16,
             )
         )
-        self._contacts = np.zeros(at.CONTACT_WORK * int(plan[at.CONTACTS]))
-        self._slots = int(plan[at.SLOTS])
-        self._places = np.zeros((2, plan[at.WORK_SIZE]))
+        self._contacts = np.zeros(layout.CONTACT_WORK * int(plan[layout.CONTACTS]))
+        self._slots = int(plan[layout.SLOTS])
+        self._places = np.zeros((2, plan[layout.WORK_SIZE]))
 
     def follow(
         self, state: State, control: Float, wrench: Float, way: Directions, dc: Float
@@ -248,8 +247,8 @@ class Tangent:
     def _impulses(self, end: State, h: float) -> Float:
         """Numbers of the contacts with impulses for forces, as the solver has them."""
         tables, c = self.model.tables, end.contacts.copy()
-        ones = np.zeros(at.CONTACT_WORK * int(tables.plan[at.CONTACTS]))
-        ones[at.ACTIVE_AT :: at.CONTACT_WORK] = 1.0
+        ones = np.zeros(layout.CONTACT_WORK * int(tables.plan[layout.CONTACTS]))
+        ones[layout.ACTIVE_AT :: layout.CONTACT_WORK] = 1.0
         impulses(tables.plan, h, ones, c)
         return c
 
@@ -263,7 +262,7 @@ class Tangent:
         out = [np.zeros((self.columns, size)) for size in sizes]
         if self.changed:
             node, trial, _ = self._nodes()
-            if tables.plan[at.WRENCHES]:
+            if tables.plan[layout.WRENCHES]:
                 node.f[self._n], trial.f[self._n] = start.time, start.time + h
             kick, p = np.empty(self._n), start.momentum.ravel()
 

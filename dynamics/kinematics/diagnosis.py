@@ -9,8 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.errors import ConvergenceError
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.base import status
+from dynamics.kernels.base import layout, status
 from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.stepping.cuts import DEPTH
 
@@ -104,13 +103,13 @@ def warn_of_gain(
 
 def _risen(model: Model, now: NDArray[np.float64], before: NDArray[np.float64]) -> str:
     """Names of the bodies whose kinetic energy rises most, the first ones first."""
-    constant = model.tables.constant[: at.BODY_SIZE * model.n_bodies]
-    bodies = constant.reshape(model.n_bodies, at.BODY_SIZE)
-    mass = bodies[:, at.MASS]
-    J = bodies[:, at.INERTIA : at.INERTIA + 9].reshape(-1, 3, 3)
+    constant = model.tables.constant[: layout.BODY_SIZE * model.n_bodies]
+    bodies = constant.reshape(model.n_bodies, layout.BODY_SIZE)
+    mass = bodies[:, layout.MASS]
+    J = bodies[:, layout.INERTIA : layout.INERTIA + 9].reshape(-1, 3, 3)
 
     def kinetic(twist: NDArray[np.float64]) -> NDArray[np.float64]:
-        V = twist.reshape(-1, at.TWIST)
+        V = twist.reshape(-1, layout.TWIST)
         spin = np.einsum("ni,nij,nj->n", V[:, 3:], J, V[:, 3:])
         return np.asarray(0.5 * (mass * (V[:, :3] ** 2).sum(axis=1) + spin))
 
@@ -123,8 +122,8 @@ def _risen(model: Model, now: NDArray[np.float64], before: NDArray[np.float64]) 
 def _last_velocities(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Velocities of the last interval that was tried, and those before the step."""
     plan, work = model.tables.plan, model.workspace.work
-    n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
-    m = at.TWIST * n
-    start = 2 * at.node_size(n, every, int(plan[at.WRENCHES]))
-    saved = start + (3 + at.HELD) * (m + rows) + 4 * m + at.POSE * n + m
+    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
+    m = layout.TWIST * n
+    start = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
+    saved = start + (3 + layout.HELD) * (m + rows) + 4 * m + layout.POSE * n + m
     return work[start : start + m], work[saved : saved + m]

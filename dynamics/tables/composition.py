@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.stepping import composition as composition_step
 from dynamics.tables.model_tables import Tables, residual_of, solver_arrays, worst_part
@@ -80,8 +80,10 @@ class Composition:
     def work(self) -> tuple[Any, ...]:
         """Fractions, room for a state, and the workspace of second-order steps."""
         plan = self.base.plan
-        size = at.state_size(*(int(plan[i]) for i in (at.BODIES, at.ROWS, at.SLOTS)))
-        return self.fractions, np.zeros(size), np.zeros(int(plan[at.WORK_SIZE]))
+        size = layout.state_size(
+            *(int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.SLOTS))
+        )
+        return self.fractions, np.zeros(size), np.zeros(int(plan[layout.WORK_SIZE]))
 
     def solver(self) -> tuple[Any, ...]:
         """Arrays of the solver for one thread; contacts are refused."""

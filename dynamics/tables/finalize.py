@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kernels.rows.stiff_forces import KEPT
 from dynamics.parts.bodies import WORLD
@@ -177,22 +177,25 @@ def tables_of(
     plan, constant = _written(
         mechanism, thetas, units, groups, forces, measures, body_index, symbolic.graph
     )
-    plan[at.CONTROLS] = len(names)
+    plan[layout.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
-    plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
+    plan[layout.CONTACTS], plan[layout.SLOTS] = len(records), slots[-1]
     if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
-        plan[at.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
-    plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
-    counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
-    counts += [len(mechanism.wrenches), int(plan[at.LATES])]
-    plan[at.WORK_SIZE] = at.work_size(*counts)
+        plan[layout.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
+    plan[layout.CONTACT_AT], plan[layout.CONTACT_CONSTANT_AT] = plan.size, constant.size
+    counts = [
+        int(plan[i])
+        for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS, layout.CONTACTS, layout.SLOTS)
+    ]
+    counts += [len(mechanism.wrenches), int(plan[layout.LATES])]
+    plan[layout.WORK_SIZE] = layout.work_size(*counts)
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
-    plan[at.UNITS_AT] = constant.size
+    plan[layout.UNITS_AT] = constant.size
     constant = np.concatenate([constant, _row_units(units, groups)])
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
-        plan[at.FALLBACK_AT], plan[at.FALLBACK_SIZE] = plan.size, fallback.program.size
+        plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
         plan = np.concatenate([plan, fallback.program])
     return Tables(
         plan,
@@ -364,7 +367,7 @@ def _with_spatial(
     constant: Float,
 ) -> tuple[NDArray[np.int64], Float]:
     """Plan and constants with the inertias of 6 x 6 behind."""
-    plan[at.ADDED], plan[at.ADDED_AT] = len(first), plan.size
+    plan[layout.ADDED], plan[layout.ADDED_AT] = len(first), plan.size
     records = []
     for name, row in first.items():
         matrix = np.array(mechanism.bodies[name].spatial_inertia)
@@ -379,7 +382,7 @@ def _with_wrenches(
 ) -> tuple[NDArray[np.int64], list[callbacks.Callback]]:
     """Plan with users' wrenches behind, and their functions."""
     n = len(body_index)
-    plan[at.WRENCHES], plan[at.WRENCH_AT] = len(mechanism.wrenches), plan.size
+    plan[layout.WRENCHES], plan[layout.WRENCH_AT] = len(mechanism.wrenches), plan.size
     calls, records = [], []
     for force in mechanism.wrenches.values():
         a, b = (body_index.get(end.name, n) for end in (force.parent, force.child))
@@ -416,82 +419,99 @@ def _written(
     n, rows = len(body_index), sum(group.n_rows for group in groups)
     held = sum(group.n_rows for group in joints if group.partner is None)
     looked_at = sum(group.n_rows for group in joints + forces)
-    group_at = at.HEADER + n
-    row_at = group_at + len(groups) * at.GROUP_FIELDS
-    plan = np.zeros(row_at + rows * at.ROW_FIELDS, np.int64)
-    group_constant_at = n * at.BODY_SIZE
-    row_constant_at = group_constant_at + len(groups) * at.GROUP_SIZE
-    constant = np.zeros(row_constant_at + rows * at.ROW_SIZE)
+    group_at = layout.HEADER + n
+    row_at = group_at + len(groups) * layout.GROUP_FIELDS
+    plan = np.zeros(row_at + rows * layout.ROW_FIELDS, np.int64)
+    group_constant_at = n * layout.BODY_SIZE
+    row_constant_at = group_constant_at + len(groups) * layout.GROUP_SIZE
+    constant = np.zeros(row_constant_at + rows * layout.ROW_SIZE)
     for place, value in (
-        (at.BODIES, n), (at.JOINTS, len(joints)), (at.GROUPS, len(joints) + len(forces)),
-        (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
-        (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
-        (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
-        (at.MEASURED_ROWS, rows), (at.ROTORS, sum(g.turned_late for g in forces)),
-        (at.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
-        (at.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
-        (at.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
+        (layout.BODIES, n), (layout.JOINTS, len(joints)),
+        (layout.GROUPS, len(joints) + len(forces)), (layout.ROWS, held),
+        (layout.ALL_ROWS, looked_at), (layout.BODY_AT, layout.HEADER), (layout.GROUP_AT, group_at),
+        (layout.ROW_AT, row_at), (layout.GROUP_CONSTANT_AT, group_constant_at),
+        (layout.ROW_CONSTANT_AT, row_constant_at), (layout.MEASURES, len(groups)),
+        (layout.MEASURED_ROWS, rows), (layout.ROTORS, sum(g.turned_late for g in forces)),
+        (layout.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
+        (layout.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
+        (layout.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
     ):  # fmt: skip
         plan[place] = value
-    plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
+    plan[layout.HEADER : layout.HEADER + n] = graph.diagonal_at[:n]
     planes = planes_of(mechanism)
     for i, body in enumerate(mechanism.bodies.values()):
-        c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
+        c = constant[i * layout.BODY_SIZE : (i + 1) * layout.BODY_SIZE]
         spatial = body.spatial_inertia
-        c[at.MASS] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
-        c[at.INERTIA : at.INERTIA + 9] = body.inertia.ravel()
-        weight = body.gravity_scale * (body.mass / c[at.MASS])
-        c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
-        c[at.DRAG], c[at.SPIN_DRAG], c[at.DRAG_THETA] = body.drag, body.spin_drag, thetas[i]
-        c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
+        c[layout.MASS] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
+        c[layout.INERTIA : layout.INERTIA + 9] = body.inertia.ravel()
+        weight = body.gravity_scale * (body.mass / c[layout.MASS])
+        c[layout.GRAVITY : layout.GRAVITY + 3] = weight * mechanism.gravity
+        c[layout.DRAG], c[layout.SPIN_DRAG], c[layout.DRAG_THETA] = (
+            body.drag,
+            body.spin_drag,
+            thetas[i],
+        )
+        c[layout.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
         unit = units[body.name]
         arms = np.array([1.0] * 3 + [unit.length] * 3)
-        inertias = np.repeat([c[at.MASS], c[at.LARGEST_INERTIA]], 3)
+        inertias = np.repeat([c[layout.MASS], c[layout.LARGEST_INERTIA]], 3)
         plane = planes[body.name].plane if body.name in planes else None
         mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
-        c[at.LIGHTNESS : at.LIGHTNESS + 6] = arms / (inertias * unit.speed)
-        c[at.PACE : at.PACE + 6] = arms / unit.speed
-        c[at.IMPULSE : at.IMPULSE + 6] = 1.0 / (mass * unit.speed * arms)
-        c[at.EXTENT] = 1.0 / unit.length
+        c[layout.LIGHTNESS : layout.LIGHTNESS + 6] = arms / (inertias * unit.speed)
+        c[layout.PACE : layout.PACE + 6] = arms / unit.speed
+        c[layout.IMPULSE : layout.IMPULSE + 6] = 1.0 / (mass * unit.speed * arms)
+        c[layout.EXTENT] = 1.0 / unit.length
     first_row = 0
     start = np.cumsum([0, *(group.n_rows for group in groups)])
     for k, group in enumerate(groups):
         node = n + (k if group.partner is None else group.partner)
         a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
-        p = plan[group_at + k * at.GROUP_FIELDS : group_at + (k + 1) * at.GROUP_FIELDS]
-        p[at.DIAGONAL_AT : at.JB_AT + 1] = -1
-        p[at.A], p[at.B], p[at.N_ROWS], p[at.FIRST_ROW] = a, b, group.n_rows, first_row
-        p[at.EQUATION] = start[node - n]
-        p[at.CALLBACK] = group.callback
+        p = plan[group_at + k * layout.GROUP_FIELDS : group_at + (k + 1) * layout.GROUP_FIELDS]
+        p[layout.DIAGONAL_AT : layout.JB_AT + 1] = -1
+        p[layout.A], p[layout.B], p[layout.N_ROWS], p[layout.FIRST_ROW] = (
+            a,
+            b,
+            group.n_rows,
+            first_row,
+        )
+        p[layout.EQUATION] = start[node - n]
+        p[layout.CALLBACK] = group.callback
         aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
-        p[at.TURNS] = any(r.kind in TURNING for r in group.rows) * (at.ALIGNED if aligned else 1)
+        p[layout.TURNS] = any(r.kind in TURNING for r in group.rows) * (
+            layout.ALIGNED if aligned else 1
+        )
         usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
-        p[at.PINNED] = [row.kind for row in group.rows] == usual
+        p[layout.PINNED] = [row.kind for row in group.rows] == usual
         if k < len(joints):
-            p[at.DIAGONAL_AT] = graph.diagonal_at[node]
+            p[layout.DIAGONAL_AT] = graph.diagonal_at[node]
             if a < n:
-                p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, node), _block(graph, node, a)
+                p[layout.AJ_AT], p[layout.JA_AT] = _block(graph, a, node), _block(graph, node, a)
             if b < n:
-                p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, node), _block(graph, node, b)
+                p[layout.BJ_AT], p[layout.JB_AT] = _block(graph, b, node), _block(graph, node, b)
         elif group.paired and a < n and b < n:
-            p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, b), _block(graph, b, a)
-        c = constant[group_constant_at + k * at.GROUP_SIZE :][: at.GROUP_SIZE]
-        c[at.POINT_A : at.POINT_A + 3], c[at.POINT_B : at.POINT_B + 3] = group.points
-        c[at.OFFSET : at.OFFSET + 4] = group.offset
+            p[layout.AJ_AT], p[layout.JA_AT] = _block(graph, a, b), _block(graph, b, a)
+        c = constant[group_constant_at + k * layout.GROUP_SIZE :][: layout.GROUP_SIZE]
+        c[layout.POINT_A : layout.POINT_A + 3], c[layout.POINT_B : layout.POINT_B + 3] = (
+            group.points
+        )
+        c[layout.OFFSET : layout.OFFSET + 4] = group.offset
         for i, row in enumerate(group.rows):
-            p = plan[row_at + (first_row + i) * at.ROW_FIELDS :]
-            p[at.KIND], p[at.CONTROL] = row.kind, group.control[i]
-            c = constant[row_constant_at + (first_row + i) * at.ROW_SIZE :][: at.ROW_SIZE]
-            c[at.AXIS : at.AXIS + 3], c[at.SECOND : at.SECOND + 3] = row.axis, row.second
-            c[at.REST], c[at.PITCH] = group.rest[i], row.pitch
-            c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
-            c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta[i]
-            c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
-            c[at.LEAST], c[at.MOST] = group.control_limits[i]
-            c[at.PERIOD], c[at.ARMATURE] = group.period[i], group.armature[i]
-            c[at.LATE_STIFFNESS] = group.late_stiffness[i]
-            c[at.LATE_DAMPING] = group.late_damping[i]
-            c[at.GAIN], c[at.TARGET] = group.gain[i], group.target[i]
+            p = plan[row_at + (first_row + i) * layout.ROW_FIELDS :]
+            p[layout.KIND], p[layout.CONTROL] = row.kind, group.control[i]
+            c = constant[row_constant_at + (first_row + i) * layout.ROW_SIZE :][: layout.ROW_SIZE]
+            c[layout.AXIS : layout.AXIS + 3], c[layout.SECOND : layout.SECOND + 3] = (
+                row.axis,
+                row.second,
+            )
+            c[layout.REST], c[layout.PITCH] = group.rest[i], row.pitch
+            c[layout.COMPLIANCE], c[layout.DAMPING] = group.compliance, group.damping[i]
+            c[layout.STIFFNESS], c[layout.THETA] = group.stiffness[i], group.theta[i]
+            c[layout.REGULARIZATION], c[layout.PULL] = group.regularization[i], group.pull[i]
+            c[layout.LEAST], c[layout.MOST] = group.control_limits[i]
+            c[layout.PERIOD], c[layout.ARMATURE] = group.period[i], group.armature[i]
+            c[layout.LATE_STIFFNESS] = group.late_stiffness[i]
+            c[layout.LATE_DAMPING] = group.late_damping[i]
+            c[layout.GAIN], c[layout.TARGET] = group.gain[i], group.target[i]
         first_row += group.n_rows
     return plan, constant
 

@@ -6,7 +6,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.integrators import Pivot, RigidBody, WorldForce, spatial_inertia
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.stepping import step as stepping
 from tests.dynamics.kernel_calls import try_out
@@ -41,7 +41,7 @@ START = {
 def test_the_matrix_of_a_step_is_the_slope_of_its_residual():
     model, state = single(FULL, 0.1, **START)
     plan, constant = model.tables.plan, model.tables.constant
-    work = np.zeros(2 * at.node_size(1, int(plan[at.ALL_ROWS])))
+    work = np.zeros(2 * layout.node_size(1, int(plan[layout.ALL_ROWS])))
     node, behind = stepping.node_of(plan, work, 0)
     trial, _ = stepping.node_of(plan, work, behind)
     stepping.start(plan, constant, state.data, node, trial)

@@ -5,7 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation, zoo
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.base.run_totals import TOTALS_SIZE
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.galerkin import matrix as galerkin_matrix
@@ -99,7 +99,7 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     ).T
     # central differences: d^2 of curvature, and round-off over d, of residuals of size 1e2
     if not coupled:  # constraint forces on one body that another's motion changes are left out
-        body = np.tile(np.arange(5).repeat(at.TWIST), stages.s)
+        body = np.tile(np.arange(5).repeat(layout.TWIST), stages.s)
         compared[np.ix_(moving, moving)] = body[:, None] == body
     assert (compared * np.abs(exact - differences)).max() < 1e-7
     assert np.abs(exact).max() > 1.0
@@ -114,7 +114,7 @@ def errors(make, order, steps, seconds, controls=None):
         )
         motion = dy.simulate(model, state, seconds, controls=controls)
         assert motion.constraint_violation().max() < 1e-11
-        return motion.states[-1, : at.POSE * model.n_bodies], motion.twists[-1]
+        return motion.states[-1, : layout.POSE * model.n_bodies], motion.twists[-1]
 
     pose, twist = end(6, 4 * steps[-1])
     found = [end(order, n) for n in steps]
@@ -191,7 +191,7 @@ def test_one_stage_is_the_second_order_step():
             np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE),
         )  # fmt: skip
         assert done == 100
-        size = at.POSE * model.n_bodies
+        size = layout.POSE * model.n_bodies
         assert np.abs(record[:, :size] - reference[1:, :size]).max() < 1e-11
 
 

@@ -5,7 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import zoo
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.base.step_info import INFO_SIZE, STORED_STEPS
 from dynamics.kernels.galerkin import middle as galerkin_middle
 from dynamics.kernels.galerkin import predictor as galerkin_guess
@@ -81,14 +81,14 @@ def test_one_small_matrix_serves_a_step_in_smooth_motion(order):
 def slopes_of(model, G):
     """Slopes of all constraints in the velocities of all bodies, from rows of twelve."""
     plan, n = model.tables.plan, model.n_bodies
-    dense = np.zeros((model.n_rows, at.TWIST * (n + 1)))
-    for k in range(plan[at.JOINTS]):
-        group = plan[plan[at.GROUP_AT] + k * at.GROUP_FIELDS :]
-        for row in range(group[at.FIRST_ROW], group[at.FIRST_ROW] + group[at.N_ROWS]):
-            for end, body in enumerate((group[at.A], group[at.B])):
-                t = at.TWIST * body
-                dense[row, t : t + at.TWIST] = G[12 * row + 6 * end : 12 * row + 6 * end + 6]
-    return dense[:, : at.TWIST * n]
+    dense = np.zeros((model.n_rows, layout.TWIST * (n + 1)))
+    for k in range(plan[layout.JOINTS]):
+        group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :]
+        for row in range(group[layout.FIRST_ROW], group[layout.FIRST_ROW] + group[layout.N_ROWS]):
+            for end, body in enumerate((group[layout.A], group[layout.B])):
+                t = layout.TWIST * body
+                dense[row, t : t + layout.TWIST] = G[12 * row + 6 * end : 12 * row + 6 * end + 6]
+    return dense[:, : layout.TWIST * n]
 
 
 @pytest.mark.parametrize("s", [1, 2, 3])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.quaternion import renormalized
 from dynamics.kernels.base.six import add, inner_product, nothing, plus
@@ -87,16 +87,18 @@ def test_rows_of_points_are_three_along_the_axes_and_the_first_of_their_joint():
     plan, constant = tables.plan, tables.constant
 
     seen = 0
-    for k in range(plan[at.MEASURES]):
-        group = plan[plan[at.GROUP_AT] + k * at.GROUP_FIELDS :]
-        first, count = group[at.FIRST_ROW], group[at.N_ROWS]
-        places = plan[at.ROW_AT] + at.ROW_FIELDS * np.arange(first, first + count) + at.KIND
+    for k in range(plan[layout.MEASURES]):
+        group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :]
+        first, count = group[layout.FIRST_ROW], group[layout.N_ROWS]
+        places = (
+            plan[layout.ROW_AT] + layout.ROW_FIELDS * np.arange(first, first + count) + layout.KIND
+        )
         points = np.flatnonzero(plan[places] == kinds.POINT)
         assert points.tolist() in ([], [0, 1, 2])
         for i in points:
-            c = constant[plan[at.ROW_CONSTANT_AT] + (first + i) * at.ROW_SIZE :]
-            assert c[at.AXIS : at.AXIS + 3].tolist() == np.eye(3)[i].tolist()
-            assert c[at.REST] == 0.0
+            c = constant[plan[layout.ROW_CONSTANT_AT] + (first + i) * layout.ROW_SIZE :]
+            assert c[layout.AXIS : layout.AXIS + 3].tolist() == np.eye(3)[i].tolist()
+            assert c[layout.REST] == 0.0
         seen += points.size == 3
     assert seen == 5
     assert [row.kind for row in POINTS] == [kinds.POINT] * 3

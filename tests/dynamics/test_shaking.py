@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.base import step_info
+from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.stepping import resonance
 from dynamics.zoo import pendulum
@@ -95,8 +94,8 @@ def test_taut_chains_move_as_with_half_the_step():
     def speed(timestep):
         model, state = pendulum(n, angles=angles, timestep=timestep)
         motion = dy.simulate(model, state, 4.0, every=round(0.04 / timestep))
-        first = (at.POSE + at.TWIST) * n
-        turns = motion.states[50:, first : first + at.TWIST * n].reshape(-1, n, 6)[:, :, 4]
+        first = (layout.POSE + layout.TWIST) * n
+        turns = motion.states[50:, first : first + layout.TWIST * n].reshape(-1, n, 6)[:, :, 4]
         return np.sqrt(np.mean(turns**2)), motion.info
 
     (whole, info), (half, _) = speed(H), speed(H / 2)

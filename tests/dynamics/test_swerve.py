@@ -5,8 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import zoo
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.base import step_info
+from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.stepping import loop_curvature
 from dynamics.tables import inputs
 from tests.dynamics.kernel_calls import swerve
@@ -29,8 +28,8 @@ def stepped(model, state):
     one, after = kernel.node_of(space.plan, space.work, 0)
     two, _ = kernel.node_of(space.plan, space.work, after)
     end, start = (two, one) if info[step_info.NODE_SIDE] == 1.0 else (one, two)
-    u = data[(at.POSE + at.TWIST) * n :][: at.TWIST * n]
-    unknowns = at.TWIST * n + model.n_rows
+    u = data[(layout.POSE + layout.TWIST) * n :][: layout.TWIST * n]
+    unknowns = layout.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
     return data, swerve(*space.step_tables, start, end, u, solver)
 
@@ -39,7 +38,7 @@ def backwards(model, data):
     """The state that goes back where data came from."""
     n = model.n_bodies
     data = data.copy()
-    data[at.POSE * n : (at.POSE + 3 * at.TWIST) * n] *= -1.0
+    data[layout.POSE * n : (layout.POSE + 3 * layout.TWIST) * n] *= -1.0
     return model.state_of(data)
 
 
