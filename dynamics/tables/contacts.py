@@ -15,6 +15,7 @@ from dynamics.kernels.rows import rows as kind_of
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contacts import Contact
 from dynamics.tables import callbacks
+from dynamics.tables.records import CONTACT, CONTACT_CONSTANTS, view
 from dynamics.tables.units import UNITLESS, Unit, lighter
 
 if TYPE_CHECKING:
@@ -170,47 +171,43 @@ def written(
     slots : ndarray of int, shape (records + 1,)
     """
     n = len(body_index)
-    plan = np.zeros((len(records), layout.CONTACT_FIELDS), np.int64)
-    constant = np.zeros((len(records), layout.CONTACT_SIZE))
+    plan = np.zeros(len(records) * layout.CONTACT_FIELDS, np.int64)
+    constant = np.zeros(len(records) * layout.CONTACT_SIZE)
     slots = np.concatenate([[0], np.cumsum([layout.slots_of(r.blocks, r.facets) for r in records])])
-    for record, p, c, slot in zip(records, plan, constant, slots):
+    places = view(plan, CONTACT, 0, len(records))
+    numbers = view(constant, CONTACT_CONSTANTS, 0, len(records))
+    for record, p, c, slot in zip(records, places, numbers, slots):
         a, b = (body_index.get(end.name, n) for end in (record.parent, record.child))
-        p[layout.A], p[layout.B], p[layout.BLOCKS], p[layout.SLOT] = a, b, record.blocks, slot
-        p[layout.FACETS] = record.facets
+        p["a"], p["b"], p["blocks"], p["slot"] = a, b, record.blocks, slot
+        p["facets"] = record.facets
         unit = lighter(units, record.parent, record.child)
         arm = unit.length if record.angular else 1.0
-        c[layout.ENERGY], c[layout.CONTACT_PACE] = unit.energy, arm / unit.speed
-        c[layout.TURNING_PACE] = unit.length / unit.speed
-        c[layout.CONTACT_LENGTH] = unit.length / arm
-        c[layout.FALL] = unit.speed**2 / (unit.length * arm)
-        p[layout.AB_AT] = p[layout.BA_AT] = -1
+        c["energy"], c["pace"], c["turning_pace"] = (
+            unit.energy, arm / unit.speed, unit.length / unit.speed,
+        )  # fmt: skip
+        c["length"] = unit.length / arm
+        c["fall"] = unit.speed**2 / (unit.length * arm)
+        p["ab_at"] = p["ba_at"] = -1
         if record.joins_bodies:
-            p[layout.AB_AT], p[layout.BA_AT] = graph.edge_at(a, b), graph.edge_at(b, a)
-        p[layout.CONTACT_CALLBACK], p[layout.LIMITED_ROW] = record.callback, record.row
+            p["ab_at"], p["ba_at"] = graph.edge_at(a, b), graph.edge_at(b, a)
+        p["callback"], p["limited_row"] = record.callback, record.row
         if record.contact is None or record.touch is None:
-            p[layout.CONTACT_KIND] = kinds.LIMITED
-            c[layout.LIMIT], c[layout.SIGN], c[layout.SOFTNESS] = (
-                record.limit,
-                record.sign,
-                record.softness,
-            )
-            c[layout.OF_RATE] = record.of_rate
+            p["kind"] = kinds.LIMITED
+            c["limit"], c["sign"], c["softness"] = record.limit, record.sign, record.softness
+            c["of_rate"] = record.of_rate
             if record.friction > 0.0:
-                p[layout.CONTACT_KIND], c[layout.FRICTION] = kinds.RUBBING, record.friction
+                p["kind"], c["friction"][0] = kinds.RUBBING, record.friction
             continue
         touch, contact = record.touch, record.contact
-        p[layout.CONTACT_KIND] = touch.kind
-        for place, point in (
-            (layout.CONTACT_A, touch.first), (layout.SECOND_A, touch.second_first),
-            (layout.CONTACT_B, touch.other), (layout.SECOND_B, touch.second_other),
-        ):  # fmt: skip
-            c[place : place + 3] = point
-        c[layout.RADIUS_A], c[layout.RADIUS_B] = touch.radius_first, touch.radius_other
-        c[layout.FRAME_A : layout.FRAME_A + 4] = touch.frame
-        c[layout.RESTITUTION], c[layout.SOFTNESS] = contact.restitution, contact.compliance
+        p["kind"] = touch.kind
+        c["point_a"], c["second_a"] = touch.first, touch.second_first
+        c["point_b"], c["second_b"] = touch.other, touch.second_other
+        c["radius_a"], c["radius_b"] = touch.radius_first, touch.radius_other
+        c["frame_a"] = touch.frame
+        c["restitution"], c["softness"] = contact.restitution, contact.compliance
         if contact.plane is not None:  # one behind the other
-            c[layout.SOFTNESS] = 0.5 * contact.compliance
+            c["softness"] = 0.5 * contact.compliance
         coefficients = (contact.friction, contact.torsional, contact.rolling)
         # a block in the middle may have none: its cone is then a sliver
-        c[layout.FRICTION : layout.FRICTION + 3] = np.maximum(coefficients, 1e-12)
-    return plan.ravel(), constant.ravel(), slots.astype(np.int64)
+        c["friction"] = np.maximum(coefficients, 1e-12)
+    return plan, constant, slots.astype(np.int64)

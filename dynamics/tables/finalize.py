@@ -21,6 +21,7 @@ from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
+from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, UNITLESS, Unit, lighter, planes_of, units_of
 
@@ -177,18 +178,21 @@ def tables_of(
     plan, constant = _written(
         mechanism, thetas, units, groups, forces, measures, body_index, symbolic.graph
     )
-    plan[layout.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
-    plan[layout.CONTACTS], plan[layout.SLOTS] = len(records), slots[-1]
+    header = view(plan, HEADER, 0, 1)
+    header["controls"], header["contacts"], header["slots"] = len(names), len(records), slots[-1]
     if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
-        plan[layout.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
-    plan[layout.CONTACT_AT], plan[layout.CONTACT_CONSTANT_AT] = plan.size, constant.size
-    counts = [
-        int(plan[i])
-        for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS, layout.CONTACTS, layout.SLOTS)
-    ]
-    counts += [len(mechanism.wrenches), int(plan[layout.LATES])]
-    plan[layout.WORK_SIZE] = layout.work_size(*counts)
+        header["lates"] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
+    header["contact_at"], header["contact_constant_at"] = plan.size, constant.size
+    header["work_size"] = layout.work_size(
+        len(body_index),
+        int(header["rows"][0]),
+        int(header["all_rows"][0]),
+        len(records),
+        int(slots[-1]),
+        len(mechanism.wrenches),
+        int(header["lates"][0]),
+    )
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
     plan[layout.UNITS_AT] = constant.size
@@ -415,105 +419,114 @@ def _written(
     body_index: dict[Hashable, int],
     graph: Any,
 ) -> tuple[NDArray[np.int64], Float]:
+    """Plan and constants of bodies, groups and rows."""
     groups = joints + forces + measures
     n, rows = len(body_index), sum(group.n_rows for group in groups)
-    held = sum(group.n_rows for group in joints if group.partner is None)
-    looked_at = sum(group.n_rows for group in joints + forces)
     group_at = layout.HEADER + n
     row_at = group_at + len(groups) * layout.GROUP_FIELDS
     plan = np.zeros(row_at + rows * layout.ROW_FIELDS, np.int64)
     group_constant_at = n * layout.BODY_SIZE
     row_constant_at = group_constant_at + len(groups) * layout.GROUP_SIZE
     constant = np.zeros(row_constant_at + rows * layout.ROW_SIZE)
-    for place, value in (
-        (layout.BODIES, n), (layout.JOINTS, len(joints)),
-        (layout.GROUPS, len(joints) + len(forces)), (layout.ROWS, held),
-        (layout.ALL_ROWS, looked_at), (layout.BODY_AT, layout.HEADER), (layout.GROUP_AT, group_at),
-        (layout.ROW_AT, row_at), (layout.GROUP_CONSTANT_AT, group_constant_at),
-        (layout.ROW_CONSTANT_AT, row_constant_at), (layout.MEASURES, len(groups)),
-        (layout.MEASURED_ROWS, rows), (layout.ROTORS, sum(g.turned_late for g in forces)),
-        (layout.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
-        (layout.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
-        (layout.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
-    ):  # fmt: skip
-        plan[place] = value
+    header = view(plan, HEADER, 0, 1)
+    header["bodies"], header["joints"], header["groups"] = n, len(joints), len(joints + forces)
+    header["rows"] = sum(group.n_rows for group in joints if group.partner is None)
+    header["all_rows"] = sum(group.n_rows for group in joints + forces)
+    header["body_at"], header["group_at"], header["row_at"] = layout.HEADER, group_at, row_at
+    header["group_constant_at"] = group_constant_at
+    header["row_constant_at"] = row_constant_at
+    header["measures"], header["measured_rows"] = len(groups), rows
+    header["rotors"] = sum(group.turned_late for group in forces)
+    header["soft"] = sum(group.n_rows for group in joints if group.compliance > 0.0)
+    header["holding"] = sum(group.rows[-1].kind >= kinds.EDGE for group in joints)
+    bodies = mechanism.bodies.values()
+    header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)
     plan[layout.HEADER : layout.HEADER + n] = graph.diagonal_at[:n]
+    _write_bodies(mechanism, thetas, units, view(constant, BODY, 0, n))
+    _write_groups(
+        groups, len(joints), body_index, graph, view(plan, GROUP, group_at, len(groups)),
+        view(constant, GROUP_CONSTANTS, group_constant_at, len(groups)),
+    )  # fmt: skip
+    _write_rows(
+        groups, view(plan, ROW, row_at, rows), view(constant, ROW_CONSTANTS, row_constant_at, rows)
+    )
+    return plan, constant
+
+
+def _write_bodies(
+    mechanism: Mechanism, thetas: Float, units: dict[Hashable, Unit], records: NDArray[Any]
+) -> None:
+    """Constants of all bodies."""
     planes = planes_of(mechanism)
-    for i, body in enumerate(mechanism.bodies.values()):
-        c = constant[i * layout.BODY_SIZE : (i + 1) * layout.BODY_SIZE]
+    for body, theta, record in zip(mechanism.bodies.values(), thetas, records):
         spatial = body.spatial_inertia
-        c[layout.MASS] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
-        c[layout.INERTIA : layout.INERTIA + 9] = body.inertia.ravel()
-        weight = body.gravity_scale * (body.mass / c[layout.MASS])
-        c[layout.GRAVITY : layout.GRAVITY + 3] = weight * mechanism.gravity
-        c[layout.DRAG], c[layout.SPIN_DRAG], c[layout.DRAG_THETA] = (
-            body.drag,
-            body.spin_drag,
-            thetas[i],
-        )
-        c[layout.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
+        record["mass"] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
+        record["inertia"] = body.inertia.ravel()
+        weight = body.gravity_scale * (body.mass / record["mass"])
+        record["gravity"] = weight * mechanism.gravity
+        record["drag"], record["spin_drag"], record["drag_theta"] = body.drag, body.spin_drag, theta
+        record["largest_inertia"] = np.linalg.eigvalsh(body.inertia)[-1]
         unit = units[body.name]
         arms = np.array([1.0] * 3 + [unit.length] * 3)
-        inertias = np.repeat([c[layout.MASS], c[layout.LARGEST_INERTIA]], 3)
+        inertias = np.repeat([record["mass"], record["largest_inertia"]], 3)
         plane = planes[body.name].plane if body.name in planes else None
         mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
-        c[layout.LIGHTNESS : layout.LIGHTNESS + 6] = arms / (inertias * unit.speed)
-        c[layout.PACE : layout.PACE + 6] = arms / unit.speed
-        c[layout.IMPULSE : layout.IMPULSE + 6] = 1.0 / (mass * unit.speed * arms)
-        c[layout.EXTENT] = 1.0 / unit.length
-    first_row = 0
+        record["lightness"] = arms / (inertias * unit.speed)
+        record["pace"] = arms / unit.speed
+        record["impulse"] = 1.0 / (mass * unit.speed * arms)
+        record["extent"] = 1.0 / unit.length
+
+
+def _write_groups(
+    groups: list[_Group],
+    n_joints: int,
+    body_index: dict[Hashable, int],
+    graph: Any,
+    plan: NDArray[Any],
+    constants: NDArray[Any],
+) -> None:
+    """Plan and constants of all groups, of which the first ``n_joints`` are joints."""
+    n = len(body_index)
     start = np.cumsum([0, *(group.n_rows for group in groups)])
-    for k, group in enumerate(groups):
+    for k, (group, p, c) in enumerate(zip(groups, plan, constants)):
         node = n + (k if group.partner is None else group.partner)
         a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
-        p = plan[group_at + k * layout.GROUP_FIELDS : group_at + (k + 1) * layout.GROUP_FIELDS]
-        p[layout.DIAGONAL_AT : layout.JB_AT + 1] = -1
-        p[layout.A], p[layout.B], p[layout.N_ROWS], p[layout.FIRST_ROW] = (
-            a,
-            b,
-            group.n_rows,
-            first_row,
-        )
-        p[layout.EQUATION] = start[node - n]
-        p[layout.CALLBACK] = group.callback
+        p["a"], p["b"], p["n_rows"], p["first_row"] = a, b, group.n_rows, start[k]
+        p["equation"], p["callback"] = start[node - n], group.callback
         aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
-        p[layout.TURNS] = any(r.kind in TURNING for r in group.rows) * (
-            layout.ALIGNED if aligned else 1
-        )
+        turning = any(row.kind in TURNING for row in group.rows)
+        p["turns"] = turning * (layout.ALIGNED if aligned else 1)
         usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
-        p[layout.PINNED] = [row.kind for row in group.rows] == usual
-        if k < len(joints):
-            p[layout.DIAGONAL_AT] = graph.diagonal_at[node]
+        p["pinned"] = [row.kind for row in group.rows] == usual
+        for place in ("diagonal_at", "aj_at", "ja_at", "bj_at", "jb_at"):
+            p[place] = -1
+        if k < n_joints:
+            p["diagonal_at"] = graph.diagonal_at[node]
             if a < n:
-                p[layout.AJ_AT], p[layout.JA_AT] = _block(graph, a, node), _block(graph, node, a)
+                p["aj_at"], p["ja_at"] = _block(graph, a, node), _block(graph, node, a)
             if b < n:
-                p[layout.BJ_AT], p[layout.JB_AT] = _block(graph, b, node), _block(graph, node, b)
+                p["bj_at"], p["jb_at"] = _block(graph, b, node), _block(graph, node, b)
         elif group.paired and a < n and b < n:
-            p[layout.AJ_AT], p[layout.JA_AT] = _block(graph, a, b), _block(graph, b, a)
-        c = constant[group_constant_at + k * layout.GROUP_SIZE :][: layout.GROUP_SIZE]
-        c[layout.POINT_A : layout.POINT_A + 3], c[layout.POINT_B : layout.POINT_B + 3] = (
-            group.points
-        )
-        c[layout.OFFSET : layout.OFFSET + 4] = group.offset
-        for i, row in enumerate(group.rows):
-            p = plan[row_at + (first_row + i) * layout.ROW_FIELDS :]
-            p[layout.KIND], p[layout.CONTROL] = row.kind, group.control[i]
-            c = constant[row_constant_at + (first_row + i) * layout.ROW_SIZE :][: layout.ROW_SIZE]
-            c[layout.AXIS : layout.AXIS + 3], c[layout.SECOND : layout.SECOND + 3] = (
-                row.axis,
-                row.second,
-            )
-            c[layout.REST], c[layout.PITCH] = group.rest[i], row.pitch
-            c[layout.COMPLIANCE], c[layout.DAMPING] = group.compliance, group.damping[i]
-            c[layout.STIFFNESS], c[layout.THETA] = group.stiffness[i], group.theta[i]
-            c[layout.REGULARIZATION], c[layout.PULL] = group.regularization[i], group.pull[i]
-            c[layout.LEAST], c[layout.MOST] = group.control_limits[i]
-            c[layout.PERIOD], c[layout.ARMATURE] = group.period[i], group.armature[i]
-            c[layout.LATE_STIFFNESS] = group.late_stiffness[i]
-            c[layout.LATE_DAMPING] = group.late_damping[i]
-            c[layout.GAIN], c[layout.TARGET] = group.gain[i], group.target[i]
-        first_row += group.n_rows
-    return plan, constant
+            p["aj_at"], p["ja_at"] = _block(graph, a, b), _block(graph, b, a)
+        c["point_a"], c["point_b"] = group.points
+        c["offset"] = group.offset
+
+
+def _write_rows(groups: list[_Group], plan: NDArray[Any], constants: NDArray[Any]) -> None:
+    """Plan and constants of the rows of all groups, one group after another."""
+    first = 0
+    for group in groups:
+        p, c = (table[first : first + group.n_rows] for table in (plan, constants))
+        p["kind"], p["control"] = [row.kind for row in group.rows], group.control
+        for name in (
+            "rest", "compliance", "damping", "stiffness", "theta", "regularization", "pull",
+            "period", "armature", "late_stiffness", "late_damping", "gain", "target",
+        ):  # fmt: skip
+            c[name] = getattr(group, name)
+        c["least"], c["most"] = group.control_limits.T
+        for row, record in zip(group.rows, c):
+            record["axis"], record["second"], record["pitch"] = row.axis, row.second, row.pitch
+        first += group.n_rows
 
 
 def _block(graph: Any, i: int, j: int) -> int:

@@ -11,6 +11,7 @@ from dynamics.kernels.base import layout, run_totals, settings, status, step_inf
 from dynamics.kernels.base.arguments import Motion, Node, Work
 from dynamics.kernels.stepping import step
 from dynamics.kinematics.diagnosis import WENT_WRONG
+from dynamics.tables import records
 
 
 def places_of(module: ModuleType) -> dict[str, int]:
@@ -133,3 +134,32 @@ def test_nearest_points_take_the_place_that_info_has_for_them():
     fields, _ = lengths_between("DISTANCE_AT", "SLOPES")
     taken = [place + i for place, length in fields for i in range(length)]
     assert taken == list(range(step_info.NEAREST_SIZE))
+
+
+@pytest.mark.parametrize(
+    ("record", "size"),
+    [
+        (records.HEADER, layout.HEADER),
+        (records.BODY, layout.BODY_SIZE),
+        (records.GROUP, layout.GROUP_FIELDS),
+        (records.GROUP_CONSTANTS, layout.GROUP_SIZE),
+        (records.ROW, layout.ROW_FIELDS),
+        (records.ROW_CONSTANTS, layout.ROW_SIZE),
+    ],
+)
+def test_fields_of_records_are_at_the_places_of_the_layout(record, size):
+    """The last field ends where the record does."""
+    assert record.itemsize == 8 * size
+    for name, (_, offset, *_) in record.fields.items():
+        assert offset == 8 * getattr(layout, name.upper())
+
+
+@pytest.mark.parametrize(
+    ("record", "size"),
+    [
+        (records.CONTACT, layout.CONTACT_FIELDS),
+        (records.CONTACT_CONSTANTS, layout.CONTACT_SIZE),
+    ],
+)
+def test_records_of_contacts_are_as_long_as_the_layout_says(record, size):
+    assert record.itemsize == 8 * size
