@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import forces, stiff_forces
-from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.rows.wrench import add_user_impulses
 from dynamics.kernels.stepping import step as stepping
 from dynamics.kinematics.joint_space import JointSpace, soft_rows
 from dynamics.kinematics.momenta import momenta, steady_forces
@@ -205,14 +205,14 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
     plan, constant = model.tables.plan, model.tables.constant
     work, f = np.zeros(plan[layout.WORK_SIZE]), np.zeros(layout.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)
-    stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
+    stepping.load_state(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
     f += node.f[: f.size]
     forces.damp(plan, constant, -1.0, -1.0, node.G, twist, f)
     node.g[3 * plan[layout.ALL_ROWS]] = 1.0
     stiff_forces.add_late(plan, constant, -1.0, node.g, node.g, node.G, f)  # stiff springs
     if plan[layout.WRENCHES]:
         node.f[f.size] = state.time
-        push_users(plan, 1.0, node.pose, node.f, twist, f)
+        add_user_impulses(plan, 1.0, node.pose, node.f, twist, f)
     for call in model.tables.callbacks:
         call.reraise()
     if model.soft:

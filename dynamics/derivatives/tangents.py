@@ -217,9 +217,9 @@ class Tangent:
         c = self._impulses(end, h)
         given = self._given(start, h, control, wrench, x, before, c)
         node, trial, spare = self._nodes()
-        stepping.start(tables.plan, tables.constant, start.data, node, trial)
+        stepping.load_state(tables.plan, tables.constant, start.data, node, trial)
         kernel.part_given(tables.plan, start.data, node.g)
-        stepping.start(tables.plan, tables.constant, end.data, trial, spare)
+        stepping.load_state(tables.plan, tables.constant, end.data, trial, spare)
         dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity
         wrenches = np.array(

@@ -40,9 +40,9 @@ def look_at(model: Model, states: Float) -> Float:
     ndarray of float, shape (k, touches, 22)
     """
     space, plan = model.workspace, model.tables.plan
-    out = np.empty((states.shape[0], int(plan[layout.CONTACTS]), kernel.LOOKED))
+    out = np.empty((states.shape[0], int(plan[layout.CONTACTS]), kernel.NEAREST_AND_ROW))
     if out.size:
-        kernel.look_at(
+        kernel.nearest_points(
             plan, model.tables.constant, states, space.pose, space.matrix, space.g, space.G, out
         )
         space.reraise()

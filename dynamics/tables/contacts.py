@@ -196,7 +196,7 @@ def written(
             c["limit"], c["sign"], c["softness"] = record.limit, record.sign, record.softness
             c["of_rate"] = record.of_rate
             if record.friction > 0.0:
-                p["kind"], c["friction"][0] = kinds.RUBBING, record.friction
+                p["kind"], c["friction"][0] = kinds.DRY_FRICTION, record.friction
             continue
         touch, contact = record.touch, record.contact
         p["kind"] = touch.kind

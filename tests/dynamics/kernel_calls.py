@@ -15,30 +15,30 @@ def solver_of_tuple(solver):
 
 
 @kernel
-def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
-    """`newton.try_out`."""
+def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
+    """`newton.evaluate_residual`."""
     node, trial = node_of_tuple(node), node_of_tuple(trial)
-    return newton.try_out(plan, constant, h, slopes, kick, node, x, trial, r)
+    return newton.evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r)
 
 
 @kernel
-def shaking(plan, constant, h, node, mu, u, past):
-    """`resonance.shaking`."""
-    return resonance.shaking(plan, constant, h, node_of_tuple(node), mu, u, past)
+def squared_frequency(plan, constant, h, node, mu, u, past):
+    """`resonance.squared_frequency`."""
+    return resonance.squared_frequency(plan, constant, h, node_of_tuple(node), mu, u, past)
 
 
 @kernel
-def begin(plan, constant, h, failed, node, mu, u, past, info):
-    """`resonance.begin`."""
+def choose_halvings(plan, constant, h, failed, node, mu, u, past, info):
+    """`resonance.choose_halvings`."""
     motion = Motion(p=u, u=u, u_prev=u, mu=mu, c=u, late=u)
-    resonance.begin(plan, constant, h, failed, node_of_tuple(node), motion, past, info)
+    resonance.choose_halvings(plan, constant, h, failed, node_of_tuple(node), motion, past, info)
 
 
 @kernel
-def swerve(plan, constant, program, node, trial, u, solver):
-    """`loop_curvature.swerve`."""
+def rotation_energy(plan, constant, program, node, trial, u, solver):
+    """`loop_curvature.rotation_energy`."""
     node, trial = node_of_tuple(node), node_of_tuple(trial)
-    return loop_curvature.swerve(
+    return loop_curvature.rotation_energy(
         plan, constant, program, node, trial, u, solver_of_tuple(solver)
     )  # fmt: skip
 

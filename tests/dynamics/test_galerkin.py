@@ -81,7 +81,7 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
         x[moving] = 0.0
 
     def residual(x):
-        galerkin_step.start(plan, constant, stages.s, state.data, nodes)
+        galerkin_step.load_state(plan, constant, stages.s, state.data, nodes)
         out = np.zeros(r.size)
         galerkin_residual.residual(
             plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out

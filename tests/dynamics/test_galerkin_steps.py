@@ -23,9 +23,9 @@ def gone_on(values):
     tables = model.finalize(0.01).tables
     table, info, guess = np.zeros(8 * 12), np.zeros(INFO_SIZE), np.zeros(12)
     for row in values:
-        galerkin_guess.remember(tables.plan, 2, row, table, info)
+        galerkin_guess.store_step(tables.plan, 2, row, table, info)
     assert info[STORED_STEPS] == min(len(values), galerkin_guess.DIFFERENCES)
-    galerkin_guess.go_on(tables.plan, tables.constant, 2, info, table, guess)
+    galerkin_guess.predict(tables.plan, tables.constant, 2, info, table, guess)
     return guess
 
 
@@ -99,7 +99,7 @@ def test_stages_that_share_a_matrix_are_solved_with_it(s):
     stages = galerkin.Stages(model.tables, 2 * s)
     plan, constant, _ = stages.tables
     arrays, (inertia, inverse, theta), _, nodes, x, *_ = stages.work()
-    galerkin_step.start(plan, constant, s, state.data, nodes)
+    galerkin_step.load_state(plan, constant, s, state.data, nodes)
     for k in (0, 1, 2, 3):  # poses, rotations, rows and slopes of the first node at all of them
         each = nodes[k].reshape(s + 1, -1)
         each[:] = each[0]

@@ -80,8 +80,8 @@ def test_shapes_of_named_tuples_are_those_of_the_workspace():
     n, rows = int(plan[layout.BODIES]), int(plan[layout.ROWS])
     sizes = {"n": n, "m": 6 * n, "r": rows, "N": 6 * n + rows, "R": int(plan[layout.ALL_ROWS])}
     sizes |= {"SLOTS": int(plan[layout.SLOTS]), "LATES": int(plan[layout.LATES])}
-    sizes |= {"HELD": layout.HELD, "CONTACT_WORK": layout.CONTACT_WORK}
-    sizes |= {"contacts": int(plan[layout.CONTACTS]), "SETTLE_WORK": layout.SETTLE_WORK}
+    sizes |= {"STORED": layout.STORED, "CONTACT_WORK": layout.CONTACT_WORK}
+    sizes |= {"contacts": int(plan[layout.CONTACTS]), "GAUSS_SEIDEL_WORK": layout.GAUSS_SEIDEL_WORK}
     assert min(sizes["SLOTS"], sizes["LATES"], sizes["contacts"]) > 0
 
     node, length = step.node_of(plan, model.workspace.work, 0)

@@ -201,7 +201,7 @@ def newton_direction(
     if status != layout.SOLVED:
         raise not_solved(integrator, 0, status)
     step = np.empty(r[:-1].size)
-    tree_step.direction(
+    tree_step.newton_direction(
         tables.tree, rule, quasi, h, *arrays[:3], r[:-1].reshape(-1), arrays[3], step
     )
     return step.reshape(r[:-1].shape)

@@ -64,11 +64,11 @@ class Work(NamedTuple):
     x: Any  # (N,): velocities and h mu
     r: Any  # (N,): residual
     dx: Any  # (N,): change of x
-    kept: Any  # (HELD N,): x before an iteration, then changes for Broyden's method
+    kept: Any  # (STORED N,): x before an iteration, then changes for Broyden's method
     kick: Any  # (2 m,): momenta with the impulses at the start, users' part of these
     past: Any  # (m,): three such, u_prev and the velocities of the two intervals before that
     dc: Any  # (SLOTS,): change of the numbers of contacts
-    contacts: Any  # (CONTACT_WORK contacts + SETTLE_WORK,): see `layout`
+    contacts: Any  # (CONTACT_WORK contacts + GAUSS_SEIDEL_WORK,): see `layout`
 
 
 @record

@@ -199,19 +199,19 @@ K_SPEED = 2
 K_BLOCK = 6
 
 #: Rows of contacts that `gauss_seidel` solves at once, and its workspace after that of contacts.
-SETTLED_ROWS = 96
-SETTLE_WORK = SETTLED_ROWS * (SETTLED_ROWS + 1)
+GAUSS_SEIDEL_ROWS = 96
+GAUSS_SEIDEL_WORK = GAUSS_SEIDEL_ROWS * (GAUSS_SEIDEL_ROWS + 1)
 #: Right-hand sides that it solves at once; they and their solutions are the last of the workspace.
 COLUMNS = 8
 
 #: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
-TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
+MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
 # is kept of late forces
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
-HELD = 6  # vectors of unknowns that Newton's method holds: see `broyden`
+STORED = 6  # vectors of unknowns that Newton's method holds: see `broyden`
 
 
 def state_size(bodies: int, rows: int, slots: int = 0) -> int:
@@ -242,5 +242,5 @@ def work_size(
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
     saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
-    settled = SETTLE_WORK + 2 * COLUMNS * unknowns if contacts else 0
-    return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts + settled
+    settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
+    return 2 * node + (3 + STORED) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

@@ -63,7 +63,7 @@ if CHECKED:
             r[at + i] = sums[i]
 
     @kernel
-    def take(x, at):
+    def load_six(x, at):
         """x[at:at + 6]."""
         return x[at], x[at + 1], x[at + 2], x[at + 3], x[at + 4], x[at + 5]
 
@@ -111,7 +111,7 @@ if CHECKED:
     @kernel
     def larger(most, x, at):
         """max(most, |x[at:at + 6]|), one by one."""
-        return largest(most, take(x, at))
+        return largest(most, load_six(x, at))
 
     @kernel
     def total_of(sums):
@@ -174,7 +174,7 @@ else:
         return types.none(r, at, registers.six), generate
 
     @intrinsic
-    def take(typing, x, at):
+    def load_six(typing, x, at):
         """x[at:at + 6]."""
 
         def generate(context, builder, signature, arguments):
@@ -229,7 +229,7 @@ else:
     @kernel
     def larger(most, x, at):
         """max(most, |x[at:at + 6]|), one by one."""
-        return largest(most, take(x, at))
+        return largest(most, load_six(x, at))
 
     @intrinsic
     def total_of(typing, sums):

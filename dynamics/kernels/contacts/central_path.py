@@ -36,7 +36,7 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.contacts.condensation import normal_error, sliding
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 
 
 @kernel
@@ -74,7 +74,7 @@ def follow(plan, constant, h, least, u, c, contacts):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
-        if not rubs(plan, k):
+        if not is_dry_friction(plan, k):
             speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + SLACK]
             mass = contacts[w + MASS_AT]
             c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
@@ -82,7 +82,10 @@ def follow(plan, constant, h, least, u, c, contacts):
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             to = w + T_AT + T_SIZE * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + SLOPES, u)
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             mass = contacts[w + BLOCK_MASS_AT + i]
             head = constant[p + FRICTION + i] * c[slot]
             z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
@@ -109,7 +112,10 @@ def slide(plan, constant, barrier, u, c, contacts):
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             to = w + T_AT + T_SIZE * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + SLOPES, u)
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             head = constant[p + FRICTION + i] * c[slot]
             if i == 0 and plan[at + FACETS] > 0:
                 mass = contacts[w + BLOCK_MASS_AT + i]

@@ -62,7 +62,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.linear_cone import polygon_law
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 from dynamics.kernels.interval.matrix import add_outer
 
 #: Stiffness of a leaf at most, over its effective mass: no pivot drowns beside it.
@@ -76,7 +76,9 @@ def normal_error(plan, constant, h, k, u, c, contacts):
     p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
     w, slot = k * CONTACT_WORK, plan[at + SLOT]
     if contacts[w + SPEED_AT] != 0.0:
-        return rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + SLACK]
+        return (
+            contact_rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + SLACK]
+        )
     soft = constant[p + SOFTNESS] * c[slot] / (h * h)
     return contacts[w + GAP_AT] / h + soft - c[slot + SLACK]
 
@@ -91,15 +93,15 @@ def push_out(plan, c, contacts, r):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        take(plan, n, at, contacts, w + W_AT, c[slot], r)
+        subtract_row(plan, n, at, contacts, w + W_AT, c[slot], r)
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
-            take(plan, n, at, contacts, w + T_AT + T_SIZE * i, c[q], r)
-            take(plan, n, at, contacts, w + T_AT + T_SIZE * i + SLOPES, c[q + 1], r)
+            subtract_row(plan, n, at, contacts, w + T_AT + T_SIZE * i, c[q], r)
+            subtract_row(plan, n, at, contacts, w + T_AT + T_SIZE * i + SLOPES, c[q + 1], r)
 
 
 @kernel
-def take(plan, n, at, W, to, part, r):
+def subtract_row(plan, n, at, W, to, part, r):
     """r <- r - part W^T, one row."""
     a, b = plan[at + A], plan[at + B]
     if a < n:
@@ -123,13 +125,20 @@ def errors(plan, constant, h, barrier, u, c, contacts):
         slot = plan[at + SLOT]
         kappa, pace = barrier * constant[p + ENERGY], constant[p + CONTACT_PACE]
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        f = 0.0 if rubs(plan, k) else c[slot] * c[slot + SLACK] / constant[p + ENERGY] - barrier
+        f = (
+            0.0
+            if is_dry_friction(plan, k)
+            else c[slot] * c[slot + SLACK] / constant[p + ENERGY] - barrier
+        )
         most = max(most, max(pace * abs(e), abs(f)))
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
             to = w + T_AT + T_SIZE * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + SLOPES, u)
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             if i == 0 and plan[at + FACETS] > 0:
                 most = max(most, pace * max(abs(x - c[q + ETA]), abs(y - c[q + ETA + 1])))
                 continue
@@ -243,19 +252,22 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
         # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
         e = normal_error(plan, constant, h, k, u, c, contacts)
         stiff, free = 0.0, 0.0
-        if not rubs(plan, k):
+        if not is_dry_friction(plan, k):
             give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
             stiff = gamma / give
             free = (kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e) / give
         contacts[w + K_AT] = stiff
         contacts[w + FREE_AT] = free
-        take(plan, n, at, contacts, w + W_AT, free, r)
+        subtract_row(plan, n, at, contacts, w + W_AT, free, r)
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             friction = constant[p + FRICTION + i]
             to = w + T_AT + T_SIZE * i
             head = friction * gamma
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + SLOPES, u)
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             if i == 0 and plan[at + FACETS] > 0:
                 tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 law = polygon_law(plan[at + FACETS], head, kappa, x, y, c, q, tail)
@@ -276,8 +288,8 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
             f1 = law[1] + friction * law[3] * free
             contacts[w + FREE_BLOCKS_AT + 2 * i] = f0
             contacts[w + FREE_BLOCKS_AT + 2 * i + 1] = f1
-            take(plan, n, at, contacts, to, f0, r)
-            take(plan, n, at, contacts, to + SLOPES, f1, r)
+            subtract_row(plan, n, at, contacts, to, f0, r)
+            subtract_row(plan, n, at, contacts, to + SLOPES, f1, r)
 
 
 @kernel
@@ -295,22 +307,22 @@ def chord_steps(plan, constant, h, u, c, contacts, r):
         slot = plan[at + SLOT]
         e = normal_error(plan, constant, h, k, u, c, contacts)
         contacts[w + FREE_AT] = -contacts[w + K_AT] * e
-        take(plan, n, at, contacts, w + W_AT, contacts[w + FREE_AT], r)
+        subtract_row(plan, n, at, contacts, w + W_AT, contacts[w + FREE_AT], r)
         for i in range(plan[at + BLOCKS]):
             q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
-            one = rate(plan, at, contacts, to, u) - c[q + ETA]
-            two = rate(plan, at, contacts, to + SLOPES, u) - c[q + ETA + 1]
+            one = contact_rate(plan, at, contacts, to, u) - c[q + ETA]
+            two = contact_rate(plan, at, contacts, to + SLOPES, u) - c[q + ETA + 1]
             for j in range(2):
                 place = w + K_BLOCKS_AT + K_BLOCK * i
                 free = contacts[place + j] * e
                 place += K_SPEED + 2 * j
                 free += contacts[place] * one + contacts[place + 1] * two
                 contacts[w + FREE_BLOCKS_AT + 2 * i + j] = free
-                take(plan, n, at, contacts, to + SLOPES * j, free, r)
+                subtract_row(plan, n, at, contacts, to + SLOPES * j, free, r)
 
 
 @kernel
-def add_leaf(plan, n, at, scale, contacts, left, right, values):
+def add_contact_row(plan, n, at, scale, contacts, left, right, values):
     """values <- values + scale W_left^T W_right on the blocks of both bodies."""
     if scale == 0.0:
         return
@@ -336,7 +348,7 @@ def add_three(values, at, W, left, right):
 
 
 @kernel
-def add_leaves(plan, contacts, values):
+def add_contacts(plan, contacts, values):
     """values <- values + W^T K W_next of every leaf; K as `condense` left it."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
@@ -347,7 +359,7 @@ def add_leaves(plan, contacts, values):
         a, b = plan[at + A], plan[at + B]
         stiff, next_at, row = contacts[w + K_AT], w + NEXT_AT, w + SUM_AT
         if plan[at + BLOCKS] == 0:
-            add_leaf(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
+            add_contact_row(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
         for i in range(plan[at + BLOCKS]):
             one, place = w + T_AT + T_SIZE * i, w + K_BLOCKS_AT + K_BLOCK * i
             # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
@@ -404,7 +416,7 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
             for j in range(numbers_of(plan, at)):
                 dc[slot + j] = 0.0
             continue
-        normal = rate(plan, at, contacts, w + NEXT_AT, du)
+        normal = contact_rate(plan, at, contacts, w + NEXT_AT, du)
         dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
         for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
             dc[slot + j] = 0.0
@@ -417,7 +429,10 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
             q = slot + CONES + BLOCK * i
             to = w + T_AT + T_SIZE * i
             place = w + K_BLOCKS_AT + K_BLOCK * i
-            one, two = rate(plan, at, contacts, to, du), rate(plan, at, contacts, to + SLOPES, du)
+            one, two = (
+                contact_rate(plan, at, contacts, to, du),
+                contact_rate(plan, at, contacts, to + SLOPES, du),
+            )
             free = w + FREE_BLOCKS_AT + 2 * i
             dc[q + ETA0], dc[q + ETA], dc[q + ETA + 1] = 0.0, 0.0, 0.0  # by `contact_path`
             dc[q] = (

@@ -28,10 +28,10 @@ from dynamics.kernels.base.layout import (
     ETA0,
     FACETS,
     FRICTION,
+    GAUSS_SEIDEL_ROWS,
     IMPULSE,
     NEXT_AT,
     ROWS,
-    SETTLED_ROWS,
     SLACK,
     SLOPES,
     SLOT,
@@ -47,9 +47,9 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.central_path import cone_path
-from dynamics.kernels.contacts.condensation import normal_error, take
+from dynamics.kernels.contacts.condensation import normal_error, subtract_row
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 from dynamics.kernels.contacts.single_contact import contact_alone
 from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
@@ -57,7 +57,7 @@ from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_b
 OPEN = 3e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
 SWEEPS = 30
-SETTLED = 1e-5
+CONVERGED = 1e-5
 #: Part of `OPEN` that is told where a settled iterate is yet open: neighbours join.
 AGAIN = 1e-2
 
@@ -86,7 +86,7 @@ def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
         if error > part * OPEN * tolerance:
             contacts[w + UNDECIDED_AT] = 1.0
             rows += 1 + 2 * plan[at + BLOCKS]
-    if rows > SETTLED_ROWS or most <= OPEN * tolerance:
+    if rows > GAUSS_SEIDEL_ROWS or most <= OPEN * tolerance:
         decide_all(plan, contacts)
         return 0
     return rows
@@ -108,9 +108,9 @@ def velocities_of(plan, contacts, dx, out):
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        out[i] = rate(plan, at, contacts, w + NEXT_AT, dx)
+        out[i] = contact_rate(plan, at, contacts, w + NEXT_AT, dx)
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
-            out[i + j] = rate(plan, at, contacts, w + W_AT + SLOPES * j, dx)
+            out[i + j] = contact_rate(plan, at, contacts, w + W_AT + SLOPES * j, dx)
         i += 1 + 2 * plan[at + BLOCKS]
 
 
@@ -213,7 +213,7 @@ def add_impulse(rows, column, change, D, v):
 
 
 @kernel
-def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
+def solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
     """Gamma and sliding friction of one contact by `contact_alone`; the largest change, gamma."""
     p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
     q, here, friction = slot + CONES, i * rows + i, constant[p + FRICTION]
@@ -254,11 +254,13 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot, kappa = plan[at + SLOT], barrier * constant[p + ENERGY]
-        round_cone = plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not rubs(plan, k)
+        round_cone = (
+            plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not is_dry_friction(plan, k)
+        )
         if round_cone:
-            change, gamma = together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
+            change, gamma = solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
             changed, most = max(changed, change), max(most, gamma)
-        elif not rubs(plan, k):
+        elif not is_dry_friction(plan, k):
             soft = softness(constant, p, h, contacts[w + SPEED_AT])
             mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
             speed = v[i] + soft * before
@@ -289,7 +291,7 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
 
 
 @kernel
-def settle(plan, constant, program, h, barrier, rows, work, solver, c):
+def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
     """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
 
     Behind `condense` and a factorization without them; ``work.dc`` is a workspace.
@@ -316,13 +318,13 @@ def settle(plan, constant, program, h, barrier, rows, work, solver, c):
             normal_error(plan, constant, h, k, x, c, contacts) + c[slot + SLACK] - soft * c[slot]
         )
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
-            v[i + j] += rate(plan, at, contacts, w + W_AT + SLOPES * j, x)
+            v[i + j] += contact_rate(plan, at, contacts, w + W_AT + SLOPES * j, x)
         i += 1 + 2 * plan[at + BLOCKS]
     for j in range(plan[SLOTS]):
         dc[j] = c[j]
     for _ in range(SWEEPS):
         changed, most = sweep(plan, constant, h, barrier, rows, contacts, D, v, c)
-        if not changed > SETTLED * most:
+        if not changed > CONVERGED * most:
             break
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -330,11 +332,11 @@ def settle(plan, constant, program, h, barrier, rows, work, solver, c):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        take(plan, n, at, contacts, w + W_AT, c[slot] - dc[slot], r)
+        subtract_row(plan, n, at, contacts, w + W_AT, c[slot] - dc[slot], r)
         for block in range(plan[at + BLOCKS]):
             q, to = slot + CONES + BLOCK * block, w + T_AT + T_SIZE * block
-            take(plan, n, at, contacts, to, c[q] - dc[q], r)
-            take(plan, n, at, contacts, to + SLOPES, c[q + 1] - dc[q + 1], r)
+            subtract_row(plan, n, at, contacts, to, c[q] - dc[q], r)
+            subtract_row(plan, n, at, contacts, to + SLOPES, c[q + 1] - dc[q + 1], r)
     solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     for i in range(unknowns):
         dx[i] = -dx[i]

@@ -18,8 +18,9 @@ from dynamics.kernels.base.layout import (
     CONTACTS,
     ENERGY,
     GAP_AT,
-    LEFT,
+    LEFT_OUT,
     MASS_AT,
+    MUST_ACT,
     OF_RATE,
     RESTITUTION,
     ROWS,
@@ -28,18 +29,22 @@ from dynamics.kernels.base.layout import (
     SLOT,
     SLOTS,
     SPEED_AT,
-    TOLD,
     TWIST,
 )
 from dynamics.kernels.base.settings import BARRIER, LARGEST_TURN
 from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
-from dynamics.kernels.contacts.condensation import add_leaves, clear_pairs, condense, steps_of
-from dynamics.kernels.contacts.interior_residual import begin, look_there, solved, weigh
-from dynamics.kernels.contacts.interior_start import forget, press
+from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, steps_of
+from dynamics.kernels.contacts.interior_residual import (
+    converged,
+    evaluate_end_and_gaps,
+    place_on_path,
+    weigh,
+)
+from dynamics.kernels.contacts.interior_start import clear_contacts, set_dry_friction
 from dynamics.kernels.contacts.path_newton import FAR, path_attempt
-from dynamics.kernels.contacts.rows import gaps, rubs
+from dynamics.kernels.contacts.rows import gaps, is_dry_friction
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.rows.poses import turns
 from graphsys.kernels import factorize, solve
@@ -60,7 +65,7 @@ def complementarity(plan, constant, c, dc, part, contacts):
     """Mean of gamma s, over units of energy, at c + part dc."""
     total, count = 0.0, 0
     for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or rubs(plan, k):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or is_dry_friction(plan, k):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
@@ -100,7 +105,7 @@ def recentre(plan, constant, barrier, c, contacts):
     """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0 or rubs(plan, k):
+        if contacts[w + ACTIVE_AT] == 0.0 or is_dry_friction(plan, k):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
@@ -138,7 +143,7 @@ def interior_attempt(
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found = settings[BARRIER], pointer(info, NEAREST)
     every = info[EVERY_CONTACT] > 0.0
-    kappa = begin(plan, constant, h, least, True, every, node, motion, trial, work, found)
+    kappa = place_on_path(plan, constant, h, least, True, every, node, motion, trial, work, found)
     if kappa < 0.0:
         return USER_FAILED
     before = 1e300
@@ -146,7 +151,7 @@ def interior_attempt(
         speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300:
             return NOT_FINITE
-        if solved(plan, constant, h, settings, speed, opened, before, node, c, work, info):
+        if converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
             return iteration
         before = speed
         clear_pairs(plan, values)  # before: dampers may join the same bodies
@@ -155,7 +160,7 @@ def interior_attempt(
             kept[i] = r[i]
         correct(plan, 0.0, dc, contacts)
         condense(plan, constant, h, least, False, x, c, contacts, r)
-        add_leaves(plan, contacts, values)
+        add_contacts(plan, contacts, values)
         failed = factorize(
             program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
         )
@@ -186,14 +191,14 @@ def interior_attempt(
         for i in range(plan[SLOTS]):
             c[i] += part * dc[i]
         recentre(plan, constant, target, c, contacts)
-        if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+        if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         slide(plan, constant, target, x, c, contacts)
     return NOT_CONVERGED
 
 
 @kernel
-def missed(plan, constant, h, x, trial, found, contacts):
+def find_passed(plan, constant, h, x, trial, found, contacts):
     """Whether a contact that was left out or bounced has been passed; it is held by its gap then.
 
     A bounce holds the velocity of a point; a rim that turns has another nearest point at the end.
@@ -202,8 +207,8 @@ def missed(plan, constant, h, x, trial, found, contacts):
         w = k * CONTACT_WORK
         held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
         if contacts[w + ACTIVE_AT] == 0.0:
-            contacts[w + ACTIVE_AT] = LEFT
-        elif contacts[w + SPEED_AT] != 0.0 and not held and not rubs(plan, k):
+            contacts[w + ACTIVE_AT] = LEFT_OUT
+        elif contacts[w + SPEED_AT] != 0.0 and not held and not is_dry_friction(plan, k):
             contacts[w + ACTIVE_AT], contacts[w + SPEED_AT] = BOUNCED, 0.0
     gaps(plan, constant, h, x, trial, found, contacts)
     wrong = False
@@ -211,9 +216,9 @@ def missed(plan, constant, h, x, trial, found, contacts):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] < 0.0:
             if contacts[w + GAP_AT] < 0.0:
-                contacts[w + ACTIVE_AT], wrong = TOLD, True
+                contacts[w + ACTIVE_AT], wrong = MUST_ACT, True
             else:
-                contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT else 1.0
+                contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT_OUT else 1.0
     return wrong
 
 
@@ -227,7 +232,7 @@ def left_out(plan, contacts):
 
 
 @kernel
-def give_way(plan, constant, contacts):
+def release_bounces(plan, constant, contacts):
     """Whether there were bounces; all are held by their gaps from now on.
 
     Where a joint guides a body into the ground, friction can leave Newton's law without solution.
@@ -237,7 +242,7 @@ def give_way(plan, constant, contacts):
         w = k * CONTACT_WORK
         bounces = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0
         if bounces and contacts[w + SPEED_AT] != 0.0:
-            contacts[w + ACTIVE_AT], bounced = TOLD, True
+            contacts[w + ACTIVE_AT], bounced = MUST_ACT, True
     return bounced
 
 
@@ -268,7 +273,7 @@ def interior(
     x, n = work.x, TWIST * plan[BODIES]
     done = NOT_CONVERGED
     info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
-    press(plan, h, motion.c)
+    set_dry_friction(plan, h, motion.c)
     fresh = True
     for _ in range(ATTEMPTS):
         if fresh:
@@ -289,7 +294,7 @@ def interior(
         if done == USER_FAILED:
             return done
         if done >= 0:
-            if not missed(plan, constant, h, x, trial, pointer(info, NEAREST), work.contacts):
+            if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), work.contacts):
                 return done
             fresh = False
         elif warm and whole and turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
@@ -300,10 +305,10 @@ def interior(
         elif info[EVERY_CONTACT] == 0.0 and left_out(plan, work.contacts):
             info[EVERY_CONTACT] = 1.0
             fresh = True
-        elif give_way(plan, constant, work.contacts):
+        elif release_bounces(plan, constant, work.contacts):
             fresh = True
         else:
             return done
         if fresh:  # nothing of the failed start is kept
-            forget(plan, motion.c)
+            clear_contacts(plan, motion.c)
     return NOT_CONVERGED

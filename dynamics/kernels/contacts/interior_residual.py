@@ -19,19 +19,19 @@ from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import errors, push_out
 from dynamics.kernels.contacts.gauss_seidel import decide_all
 from dynamics.kernels.contacts.interior_start import WARM, centre, first_barrier, lower
-from dynamics.kernels.contacts.rows import approach, gaps
+from dynamics.kernels.contacts.rows import contact_rows, gaps
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent, fastest, residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate, roll
-from dynamics.kernels.rows.wrench import renew
+from dynamics.kernels.rows.wrench import update_user_impulse
 
 #: Momentum error over the largest impulse that ends an iteration which gains no more.
 ROUNDING = 1e-7
 
 
 @kernel
-def look_there(plan, constant, h, node, x, trial, found, contacts):
+def evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts):
     """Poses, rows and gaps at the end of the interval; 0, or 1 + a user's failure."""
     move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
     evaluate(
@@ -43,14 +43,14 @@ def look_there(plan, constant, h, node, x, trial, found, contacts):
 
 @kernel
 def weigh(plan, constant, h, node, c, trial, work):
-    """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is.
+    """r <- residuals after `evaluate_end_and_gaps`; the largest of momenta and |g|, over units.
 
-    Both over their units.
+    The third result is NaN if any residual is.
     """
     n = TWIST * plan[BODIES]
     x, r, kick = work.x, work.r, work.kick
     if plan[WRENCHES] > 0:
-        renew(plan, h, node, x, kick)
+        update_user_impulse(plan, h, node, x, kick)
     _, opened, merit = residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     push_out(plan, c, work.contacts, r)
     wrong = 0  # `largest` may pass over what is no number
@@ -73,16 +73,16 @@ def largest_impulse(plan, constant, x):
 
 
 @kernel
-def begin(plan, constant, h, least, cold, every, node, motion, trial, work, found):
+def place_on_path(plan, constant, h, least, cold, every, node, motion, trial, work, found):
     """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
 
     A cold start has one barrier for all, a warm one a barrier for each contact. What comes back is
     over the contacts' units of energy.
     """
     x, c, contacts = work.x, motion.c, work.contacts
-    if approach(plan, constant, h, node, x, every, found, contacts) != 0:
+    if contact_rows(plan, constant, h, node, x, every, found, contacts) != 0:
         return -1.0
-    if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+    if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
         return -1.0
     decide_all(plan, contacts)
     energy = first_barrier(plan, constant, h, cold, x, motion.u_prev, c, contacts)
@@ -93,7 +93,7 @@ def begin(plan, constant, h, least, cold, every, node, motion, trial, work, foun
 
 
 @kernel
-def solved(plan, constant, h, settings, speed, opened, before, node, c, work, info):
+def converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
     """Whether x and c solve the interval at the last barrier."""
     info[VELOCITY_ERROR], info[VIOLATION] = speed, opened
     if speed > settings[CONTACT_TOLERANCE]:

@@ -1,9 +1,9 @@
 """One interval with contacts by Newton's method along the central path, tried first.
 
-Every iterate has all contacts on the path (`contact_path`), so that a step goes all its way, and
+Every iterate has all contacts on the path (`central_path`), so that a step goes all its way, and
 takes one factorization and one solve. Each contact has a barrier of its own, which falls a
-hundredfold an iteration. Where contacts keep changing their minds, `settle` decides for them, and
-in the end `interior_point` begins anew.
+hundredfold per iteration. If contacts keep changing between open and closed, or sticking and
+sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_point` starts cold.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
@@ -13,14 +13,19 @@ from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, US
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import follow
 from dynamics.kernels.contacts.condensation import (
-    add_leaves,
+    add_contacts,
     chord_steps,
     clear_pairs,
     condense,
     steps_of,
 )
-from dynamics.kernels.contacts.gauss_seidel import AGAIN, decide_all, settle, undecided
-from dynamics.kernels.contacts.interior_residual import begin, look_there, solved, weigh
+from dynamics.kernels.contacts.gauss_seidel import AGAIN, decide_all, gauss_seidel, undecided
+from dynamics.kernels.contacts.interior_residual import (
+    converged,
+    evaluate_end_and_gaps,
+    place_on_path,
+    weigh,
+)
 from dynamics.kernels.contacts.interior_start import lower
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.rows.poses import turns
@@ -63,7 +68,9 @@ def path_attempt(
     contacts, values = work.contacts, pointer(solver.values, 0)
     least, found = settings[BARRIER], pointer(info, NEAREST)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    barrier = begin(plan, constant, h, least, False, False, node, motion, trial, work, found)
+    barrier = place_on_path(
+        plan, constant, h, least, False, False, node, motion, trial, work, found
+    )
     if barrier < 0.0:
         return USER_FAILED
     before, rows, fresh = 1e300, 0, False
@@ -71,7 +78,7 @@ def path_attempt(
         speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300:
             return NOT_FINITE
-        if solved(plan, constant, h, settings, speed, opened, before, node, c, work, info):
+        if converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
             return iteration
         if iteration == PATIENCE:
             break
@@ -89,7 +96,7 @@ def path_attempt(
             clear_pairs(plan, values)  # before: dampers may join the same bodies
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
-            add_leaves(plan, contacts, values)
+            add_contacts(plan, contacts, values)
             failed = factorize(
                 program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
             )
@@ -98,7 +105,7 @@ def path_attempt(
             info[FACTORIZATIONS] += 1.0
             fresh = rows == 0
         if rows > 0:
-            settle(plan, constant, program, h, least, rows, work, solver, c)
+            gauss_seidel(plan, constant, program, h, least, rows, work, solver, c)
         else:
             solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
@@ -110,7 +117,7 @@ def path_attempt(
             c[i] += dc[i]
         if turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
             break
-        if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+        if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         follow(plan, constant, h, least, x, c, contacts)
         if rows > 0:

@@ -30,6 +30,7 @@ from dynamics.kernels.base.layout import (
     LIMITED_ROW,
     MASS,
     MASS_AT,
+    MUST_ACT,
     NEXT_AT,
     NORMAL_AT,
     OF_RATE,
@@ -40,14 +41,13 @@ from dynamics.kernels.base.layout import (
     SPEED_AT,
     T_AT,
     T_SIZE,
-    TOLD,
     TWIST,
     W_AT,
     A,
     B,
 )
 from dynamics.kernels.base.quaternion import cross, load3
-from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, TINY, gap
+from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, TINY, gap
 from dynamics.kernels.interval.matrix import stretched
 from dynamics.kernels.rows.rows import turned_back, write
 
@@ -95,13 +95,13 @@ def limit_row(plan, constant, at, c, g, G, out, to):
 
 
 @kernel
-def rubs(plan, k):
+def is_dry_friction(plan, k):
     """Whether contact k is dry friction of a row, which always presses with 1."""
-    return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == RUBBING
+    return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == DRY_FRICTION
 
 
 @kernel
-def rubbing_rows(plan, at, G, out, to):
+def dry_friction_rows(plan, at, G, out, to):
     """Row of a joint's rate as the first of a friction block, N and the second 0."""
     row = plan[at + LIMITED_ROW]
     for j in range(SLOPES):
@@ -109,7 +109,7 @@ def rubbing_rows(plan, at, G, out, to):
 
 
 @kernel
-def rate(plan, at, W, to, u):
+def contact_rate(plan, at, W, to, u):
     """W u of one row of a contact."""
     a, b = plan[at + A], plan[at + B]
     total = 0.0
@@ -144,8 +144,8 @@ def normal_row(plan, constant, k, node, found, out, to):
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
     if plan[at + CONTACT_KIND] == LIMITED:
         return limit_row(plan, constant, at, c, node.g, node.G, out, to), False
-    if plan[at + CONTACT_KIND] == RUBBING:
-        rubbing_rows(plan, at, node.G, out, to)
+    if plan[at + CONTACT_KIND] == DRY_FRICTION:
+        dry_friction_rows(plan, at, node.G, out, to)
         return 0.0, False
     if gap(plan, constant, at, c, node.pose, node.matrix, found) != 0:
         return 0.0, True
@@ -163,7 +163,7 @@ def friction_rows(plan, k, node, sign, found, out, to):
     matrix = node.matrix
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     a, b, blocks = plan[at + A], plan[at + B], plan[at + BLOCKS]
-    if blocks == 0 or plan[at + CONTACT_KIND] == RUBBING:
+    if blocks == 0 or plan[at + CONTACT_KIND] == DRY_FRICTION:
         return
     normal, arm_a, arm_b = load3(found, NORMAL_AT), load3(found, ARM_A_AT), load3(found, ARM_B_AT)
     one, two = tangents(normal, math.copysign(1.0, normal[2]) if sign == 0.0 else sign)
@@ -179,7 +179,7 @@ def friction_rows(plan, k, node, sign, found, out, to):
 
 
 @kernel
-def approach(
+def contact_rows(
     # Tables:
     plan,
     constant,
@@ -212,10 +212,10 @@ def approach(
                 speed += abs(contacts[w + W_AT + j] * u[TWIST * a + j])
             if b < n:
                 speed += abs(contacts[w + W_AT + TWIST + j] * u[TWIST * b + j])
-        approaching = rate(plan, at, contacts, w + W_AT, u)
+        approaching = contact_rate(plan, at, contacts, w + W_AT, u)
         contacts[w + GAP_AT] = distance
         contacts[w + SPEED_AT] = 0.0
-        bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != TOLD
+        bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != MUST_ACT
         if bounces and distance + h * approaching < 0.0:
             # Newton's law, where it is more than what gravity gives in some steps
             if approaching < -FALLS * h * constant[c + FALL]:
@@ -226,13 +226,13 @@ def approach(
             bound = -constant[c + SIGN] * constant[c + LIMIT]
             contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY
             near = True
-        if rubs(plan, k):  # s = 1
+        if is_dry_friction(plan, k):  # s = 1
             contacts[w + SPEED_AT], near = 1.0, True
-        if contacts[w + ACTIVE_AT] != TOLD:
+        if contacts[w + ACTIVE_AT] != MUST_ACT:
             contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
         if contacts[w + ACTIVE_AT] != 0.0:
             friction_rows(plan, k, node, 0.0, found, contacts, w + W_AT)
-            if not rubs(plan, k):
+            if not is_dry_friction(plan, k):
                 contacts[w + MASS_AT] = effective_mass(plan, constant, at, contacts, w + W_AT)
             for i in range(plan[at + BLOCKS]):
                 mass = effective_mass(plan, constant, at, contacts, w + T_AT + T_SIZE * i)
@@ -242,7 +242,7 @@ def approach(
 
 @kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
-    """Gap and row N at the end of the interval, stretched to velocities; see `approach`."""
+    """Gap and row N at the end of the interval, stretched to velocities; see `contact_rows`."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK

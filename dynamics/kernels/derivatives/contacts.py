@@ -50,10 +50,15 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.contacts.condensation import cone_errors, friction_law, normal_error, take
+from dynamics.kernels.contacts.condensation import (
+    cone_errors,
+    friction_law,
+    normal_error,
+    subtract_row,
+)
 from dynamics.kernels.contacts.geometry import LIMITED
 from dynamics.kernels.contacts.linear_cone import polygon_law
-from dynamics.kernels.contacts.rows import friction_rows, normal_row, rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, friction_rows, is_dry_friction, normal_row
 from dynamics.kernels.rows.curvature import STEP, hessian, nudge
 from dynamics.kernels.rows.poses import rotation_matrix
 
@@ -75,7 +80,7 @@ def by_limit(plan, constant, k, node, work, H, out):
     sign = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SIGN]
     for j in range(12):
         for i in range(12):
-            if rubs(plan, k):
+            if is_dry_friction(plan, k):
                 out[W_SIZE * j + i], out[W_SIZE * j + 2 * SLOPES + i] = 0.0, 0.0
                 out[W_SIZE * j + SLOPES + i] = H[SLOPES * j + i]
             else:
@@ -83,13 +88,13 @@ def by_limit(plan, constant, k, node, work, H, out):
 
 
 @kernel
-def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
+def row_slopes(plan, constant, k, node, found, kept, row, work, H, out):
     """out[84 j + i] <- d W_i / d z_j, z = (x_a, theta_a, x_b, theta_b), W's rows one after another.
 
     By central differences of the rows, but for limits. The node is as it was afterwards.
     """
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    if plan[at + CONTACT_KIND] == LIMITED or rubs(plan, k):
+    if plan[at + CONTACT_KIND] == LIMITED or is_dry_friction(plan, k):
         by_limit(plan, constant, k, node, work, H, out)
         return
     pose, matrix = node.pose, node.matrix
@@ -168,8 +173,8 @@ def contact_errors(plan, constant, h, x, c, contacts, out):
             for j in range(BLOCK):
                 out[q + j] = 0.0
             if active:
-                out[q] = c[q + ETA] - rate(plan, at, contacts, to, x)
-                out[q + 1] = c[q + ETA + 1] - rate(plan, at, contacts, to + SLOPES, x)
+                out[q] = c[q + ETA] - contact_rate(plan, at, contacts, to, x)
+                out[q + 1] = c[q + ETA + 1] - contact_rate(plan, at, contacts, to + SLOPES, x)
                 head = constant[p + FRICTION + i] * c[slot]
                 if i == 0 and plan[at + FACETS] > 0:
                     out[q + ETA0] = head  # less the sum of b_i and s, which stay
@@ -217,15 +222,15 @@ def contact_changes(
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         bounce = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION]
         impact = contacts[w + SPEED_AT] != 0.0
-        turned_rows(plan, constant, k, node, found, kept, row, work, H, turned)
+        row_slopes(plan, constant, k, node, found, kept, row, work, H, turned)
         contracted(plan, at, plan[at + SLOT], x, before, c, turned, push, bends)
         normal_row(plan, constant, k, trial, found, row, 0)
         for col in range(columns):
             to = col * plan[SLOTS] + plan[at + SLOT]
             if impact:
-                changes[to] += bounce * rate(plan, at, contacts, w + W_AT, dbefore[col])
+                changes[to] += bounce * contact_rate(plan, at, contacts, w + W_AT, dbefore[col])
             else:
-                changes[to] += rate(plan, at, row, 0, carried[col]) / h
+                changes[to] += contact_rate(plan, at, row, 0, carried[col]) / h
             for j in range(12):
                 body = plan[at + A] if j < 6 else plan[at + B]
                 if body == n:
@@ -261,7 +266,7 @@ def take_out(plan, constant, h, c, contacts, changes, b):
         if contacts[w + SPEED_AT] == 0.0:
             soft = constant[p + SOFTNESS] / (h * h)
         free = -c[slot] * changes[slot] / (c[slot + SLACK] + soft * c[slot])
-        take(plan, n, at, contacts, w + W_AT, -free, b)
+        subtract_row(plan, n, at, contacts, w + W_AT, -free, b)
         for i in range(plan[at + BLOCKS]):
             q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
             friction = constant[p + FRICTION + i]
@@ -278,5 +283,5 @@ def take_out(plan, constant, h, c, contacts, changes, b):
                     changes[q], changes[q + 1],
                 )  # fmt: skip
                 f0, f1 = law[0], law[1]
-            take(plan, n, at, contacts, to, -f0 - friction * law[2] * free, b)
-            take(plan, n, at, contacts, to + SLOPES, -f1 - friction * law[3] * free, b)
+            subtract_row(plan, n, at, contacts, to, -f0 - friction * law[2] * free, b)
+            subtract_row(plan, n, at, contacts, to + SLOPES, -f1 - friction * law[3] * free, b)

@@ -40,8 +40,8 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.contacts.condensation import add_leaves, clear_pairs, condense, push_out
-from dynamics.kernels.contacts.rows import approach, gaps, rate
+from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, push_out
+from dynamics.kernels.contacts.rows import contact_rate, contact_rows, gaps
 from dynamics.kernels.derivatives.contacts import contact_changes, contact_errors, take_out
 from dynamics.kernels.derivatives.interval_parts import (
     add_force_change,
@@ -62,7 +62,7 @@ from dynamics.kernels.rows.forces import drive
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import roll
 from dynamics.kernels.rows.stiff_forces import aim, first_part, mark_cuts
-from dynamics.kernels.stepping.step import end_momentum, look, start
+from dynamics.kernels.stepping.step import end_momentum, evaluate_node, load_state
 from graphsys.kernels import factorize
 
 #: Part of a bounce that its law may miss at a solution, where a number of the model may be changed.
@@ -75,14 +75,14 @@ def touching(plan, constant, h, x, before, node, trial, c, found, spare, contact
 
     ``spare`` takes the right-hand side that `leaf.condense` makes.
     """
-    if approach(plan, constant, h, node, before, True, found, contacts) != 0:
+    if contact_rows(plan, constant, h, node, before, True, found, contacts) != 0:
         return 1
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         slot, speed = plan[at + SLOT], contacts[w + SPEED_AT]
         contacts[w + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
         if constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0:
-            missed = rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + SLACK]
+            missed = contact_rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + SLACK]
             if abs(missed) > BOUNCES * abs(speed):  # it was held by its gap: see `interior_point`
                 contacts[w + SPEED_AT] = 0.0
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
@@ -145,7 +145,7 @@ def interval_slopes(
     if plan[CONTACTS] > 0:
         if touching(plan, constant, h, x, before, node, trial, c, touch[5], d, contacts) != 0:
             return 3
-        add_leaves(plan, contacts, values)
+        add_contacts(plan, contacts, values)
     for i in range(unknowns):
         d[i] = 0.0
     for col in range(columns):
@@ -327,14 +327,14 @@ def residuals(
     """
     n = plan[BODIES]
     node, trial = node_of_tuple(node), node_of_tuple(trial)
-    start(plan, constant, state, node, trial)
+    load_state(plan, constant, state, node, trial)
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node.f[i]
     drive(plan, constant, 0.5 * h, node.G, control, wrench, kick)
     part_given(plan, state, node.g)
     aim(plan, constant, control, node.g)
     move(n, h, node.pose, x, trial.pose, trial.matrix)
-    look(plan, constant, trial)
+    evaluate_node(plan, constant, trial)
     roll(plan, h, node.G, trial.G, x, trial.g)
     residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     if plan[CONTACTS] > 0:

@@ -53,7 +53,7 @@ REFINEMENTS = 2
 
 
 @kernel
-def rate(G, at, a, b, n, u):
+def row_rate(G, at, a, b, n, u):
     """G u of one row; the world is at rest."""
     total = 0.0
     for j in range(6):
@@ -143,7 +143,7 @@ def impulse_changes(
                     index = -1
                 if stiff == 0.0 and damping == 0.0 and pull == 0.0 and index < 0:
                     continue
-                force = -0.5 * h * (stiff * g[row] + pull + damping * rate(G, at, a, b, n, x))
+                force = -0.5 * h * (stiff * g[row] + pull + damping * row_rate(G, at, a, b, n, x))
                 if index >= 0 and c > 0:
                     drive = bounded(constant, p, control[index])
                     force += 0.5 * h * drive
@@ -198,14 +198,14 @@ def row_changes(plan, constant, h, G, G_next, dz, carried, b, at):
                 continue
             p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             late = constant[p + THETA] + constant[p + COMPLIANCE] * constant[p + DAMPING] / h
-            now = late * rate(G_next, 12 * row, i, j, n, carried)
+            now = late * row_rate(G_next, 12 * row, i, j, n, carried)
             if late != 1.0:
-                now += (1.0 - late) * rate(G, 12 * row, i, j, n, dz)
+                now += (1.0 - late) * row_rate(G, 12 * row, i, j, n, dz)
             b[at + TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]] -= now / h
 
 
 @kernel
-def bent(plan, constant, k, row, node, x, work, H, along):
+def rate_slopes(plan, constant, k, row, node, x, work, H, along):
     """along_j <- d (G u) / d z_j of one row."""
     n = plan[BODIES]
     group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -253,7 +253,7 @@ def held_changes(
             if not held_velocity(plan, row):
                 continue
             for end in range(2):
-                bent(plan, constant, k, row, trial if end == 1 else node, x, work, H, along)
+                rate_slopes(plan, constant, k, row, trial if end == 1 else node, x, work, H, along)
                 for side in range(2):
                     body = plan[group + B] if side == 1 else plan[group + A]
                     if body == n:
@@ -339,7 +339,7 @@ def end_changes(plan, constant, h, G, x, dx, at, dp):
                 part = (1.0 - constant[p + THETA]) * dx[at + mine]
             elif constant[p + DAMPING] != 0.0:
                 part = -h * (1.0 - constant[p + THETA]) * constant[p + DAMPING]
-                part *= rate(G, 12 * row, a, b, n, du)
+                part *= row_rate(G, 12 * row, a, b, n, du)
             else:
                 continue
             for i in range(12):

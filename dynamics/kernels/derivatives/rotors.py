@@ -22,7 +22,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.derivatives.interval_parts import add_force_change, rate
+from dynamics.kernels.derivatives.interval_parts import add_force_change, row_rate
 from dynamics.kernels.rows.curvature import hessian
 from dynamics.kernels.rows.rotor import way
 from dynamics.kernels.rows.stiff_forces import late_force, part_of
@@ -84,10 +84,12 @@ def spin_changes(
             pose, matrix = (trial.pose, trial.matrix) if end else (node.pose, node.matrix)
             hessian(plan, constant, k, row, pose, matrix, work, H)
             for col in range(columns):
-                change = rate(G_next, at, a, b, n, dz_next[col]) - rate(G, at, a, b, n, dz[col])
+                change = row_rate(G_next, at, a, b, n, dz_next[col]) - row_rate(
+                    G, at, a, b, n, dz[col]
+                )
                 here, slopes = (dz_next[col], G_next) if end else (dz[col], G)
                 add_force_change(a, b, n, H, slopes, at, force, along, here, col * length, out)
-                part = inertia * change + hard * rate(G_next, at, a, b, n, dz_next[col])
+                part = inertia * change + hard * row_rate(G_next, at, a, b, n, dz_next[col])
                 if aimed != 0.0 and index >= 0 and dc.shape[1] > 0:
                     part += aimed * dc[col, index]
                 for i in range(12):

@@ -39,7 +39,7 @@ from dynamics.kernels.dual_quaternion.equations import (
     node_wrench,
     product6,
     relative_pose,
-    solve,
+    solve_dense,
     translation,
 )
 
@@ -79,7 +79,7 @@ def equations(table, jointed, position, orientation, work):
 
 
 @kernel
-def rounding(table, position):
+def rounding_of_joint(table, position):
     """x^T M x of changes x by which rounding alone may miss the joint."""
     a, c = load3(table, POINT), load3(table, ANCHOR)
     reach = dot(a, a) + dot(c, c) + dot(position, position)
@@ -100,10 +100,10 @@ def newton(table, jointed, position, orientation, work):
     if dot(phi, phi) >= 1.0:
         return TOO_LARGE, 0
     limit_turn(work, Z)
-    floor = rounding(table, position) if jointed else 0.0
+    floor = rounding_of_joint(table, position) if jointed else 0.0
     for iteration in range(1, ITERATIONS + 1):
         n = equations(table, jointed, position, orientation, work)
-        sign = solve(n, work, MATRIX, work, CHANGE)
+        sign = solve_dense(n, work, MATRIX, work, CHANGE)
         for i in range(n):
             work[Z + i] -= work[CHANGE + i]
         limit_turn(work, Z)

@@ -118,7 +118,7 @@ def velocities(plan, constant, s, slope, h, x, nodes):
 
 
 @kernel
-def momentum(mass, s, weights, slope, h, n, i, b, nodes):
+def node_momentum(mass, s, weights, slope, h, n, i, b, nodes):
     """R^b of body i of some mass: translational, then rotational."""
     speed, spin, turn, sigma = nodes[4], nodes[5], nodes[6], nodes[7]
     first = (s + 1) * i

@@ -44,9 +44,9 @@ from dynamics.kernels.galerkin.inertia import (
     half_turn,
     hanging,
     masses,
+    rotation_blocks,
     spun_back,
     stretches,
-    turning,
 )
 from dynamics.kernels.galerkin.residual import acting
 from dynamics.kernels.galerkin.stiffness import stiffness
@@ -258,7 +258,7 @@ def second_half(plan, s, row, end, nodes, E, i, joints, at, values):
 
 
 @kernel
-def clear(s, joints, at, values):
+def clear_stages(s, joints, at, values):
     """The blocks of one row at each stage <- 0."""
     for b in range(2 * s):
         for j in range(TWIST):
@@ -275,7 +275,7 @@ def constraints(plan, constant, s, joints, nodes, E, values):
             break
         for end in range(2):
             if plan[group + A + end] < n:
-                clear(s, joints, s * (5 * k + 1 + 2 * end), values)
+                clear_stages(s, joints, s * (5 * k + 1 + 2 * end), values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], 5 * s * k
@@ -324,7 +324,7 @@ def assemble(
         for i in range(TWIST * TWIST):
             values[places[k] + i] = 0.0
     for i in range(n):
-        turning(constant, rule, h, n, i, places, nodes, L, C, E, W[i], values)
+        rotation_blocks(constant, rule, h, n, i, places, nodes, L, C, E, W[i], values)
         drags(constant, i * BODY_SIZE, rule, h, n, i, places, i * s * s, E, W[i], values)
         for j in range(K.shape[1]):
             K[i, j] = 0.0
@@ -335,7 +335,7 @@ def assemble(
 
 
 @kernel
-def ease(plan, constant, rule, places, time, h, control, wrench, nodes, f, E, W, values):
+def add_user_slopes(plan, constant, rule, places, time, h, control, wrench, nodes, f, E, W, values):
     """Slopes of users' wrenches in the child's own velocities to its blocks, behind `assemble`."""
     s, weights, slope, place = rule
     n = plan[BODIES]

@@ -17,7 +17,7 @@ from dynamics.kernels.base.step_info import (
     VELOCITY_ERROR,
     VIOLATION,
 )
-from dynamics.kernels.galerkin.matrix import assemble, ease
+from dynamics.kernels.galerkin.matrix import add_user_slopes, assemble
 from dynamics.kernels.galerkin.middle import factorize_middle, solve_middle
 from dynamics.kernels.galerkin.residual import residual
 from dynamics.kernels.interval.newton import EPS, HALVINGS, KEEP, MOST_ITERATIONS
@@ -29,7 +29,7 @@ PAUSES = 64.0
 
 
 @kernel
-def settle(tried, middle, info):
+def schedule_middle(tried, middle, info):
     """Whether the next interval tries the matrix of the middle."""
     info[MIDDLE_WAIT] = max(0.0, info[MIDDLE_WAIT] - 1.0)
     if tried:
@@ -93,7 +93,7 @@ def attempt(
             return NOT_FINITE
         level = tolerance * max(1.0, largest_change(plan, constant, s, stage, x))
         if (worst <= level or settled) and opened <= closed and iteration > 0:
-            settle(tried, middle, info)
+            schedule_middle(tried, middle, info)
             return iteration
         if middle and iteration == 0:
             info[FACTORIZATIONS] += 1.0
@@ -105,7 +105,7 @@ def attempt(
         if not middle and (merit > KEEP * before or not ours):
             assemble(plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values)
             if plan[WRENCHES] > 0:
-                ease(
+                add_user_slopes(
                     plan, constant, rule, blocks[0], time, h, control, wrench, nodes, f, E, W,
                     values,
                 )  # fmt: skip

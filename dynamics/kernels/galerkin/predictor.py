@@ -39,7 +39,7 @@ RIDGE = 1e-8
 
 
 @kernel
-def from_ends(plan, rule, h, bend, last, x):
+def predict_from_ends(plan, rule, h, bend, last, x):
     """x from the velocities at both ends of the last interval and its mean forces."""
     s, weights, _, place = rule
     u, u_prev, mu = last
@@ -54,7 +54,7 @@ def from_ends(plan, rule, h, bend, last, x):
 
 
 @kernel
-def shift(first, last, size, x, table, sums):
+def update_differences(first, last, size, x, table, sums):
     """Table of x_i, first <= i < last, <- that with x as the last step's; what `choose` sums up."""
     one, three, aa, ab, bb, ae, be, ee = sums
     for k in range(first, last):
@@ -101,7 +101,7 @@ def choose(sums, full, parts):
 
 
 @kernel
-def gone_on(first, last, size, parts, table, x):
+def extrapolate(first, last, size, parts, table, x):
     """x_i, first <= i < last, <- sum of differences as `choose` says."""
     few = int(parts[0]) if parts[0] < DIFFERENCES else DIFFERENCES - 2
     for i in range(first, last):
@@ -118,7 +118,7 @@ def gone_on(first, last, size, parts, table, x):
 
 
 @kernel
-def go_on_in_loops(plan, constant, s, size, table, x):
+def predict_loops(plan, constant, s, size, table, x):
     """Impulses of joints on loops <- as four differences lead, all damped."""
     n, rows = TWIST * plan[BODIES], plan[ROWS]
     for k in range(plan[JOINTS]):
@@ -140,19 +140,19 @@ def go_on_in_loops(plan, constant, s, size, table, x):
 
 
 @kernel
-def go_on(plan, constant, s, info, table, x):
+def predict(plan, constant, s, info, table, x):
     """x <- unknowns of the last steps, gone on."""
     n = TWIST * plan[BODIES]
     stage = n + plan[ROWS]
     for b in range(s):
         at = b * stage
-        gone_on(at, at + n, s * stage, pointer(info, VELOCITY_TERMS), table, x)
-        gone_on(at + n, at + stage, s * stage, pointer(info, IMPULSE_TERMS), table, x)
-    go_on_in_loops(plan, constant, s, s * stage, table, x)
+        extrapolate(at, at + n, s * stage, pointer(info, VELOCITY_TERMS), table, x)
+        extrapolate(at + n, at + stage, s * stage, pointer(info, IMPULSE_TERMS), table, x)
+    predict_loops(plan, constant, s, s * stage, table, x)
 
 
 @kernel
-def remember(plan, s, x, table, info):
+def store_step(plan, s, x, table, info):
     """Table <- that with x as the last step's unknowns."""
     n = TWIST * plan[BODIES]
     stage = n + plan[ROWS]
@@ -160,8 +160,8 @@ def remember(plan, s, x, table, info):
     moving, pulling = none, none
     for b in range(s):
         at = b * stage
-        moving = shift(at, at + n, s * stage, x, table, moving)
-        pulling = shift(at + n, at + stage, s * stage, x, table, pulling)
+        moving = update_differences(at, at + n, s * stage, x, table, moving)
+        pulling = update_differences(at + n, at + stage, s * stage, x, table, pulling)
     full = info[STORED_STEPS] == DIFFERENCES
     choose(moving, full, pointer(info, VELOCITY_TERMS))
     choose(pulling, full, pointer(info, IMPULSE_TERMS))

@@ -29,10 +29,10 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.six import add, nothing, plus
-from dynamics.kernels.galerkin.body import control_points, momentum, node, velocities
+from dynamics.kernels.galerkin.body import control_points, node, node_momentum, velocities
 from dynamics.kernels.rows.forces import conservative, damp, drive
 from dynamics.kernels.rows.rows import evaluate
-from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.rows.wrench import add_user_impulses
 
 
 @kernel
@@ -66,7 +66,7 @@ def acting(plan, constant, time, here, control, wrench, f):
     if plan[WRENCHES] == 0:
         return 0
     f[TWIST * plan[BODIES]] = time
-    return push_users(plan, 1.0, pose, f, speed, f)
+    return add_user_impulses(plan, 1.0, pose, f, speed, f)
 
 
 @kernel
@@ -121,7 +121,7 @@ def residual(
         for i in range(n):
             c, t = i * BODY_SIZE, natural(TWIST * i)
             mass = constant[c + MASS]
-            linear, angular = momentum(mass, s, weights, slope, h, n, i, b, nodes)
+            linear, angular = node_momentum(mass, s, weights, slope, h, n, i, b, nodes)
             light, thin = constant[c + LIGHTNESS], constant[c + LIGHTNESS + 3]
             for j in range(3):
                 push, twist = -linear[j] - f[t + j], -angular[j] - f[t + 3 + j]
@@ -144,7 +144,7 @@ def end_momentum(plan, constant, rule, time, h, control, wrench, nodes, f, p):
     for i in range(n):
         t = natural(TWIST * i)
         mass = constant[i * BODY_SIZE + MASS]
-        linear, angular = momentum(mass, s, weights, slope, h, n, i, s, nodes)
+        linear, angular = node_momentum(mass, s, weights, slope, h, n, i, s, nodes)
         for j in range(3):
             p[t + j] = linear[j] + kick * f[t + j]
             p[t + 3 + j] = angular[j] + kick * f[t + 3 + j]

@@ -25,16 +25,16 @@ from dynamics.kernels.base.step_info import (
 )
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.galerkin.newton import attempt
-from dynamics.kernels.galerkin.predictor import FEWEST, from_ends, go_on, remember
+from dynamics.kernels.galerkin.predictor import FEWEST, predict, predict_from_ends, store_step
 from dynamics.kernels.galerkin.residual import end_momentum
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import copy, note
+from dynamics.kernels.stepping.step import copy, record_step
 
 
 @kernel
-def start(plan, constant, s, state, nodes):
+def load_state(plan, constant, s, state, nodes):
     """First node <- the state's pose and its rows with slopes; the world's pose in all."""
     pose, matrix, turn = nodes[0], nodes[1], nodes[6]
     n = plan[BODIES]
@@ -54,7 +54,7 @@ def start(plan, constant, s, state, nodes):
 
 
 @kernel
-def move_on(plan, s, nodes):
+def advance(plan, s, nodes):
     """First node <- the last one."""
     first, last = node(plan, nodes, 0), node(plan, nodes, s)
     n, rows = plan[BODIES], plan[ALL_ROWS]
@@ -69,8 +69,8 @@ def move_on(plan, s, nodes):
 
 
 @kernel
-def keep(plan, s, h, nodes, x, last):
-    """What `from_ends` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
+def store_interval(plan, s, h, nodes, x, last):
+    """Velocities and mean forces sum mu^b / h of a solved interval, for `predict_from_ends`."""
     u, u_prev, mu = last
     n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
     first, end = node(plan, nodes, 0), node(plan, nodes, s)
@@ -142,9 +142,9 @@ def interval(
         if order.size == 0:
             break
         if whole and info[STORED_STEPS] >= FEWEST:
-            go_on(plan, constant, s, info, table, x)
+            predict(plan, constant, s, info, table, x)
         else:
-            from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
+            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
         done = attempt(
             plan, constant, (order, programs[2]), rule, stages, blocks, time, h,
             settings[TOLERANCE], control, wrench, p, x, nodes, scratch, solvers, info,
@@ -159,9 +159,9 @@ def interval(
     if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
         return NOT_FINITE
     make_up(plan, s, scratch[0], nodes, p)
-    keep(plan, s, h, nodes, x, last)
+    store_interval(plan, s, h, nodes, x, last)
     if whole:
-        remember(plan, s, x, table, info)
+        store_step(plan, s, x, table, info)
     else:
         info[STORED_STEPS] = 0.0
     return done
@@ -235,7 +235,7 @@ def step(
     last = pointer(state, at + m), pointer(state, at + 2 * m), mu
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
-        start(plan, constant, s, state, nodes)
+        load_state(plan, constant, s, state, nodes)
         info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
@@ -257,11 +257,11 @@ def step(
             if done < 0:
                 break
             info[INTERVALS] += 1.0
-            move_on(plan, s, nodes)
+            advance(plan, s, nodes)
         if done >= 0:
             break
         copy(saved, state)
-        start(plan, constant, s, state, nodes)
+        load_state(plan, constant, s, state, nodes)
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):
@@ -309,5 +309,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k - done
-        note(k, every, h, info, state, totals, record)
+        record_step(k, every, h, info, state, totals, record)
     return steps

@@ -8,7 +8,7 @@ Source: C. T. Kelley, Solving Nonlinear Equations with Newton's Method, SIAM 200
 """
 
 from dynamics.kernels.base.jit import kernel, natural
-from dynamics.kernels.base.layout import HELD
+from dynamics.kernels.base.layout import STORED
 from dynamics.kernels.base.six import inner_product
 
 #: The last change is made longer or shorter by at most this part of the next.
@@ -21,7 +21,7 @@ def accelerate(n, unknowns, stored, held, dx):
 
     The first of ``held`` is not looked at; the changes come behind it.
     """
-    if stored == HELD - 1:
+    if stored == STORED - 1:
         stored = 0
     for j in range(1, stored + 1):
         at = natural(j * unknowns)

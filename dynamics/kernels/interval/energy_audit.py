@@ -101,7 +101,7 @@ def open_by(plan, constant, g):
 
 
 @kernel
-def gained(plan, constant, h, settings, opened, node, trial, u, work, moving):
+def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 
     ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
@@ -138,11 +138,11 @@ def gained(plan, constant, h, settings, opened, node, trial, u, work, moving):
     if not moving:
         given = min(given, end)
     opened = max(opened, open_by(plan, constant, node.g))
-    return given, rounding(plan, constant, h, settings, opened, x, mu, r)
+    return given, rounding_work(plan, constant, h, settings, opened, x, mu, r)
 
 
 @kernel
-def rounding(plan, constant, h, settings, opened, x, mu, r):
+def rounding_work(plan, constant, h, settings, opened, x, mu, r):
     """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
     fast, barrier = settings[TOLERANCE] * max(1.0, fastest(plan, constant, x)), settings[BARRIER]
     found = 0.0

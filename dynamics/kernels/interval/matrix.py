@@ -39,7 +39,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
-from dynamics.kernels.base.six import minus, nothing, plus, put, take
+from dynamics.kernels.base.six import load_six, minus, nothing, plus, put
 from dynamics.kernels.rows.added_mass import add_blocks
 from dynamics.kernels.rows.rows import held_velocity
 from dynamics.kernels.rows.stiff_forces import part_of, steepness
@@ -221,7 +221,7 @@ def firm(plan, h, u, G, G_next, values):
             column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
             E = stretch(h, u, TWIST * body)
             for i in range(rows):
-                put(values, column + 6 * i, minus(nothing(), take(G, at + 12 * i)))
+                put(values, column + 6 * i, minus(nothing(), load_six(G, at + 12 * i)))
                 put_turned_row(1.0, E, G_next, at + 12 * i, rows, row + i, values)
 
 
@@ -306,7 +306,7 @@ def second_half(plan, h, u, G, G_next, group, values):
 
 
 @kernel
-def clear(plan, group, values):
+def clear_second_half(plan, group, values):
     """Blocks of a coupling's second half <- 0."""
     for field in range(AJ_AT, JB_AT + 1):
         if plan[group + field] >= 0:
@@ -354,7 +354,7 @@ def assemble(
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
             break
-        clear(plan, group, values)
+        clear_second_half(plan, group, values)
     if plan[SOFT] > 0:
         soft(plan, constant, h, u, G, G_next, values)
     else:

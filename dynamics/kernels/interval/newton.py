@@ -25,7 +25,7 @@ from dynamics.kernels.interval.matrix import assemble, relax
 from dynamics.kernels.interval.residual import extent, fastest, residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate, roll
-from dynamics.kernels.rows.wrench import ease, renew
+from dynamics.kernels.rows.wrench import add_user_slopes, update_user_impulse
 from graphsys.kernels import factorize_and_solve, solve
 
 #: Iterations of one attempt, and halvings of one iteration.
@@ -44,7 +44,7 @@ EPS = 2.220446049250313e-16
 
 
 @kernel
-def largest(x, first, last):
+def largest_entry(x, first, last):
     """max |x_i|, first <= i < last."""
     rest = last - (last - first) % 6
     found = nothing()
@@ -57,7 +57,7 @@ def largest(x, first, last):
 
 
 @kernel
-def look_at(plan, constant, h, slopes, node, x, trial):
+def evaluate_end(plan, constant, h, slopes, node, x, trial):
     """Rows at the end of the interval, where `move` has led to."""
     last = plan[JOINTS] + plan[ROTORS]
     evaluate(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
@@ -65,12 +65,12 @@ def look_at(plan, constant, h, slopes, node, x, trial):
 
 
 @kernel
-def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
+def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
     """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
     move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
-    look_at(plan, constant, h, slopes, node, x, trial)
+    evaluate_end(plan, constant, h, slopes, node, x, trial)
     if plan[WRENCHES] > 0:
-        renew(plan, h, node, x, kick)
+        update_user_impulse(plan, h, node, x, kick)
     return residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
 
 
@@ -102,7 +102,7 @@ def attempt(
     n = TWIST * plan[BODIES]
     unknowns = n + plan[ROWS]
     closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
-    worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
+    worst, opened, merit = evaluate_residual(plan, constant, h, True, kick, node, x, trial, r)
     settled = False  # whether the last change of velocities was below the tolerance
     age = -1  # iterations with these factors; -1 before there are any
     part_kept = 1.0  # of the loops' regularization
@@ -126,9 +126,9 @@ def attempt(
             fresh = fastest(plan, constant, dx) > FRESH * changed and worst > NEAR * level
         if fresh:
             if not sloped:
-                look_at(plan, constant, h, True, node, x, trial)
+                evaluate_end(plan, constant, h, True, node, x, trial)
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
-            ease(plan, h, node.f, values)
+            add_user_slopes(plan, h, node.f, values)
             if age == 1 and worst <= level:
                 part_kept = max(LEAST, RELAX * part_kept)
             if part_kept < 1.0:
@@ -155,7 +155,9 @@ def attempt(
         for _ in range(HALVINGS):
             for i in range(unknowns):
                 x[i] = kept[i] - part * dx[i]
-            worst, opened, merit = try_out(plan, constant, h, sloped, kick, node, x, trial, r)
+            worst, opened, merit = evaluate_residual(
+                plan, constant, h, sloped, kick, node, x, trial, r
+            )
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
             if age == 0 and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
@@ -168,7 +170,9 @@ def attempt(
             before = 0.0  # the direction was old: factorize at the point kept
             for i in range(unknowns):
                 x[i] = kept[i]
-            worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
+            worst, opened, merit = evaluate_residual(
+                plan, constant, h, True, kick, node, x, trial, r
+            )
             sloped = True
         if age == 0 and merit > SLOW * before and worst > NEAR * level:
             return NOT_CONVERGED

@@ -9,7 +9,7 @@ and neither grows.
 
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import TWIST
-from dynamics.kernels.base.six import minus, multiplied, nothing, take, total_of
+from dynamics.kernels.base.six import load_six, minus, multiplied, nothing, total_of
 from dynamics.kernels.base.step_info import (
     CONTRACTION,
     DIFFERENCE_WEIGHTS,
@@ -34,7 +34,7 @@ def differences(i, u, past):
 
 
 @kernel
-def guess(n, whole, h, info, u, past, x):
+def predict(n, whole, h, info, u, past, x):
     """x <- velocities u as they went on in the last intervals, where these were as long."""
     if info[LAST_LENGTH] == h and info[EQUAL_LENGTHS] > DIFFERENCE_WEIGHTS_SIZE:
         weights = pointer(info, DIFFERENCE_WEIGHTS)
@@ -55,10 +55,10 @@ def guess(n, whole, h, info, u, past, x):
 def six_differences(i, u, past):
     """`differences` of six velocities from the i-th on."""
     u_prev, u_before, u_third = past
-    now, prev, before = take(u, i), take(u_prev, i), take(u_before, i)
+    now, prev, before = load_six(u, i), load_six(u_prev, i), load_six(u_before, i)
     one, two = minus(now, prev), minus(prev, before)
     bend = minus(one, two)
-    return now, one, bend, minus(bend, minus(two, minus(before, take(u_third, i))))
+    return now, one, bend, minus(bend, minus(two, minus(before, load_six(u_third, i))))
 
 
 @kernel
@@ -67,7 +67,7 @@ def fit_bend(n, info, x, u, past):
     sum_bb = sum_bc = sum_cc = sum_bx = sum_cx = nothing()
     for i in range(0, n, TWIST):
         a, b, c, _ = six_differences(i, u, past)
-        left = minus(take(x, i), a)
+        left = minus(load_six(x, i), a)
         sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
         sum_cc, sum_bx = multiplied(sum_cc, c, c), multiplied(sum_bx, b, left)
         sum_cx = multiplied(sum_cx, c, left)
@@ -90,7 +90,7 @@ def fit(n, info, x, u, past):
     sum_cc = sum_cd = sum_cx = sum_dd = sum_dx = nothing()
     for i in range(0, n, TWIST):
         a, b, c, d = six_differences(i, u, past)
-        left = minus(minus(minus(take(x, i), a), b), c)
+        left = minus(minus(minus(load_six(x, i), a), b), c)
         sum_aa, sum_ab = multiplied(sum_aa, a, a), multiplied(sum_ab, a, b)
         sum_ac, sum_ad = multiplied(sum_ac, a, c), multiplied(sum_ad, a, d)
         sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
@@ -126,7 +126,7 @@ def fit(n, info, x, u, past):
 
 
 @kernel
-def shift(n, h, info, x, u, past):
+def advance_history(n, h, info, x, u, past):
     """(u, *past) <- (x, u, *past), and the parts that would have guessed x best."""
     u_prev, u_before, u_third = past
     if h > 0.0 and info[LAST_LENGTH] == h:

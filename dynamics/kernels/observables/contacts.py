@@ -48,22 +48,22 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import load3
 from dynamics.kernels.base.step_info import NEAREST_SIZE
-from dynamics.kernels.contacts.condensation import add_leaf, take
-from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, gap
+from dynamics.kernels.contacts.condensation import add_contact_row, subtract_row
+from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, gap
 from dynamics.kernels.contacts.linear_cone import strength
 from dynamics.kernels.contacts.rows import (
-    approach,
+    contact_rate,
+    contact_rows,
     effective_mass,
+    is_dry_friction,
     limit_row,
     point_row,
-    rate,
-    rubs,
 )
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate
 
-#: Numbers of a contact that `look_at` gives: gap, normal, both arms, row N.
-LOOKED = NEAREST_SIZE + SLOPES
+#: Numbers of a contact that `nearest_points` gives: gap, normal, both arms, row N.
+NEAREST_AND_ROW = NEAREST_SIZE + SLOPES
 #: Stiffness of what holds a row, over its effective mass.
 HELD = 1e7
 #: Speed, over its unit, below which what closes a gap is rounding.
@@ -73,7 +73,7 @@ ROUNDS = 8
 
 
 @kernel
-def look_at(plan, constant, states, pose, matrix, g, G, out):
+def nearest_points(plan, constant, states, pose, matrix, g, G, out):
     """out[k] <- (gap, normal, arms, N) of every contact at each state; 0 or 1 + k that failed."""
     n = plan[BODIES]
     for i in range(POSE):
@@ -88,9 +88,9 @@ def look_at(plan, constant, states, pose, matrix, g, G, out):
             at = plan[CONTACT_AT] + i * CONTACT_FIELDS
             c = plan[CONTACT_CONSTANT_AT] + i * CONTACT_SIZE
             row = out[k, i]
-            if plan[at + CONTACT_KIND] == RUBBING:
+            if plan[at + CONTACT_KIND] == DRY_FRICTION:
                 row[DISTANCE_AT] = math.inf
-                for j in range(NORMAL_AT, LOOKED):
+                for j in range(NORMAL_AT, NEAREST_AND_ROW):
                     row[j] = 0.0
                 continue
             if plan[at + CONTACT_KIND] == LIMITED:
@@ -111,21 +111,21 @@ def look_at(plan, constant, states, pose, matrix, g, G, out):
 
 
 @kernel
-def closed(plan, constant, h, every, node, found, state, contacts):
+def find_closed(plan, constant, h, every, node, found, state, contacts):
     """Rows of all contacts at the node, ACTIVE where the last interval closed them; a status.
 
     A contact is closed where its impulse is more than its velocity, and sticks where what is left
     of the cone is: strict complementarity, in impulses.
     """
     u = state[(POSE + TWIST) * plan[BODIES] : (POSE + 2 * TWIST) * plan[BODIES]]
-    if approach(plan, constant, h, node, u, every, found, contacts) != 0:
+    if contact_rows(plan, constant, h, node, u, every, found, contacts) != 0:
         return 1
     first = (POSE + 3 * TWIST) * plan[BODIES] + plan[ROWS]
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        rubbing = rubs(plan, k)
+        rubbing = is_dry_friction(plan, k)
         contacts[w + FREE_AT] = 0.0
         if rubbing:  # what it can take of an interval's half
             shut = state[slot] > 0.0
@@ -163,7 +163,7 @@ def hold_more(plan, constant, x, contacts):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        speed = rate(plan, at, contacts, w + W_AT, x)
+        speed = contact_rate(plan, at, contacts, w + W_AT, x)
         pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
         if contacts[w + K_AT] == 0.0 and pace * speed < -CLOSING:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
@@ -180,13 +180,13 @@ def hold_more(plan, constant, x, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        push = -contacts[w + K_AT] * rate(plan, at, contacts, w + W_AT, x)
+        push = -contacts[w + K_AT] * contact_rate(plan, at, contacts, w + W_AT, x)
         for i in range(plan[at + BLOCKS]):
             one = w + K_AT + 1 + 2 * i
             two = one + 1
             row = w + T_AT + T_SIZE * i
-            along = contacts[one] * rate(plan, at, contacts, row, x)
-            across = contacts[two] * rate(plan, at, contacts, row + SLOPES, x)
+            along = contacts[one] * contact_rate(plan, at, contacts, row, x)
+            across = contacts[two] * contact_rate(plan, at, contacts, row + SLOPES, x)
             most = constant[c + FRICTION + i] * max(push, 0.0) + contacts[w + FREE_AT]
             if strength(plan[at + FACETS] if i == 0 else 0, along, across) > most:
                 contacts[one], contacts[two] = 0.0, 0.0
@@ -195,7 +195,7 @@ def hold_more(plan, constant, x, contacts):
 
 
 @kernel
-def hold(plan, contacts, values):
+def add_held_rows(plan, contacts, values):
     """values <- values + sum K w w^T over the rows that are held."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
@@ -204,11 +204,11 @@ def hold(plan, contacts, values):
             continue
         for i in range(1 + 2 * plan[at + BLOCKS]):
             row = w + W_AT + SLOPES * i
-            add_leaf(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
+            add_contact_row(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
 
 
 @kernel
-def held(plan, x, contacts, r):
+def subtract_held_rows(plan, x, contacts, r):
     """r <- r - sum K w w^T x."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
@@ -217,5 +217,5 @@ def held(plan, x, contacts, r):
             continue
         for i in range(1 + 2 * plan[at + BLOCKS]):
             row = w + W_AT + SLOPES * i
-            part = contacts[w + K_AT + i] * rate(plan, at, contacts, row, x)
-            take(plan, n, at, contacts, row, part, r)
+            part = contacts[w + K_AT + i] * contact_rate(plan, at, contacts, row, x)
+            subtract_row(plan, n, at, contacts, row, part, r)

@@ -41,8 +41,18 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix, rotate
 from dynamics.kernels.interval.matrix import bodies, rotors
-from dynamics.kernels.observables.contacts import ROUNDS, closed, held, hold, hold_more
-from dynamics.kernels.observables.stiff_forces import add_held, add_slopes, take_slopes
+from dynamics.kernels.observables.contacts import (
+    ROUNDS,
+    add_held_rows,
+    find_closed,
+    hold_more,
+    subtract_held_rows,
+)
+from dynamics.kernels.observables.stiff_forces import (
+    add_stiff_slopes,
+    add_stored_forces,
+    subtract_stiff_slopes,
+)
 from dynamics.kernels.rows.added_mass import add_blocks, add_momenta, add_total, added_energy
 from dynamics.kernels.rows.forces import conservative, inner
 from dynamics.kernels.rows.poses import rotation_matrices
@@ -264,15 +274,18 @@ def project(
         pushed = plan[LATES] > 0 and late[0] > 0.0
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
-        if touching and closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0:
+        if (
+            touching
+            and find_closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0
+        ):
             return 1 + k
         for _ in range(ROUNDS):
             for i in range(m + rows):
                 x[i] = 0.0
             projection_matrix(plan, constant, x, G, blocks.size, values)
             if pushed:
-                add_slopes(plan, constant, late, G, values)
-            hold(plan, contacts, values)
+                add_stiff_slopes(plan, constant, late, G, values)
+            add_held_rows(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
                 return 1 + k
             for _ in range(3):
@@ -281,10 +294,10 @@ def project(
                 for i in range(rows):
                     r[m + i] = 0.0
                 if pushed:
-                    add_held(plan, late, G, r)
-                    take_slopes(plan, constant, late, G, x, r)
+                    add_stored_forces(plan, late, G, r)
+                    subtract_stiff_slopes(plan, constant, late, G, x, r)
                 mobility(plan, constant, x, G, r)
-                held(plan, x, contacts, r)
+                subtract_held_rows(plan, x, contacts, r)
                 solve(program, arena, rhs, 1, work, solution)
                 for i in range(m + rows):
                     x[i] += dx[i]

@@ -60,7 +60,7 @@ def slope(plan, constant, k, row, late):
 
 
 @kernel
-def add_held(plan, late, G, r):
+def add_stored_forces(plan, late, G, r):
     """r <- r + (h/2) held G^T."""
     n = plan[BODIES]
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -75,7 +75,7 @@ def add_held(plan, late, G, r):
 
 
 @kernel
-def take_slopes(plan, constant, late, G, x, r):
+def subtract_stiff_slopes(plan, constant, late, G, x, r):
     """r <- r - (h/2) (c + (h/2) k) G^T G x of all rows, and the same of drag."""
     n = plan[BODIES]
     for i in range(n if plan[DRAGGED] > 0 else 0):
@@ -103,7 +103,7 @@ def take_slopes(plan, constant, late, G, x, r):
 
 
 @kernel
-def add_slopes(plan, constant, late, G, values):
+def add_stiff_slopes(plan, constant, late, G, values):
     """Values <- + (h/2) (c + (h/2) k) G^T G of all rows, and the same of drag."""
     n = plan[BODIES]
     for i in range(n if plan[DRAGGED] > 0 else 0):

@@ -78,7 +78,13 @@ from dynamics.kernels.base.quaternion import (
     multiply_matrix,
     rotate,
 )
-from dynamics.kernels.rows.row_geometry import angle_about, carried, heading, logarithm, lowest
+from dynamics.kernels.rows.row_geometry import (
+    angle_about,
+    carried,
+    heading,
+    logarithm,
+    lowest_point,
+)
 
 POINT = 0
 TRANSLATION = 1
@@ -193,7 +199,7 @@ def pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G):
 
 
 @inlined
-def hold(constant, c, rho, off, aligned, slopes, row, g, G):
+def held_axis(constant, c, rho, off, aligned, slopes, row, g, G):
     """A row that keeps two frames from turning about an axis."""
     n, v = load3(constant, c + AXIS), (rho[1], rho[2], rho[3])
     g[row] = 2.0 * dot(n, v) - constant[c + REST]
@@ -210,7 +216,7 @@ def hold(constant, c, rho, off, aligned, slopes, row, g, G):
 def other(
     plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes, g, G
 ):  # fmt: skip
-    """Row i, of no kind that `pin` or `hold` are for: apart from these, which are most."""
+    """Row i, of no kind that `pin` or `held_axis` are for: apart from these, which are most."""
     kind, c = kind_of(plan, i), natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
     n = load3(constant, c + AXIS)
     w, ta, tb = ZERO, ZERO, ZERO
@@ -274,7 +280,7 @@ def other(
             multiply_matrix(matrix, 9 * a, n),
             multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND)),
         )
-        down = lowest(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
+        down = lowest_point(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
         low = (
             pose[POSE * b] - pose[POSE * a] + down[0],
             pose[POSE * b + 1] - pose[POSE * a + 1] + down[1],
@@ -326,7 +332,7 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
     for i in range(start, row + rows):
         c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
         if kind_of(plan, i) == ROTATION:
-            hold(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
         else:
             other(
                 plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes,
@@ -377,5 +383,5 @@ def evaluate(
         rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
         c = natural(row_constants + (row + 3) * ROW_SIZE)
         for i in range(row + 3, row + rows):
-            hold(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
             c += ROW_SIZE

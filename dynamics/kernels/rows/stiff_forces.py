@@ -67,7 +67,7 @@ def part_of(plan, h, g):
 
 
 @kernel
-def keep(plan, constant, h, g, g_next, late):
+def store_forces(plan, constant, h, g, g_next, late):
     """Late <- h and, of each row, what of its force does not change with its rate, and 1 or 0.
 
     That is aim - k g_next, or the limit of a force that is cut.

@@ -22,7 +22,7 @@ from dynamics.kernels.base.layout import (
 
 
 @kernel
-def push_users(plan, scale, pose, f, u, p):
+def add_user_impulses(plan, scale, pose, f, u, p):
     """p <- p + scale w(t, z, u), on the child and back on the parent; 1 where a function fails."""
     n = plan[BODIES]
     for k in range(plan[WRENCHES]):
@@ -40,19 +40,19 @@ def push_users(plan, scale, pose, f, u, p):
 
 
 @kernel
-def renew(plan, h, node, u, kick):
+def update_user_impulse(plan, h, node, u, kick):
     """Users' half impulse at the start node, kept behind the others in ``kick``, <- that of u."""
     m = TWIST * plan[BODIES]
     for i in range(m):
         kick[i] -= kick[m + i]
         kick[m + i] = 0.0
-    push_users(plan, 0.5 * h, node.pose, node.f, u, pointer(kick, m))
+    add_user_impulses(plan, 0.5 * h, node.pose, node.f, u, pointer(kick, m))
     for i in range(m):
         kick[i] += kick[m + i]
 
 
 @kernel
-def ease(plan, h, f, values):
+def add_user_slopes(plan, h, f, values):
     """Slopes of the wrenches in the child's own velocity to its block, behind `assemble`."""
     for k in range(plan[WRENCHES]):
         body = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]

@@ -9,7 +9,7 @@ from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
 from dynamics.kernels.base.step_info import FACTORIZATIONS, INTERVALS, ITERATIONS
 from dynamics.kernels.stepping import step as second_order
-from dynamics.kernels.stepping.step import copy, note
+from dynamics.kernels.stepping.step import copy, record_step
 
 
 @kernel
@@ -95,5 +95,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k - done
-        note(k, every, h, info, state, totals, record)
+        record_step(k, every, h, info, state, totals, record)
     return steps

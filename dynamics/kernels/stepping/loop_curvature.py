@@ -37,9 +37,9 @@ from dynamics.kernels.rows.forces import inner
 from graphsys.kernels import solve
 
 #: Part of the kinetic energy above which the change of velocities has an interval cut.
-SWERVE = 0.05
+LARGEST_ROTATION_ENERGY = 0.05
 #: Part of the largest turn below which nobody looks.
-SLOWLY = 0.5
+CHECKED_TURN = 0.5
 
 
 @kernel
@@ -49,7 +49,7 @@ def on_loop(constant, plan, row):
 
 
 @kernel
-def turned_rows(plan, constant, G, G_next, u, r):
+def rotated_constraints(plan, constant, G, G_next, u, r):
     """r <- (0, (G_next - G) u) for rows on loops, 0 for others; whether there are any."""
     n = plan[BODIES]
     start, found = TWIST * n, False
@@ -72,10 +72,10 @@ def turned_rows(plan, constant, G, G_next, u, r):
 
 
 @inlined
-def swerve(plan, constant, program, node, trial, u, solver):
+def rotation_energy(plan, constant, program, node, trial, u, solver):
     """dv^T M dv / u^T M u of an interval with velocities u; the factors are those of its matrix."""
     rhs, solution = solver.rhs, solver.solution
-    if not turned_rows(plan, constant, node.G, trial.G, u, rhs):
+    if not rotated_constraints(plan, constant, node.G, trial.G, u, rhs):
         return 0.0
     solve(program, solver.factors, rhs, 1, solver.workspace, solution)
     change = energy = 0.0

@@ -43,7 +43,7 @@ MOST = 4
 
 
 @kernel
-def bent(at, u, past):
+def second_difference(at, u, past):
     """Three numbers of the second difference of velocities."""
     u_prev, u_before = past[0], past[1]
     return (
@@ -54,21 +54,21 @@ def bent(at, u, past):
 
 
 @kernel
-def turning(matrix, body, force, arm, u, past):
+def geometric_stiffness(matrix, body, force, arm, u, past):
     """Stiffness of a force against a body's turn: (f . r) |theta|^2 - (f . theta) (r . theta)."""
-    theta = multiply_matrix(matrix, 9 * body, bent(TWIST * body + 3, u, past))
+    theta = multiply_matrix(matrix, 9 * body, second_difference(TWIST * body + 3, u, past))
     return dot(force, arm) * dot(theta, theta) - dot(force, theta) * dot(arm, theta)
 
 
 @kernel
-def shaking(plan, constant, h, node, mu, u, past):
+def squared_frequency(plan, constant, h, node, mu, u, past):
     """(h omega)^2 of the bodies' last change of acceleration, joints' forces being G^T mu."""
     pose, matrix, G = node.pose, node.matrix, node.G
     n = plan[BODIES]
     mass = stiffness = 0.0
     for i in range(n):
         c = i * BODY_SIZE
-        v, w = bent(TWIST * i, u, past), bent(TWIST * i + 3, u, past)
+        v, w = second_difference(TWIST * i, u, past), second_difference(TWIST * i + 3, u, past)
         mass += constant[c + MASS] * dot(v, v) + dot(w, multiply_matrix(constant, c + INERTIA, w))
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -84,26 +84,26 @@ def shaking(plan, constant, h, node, mu, u, past):
         point = load3(constant, plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE + POINT_B)
         arm = multiply_matrix(matrix, 9 * b, point)
         if b < n:
-            stiffness += turning(matrix, b, force, arm, u, past)
+            stiffness += geometric_stiffness(matrix, b, force, arm, u, past)
         if a < n:
             there = (
                 pose[POSE * b] + arm[0] - pose[POSE * a],
                 pose[POSE * b + 1] + arm[1] - pose[POSE * a + 1],
                 pose[POSE * b + 2] + arm[2] - pose[POSE * a + 2],
             )
-            stiffness -= turning(matrix, a, force, there, u, past)
+            stiffness -= geometric_stiffness(matrix, a, force, there, u, past)
     return h * h * stiffness / mass if mass > 0.0 else 0.0
 
 
 @kernel
-def begin(plan, constant, h, failed, node, motion, past, info):
+def choose_halvings(plan, constant, h, failed, node, motion, past, info):
     """info[STEP_HALVINGS] <- halvings that the next step h, or a failed one, begins with."""
     level = int(info[STEP_HALVINGS])
     if plan[CONTACTS] > 0 or info[EQUAL_LENGTHS] < 3.0:
         return
     if level == 0 and not failed and info[CONTRACTION] < SLOW:
         return
-    rate = shaking(plan, constant, h / (1 << level), node, motion.mu, motion.u, past)
+    rate = squared_frequency(plan, constant, h / (1 << level), node, motion.mu, motion.u, past)
     if rate > (TROUBLED if failed else CALM):
         info[STEP_HALVINGS] = min(level + 1, MOST)
     elif level > 0 and not failed and 4.0 * rate < TROUBLED:

@@ -19,7 +19,6 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
-    HELD,
     INERTIA,
     JOINTS,
     LATES,
@@ -28,6 +27,7 @@ from dynamics.kernels.base.layout import (
     POSE,
     ROWS,
     SLOTS,
+    STORED,
     TWIST,
     WRENCH_SIZE,
     WRENCHES,
@@ -64,18 +64,22 @@ from dynamics.kernels.base.step_info import (
     UNEXPLAINED_INTERVALS,
     VIOLATION,
 )
-from dynamics.kernels.interval.energy_audit import gained, kinetic
-from dynamics.kernels.interval.predictor import guess, shift
+from dynamics.kernels.interval.energy_audit import constraint_work, kinetic
+from dynamics.kernels.interval.predictor import advance_history, predict
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import conservative, damp, drive, push
 from dynamics.kernels.rows.poses import rotation_matrices, turns, turns_too_far
 from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.rows import evaluate, held_velocity, turned_back
-from dynamics.kernels.rows.stiff_forces import aim, first_part, keep
-from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.rows.stiff_forces import aim, first_part, store_forces
+from dynamics.kernels.rows.wrench import add_user_impulses
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
-from dynamics.kernels.stepping.loop_curvature import SLOWLY, SWERVE, swerve
-from dynamics.kernels.stepping.resonance import begin
+from dynamics.kernels.stepping.loop_curvature import (
+    CHECKED_TURN,
+    LARGEST_ROTATION_ENERGY,
+    rotation_energy,
+)
+from dynamics.kernels.stepping.resonance import choose_halvings
 from dynamics.kernels.stepping.solve_interval import solve_interval
 
 #: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
@@ -117,15 +121,15 @@ def pointers(node):
 
 
 @kernel
-def look(plan, constant, node):
+def evaluate_node(plan, constant, node):
     """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
     evaluate(plan, constant, 0, plan[GROUPS], node.pose, node.matrix, True, node.g, node.G)
     conservative(plan, constant, node.G, node.g, node.f)
 
 
 @kernel
-def look_on(plan, constant, node):
-    """`look`, where the rows of joints are there with their slopes."""
+def complete_node(plan, constant, node):
+    """`evaluate_node`, where the rows of joints are there with their slopes."""
     pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -136,7 +140,7 @@ def look_on(plan, constant, node):
 
 
 @kernel
-def start(plan, constant, state, node, trial):
+def load_state(plan, constant, state, node, trial):
     """Node <- the state's pose, and what belongs to it; the world's pose in both."""
     n = plan[BODIES]
     node, trial = node_of_tuple(node), node_of_tuple(trial)
@@ -150,7 +154,7 @@ def start(plan, constant, state, node, trial):
     pose[POSE * n + 3], moved[POSE * n + 3] = 1.0, 1.0
     rotation_matrices(n, pose, node.matrix)
     rotation_matrices(n, moved, trial.matrix)
-    look(plan, constant, node)
+    evaluate_node(plan, constant, node)
 
 
 @kernel
@@ -179,7 +183,7 @@ def end_momentum(plan, constant, h, inputs, start, node, x, p):
     add_rotors(plan, constant, h, start.g, node.g, G, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
     drive(plan, constant, 0.5 * h, G, inputs.control, inputs.wrench, p)
-    return push_users(plan, 0.5 * h, node.pose, f, x, p)
+    return add_user_impulses(plan, 0.5 * h, node.pose, f, x, p)
 
 
 @kernel
@@ -223,7 +227,7 @@ def interval(
     x, r, dx, kick = work.x, work.r, work.dx, work.kick
     u, last, contacts = motion.u, part.last, plan[CONTACTS] > 0
     n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
-    guess(n, part.whole, h, info, u, work.past, x)
+    predict(n, part.whole, h, info, u, work.past, x)
     fast = not last and turns_too_far(plan, constant, h, u, turn)
     if fast and not contacts and turns(plan[BODIES], h, x) > SURELY * turn:
         return TURNED_TOO_FAR
@@ -251,7 +255,7 @@ def interval(
         after = kinetic(plan, constant, node.G, x, dx)
         before = kinetic(plan, constant, node.G, u, dx)
         if abs(after - before) > share * (after + before):
-            given_work, error = gained(
+            given_work, error = constraint_work(
                 plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
             )
             much = share * (after + before) + error
@@ -264,19 +268,22 @@ def interval(
             if given > much:
                 info[UNEXPLAINED_INTERVALS] += 1.0
     if info[HAS_SLOPES] == 1.0:
-        look_on(plan, constant, trial)
+        complete_node(plan, constant, trial)
     else:
-        look(plan, constant, trial)
+        evaluate_node(plan, constant, trial)
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
     if not contacts:
         make_up(plan[BODIES], node, trial, r, motion.p)
-        if not last and turns(plan[BODIES], h, x) > SLOWLY * turn:
-            if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
+        if not last and turns(plan[BODIES], h, x) > CHECKED_TURN * turn:
+            if (
+                rotation_energy(plan, constant, program, node, trial, x, solver)
+                > LARGEST_ROTATION_ENERGY
+            ):
                 return TURNED_TOO_FAR
     if plan[LATES] > 0:
-        keep(plan, constant, h, node.g, trial.g, motion.late)
-    shift(n, 0.0 if contacts else h, info, x, u, work.past)
+        store_forces(plan, constant, h, node.g, trial.g, motion.late)
+    advance_history(n, 0.0 if contacts else h, info, x, u, work.past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
         motion.mu[i] = rate * x[n + i]
@@ -291,7 +298,7 @@ def copy(source, target):
 
 
 @kernel
-def note(k, every, h, info, state, totals, record):
+def record_step(k, every, h, info, state, totals, record):
     """Totals of a run after its step k, and the state where it is an ``every``-th."""
     totals[END_TIME] += h
     totals[TOTAL_ITERATIONS] += info[ITERATIONS]
@@ -349,7 +356,7 @@ def step(
         values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
         rhs=rhs, solution=solution, columns=columns,
     )  # fmt: skip
-    at += (3 + HELD) * N
+    at += (3 + STORED) * N
     kick = pointer(work, at)
     u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
     at += 4 * m
@@ -378,7 +385,7 @@ def step(
     inputs = Inputs(control=control, wrench=wrench)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
-        start(plan, constant, state, node, trial)
+        load_state(plan, constant, state, node, trial)
         info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
@@ -414,7 +421,7 @@ def step(
                 info[NODE_SIDE] = 1.0 - info[NODE_SIDE]
             if done >= 0:
                 info[INTERVALS] = count
-                begin(plan, constant, h, False, node, motion, scratch.past, info)
+                choose_halvings(plan, constant, h, False, node, motion, scratch.past, info)
                 break
             copy(saved, state)
             if (
@@ -423,11 +430,11 @@ def step(
                 and i == 0
                 and info[LAST_LENGTH] == part
             ):
-                begin(plan, constant, h, True, node, motion, scratch.past, info)
+                choose_halvings(plan, constant, h, True, node, motion, scratch.past, info)
             if i > 0:
                 info[LAST_LENGTH] = 0.0
             if count > 1:  # a single interval has left the node
-                start(plan, constant, state, node, trial)
+                load_state(plan, constant, state, node, trial)
         if done >= 0:
             info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
             break
@@ -485,5 +492,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k - done
-        note(k, every, h, info, state, totals, record)
+        record_step(k, every, h, info, state, totals, record)
     return steps

@@ -24,7 +24,7 @@ from dynamics.kernels.tree.layout import (
 
 
 @kernel
-def move(tree, rule, h, q, motion):
+def evaluate_motion(tree, rule, h, q, motion):
     """g, S, v, dS/dt of every body at every node, dq/dt^a = sum_b b^ab q^b / h."""
     parent, body, _ = tree
     weights, slope = rule[0], rule[1]

@@ -4,28 +4,28 @@ import math
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.tree.constraints import (
+    add_constraint_wrenches,
     add_slope,
     constraint,
     factorize_dense,
-    push,
     solve_dense,
 )
 from dynamics.kernels.tree.layout import NOT_CONVERGED, NOT_FINITE, RECORD, REDUNDANT, SOLVED
 from dynamics.kernels.tree.momentum import factorize_mass, solve_mass
-from dynamics.kernels.tree.motion import move
-from dynamics.kernels.tree.newton import factorize, solve
-from dynamics.kernels.tree.residual import evaluate
+from dynamics.kernels.tree.motion import evaluate_motion
+from dynamics.kernels.tree.newton import factorize, newton_step
+from dynamics.kernels.tree.residual import evaluate_equations
 
 
 @kernel
 def residual(tree, rule, pins, loads, h, k, q, p, multiplier, motion, r):
     """r(q^0..q^s, lambda) and the next momentum (6)."""
     n, nodes = tree[0].size, rule[0].size
-    move(tree, rule, h, q, motion)
+    evaluate_motion(tree, rule, h, q, motion)
     for j in range(nodes * n):
         r[j] = 0.0
-    push(tree, pins, multiplier, nodes - 1, nodes, motion, r)
-    evaluate(tree, rule, loads, h, k, p, motion, q, r)
+    add_constraint_wrenches(tree, pins, multiplier, nodes - 1, nodes, motion, r)
+    evaluate_equations(tree, rule, loads, h, k, p, motion, q, r)
 
 
 @kernel
@@ -55,7 +55,7 @@ def factorize_step(tree, rule, pins, loads, quasi, h, k, multiplier, work):
             right[j] = 0.0
         for i in range(n):
             right[a * n + i] = slopes[c * n + i]
-        direction(tree, rule, quasi, h, motion, factor, inertias, right, z, column)
+        newton_direction(tree, rule, quasi, h, motion, factor, inertias, right, z, column)
         for row in range(total):
             g = row // m + 1
             value = 0.0
@@ -66,10 +66,10 @@ def factorize_step(tree, rule, pins, loads, quasi, h, k, multiplier, work):
 
 
 @kernel
-def direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step):
+def newton_direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step):
     """step <- -J^-1 r, or -h K^-1 M^-1 r where J is taken as K M / h."""
     if not quasi:
-        solve(tree, rule, h, motion, factor, r, z, step)
+        newton_step(tree, rule, h, motion, factor, r, z, step)
         return
     n, nodes = tree[0].size, rule[0].size
     s = nodes - 1
@@ -88,7 +88,7 @@ def constrained_direction(tree, rule, m, quasi, h, r, gap, work, step):
     """dq and dlambda of J dq + A dlambda = -r, Dh dq = -gap (section 3.3); dlambda replaces gap."""
     motion, factor, inertias, z, columns, slopes, schur, rows = work
     n, s = tree[0].size, rule[0].size - 1
-    direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step)
+    newton_direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step)
     total = s * m
     for row in range(total):
         g = row // m

@@ -8,20 +8,20 @@ from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.stepping import resonance
 from dynamics.zoo import pendulum
-from tests.dynamics.kernel_calls import begin, shaking
+from tests.dynamics.kernel_calls import choose_halvings, squared_frequency
 
 H = 0.01
 
 
 def hanging(n, forces):
-    """Arguments of `shaking.shaking` for n rods of 1 m and 1 kg that hang and turn to and fro.
+    """Arguments of `resonance.squared_frequency` for n rods of 1 m and 1 kg that hang and vibrate.
 
     ``forces`` are the tensions of the joints, the topmost first.
     """
     model, state = pendulum(n, angles=[np.pi / 2] + [0.0] * (n - 1), timestep=H)
     space = model.workspace
     node, _ = model.kernel.node_of(space.plan, space.work, 0)
-    model.kernel.start(
+    model.kernel.load_state(
         space.plan,
         space.constant,
         state.data,
@@ -44,11 +44,11 @@ def test_rods_between_taut_joints_turn_to_and_fro_by_hand():
     plan, constant = model.workspace.plan, model.workspace.constant
     still = (np.zeros(18), np.zeros(18))
 
-    found = shaking(plan, constant, H, node, multipliers, u, still)
+    found = squared_frequency(plan, constant, H, node, multipliers, u, still)
 
     stiffness = 0.5 * (30.0 + 20.0) + 0.5 * (20.0 + 10.0) + 0.5 * 10.0
     assert found == pytest.approx(H**2 * stiffness / (3.0 * 1.01 / 12.0), rel=1e-12)
-    back = shaking(plan, constant, H, node, -multipliers, u, still)
+    back = squared_frequency(plan, constant, H, node, -multipliers, u, still)
     assert back == pytest.approx(-found)
 
 
@@ -75,9 +75,9 @@ def test_steps_begin_with_halves_while_these_shake(rate, level, failed, begins):
         level,
     )
     length = H / 2**level
-    multipliers *= rate / shaking(plan, constant, length, node, multipliers, u, still)
+    multipliers *= rate / squared_frequency(plan, constant, length, node, multipliers, u, still)
 
-    begin(plan, constant, H, failed, node, multipliers, u, still, info)
+    choose_halvings(plan, constant, H, failed, node, multipliers, u, still, info)
 
     assert info[step_info.STEP_HALVINGS] == begins
 

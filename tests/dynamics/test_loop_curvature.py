@@ -8,13 +8,13 @@ from dynamics import zoo
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.stepping import loop_curvature
 from dynamics.tables import inputs
-from tests.dynamics.kernel_calls import swerve
+from tests.dynamics.kernel_calls import rotation_energy
 
 H = 0.01
 
 
 def stepped(model, state):
-    """Data behind one step that is not cut, and what `swerve` says of it."""
+    """Data behind one step that is not cut, and what `rotation_energy` says of it."""
     space, kernel, data = model.workspace, model.kernel, state.data.copy()
     info, n = np.zeros(step_info.INFO_SIZE), model.n_bodies
     space.kick(data[None], 0.5)
@@ -31,7 +31,7 @@ def stepped(model, state):
     u = data[(layout.POSE + layout.TWIST) * n :][: layout.TWIST * n]
     unknowns = layout.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
-    return data, swerve(*space.step_tables, start, end, u, solver)
+    return data, rotation_energy(*space.step_tables, start, end, u, solver)
 
 
 def backwards(model, data):
@@ -76,7 +76,7 @@ def test_rhombi_near_their_flat_positions_swerve_alike_backwards_in_time():
         data, found = stepped(model, motion[k])
         pairs.append((found, stepped(model, backwards(model, data))[1]))
     there, back = np.array(pairs).T
-    assert there.max() > loop_curvature.SWERVE
+    assert there.max() > loop_curvature.LARGEST_ROTATION_ENERGY
     np.testing.assert_allclose(back, there, rtol=0.1)
 
 
