@@ -228,10 +228,13 @@ class Tangent:
                 wrench_slopes(tables, start.time + h, end.pose, twist),
             ]
         )
+        work = (
+            self._work, self._H, self._touch, self._contacts, (self._b, self._d, self._dx)
+        )  # fmt: skip
         bad = kernel.interval_slopes(
-            tables.plan, tables.constant, tables.symbolic.program, h, control, x, before, c, node,
-            trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, self._work,
-            self._H, self._touch, self._contacts, self._b, self._d, self._dx, dz, dp.reshape(-1),
+            tables.plan, tables.constant, tables.symbolic.program, h, control, (x, before, c),
+            node, trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, work,
+            dz, dp.reshape(-1),
         )  # fmt: skip
         self._check(bad)
         du = self._dx[: self.columns * self._unknowns].reshape(self.columns, -1)
@@ -269,8 +272,8 @@ class Tangent:
             def parts(constant: Float) -> list[Float]:
                 found = [np.zeros(size) for size in sizes]
                 bad = kernel.residuals(
-                    tables.plan, constant, h, control, wrench, start.data, before, p, x, c, node,
-                    trial, kick, self._touch[5], self._contacts, *found,
+                    tables.plan, constant, h, (control, wrench), start.data, p, (x, before, c),
+                    node, trial, kick, self._touch[5], self._contacts, tuple(found),
                 )  # fmt: skip
                 self._check(bad)
                 return found
@@ -329,9 +332,9 @@ class Tangent:
         solver = (*space.solver[:3], *self._solver[3:])
         dV = np.empty_like(way.dp)
         bad = kernel.projection_slopes(
-            model.tables.plan, model.tables.constant, space.projector, space.x, space.pose,
-            space.matrix, space.G, way.dz, way.dp, more, solver, self._work, self._H, self._b,
-            self._d, self._dx, dV,
+            model.tables.plan, model.tables.constant, space.projector,
+            (space.x, space.pose, space.matrix, space.G), way.dz, way.dp, more, solver,
+            (self._work, self._H, (self._b, self._d, self._dx)), dV,
         )  # fmt: skip
         self._check(bad)
         return twist, dV

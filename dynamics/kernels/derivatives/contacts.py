@@ -36,6 +36,7 @@ from dynamics.kernels.base.layout import (
     NORMAL_AT,
     POSE,
     RESTITUTION,
+    ROWS,
     SIGN,
     SLACK,
     SLOPES,
@@ -135,11 +136,12 @@ def two_ends(plan, at, u, e):
 
 
 @kernel
-def contracted(plan, at, slot, x, before, c, turned, push, bends):
+def contracted(plan, at, slot, solution, turned, push, bends):
     """push[12 j + i] <- d (W^T lambda)_i / d z_j; bends[8 j + row] <- d (W u)_row / d z_j.
 
     The last of the bends is that of N u_before.
     """
+    x, before, c = solution.x, solution.before, solution.c
     blocks = plan[at + BLOCKS]
     for j in range(12):
         for i in range(12):
@@ -189,32 +191,27 @@ def contact_changes(
     constant,
     # In:
     h,
-    x,
-    before,
+    solution,
     node,
     trial,
-    c,
     contacts,
-    dz,
+    directions,
     carried,
-    dbefore,
-    columns,
     # Work:
-    work,
-    H,
+    curvature,
     touch,
     # Out:
     changes,
     b,
-    unknowns,
 ):  # fmt: skip
     """Changes <- + of every contact's residuals along directions, x fixed; b <- b + d(W^T) lambda.
 
-    ``carried`` are the directions at the interval's end, ``dbefore`` those of the velocities
-    ``before`` it, which an impact looks at.
+    ``carried`` are the directions at the interval's end. Impacts depend on the velocities before.
     """
-    n = plan[BODIES]
-    turned, push, bends, row, kept, found = touch
+    n, dz, dbefore = plan[BODIES], directions.dz, directions.dbefore
+    unknowns, columns = TWIST * n + plan[ROWS], dz.shape[0]
+    turned, push, bends, row = touch.slopes, touch.push, touch.bends, touch.row
+    work, H = curvature.work, curvature.H
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
@@ -222,9 +219,9 @@ def contact_changes(
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         bounce = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION]
         impact = contacts[w + SPEED_AT] != 0.0
-        row_slopes(plan, constant, k, node, found, kept, row, work, H, turned)
-        contracted(plan, at, plan[at + SLOT], x, before, c, turned, push, bends)
-        normal_row(plan, constant, k, trial, found, row, 0)
+        row_slopes(plan, constant, k, node, touch.nearest, touch.pose, row, work, H, turned)
+        contracted(plan, at, plan[at + SLOT], solution, turned, push, bends)
+        normal_row(plan, constant, k, trial, touch.nearest, row, 0)
         for col in range(columns):
             to = col * plan[SLOTS] + plan[at + SLOT]
             if impact:

@@ -35,29 +35,26 @@ def spin_changes(
     constant,
     # In:
     h,
-    scale,
     node,
     trial,
     end,
     dz,
     dz_next,
     dc,
-    columns,
     # Work:
-    work,
-    H,
-    along,
+    curvature,
     # Out:
     out,
     length,
 ):  # fmt: skip
-    """Out <- out + scale d(a (way / h) G^T) at one end of an interval, along dz, dz_next and dc.
+    """out <- out + scale d(a (way / h) G^T) along dz, dz_next and dc; scale is -1, 1 at the end.
 
     At the start the impulses -h f G^T of `late` are there, too.
 
     Column k of ``out`` starts at ``k length``.
     """
-    n = plan[BODIES]
+    n, columns, scale = plan[BODIES], dz.shape[0], 1.0 if end else -1.0
+    work, H, along = curvature.work, curvature.H, curvature.along
     G, G_next = node.G, trial.G
     for j in range(12):
         along[j] = 0.0
