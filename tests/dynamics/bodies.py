@@ -16,10 +16,10 @@ from dynamics.integrators.dual_quaternion.forces import (
     Drag,
     Pivot,
     WorldForce,
-    skew,
     spatial_inertia,
 )
 from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
+from dynamics.parts.spatial_inertia import skew
 
 EPS = np.finfo(float).eps
 EXAMPLES = Path(__file__).parents[2] / "docs" / "examples"

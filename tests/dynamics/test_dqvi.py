@@ -10,11 +10,11 @@ from dynamics.integrators.dual_quaternion.forces import (
     BodyWrench,
     Pivot,
     WorldForce,
-    skew,
     spatial_inertia,
 )
 from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
 from dynamics.kernels.dual_quaternion import equations as kernels
+from dynamics.parts.spatial_inertia import skew
 
 from .bodies import (
     DRAG,

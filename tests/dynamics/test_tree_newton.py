@@ -163,7 +163,7 @@ def test_the_quasi_newton_method_reaches_the_same_step(s):
 COUNT = """
 import sys
 import numpy as np
-from dynamics.kernels import tree_linearize, tree_step
+from dynamics.kernels.tree import linearize as tree_linearize, step as tree_step
 from dynamics.integrators.tree.integrator import TreeIntegrator
 from tests.dynamics.trees import pendulum
 
@@ -203,7 +203,7 @@ for n in map(int, sys.argv[1:]):
     def factorize():
         tree_step.factorize_step(tree, rule, pins, loads, False, h, 0, none, work)
     def solve():
-        tree_step.direction(tree, rule, False, h, *work[:3], r, work[3], step)
+        tree_step.newton_direction(tree, rule, False, h, *work[:3], r, work[3], step)
     def stages():
         tree_linearize.stage_hessians(
             tree, rule, pins, loads, h, 0, none, work[0], objects(np.zeros(78 * n)),
