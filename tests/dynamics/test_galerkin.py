@@ -8,10 +8,9 @@ from dynamics import rotation, zoo
 from dynamics.kernels.base import layout
 from dynamics.kernels.base.run_totals import TOTALS_SIZE
 from dynamics.kernels.base.step_info import INFO_SIZE
-from dynamics.kernels.galerkin import matrix as galerkin_matrix
-from dynamics.kernels.galerkin import residual as galerkin_residual
 from dynamics.kernels.galerkin import step as galerkin_step
 from dynamics.tables import galerkin
+from tests.dynamics.kernel_calls import galerkin_matrix, galerkin_residual
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps of convergence tests are never cut
@@ -64,9 +63,8 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     # dampers leave out how their lever arms change, which is nothing at rest: there x = 0
     model = machine(damped).finalize(0.05)
     stages = galerkin.Stages(model.tables, order, coupled=coupled)
-    arrays, _, blocks, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven, _ = (
-        stages.work()
-    )
+    arrays, _, blocks, nodes, _, _, table, work, driven, _ = stages.work()
+    r, _, _, _, f, *_ = work
     values = stages.solver()[0][0]
     plan, constant, _ = stages.tables
     rule = (stages.s, *arrays)
@@ -83,15 +81,11 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     def residual(x):
         galerkin_step.load_state(plan, constant, stages.s, state.data, nodes)
         out = np.zeros(r.size)
-        galerkin_residual.residual(
-            plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out
-        )
+        galerkin_residual(plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out)
         return out
 
     residual(x)
-    galerkin_matrix.assemble(
-        plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values
-    )
+    galerkin_matrix(plan, constant, rule, blocks, h, control, nodes, x, table, work, values)
     exact, compared = dense(stages, values), np.ones((r.size, r.size))
     d = 1e-6
     differences = np.array(

@@ -11,6 +11,7 @@ from dynamics.kernels.galerkin import middle as galerkin_middle
 from dynamics.kernels.galerkin import predictor as galerkin_guess
 from dynamics.kernels.galerkin import step as galerkin_step
 from dynamics.tables import galerkin
+from tests.dynamics.kernel_calls import factorize_middle
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps are never cut
@@ -106,7 +107,7 @@ def test_stages_that_share_a_matrix_are_solved_with_it(s):
     solver, r = stages.solver()[1], np.random.default_rng(0).normal(size=x.size)
     dx, f = np.zeros(x.size), np.zeros(18)
     program = model.tables.symbolic.program
-    failed = galerkin_middle.factorize_middle(plan, constant, program, s, 0.01, x, nodes, f, solver)
+    failed = factorize_middle(plan, constant, program, s, 0.01, x, nodes, f, solver)
     assert failed == 0
     galerkin_middle.solve_middle(plan, program, s, (inertia, inverse, theta), r, solver, dx)
     G = slopes_of(model, nodes[3])

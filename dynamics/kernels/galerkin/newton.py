@@ -51,37 +51,31 @@ def attempt(
     # Tables:
     plan,
     constant,
-    programs,
-    rule,
-    stages,
-    blocks,
+    program,
+    method,
     # In:
     time,
     h,
     tolerance,
-    control,
-    wrench,
+    inputs,
     p,
     # In and out:
-    x,
-    # Work:
     nodes,
-    scratch,
-    solvers,
+    work,
+    # Work:
+    solver,
     # Out:
     info,
 ):  # fmt: skip
-    """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative)."""
-    values, magnitude, arena, work, status, rhs, solution = solvers[0]
-    r, dx, kept, mu, f, L, C, K, E, W = scratch
-    s, n = rule[0], TWIST * plan[BODIES]
+    """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative)."""
+    x, r, dx, kept, f = work.x, work.r, work.dx, work.kept, work.f
+    rule, blocks, values = method.rule, method.blocks, solver.values
+    s, n = rule.s, TWIST * plan[BODIES]
     stage = n + plan[ROWS]
     unknowns = s * stage
     part = h / constant[plan[UNITS_AT]]
-    closed = max(part * tolerance, 64.0 * EPS * extent(plan, constant, nodes[0]))
-    worst, opened, merit = residual(
-        plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
-    )
+    closed = max(part * tolerance, 64.0 * EPS * extent(plan, constant, nodes.pose))
+    worst, opened, merit = residual(plan, constant, rule, time, h, inputs, p, x, nodes, f, r)
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
     ours = False  # whether they are of this interval
@@ -98,25 +92,28 @@ def attempt(
         if middle and iteration == 0:
             info[FACTORIZATIONS] += 1.0
             middle = (
-                factorize_middle(plan, constant, programs[1], s, h, x, nodes, f, solvers[1]) == 0
+                factorize_middle(plan, constant, method.middle, s, h, x, nodes, f, solver.middle)
+                == 0
             )
         elif middle:  # it serves where few more iterations will do
             middle = worst * (merit / before) ** s <= level
         if not middle and (merit > KEEP * before or not ours):
-            assemble(plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values)
+            assemble(plan, constant, rule, blocks, h, inputs.control, nodes, work, values)
             if plan[WRENCHES] > 0:
                 add_user_slopes(
-                    plan, constant, rule, blocks[0], time, h, control, wrench, nodes, f, E, W,
-                    values,
-                )  # fmt: skip
-            if factorize(programs[0], values, 1e-15, magnitude, arena, status) != 0:
+                    plan, constant, rule, blocks[0], time, h, inputs, nodes, work, values
+                )
+            failed = factorize(
+                program, values, 1e-15, solver.magnitude, solver.factors, solver.status
+            )
+            if failed != 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             fresh = ours = True
         if middle:
-            solve_middle(plan, programs[1], s, stages, r, solvers[1], dx)
+            solve_middle(plan, method.middle, s, method.stages, r, solver.middle, dx)
         else:
-            solve(programs[0], arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
         for i in range(unknowns):
             kept[i] = x[i]
         # residuals of light bodies drown in round-off
@@ -127,7 +124,7 @@ def attempt(
             for i in range(unknowns):
                 x[i] = kept[i] - part * dx[i]
             worst, opened, merit = residual(
-                plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
+                plan, constant, rule, time, h, inputs, p, x, nodes, f, r
             )
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
@@ -139,7 +136,7 @@ def attempt(
             for i in range(unknowns):
                 x[i] = kept[i]
             worst, opened, merit = residual(
-                plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
+                plan, constant, rule, time, h, inputs, p, x, nodes, f, r
             )
         fresh = False
     return NOT_CONVERGED

@@ -59,8 +59,8 @@ def acting(plan, constant, time, here, control, wrench, f):
 
     Behind them come the time of the node and what users' functions gave.
     """
-    pose, matrix, g, G, speed = here
-    conservative(plan, constant, G, g, f)
+    pose, G, speed = here.pose, here.G, here.speed
+    conservative(plan, constant, G, here.g, f)
     damp(plan, constant, -1.0, -1.0, G, speed, f)
     drive(plan, constant, 1.0, G, control, wrench, f)
     if plan[WRENCHES] == 0:
@@ -78,8 +78,7 @@ def residual(
     # In:
     time,
     h,
-    control,
-    wrench,
+    inputs,
     p,
     x,
     # Work:
@@ -99,8 +98,8 @@ def residual(
         here = node(plan, nodes, b)
         if b > 0:
             last = plan[GROUPS] if b < s else plan[JOINTS]
-            evaluate(plan, constant, 0, last, here[0], here[1], True, here[2], here[3])
-            out, g = pointer(r, (b - 1) * (m + rows) + m), here[2]
+            evaluate(plan, constant, 0, last, here.pose, here.matrix, True, here.g, here.G)
+            out, g = pointer(r, (b - 1) * (m + rows) + m), here.g
             for i in range(rows):
                 value = constant[units + i] * g[i]
                 opened = max(opened, abs(value))
@@ -109,7 +108,7 @@ def residual(
                 merit += value * value
         if b == s:
             break
-        acting(plan, constant, time + place[b] * h, here, control[b], wrench, f)
+        acting(plan, constant, time + place[b] * h, here, inputs.control[b], inputs.wrench, f)
         kick = h * weights[b]
         for i in range(m):
             f[i] *= kick
@@ -117,7 +116,7 @@ def residual(
             for i in range(m):
                 f[i] += p[i]
         first = natural(b * (m + rows))
-        pull_on(plan, here[3], pointer(x, first + m), f)
+        pull_on(plan, here.G, pointer(x, first + m), f)
         for i in range(n):
             c, t = i * BODY_SIZE, natural(TWIST * i)
             mass = constant[c + MASS]
@@ -133,14 +132,15 @@ def residual(
 
 
 @kernel
-def end_momentum(plan, constant, rule, time, h, control, wrench, nodes, f, p):
+def end_momentum(plan, constant, rule, time, h, inputs, nodes, f, p):
     """p <- R^s with the impulses at the last node, its forces get rows here; see `acting`."""
     s, weights, slope, _ = rule
     n, kick = plan[BODIES], h * weights[s]
     here = node(plan, nodes, s)
-    pose, matrix, g, G, _ = here
-    evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
-    failed = acting(plan, constant, time + h, here, control[s], wrench, f)
+    evaluate(
+        plan, constant, plan[JOINTS], plan[GROUPS], here.pose, here.matrix, True, here.g, here.G
+    )  # fmt: skip
+    failed = acting(plan, constant, time + h, here, inputs.control[s], inputs.wrench, f)
     for i in range(n):
         t = natural(TWIST * i)
         mass = constant[i * BODY_SIZE + MASS]

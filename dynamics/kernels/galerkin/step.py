@@ -6,6 +6,7 @@ the last interval.
 
 import math
 
+from dynamics.kernels.base.arguments import Inputs
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
@@ -23,6 +24,14 @@ from dynamics.kernels.base.step_info import (
     STORED_STEPS,
     TIME,
 )
+from dynamics.kernels.galerkin.arguments import (
+    Method,
+    Nodes,
+    Rule,
+    StageSolver,
+    StageWork,
+    nodes_of_tuple,
+)
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.galerkin.newton import attempt
 from dynamics.kernels.galerkin.predictor import FEWEST, predict, predict_from_ends, store_step
@@ -36,7 +45,8 @@ from dynamics.kernels.stepping.step import copy, record_step
 @kernel
 def load_state(plan, constant, s, state, nodes):
     """First node <- the state's pose and its rows with slopes; the world's pose in all."""
-    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
+    nodes = nodes_of_tuple(nodes)
+    pose, matrix, turn = nodes.pose, nodes.matrix, nodes.turn
     n = plan[BODIES]
     for i in range(POSE * n):
         pose[i] = state[i]
@@ -50,7 +60,7 @@ def load_state(plan, constant, s, state, nodes):
         for j in range(9):
             matrix[at + j] = 1.0 if j % 4 == 0 else 0.0
     rotation_matrices(n, pose, matrix)
-    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes[2], nodes[3])
+    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes.g, nodes.G)
 
 
 @kernel
@@ -59,13 +69,13 @@ def advance(plan, s, nodes):
     first, last = node(plan, nodes, 0), node(plan, nodes, s)
     n, rows = plan[BODIES], plan[ALL_ROWS]
     for i in range(POSE * n):
-        first[0][i] = last[0][i]
+        first.pose[i] = last.pose[i]
     for i in range(9 * n):
-        first[1][i] = last[1][i]
+        first.matrix[i] = last.matrix[i]
     for i in range(rows):
-        first[2][i] = last[2][i]
+        first.g[i] = last.g[i]
     for i in range(12 * rows):
-        first[3][i] = last[3][i]
+        first.G[i] = last.G[i]
 
 
 @kernel
@@ -75,8 +85,8 @@ def store_interval(plan, s, h, nodes, x, last):
     n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
     first, end = node(plan, nodes, 0), node(plan, nodes, s)
     for i in range(n):
-        u_prev[i] = first[4][i]
-        u[i] = end[4][i]
+        u_prev[i] = first.speed[i]
+        u[i] = end.speed[i]
     for i in range(rows):
         total = 0.0
         for b in range(s):
@@ -87,9 +97,9 @@ def store_interval(plan, s, h, nodes, x, last):
 @kernel
 def make_up(plan, s, r, nodes, p):
     """p <- p - r^0 - ... - r^{s-1}: what residuals leave open, so that momenta do not drift."""
-    end = node(plan, nodes, s)[1]
+    end = node(plan, nodes, s).matrix
     for b in range(s):
-        matrix = node(plan, nodes, b)[1]
+        matrix = node(plan, nodes, b).matrix
         first = b * (TWIST * plan[BODIES] + plan[ROWS])
         for i in range(plan[BODIES]):
             t = TWIST * i
@@ -133,11 +143,30 @@ def control_at(control, place, part, parts, driven):
 
 @kernel
 def interval(
-    plan, constant, programs, rule, stages, blocks, time, h, settings, control, wrench, p, last,
-    whole, nodes, x, table, scratch, solvers, info,
+    # Tables:
+    plan,
+    constant,
+    programs,
+    method,
+    # In:
+    time,
+    h,
+    settings,
+    inputs,
+    whole,
+    # In and out:
+    p,
+    last,
+    nodes,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
-    s, done = rule[0], SINGULAR
+    rule, done = method.rule, SINGULAR
+    s, x, table = rule.s, work.x, work.table
     for order in (programs[0], programs[0], programs[1]):
         if order.size == 0:
             break
@@ -146,19 +175,17 @@ def interval(
         else:
             predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
         done = attempt(
-            plan, constant, (order, programs[2]), rule, stages, blocks, time, h,
-            settings[TOLERANCE], control, wrench, p, x, nodes, scratch, solvers, info,
+            plan, constant, order, method, time, h, settings[TOLERANCE], inputs, p, nodes, work,
+            solver, info,
         )  # fmt: skip
         if done >= 0:
             break
-        info[MIDDLE_WAIT] = max(
-            1.0, info[MIDDLE_WAIT]
-        )  # the next try is without the matrix of the middle
+        info[MIDDLE_WAIT] = max(1.0, info[MIDDLE_WAIT])  # the next try is without the middle
     if done < 0:
         return done
-    if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
+    if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
-    make_up(plan, s, scratch[0], nodes, p)
+    make_up(plan, s, work.r, nodes, p)
     store_interval(plan, s, h, nodes, x, last)
     if whole:
         store_step(plan, s, x, table, info)
@@ -170,29 +197,22 @@ def interval(
 @kernel
 def pointers(arrays):
     """The same arrays as kernels see them."""
-    pose, matrix, g, G, speed, spin, turn, sigma = arrays
-    return (
-        pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(speed, 0),
-        pointer(spin, 0), pointer(turn, 0), pointer(sigma, 0),
+    nodes = nodes_of_tuple(arrays)
+    return Nodes(
+        pose=pointer(nodes.pose, 0), matrix=pointer(nodes.matrix, 0), g=pointer(nodes.g, 0),
+        G=pointer(nodes.G, 0), speed=pointer(nodes.speed, 0), spin=pointer(nodes.spin, 0),
+        turn=pointer(nodes.turn, 0), sigma=pointer(nodes.sigma, 0),
     )  # fmt: skip
 
 
 @kernel
-def pointers_within(scratch):
-    """The same of what `galerkin_newton` works in."""
-    r, dx, kept, mu, f, L, C, K, E, W = scratch
-    return (
-        pointer(r, 0),
-        pointer(dx, 0),
-        pointer(kept, 0),
-        pointer(mu, 0),
-        pointer(f, 0),
-        L,
-        C,
-        K,
-        E,
-        W,
-    )
+def work_of(x, table, arrays):
+    """Work arrays of an interval as kernels see them."""
+    r, dx, kept, mu, f, L, C, K, E, W = arrays
+    return StageWork(
+        x=pointer(x, 0), table=pointer(table, 0), r=pointer(r, 0), dx=pointer(dx, 0),
+        kept=pointer(kept, 0), mu=pointer(mu, 0), f=pointer(f, 0), L=L, C=C, K=K, E=E, W=W,
+    )  # fmt: skip
 
 
 @kernel
@@ -223,12 +243,19 @@ def step(
     """
     (weights, slope, place), stages, blocks, arrays, x, saved, table, within, driven, others = work
     s, n = weights.size - 1, plan[BODIES]
-    rule = (s, pointer(weights, 0), pointer(slope, 0), pointer(place, 0))
+    rule = Rule(
+        s=s, weights=pointer(weights, 0), slope=pointer(slope, 0), place=pointer(place, 0)
+    )  # fmt: skip
     stages = (pointer(stages[0], 0), pointer(stages[1], 0), pointer(stages[2], 0))
-    programs = (program, others[0], others[1])
-    solvers = ((*solver[0], within[0], within[1]), solver[1])
-    nodes, scratch = pointers(arrays), pointers_within(within)
-    x, table = pointer(x, 0), pointer(table, 0)
+    programs = (program, others[0])
+    method = Method(rule=rule, stages=stages, blocks=blocks, middle=others[1])
+    values, magnitude, factors, workspace, status = solver[0]
+    linear = StageSolver(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
+        rhs=within[0], solution=within[1], middle=solver[1],
+    )  # fmt: skip
+    nodes, scratch = pointers(arrays), work_of(x, table, within)
+    inputs = Inputs(control=driven, wrench=wrench)
     m = TWIST * n
     at = POSE * n
     p, mu = pointer(state, at), pointer(state, at + 3 * m)
@@ -246,13 +273,12 @@ def step(
         for k in range(count):
             control_at(control, place, k, count, driven)
             done = interval(
-                plan, constant, programs, rule, stages, blocks, info[TIME] + k * part, part,
-                settings, driven, wrench, p, last, level == 0, nodes, x, table, scratch, solvers,
-                info,
+                plan, constant, programs, method, info[TIME] + k * part, part, settings, inputs,
+                level == 0, p, last, nodes, scratch, linear, info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, s, nodes[6]) > settings[LARGEST_TURN] and level < DEPTH:
+                if largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN] and level < DEPTH:
                     done = TURNED_TOO_FAR
             if done < 0:
                 break
@@ -265,7 +291,7 @@ def step(
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):
-            state[i] = nodes[0][i]
+            state[i] = nodes.pose[i]
     return min(done, 0)
 
 
