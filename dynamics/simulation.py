@@ -107,8 +107,8 @@ def simulate(
     def run(done: int, count: int) -> int:
         return int(model.kernel.simulate(
             *space.step_tables, model.timestep, model.settings, count, every,
-            0 if call is None else call.address, table, outside, now.data, space.work,
-            space.step_solver, record, info, totals,
+            (0 if call is None else call.address, table, outside), now.data, space.work,
+            space.step_solver, (record, info, totals),
         ))  # fmt: skip
 
     with Deferred() as deferred, space:

@@ -151,9 +151,9 @@ class Workspace:
             self.projector = symbolic.program
             with around(self.callbacks):
                 failed = kernel.project(
-                    self.plan, self.constant, self.projector, self.timestep, states, self.pose,
-                    self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
-                    self.solver, twists,
+                    self.plan, self.constant, self.projector, self.timestep, states,
+                    (self.pose, self.matrix, self.g, self.G), (self.x, self.r, self.dx),
+                    self.contacts, self.solver, twists,
                 )  # fmt: skip
             if not failed or self.tables.fallback is None:
                 break

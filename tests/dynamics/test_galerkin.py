@@ -179,10 +179,11 @@ def test_one_stage_is_the_second_order_step():
         reference = dy.simulate(model, state, 1.0).states
         stages, data = galerkin.Stages(model.tables, 2), state.data.copy()
         record = np.empty((100, data.size))
+        inputs = 0, np.zeros((1, model.n_controls)), np.zeros((1, 0))
+        results = record, np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE)
         done = galerkin_step.simulate(
-            *stages.tables, 0.01, model.settings, 100, 1, 0, np.zeros((1, model.n_controls)),
-            np.zeros((1, 0)), data, stages.work(), stages.solver(), record,
-            np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE),
+            *stages.tables, 0.01, model.settings, 100, 1, inputs, data, stages.work(),
+            stages.solver(), results,
         )  # fmt: skip
         assert done == 100
         size = layout.POSE * model.n_bodies

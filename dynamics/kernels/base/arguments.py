@@ -83,3 +83,17 @@ class Solver(NamedTuple):
     rhs: Any  # (N,)
     solution: Any  # (N,)
     columns: Any  # right-hand sides of `gauss_seidel` side by side; None without contacts
+
+
+@record
+class Frames(NamedTuple):
+    """Frames of a group of rows; vectors are tuples of three, quaternions of four."""
+
+    a: Any  # body
+    b: Any  # body
+    point_a: Any  # in the frame of a, m
+    point_b: Any  # in the frame of b, m
+    off: Any  # rotation of the group's frame in the frame of a
+    r: Any  # from the centre of mass of a to the point on b, world frame, m
+    gap: Any  # from the point on a to that on b, world frame, m
+    rho: Any  # relative rotation of both frames

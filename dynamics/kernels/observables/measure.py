@@ -241,13 +241,8 @@ def project(
     h,
     states,
     # Work:
-    pose,
-    matrix,
-    g,
-    G,
-    x,
-    r,
-    dx,
+    node,
+    unknowns,
     contacts,
     solver,
     # Out:
@@ -258,7 +253,9 @@ def project(
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
     `contact_measure`. Forces of stiff springs, dampers and servos act as in `late_measure`.
     """
-    blocks, magnitude, arena, work, status = solver
+    blocks, magnitude, factors, workspace, status = solver
+    pose, matrix, g, G = node
+    x, r, dx = unknowns
     rhs, solution, values = r, dx, pointer(blocks, 0)
     plan, constant = pointer(plan, 0), pointer(constant, 0)
     pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
@@ -286,7 +283,7 @@ def project(
             if pushed:
                 add_stiff_slopes(plan, constant, late, G, values)
             add_held_rows(plan, contacts, values)
-            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+            if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
                 return 1 + k
             for _ in range(3):
                 for i in range(m):
@@ -298,7 +295,7 @@ def project(
                     subtract_stiff_slopes(plan, constant, late, G, x, r)
                 mobility(plan, constant, x, G, r)
                 subtract_held_rows(plan, x, contacts, r)
-                solve(program, arena, rhs, 1, work, solution)
+                solve(program, factors, rhs, 1, workspace, solution)
                 for i in range(m + rows):
                     x[i] += dx[i]
             if hold_more(plan, constant, x, contacts) == 0:

@@ -33,6 +33,7 @@ frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTA
 
 import math
 
+from dynamics.kernels.base.arguments import Frames
 from dynamics.kernels.base.callback import call_constraint
 from dynamics.kernels.base.jit import inlined, kernel, natural
 from dynamics.kernels.base.layout import (
@@ -213,10 +214,10 @@ def held_axis(constant, c, rho, off, aligned, slopes, row, g, G):
 
 
 @kernel
-def other(
-    plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes, g, G
-):  # fmt: skip
+def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
     """Row i, of no kind that `pin` or `held_axis` are for: apart from these, which are most."""
+    a, b, point_a, point_b = frames.a, frames.b, frames.point_a, frames.point_b
+    off, r, gap, rho = frames.off, frames.r, frames.gap, frames.rho
     kind, c = kind_of(plan, i), natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
     n = load3(constant, c + AXIS)
     w, ta, tb = ZERO, ZERO, ZERO
@@ -334,10 +335,10 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
         if kind_of(plan, i) == ROTATION:
             held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
         else:
-            other(
-                plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes,
-                g, G,
+            frames = Frames(
+                a=a, b=b, point_a=point_a, point_b=point_b, off=off, r=r, gap=gap, rho=rho
             )  # fmt: skip
+            other(plan, constant, pose, matrix, frames, i, slopes, g, G)
     if plan[group + EQUATION] != row:
         couple(
             constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],

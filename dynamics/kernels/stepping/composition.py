@@ -67,20 +67,18 @@ def simulate(
     settings,
     steps,
     every,
-    controller,
-    controls,
-    wrenches,
+    inputs,
     # In and out:
     state,
     # Work:
     work,
     solver,
     # Out:
-    record,
-    info,
-    totals,
+    results,
 ):  # fmt: skip
-    """Run ``steps`` steps, record the state behind every ``every``; steps done (see `step`)."""
+    """Run ``steps`` steps, record the state after every ``every``; steps done (see `step`)."""
+    controller, controls, wrenches = inputs
+    record, info, totals = results
     time = pointer(totals, END_TIME)
     done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):

@@ -456,27 +456,25 @@ def simulate(
     settings,
     steps,
     every,
-    controller,
-    controls,
-    wrenches,
+    inputs,
     # In and out:
     state,
     # Work:
     work,
     solver,
     # Out:
-    record,
-    info,
-    totals,
+    results,
 ):  # fmt: skip
-    """Run ``steps`` more steps, record the state behind every ``every``; steps done.
+    """Run ``steps`` more steps, record the state after every ``every``; steps done.
 
-    Steps count from ``totals[STEPS]``. Where that is not 0, or ``totals[RESUMED]`` is not, the run
-    goes on from an earlier call, whose node and guess the workspace and ``info`` still hold: no bit
-    depends on how a motion is cut. Row k of ``controls`` and ``wrenches`` is that of step k, the
-    last row that of all later ones. ``controller(time, state, control)`` changes row 0 where its
-    address is not 0.
+    ``inputs`` are a controller's address, controls and wrenches: row k is that of step k, the last
+    row that of all later ones. ``controller(time, state, control)`` changes row 0 if its address is
+    not 0. ``results`` are the record, the info and the totals. Steps count from ``totals[STEPS]``.
+    If that is not 0, or ``totals[RESUMED]`` is not, the run continues an earlier call, whose node
+    and predictor the workspace and the info still hold: no bit depends on how a motion is divided.
     """
+    controller, controls, wrenches = inputs
+    record, info, totals = results
     time = pointer(totals, END_TIME)
     done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):

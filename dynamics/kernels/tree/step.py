@@ -111,12 +111,13 @@ def solve_step(
     # In, k the step's number:
     h, k, p,
     # Work:
-    work, step, gap, trial,
+    work, scratch,
     # Out, a guess before:
-    q, multiplier, r,
+    q, multiplier,
 ):  # fmt: skip
     """r(q^1..q^s, lambda) = 0, h(q^1) = .. = h(q^s) = 0 for q^0, p^k; (status, iterations)."""
     quasi, most, halvings, tolerance = method
+    step, gap, trial, _, r = scratch
     n, nodes, m = tree[0].size, rule[0].size, pins[0].size
     s = nodes - 1
     motion = work[0]
@@ -226,11 +227,16 @@ def simulate(
     # In, with row 0 of q, p and speed:
     h, first, steps,
     # Work:
-    work, step, gap, trial, nodes_q, r,
+    work, scratch,
     # Out:
-    q, p, speed, multiplier, iterations,
+    results,
 ):  # fmt: skip
-    """(q, p)_{k+1} from (q, p)_k for first <= k < steps; the steps done and a status."""
+    """(q, p)_{k+1} from (q, p)_k for first <= k < steps; the steps done and a status.
+
+    ``results`` are q, p, velocities, multipliers and iterations of all steps.
+    """
+    q, p, speed, multiplier, iterations = results
+    _, _, _, nodes_q, r = scratch
     n, nodes, m = tree[0].size, rule[0].size, pins[0].size
     s = nodes - 1
     for k in range(first, steps):
@@ -242,7 +248,7 @@ def simulate(
             impulse[c] = multiplier[(k - 1) * s * m + c] if k > 0 else 0.0
         status, count = solve_step(
             tree, rule, pins, loads, method, h, k, p[k * n : (k + 1) * n],
-            work, step, gap, trial, nodes_q, impulse, r,
+            work, scratch, nodes_q, impulse,
         )  # fmt: skip
         iterations[k] = count
         if status == SOLVED:
