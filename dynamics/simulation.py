@@ -136,7 +136,7 @@ def simulate(
 
 
 def _what(totals: Float, done: int) -> dict[str, Any]:
-    """What a run took, see `Trajectory.info`."""
+    """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
     what: dict[str, Any] = dict(
@@ -157,7 +157,7 @@ def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
 def _failure(
     model: Model, call: Callback | None, done: int, totals: Float, info: Float
 ) -> BaseException:
-    """Why a run ended early: what a user's function raised, or a step that was not solved."""
+    """Reason why a run ended early: an exception of a user's function, or a step not solved."""
     try:
         if call is not None:
             call.reraise()

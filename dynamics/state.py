@@ -95,7 +95,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class StepInfo:
-    """What one step took.
+    """Cost and accuracy of one step.
 
     Attributes
     ----------

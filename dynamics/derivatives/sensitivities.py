@@ -1,4 +1,4 @@
-"""How a motion changes with numbers of the model and with its start."""
+"""Sensitivities of a motion to numbers of the model and to its start."""
 
 from __future__ import annotations
 

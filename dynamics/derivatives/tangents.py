@@ -74,7 +74,7 @@ def free_velocities(model: Model, state: State) -> Float:
 
 
 class Directions:
-    """What small changes are made of, by rows.
+    """Small changes of a state, by rows.
 
     Parameters
     ----------
@@ -210,7 +210,7 @@ class Tangent:
         way: Directions,
         dc: Float,
     ) -> Directions:
-        """What directions at one end of an interval become at the other."""
+        """Directions at the end of an interval from those at its start."""
         tables = self.model.tables
         x = np.concatenate([end.interval_velocity.ravel(), h * end.multipliers])
         before = start.interval_velocity.ravel()
@@ -287,7 +287,7 @@ class Tangent:
         return r, errors, end
 
     def momentum_changes(self, state: State, twist: Float) -> Float:
-        """How momenta change with the numbers that change, V held.
+        """Changes of momenta with the numbers that change, at fixed velocities.
 
         Parameters
         ----------

@@ -17,7 +17,7 @@ Float = NDArray[np.float64]
 
 
 def wrench_slopes(tables: Tables, time: float, pose: Float, twist: Float) -> Float:
-    """How each wrench changes with what its function is given.
+    """Derivatives of each wrench by the arguments of its function.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What went wrong in a step, in the user's labels."""
+"""Diagnosis of steps that fail, in the user's labels."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ NAMED, PART = 3, 0.1
 def failure(
     model: Model, bad: int, step: int, time: float, info: NDArray[np.float64]
 ) -> ConvergenceError:
-    """What to raise when a step failed.
+    """Make the exception for a step that failed.
 
     Parameters
     ----------

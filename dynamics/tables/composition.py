@@ -54,7 +54,7 @@ SCHEMES: dict[str, tuple[int, tuple[float, ...]]] = {
 
 
 class Composition:
-    """What `Workspace` asks of other steps than the second-order one: see `galerkin.Stages`.
+    """Tables of a composition, with the interface that `Workspace` uses: see `galerkin.Stages`.
 
     Parameters
     ----------

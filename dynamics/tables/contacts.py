@@ -76,7 +76,7 @@ class Record:
 
     @property
     def joins_bodies(self) -> bool:
-        """Whether neither side is the world."""
+        """True if neither side is the world."""
         return self.parent is not WORLD and self.child is not WORLD
 
 

@@ -183,7 +183,7 @@ def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hash
 
 
 def overburdened(order: Sequence[Hashable], joints: Iterable[Joint]) -> bool:
-    """Whether a body alone is to give pivots to several joints, which may all hold the same of it.
+    """True if one body gives pivots to several joints, which may hold the same direction of it.
 
     Parameters
     ----------

@@ -67,17 +67,17 @@ class _Group:
 
     @property
     def paired(self) -> bool:
-        """Whether velocities of one body push the other."""
+        """True if the velocity of one body acts on the other."""
         return bool(self.damping.any() or self.turned_late)
 
     @property
     def turned_late(self) -> bool:
-        """Whether forces depend on the rows at the end of an interval."""
+        """True if forces depend on the rows at the end of an interval."""
         return bool(self.armature.any() or self.late)
 
     @property
     def late(self) -> bool:
-        """Whether there are springs, dampers or servos that are taken late."""
+        """True if there are springs, dampers or servos that are implicit."""
         return bool(self.late_stiffness.any() or self.late_damping.any())
 
     @property

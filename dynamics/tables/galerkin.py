@@ -265,7 +265,7 @@ def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Int
 
 
 def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:
-    """Which groups have a stiffness or a damping, so that their bodies feel each other."""
+    """Flags of groups with a stiffness or a damping, which couple their bodies."""
     start = int(tables.plan[layout.ROW_CONSTANT_AT])
     rows = tables.constant[start : start + int(tables.plan[layout.ALL_ROWS]) * layout.ROW_SIZE]
     live = (rows.reshape(-1, layout.ROW_SIZE)[:, [layout.STIFFNESS, layout.DAMPING]] != 0.0).any(

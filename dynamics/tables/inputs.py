@@ -1,4 +1,4 @@
-"""What is put into a step: controls and wrenches, by name or as vectors."""
+"""Inputs of a step: controls and wrenches, by name or as vectors."""
 
 from __future__ import annotations
 

@@ -161,7 +161,7 @@ def settling_columns(plan: Ints, work: Float) -> Float | None:
 
 
 def residual_of(plan: Ints, work: Float) -> Float:
-    """Where `dynamics.kernels.stepping.step` leaves the residual in its workspace.
+    """Residual of the last step, in the workspace of `dynamics.kernels.stepping.step`.
 
     Parameters
     ----------

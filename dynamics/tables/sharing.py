@@ -19,7 +19,7 @@ class _Workspaces(threading.local):
 
 
 class Shared:
-    """What lets threads use one model at once, and processes get copies of it."""
+    """Mixin of a model: one workspace per thread, and copies for other processes."""
 
     stages: Any  # of other steps than the second-order one: `galerkin.Stages` or a composition
 

@@ -1,4 +1,4 @@
-"""Where the kernels find things: an int64 ``plan`` and a float64 ``constant``, made once a model.
+"""Layout of the tables: an int64 ``plan`` and a float64 ``constant``, made once per model.
 
 ``plan`` starts with a header; the places below index it. Then come, one after another,
 
@@ -24,7 +24,7 @@ ROW_CONSTANT_AT = 8
 CONTROLS = 9
 WORK_SIZE = 10
 BODY_AT = 11
-MEASURES = 12  # groups behind the forces, which nothing but `measure` looks at
+MEASURES = 12  # groups after the forces, which only `measure` evaluates
 MEASURED_ROWS = 13
 CONTACTS = 14
 CONTACT_AT = 15
@@ -41,7 +41,7 @@ SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
 UNITS_AT = 28  # place in constant of the units of rows
-LATES = 29  # numbers of a state about late forces, behind those of contacts; 0: there are none
+LATES = 29  # numbers of a state about stiff forces, after those of contacts; 0: there are none
 HEADER = 30
 
 # One group in plan
@@ -71,7 +71,7 @@ ADDED_FIELDS = 3
 
 # One user's wrench in plan: A and B as in a group, then the address of the function
 WRENCH_FIELDS = 3
-# Behind a node's forces: its time, then of each wrench that on b, that on a, slopes of that on b
+# After a node's forces: its time, then of each wrench that on b, that on a, slopes of that on b
 WRENCH_SIZE = 48
 
 # One body in constant, from place body * BODY_SIZE
@@ -204,7 +204,7 @@ GAUSS_SEIDEL_WORK = GAUSS_SEIDEL_ROWS * (GAUSS_SEIDEL_ROWS + 1)
 #: Right-hand sides that it solves at once; they and their solutions are the last of the workspace.
 COLUMNS = 8
 
-#: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
+#: Marks of a contact: it must act as it was passed; it is left out, or bounced, and is checked.
 MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what

@@ -1,8 +1,7 @@
 """Six numbers of a body (a twist, or a row's slopes) as one vector register.
 
-LLVM puts no neighbouring numbers together here (numba leaves its pass for that off), so that sums
-over rows take far fewer instructions where it is told. Where indices are `CHECKED` it is a
-tuple.
+LLVM does not vectorize here by itself (numba turns that pass off): these types save most of the
+instructions of sums over rows. With `CHECKED` indices it is a tuple.
 """
 
 from dynamics.kernels.base.jit import (

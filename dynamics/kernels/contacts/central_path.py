@@ -46,7 +46,7 @@ def cone_path(head, ratio, mass, z0, z1):
     if size == 0.0:
         return 0.0, 0.0, ratio, 0.0, 0.0
     # speed t with head t / eta0(t) + mass t = size, concave: Newton's method from where beta alone
-    # would lead, behind the first step from below; d(t / eta0) / dt = ratio / (eta0^2 + t^2)
+    # would lead, after the first step from below; d(t / eta0) / dt = ratio / (eta0^2 + t^2)
     least = max((size - head) / mass, size / (head / ratio + mass))
     room = head * head - size * size
     t = max(least, ratio * size * head / room) if room > 0.0 else least

@@ -1,4 +1,4 @@
-"""Contacts as leaves of the graph, eliminated in closed form.
+"""Condensation of contacts: each is eliminated in closed form.
 
 A contact has a normal pair (gamma, s) and friction blocks (beta, eta) in second-order cones, the
 head of beta being the coefficient times gamma, theory/contacts (2), (3):
@@ -6,9 +6,9 @@ head of beta being the coefficient times gamma, theory/contacts (2), (3):
     phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
     eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
 
-Its Newton block is a leaf: given the bodies' velocities, it is solved by division and one 2 x 2
-inverse, and what it adds to them is W^T K W_next, with W the rows (N, T). So the graph stays that
-of bodies and joints, and a contact costs the same whether it is the first or the thousandth.
+Given the bodies' velocities, its Newton block is solved by a division and one 2 x 2 inverse. It
+adds W^T K W_next to their blocks, with W the rows (N, T). The graph stays that of bodies and
+joints, and every contact costs the same.
 """
 
 import math
@@ -65,7 +65,8 @@ from dynamics.kernels.contacts.linear_cone import polygon_law
 from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 from dynamics.kernels.interval.matrix import add_outer
 
-#: Stiffness of a leaf at most, over its effective mass: no pivot drowns beside it.
+#: Largest stiffness of a contact over its effective mass. Pivots of its bodies lose all digits
+#: beyond.
 STIFFEST = 1e11
 
 
@@ -227,7 +228,7 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
 @kernel
 def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
-    """K and the free steps of every leaf at a barrier or its own; r <- r - W^T (free steps).
+    """K and the free steps of every contact at a barrier or its own; r <- r - W^T (free steps).
 
     ``kappa`` is over units of energy. Friction by `friction_law` where contacts are ``on_path``,
     else by `sliding_law`.
@@ -349,7 +350,7 @@ def add_three(values, at, W, left, right):
 
 @kernel
 def add_contacts(plan, contacts, values):
-    """values <- values + W^T K W_next of every leaf; K as `condense` left it."""
+    """values <- values + W^T K W_next of every contact; K as `condense` left it."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS

@@ -1,10 +1,10 @@
-"""Contacts that change their minds in turns, solved on their own while all else is linear.
+"""Gauss-Seidel method on the Delassus operator, for contacts that path Newton does not decide.
 
-With A the matrix of bodies, joints and of the contacts that have settled, and W the rows of those
-that have not, velocities at them are v + D lambda, D = W_next A^-1 W^T. Gauss and Seidel's method
-takes the undecided contacts one after another, each to the point of its central path that the
-forces of the others lead it to (Jean 1999; Jourdan, Alart, Jean 1998). It converges where Newton's
-method goes round in circles, but slowly, so it only tells which contacts close and which slide.
+All else is linear. With A the matrix of bodies, joints and decided contacts, and W the rows of the
+undecided ones, velocities at these are v + D lambda with D = W_next A^-1 W^T. The method visits one
+undecided contact after another and puts it on the point of its central path that the forces of the
+others lead to (Jean 1999; Jourdan, Alart, Jean 1998). It converges where Newton's method cycles,
+but slowly, so it only decides which contacts close and which slide.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
@@ -58,7 +58,7 @@ OPEN = 3e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
 SWEEPS = 30
 CONVERGED = 1e-5
-#: Part of `OPEN` that is told where a settled iterate is yet open: neighbours join.
+#: Part of `OPEN` above which contacts join if the iterate after the method is still open.
 AGAIN = 1e-2
 
 
@@ -66,7 +66,7 @@ AGAIN = 1e-2
 def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
     """Mark contacts whose error is above a ``part`` of `OPEN`; their rows, 0 for none or too many.
 
-    None are told where no error is above `OPEN`.
+    None are marked if no error is above `OPEN`.
     """
     n, rows, most = plan[BODIES], 0, 0.0
     for k in range(plan[CONTACTS]):
@@ -292,9 +292,9 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
 
 @kernel
 def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
-    """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
+    """c of the undecided contacts <- the solution of the method, dx <- the velocities that follow.
 
-    Behind `condense` and a factorization without them; ``work.dc`` is a workspace.
+    After `condense` and a factorization without them; ``work.dc`` is a workspace.
     """
     x, r, dx, dc, contacts = work.x, work.r, work.dx, work.dc, work.contacts
     n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]

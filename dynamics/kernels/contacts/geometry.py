@@ -125,7 +125,7 @@ def box_nearest(p, half):
 
 @kernel
 def rim(axis, normal, radius):
-    """How far the end of a cylinder reaches against n, and the arm to its lowest point there.
+    """Reach of the end of a cylinder against n, and the arm to its lowest point there.
 
     That of a rim is r d, d the sine of its tilt, whose arm turns with any tilt of a cylinder that
     stands. With w = 1 - d^2 the end bulges to r sqrt(d^2 + (ROUND w)^2) - r ROUND w^2 instead,

@@ -1,7 +1,7 @@
 """One interval with contacts and limits: a primal-dual interior-point method (Mehrotra).
 
-Each iteration factorizes the graph of bodies and joints once, with the leaves of the contacts
-folded in, and solves twice: a predictor without barrier tells how far the barrier may fall. It
+Each iteration factorizes the graph of bodies and joints once, with the condensed contacts, and
+solves twice: a predictor step without barrier determines how far the barrier may fall. It
 starts cold, where `path_newton` has not arrived.
 """
 
@@ -56,7 +56,7 @@ ATTEMPTS = 6
 ARRIVED = 1.5
 #: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
 CLOSEST = 0.999
-#: Least gamma s behind an iteration, over the barrier.
+#: Least gamma s after an iteration, over the barrier.
 CENTRED = 0.1
 
 
@@ -199,7 +199,7 @@ def interior_attempt(
 
 @kernel
 def find_passed(plan, constant, h, x, trial, found, contacts):
-    """Whether a contact that was left out or bounced has been passed; it is held by its gap then.
+    """Find contacts that were left out or bounced and are passed; their gaps are held from now on.
 
     A bounce holds the velocity of a point; a rim that turns has another nearest point at the end.
     """
@@ -224,7 +224,7 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
 
 @kernel
 def left_out(plan, contacts):
-    """Whether any contact is left out."""
+    """Tell if any contact is left out."""
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
             return True
@@ -233,7 +233,7 @@ def left_out(plan, contacts):
 
 @kernel
 def release_bounces(plan, constant, contacts):
-    """Whether there were bounces; all are held by their gaps from now on.
+    """Hold the gaps of all contacts that bounced; report if there were any.
 
     Where a joint guides a body into the ground, friction can leave Newton's law without solution.
     """

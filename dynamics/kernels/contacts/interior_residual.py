@@ -94,7 +94,7 @@ def place_on_path(plan, constant, h, least, cold, every, node, motion, trial, wo
 
 @kernel
 def converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
-    """Whether x and c solve the interval at the last barrier."""
+    """Convergence test: x and c solve the interval at the last barrier."""
     info[VELOCITY_ERROR], info[VIOLATION] = speed, opened
     if speed > settings[CONTACT_TOLERANCE]:
         # stiff contacts and large impulses: no better than rounding

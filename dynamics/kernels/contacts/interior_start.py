@@ -1,4 +1,4 @@
-"""Where the interior-point method starts: contacts on their central path, the first barrier."""
+"""Start of the interior-point method: contacts on their central path, the first barrier."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (

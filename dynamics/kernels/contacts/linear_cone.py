@@ -179,7 +179,7 @@ def on_path(product, z):
 
 @kernel
 def polygon_law(m, head, target, x, y, c, q, tail):
-    """As `leaf.friction_law`: beta step = free + by_head d(head) + by_speed d(T u), T u = (x, y).
+    """As `friction_law`: beta step = free + by_head d(head) + by_speed d(T u), T u = (x, y).
 
     With w_i = b_i / eta_i, p = sum of w_i d_i and S = sum of w_i + s / psi, d(psi) takes p / S.
     """

@@ -33,7 +33,7 @@ from graphsys.kernels import factorize, solve
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
-#: Every so many of them, contacts that are yet undecided are settled.
+#: Iterations from one use of the Gauss-Seidel method to the next.
 ROUND = 2
 #: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
 FAR = 0.7

@@ -96,7 +96,7 @@ def limit_row(plan, constant, at, c, g, G, out, to):
 
 @kernel
 def is_dry_friction(plan, k):
-    """Whether contact k is dry friction of a row, which always presses with 1."""
+    """True for a contact that is dry friction of a row, which always presses with 1."""
     return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == DRY_FRICTION
 
 
@@ -156,7 +156,7 @@ def normal_row(plan, constant, k, node, found, out, to):
 
 @kernel
 def friction_rows(plan, k, node, sign, found, out, to):
-    """out[to + SLOPES:] <- rows T of a contact, behind `normal_row`, which left ``found``.
+    """out[to + SLOPES:] <- rows T of a contact, after `normal_row`, which left ``found``.
 
     ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
     """

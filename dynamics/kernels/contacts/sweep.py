@@ -60,7 +60,7 @@ def half_thickness(plan, constant, at, c):
 
 @kernel
 def motion_bound(plan, at, h, x, found):
-    """How far the nearest points of a contact can move against each other in an interval."""
+    """Upper bound of the relative motion of the nearest points of a contact in an interval, m."""
     way = 0.0
     for side in range(2):
         body = plan[at + B] if side == 1 else plan[at + A]
@@ -73,7 +73,7 @@ def motion_bound(plan, at, h, x, found):
 
 @kernel
 def deep_within(plan, constant, h, k, thick, node, x, trial, found):
-    """Whether a contact's gap falls below -DEEP thick on the way (conservative advancement).
+    """Conservative advancement: true if a contact's gap falls below -DEEP thick on the way.
 
     Poses on the way are written to the trial. Surfaces approach by at most `motion_bound`, so that
     a part ``gap / motion_bound`` of the interval is free of them (Mirtich 1996, ch. 3).
@@ -96,10 +96,10 @@ def deep_within(plan, constant, h, k, thick, node, x, trial, found):
 
 @kernel
 def passed(plan, constant, h, node, x, trial, found, contacts):
-    """Whether bodies went through each other between the nodes of a solved interval.
+    """True if bodies pass through each other between the nodes of a solved interval.
 
     Gaps are positive at both nodes, and normals at both are known (W and NEXT of each contact, by
-    `missed` also of those left out). Only where a normal turns far is the path between looked at.
+    `find_passed` also of those left out). Only if a normal turns far, the path between is checked.
     """
     through = False
     looked = False

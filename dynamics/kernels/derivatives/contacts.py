@@ -1,8 +1,8 @@
-"""Contacts in the derivative of an interval: their leaves with right-hand sides of many columns.
+"""Contacts in the derivative of an interval, condensed for many right-hand sides.
 
 At the converged barrier the equations theory/contacts (1) to (5) are smooth. Along a direction its
-residuals change by those of `contact_changes`; the leaf that takes them out of the system is that
-of `leaf`, so that one factorization serves all directions.
+residuals change by those of `contact_changes`. The condensation is that of
+`contacts.condensation`, so one factorization serves all directions.
 """
 
 import math

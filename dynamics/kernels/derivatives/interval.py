@@ -79,9 +79,9 @@ BOUNCES = 0.5
 
 @kernel
 def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
-    """Rows and leaves of the contacts at a solution; those that push act. 0, or a user's failure.
+    """Rows and stiffness of the contacts at a solution; those that push act. 0, or 1 if it fails.
 
-    ``spare`` takes the right-hand side that `leaf.condense` makes.
+    ``spare`` takes the right-hand side that `condense` writes.
     """
     x, c = solution.x, solution.c
     if contact_rows(plan, constant, h, node, solution.before, True, found, contacts) != 0:

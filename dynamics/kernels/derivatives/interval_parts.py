@@ -235,7 +235,7 @@ def held_changes(
     values,
     b,
 ):  # fmt: skip
-    """How the rows that hold velocities turn: their part of the matrix, and b <- b - dr.
+    """Rotation of the rows that hold velocities: their part of the matrix, and b <- b - dr.
 
     Their residual is (G + G_next) u / 2; `assemble` leaves out how G_next turns with u.
     """

@@ -1,4 +1,4 @@
-"""How the impulses of rotors and late forces change along directions: see `rotor`, `late`."""
+"""Changes of the impulses of rotors and stiff forces: see `rows.rotor`, `rows.stiff_forces`."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (

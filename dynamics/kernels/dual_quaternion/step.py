@@ -55,7 +55,7 @@ def target(table, h, p, p_at, work):
 
 @kernel
 def equations(table, jointed, position, orientation, work):
-    """[A; B](z) - target - G^T nu, and g(z), at ``work[CHANGE]``; their Jacobian behind."""
+    """[A; B](z) - target - G^T nu, and g(z), at ``work[CHANGE]``; their Jacobian after these."""
     n = 9 if jointed else 6
     momentum(table, work, Z, 1.0, work, ZETA, work, CHANGE)
     jacobian(table, work, Z, work, ZETA, work, MATRIX, n)

@@ -19,7 +19,7 @@ with ``pi^a = J omega^a``, where
     P^a = [0, pi^a] * conj(rho^a).
 
 Degree s = 1 is the second-order step. A step hands on its nodes as one tuple: pose, matrix, g, G
-and velocities ``speed``, one node behind the other, see `node`; and of each body ``spin`` (pi^a and
+and velocities ``speed``, one node after another, see `node`; and of each body ``spin`` (pi^a and
 P^a, seven numbers), ``turn`` (rho^a, four) and ``sigma`` at all nodes.
 """
 

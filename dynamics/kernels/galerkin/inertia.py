@@ -1,4 +1,4 @@
-"""What momenta of bodies change in Galerkin-Lobatto steps: the bodies' own blocks of the matrix.
+"""Inertia in the matrix of Galerkin-Lobatto steps: the bodies' own blocks.
 
 Changes of the unknowns y_R^g turn control points by ``theta^g = h E^g dy_R^g``, and with V^ag of
 `galerkin_body`

@@ -97,7 +97,7 @@ def add_pull(values, to, scale, G, left, right, straight, W, at, ld, E, stretch)
 
 @kernel
 def starts_of(plan, pairs, s, k):
-    """Where places of the blocks (a, a), (a, b), (b, a), (b, b) of a group start, -1 for none."""
+    """First places of the blocks (a, a), (a, b), (b, a), (b, b) of a group, -1 for none."""
     n, group = plan[BODIES], plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
     aa = a * s * s if a < n else -1
@@ -144,7 +144,7 @@ def springs(G, row, blocks, turns, scale, values):
 
 @kernel
 def blocks_at(places, starts, shift):
-    """Places of the blocks ``shift`` behind four starts, none staying none."""
+    """Places of the blocks ``shift`` after four starts, none staying none."""
     aa = places[starts[0] + shift] if starts[0] >= 0 else -1
     ab = places[starts[1] + shift] if starts[1] >= 0 else -1
     ba = places[starts[2] + shift] if starts[2] >= 0 else -1

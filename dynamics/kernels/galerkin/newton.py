@@ -30,7 +30,7 @@ PAUSES = 64.0
 
 @kernel
 def schedule_middle(tried, middle, info):
-    """Whether the next interval tries the matrix of the middle."""
+    """Schedule the next try of the matrix of the middle."""
     info[MIDDLE_WAIT] = max(0.0, info[MIDDLE_WAIT] - 1.0)
     if tried:
         info[MIDDLE_PAUSE] = 0.0 if middle else min(PAUSES, 2.0 * info[MIDDLE_PAUSE] + 1.0)

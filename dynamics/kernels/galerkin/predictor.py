@@ -1,13 +1,13 @@
-"""Where Newton's method starts in a Galerkin-Lobatto step: unknowns of the last steps, gone on.
+"""Predictor of a Galerkin-Lobatto step: extrapolation of the unknowns of the last steps.
 
-A run keeps the last step's unknowns x and their backward differences ``d^j x``, j < 8, in a table;
-the sum of the first p of them goes on as a polynomial of degree p - 1 does. Of the last two, what
-would have been best a step ago (least squares) goes on: motion that swings faster than a polynomial
-follows misses ten times less. Where one or three differences missed less, they alone do: where
-motion shakes. No equation says how redundant rows of a loop share their impulses, and polynomials
-through the round-off in that grow without bound. There parts of four differences go on, such that
-what was off grows by the roots of (z - 1) (z - 0.85)^4. Where there is no table yet, velocities go
-on from both ends of the last interval.
+A run keeps the last step's unknowns x and their backward differences ``d^j x``, j < 8, in a table.
+The sum of the first p of them extrapolates as a polynomial of degree p - 1. Factors of the last two
+come from a least-squares fit over the last step: they predict fast oscillations ten times better
+than a polynomial. If one or three differences predicted better, they are used alone, as in
+vibrations. No equation determines how redundant rows of a loop share their impulses, and
+polynomials through the rounding in these grow without bound. There, parts of four differences are
+used, with which errors grow by the roots of (z - 1) (z - 0.85)^4. Without a table, velocities are
+extrapolated from both ends of the last interval.
 """
 
 from dynamics.kernels.base.jit import kernel, natural, pointer
@@ -34,7 +34,7 @@ FEWEST = 5
 #: the coefficients of (0.15 + 0.85 d)^4.
 LOOPS = (0.99949375, 0.98801875, 0.89048125, 0.52200625)
 
-#: What holds the parts to those of a polynomial, beside what the last step says.
+#: Ridge of the least-squares fit: it keeps the parts near those of a polynomial.
 RIDGE = 1e-8
 
 
@@ -141,7 +141,7 @@ def predict_loops(plan, constant, s, size, table, x):
 
 @kernel
 def predict(plan, constant, s, info, table, x):
-    """x <- unknowns of the last steps, gone on."""
+    """x <- unknowns extrapolated from the last steps."""
     n = TWIST * plan[BODIES]
     stage = n + plan[ROWS]
     for b in range(s):

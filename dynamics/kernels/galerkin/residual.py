@@ -57,7 +57,7 @@ def pull_on(plan, G, mu, f):
 def acting(plan, constant, time, here, control, wrench, f):
     """f <- all forces at a node, dampers and drag too; 1 where a function fails.
 
-    Behind them come the time of the node and what users' functions gave.
+    After them come the time of the node and what users' functions gave.
     """
     pose, G, speed = here.pose, here.G, here.speed
     conservative(plan, constant, G, here.g, f)

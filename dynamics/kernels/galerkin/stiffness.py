@@ -1,4 +1,4 @@
-"""How generalized forces F = G(z)^T kappa of rows change with the pose, kappa held.
+"""Stiffness: derivatives of generalized forces F = G(z)^T kappa by the pose at fixed kappa.
 
 A group's rows together make a force F0 of fixed direction in the world (POINT, DISTANCE), a force
 Fa fixed in a's frame (TRANSLATION, SCREW) and a torque kappa_R on the vector of rho (ROTATION);

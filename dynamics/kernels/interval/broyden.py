@@ -1,7 +1,7 @@
-"""Broyden's method from the factors of an older matrix, without a change to them.
+"""Broyden's method with the factors of an older matrix, which it leaves as they are.
 
 Each iteration with factors kept leaves about the same part of the error, along a few directions.
-The changes since the factorization tell which: the next one is longer or turned accordingly. The
+The changes since the factorization span these: the next one is corrected along them. The
 inner product is that of velocities, whatever their units: any would do.
 
 Source: C. T. Kelley, Solving Nonlinear Equations with Newton's Method, SIAM 2003, section 4.2.
@@ -17,9 +17,9 @@ MOST = 0.5
 
 @kernel
 def accelerate(n, unknowns, stored, held, dx):
-    """dx <- what Broyden's method takes in its place, held behind ``stored`` others; how many are.
+    """dx <- the step of Broyden's method, stored after ``stored`` others; the new number of these.
 
-    The first of ``held`` is not looked at; the changes come behind it.
+    The first vector of ``held`` is not read; the changes follow it.
     """
     if stored == STORED - 1:
         stored = 0

@@ -87,7 +87,7 @@ def add_outer(values, at, scale, G, left, right):
 
 @kernel
 def dampers(plan, constant, h, part, G, values):
-    """theta h c G^T G of the forces' dampers, behind `bodies`."""
+    """theta h c G^T G of the forces' dampers, after `bodies`."""
     n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -185,7 +185,7 @@ def add_slopes(plan, h, u, G, G_next, group, row, part, values):
 
 @kernel
 def rotors(plan, constant, h, u, G, G_next, values):
-    """a G^T G_next diag(I, E) of all rotors, behind `dampers`."""
+    """a G^T G_next diag(I, E) of all rotors, after `dampers`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -196,7 +196,7 @@ def rotors(plan, constant, h, u, G, G_next, values):
 
 @kernel
 def late_forces(plan, constant, h, u, g, G, G_next, values):
-    """h (h k + c) G^T G_next diag(I, E) of what `late` pushes with, behind `rotors`."""
+    """h (h k + c) G^T G_next diag(I, E) of stiff forces, after `rotors`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -316,7 +316,7 @@ def clear_second_half(plan, group, values):
 
 @kernel
 def relax(plan, constant, part, values):
-    """Regularization of loops <- a part of it, behind `assemble`."""
+    """Regularization of loops <- a part of it, after `assemble`."""
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]

@@ -1,11 +1,10 @@
 """One interval: Newton's method on the residual, all in compiled code.
 
-The matrix is factorized at the guess and kept while the residual shrinks fivefold an iteration and
-the changes do as well; what such iterations leave of the error is taken off by Broyden's method. A
-step that does not lower the residual is halved. The iteration that was the last of the interval
-before writes the slopes of the rows too: where it is the last again, the next interval has them.
-Where loops alone stay open, their regularization is taken out by and by: near a change point it is
-all that some rows have for a pivot.
+The matrix is factorized at the predicted velocities and kept while residual and changes shrink
+fivefold per iteration; Broyden's method corrects the remaining error. A step that does not lower
+the residual is halved. The iteration that was the last one of the previous interval also writes the
+slopes of the rows: if it is the last again, the next interval has them. If only loops stay open,
+their regularization is reduced: near a change point it is the only pivot of some rows.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer

@@ -1,10 +1,10 @@
-"""Velocities at which Newton's method starts: those of the last intervals, gone on.
+"""Predictor: initial guess of velocities by extrapolation of the last intervals.
 
-They go on in a line, bent by parts of the last second and third differences and of the velocities
-themselves: the parts that would have been best an interval ago (least squares), near those of a
-parabola where few bodies tell. Where Newton's method was slow its equations may have a second
-solution near by, and shaking that goes on would lead there: then only slope and bend are fitted,
-and neither grows.
+It extrapolates linearly and adds parts of the last second and third differences and of the
+velocities themselves. Least squares over the last interval give the parts; a ridge keeps them near
+those of a parabola if few bodies determine them. If Newton's method was slow, its equations may
+have a second solution nearby, to which extrapolated vibrations would lead. Then only slope and
+curvature are fitted, and neither grows.
 """
 
 from dynamics.kernels.base.jit import inlined, kernel, pointer
@@ -20,7 +20,7 @@ from dynamics.kernels.base.step_info import (
 
 #: Contraction of Newton's method above which slope and bend alone are fitted.
 SLOW = 0.05
-#: What holds the parts to those of a parabola, beside what the velocities say.
+#: Ridge of the least-squares fit: it keeps the parts near those of a parabola.
 RIDGE = 1e-8
 
 
@@ -35,7 +35,7 @@ def differences(i, u, past):
 
 @kernel
 def predict(n, whole, h, info, u, past, x):
-    """x <- velocities u as they went on in the last intervals, where these were as long."""
+    """x <- velocities extrapolated from the last intervals, if these were as long."""
     if info[LAST_LENGTH] == h and info[EQUAL_LENGTHS] > DIFFERENCE_WEIGHTS_SIZE:
         weights = pointer(info, DIFFERENCE_WEIGHTS)
         p, q, r, s = weights[0], weights[1], weights[2], weights[3]

@@ -1,4 +1,4 @@
-"""What is read off many states: coordinates and rates of joints, velocities, energies."""
+"""Observables of many states: coordinates and rates of joints, velocities, energies."""
 
 from dynamics.kernels.base.arguments import Node
 from dynamics.kernels.base.jit import kernel, pointer

@@ -133,7 +133,7 @@ def changed(constant, h, side, m, G, row, v, omega, dv, domega, theta):
 
 @kernel
 def add_blocks(plan, constant, h, G, u, values):
-    """d (momenta at the start - m v) / d u to the diagonal blocks, behind `matrix.bodies`."""
+    """d (momenta at the start - m v) / d u to the diagonal blocks, after `matrix.bodies`."""
     zero = (0.0, 0.0, 0.0)
     for one in range(plan[ADDED]):
         at = plan[ADDED_AT] + one * ADDED_FIELDS

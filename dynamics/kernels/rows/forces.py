@@ -1,4 +1,4 @@
-"""What acts on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
+"""Forces on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
 
 from dynamics.kernels.base.jit import kernel, natural
 from dynamics.kernels.base.layout import (

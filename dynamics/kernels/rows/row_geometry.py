@@ -1,4 +1,4 @@
-"""What rows measure between two frames: angles, headings and lowest points, some with slopes."""
+"""Geometry between two frames: angles, headings and lowest points, some with slopes."""
 
 import math
 

@@ -152,7 +152,7 @@ def relative(pose, at, bt, off, turns):
 
 @kernel
 def held_velocity(plan, row):
-    """Whether a row holds a velocity and no position."""
+    """True for a row that holds a velocity and no position."""
     return plan[plan[ROW_AT] + row * ROW_FIELDS + KIND] >= EDGE
 
 

@@ -13,7 +13,7 @@ servos, gain (target + control).
 The impulse h f is that of half an interval before and after a node, as half kicks are. The first
 interval after velocities were given has h / 2: its node has no interval before (`first_part`).
 
-Aims, of the last iteration which forces are cut, and the part of h stand behind the values g of all
+Aims, of the last iteration which forces are cut, and the part of h stand after the values g of all
 rows.
 """
 
@@ -120,7 +120,7 @@ def steepness(plan, constant, h, row, g):
 
 @kernel
 def mark_cuts(plan, constant, h, g, g_next):
-    """Which forces are cut."""
+    """Mark the forces that are cut."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):

@@ -1,7 +1,7 @@
 """Wrenches of users' functions: w(t, z, u) at both ends of an interval, u its own velocities.
 
 Half of the impulse acts at each end, like a damper's: what depends on velocity stays of second
-order. A node keeps its time and what the functions gave behind its forces.
+order. A node keeps its time and the wrenches after its forces.
 """
 
 import math
@@ -41,7 +41,7 @@ def add_user_impulses(plan, scale, pose, f, u, p):
 
 @kernel
 def update_user_impulse(plan, h, node, u, kick):
-    """Users' half impulse at the start node, kept behind the others in ``kick``, <- that of u."""
+    """Users' half impulse at the start node, stored after the others in ``kick``, <- that of u."""
     m = TWIST * plan[BODIES]
     for i in range(m):
         kick[i] -= kick[m + i]
@@ -53,7 +53,7 @@ def update_user_impulse(plan, h, node, u, kick):
 
 @kernel
 def add_user_slopes(plan, h, f, values):
-    """Slopes of the wrenches in the child's own velocity to its block, behind `assemble`."""
+    """Slopes of the wrenches in the child's own velocity to its block, after `assemble`."""
     for k in range(plan[WRENCHES]):
         body = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]
         slope = TWIST * plan[BODIES] + 1 + k * WRENCH_SIZE + 2 * TWIST

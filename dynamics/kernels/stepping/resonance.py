@@ -1,12 +1,13 @@
-"""How fast joints' forces make bodies shake, and whether steps begin with shorter intervals.
+"""Substeps against numerical resonance of chains.
 
-The method of an interval is stable for linear vibrations of h omega below 2, but from sqrt(2) on it
-carries energy from slow motions to fast ones where they are not linear (resonance of fourth order:
+The method of an interval is stable for linear vibrations with h omega below 2. From sqrt(2) on it
+carries energy from slow motions to fast ones if these are not linear (resonance of fourth order:
 Schlick, Mandziuk, Skeel, Srinivas, J. Comput. Phys. 140, 1998). A taut chain of many links then
-shakes more and more, and what is cut because Newton's method fails feeds the shaking. So omega is
-looked at: Rayleigh's quotient of the stiffness that forces have because the points turn where they
-act, along the last change of the accelerations, which fast vibrations rule. It is a mean of all
-that shakes, below the fastest.
+vibrates more and more, and substeps that follow failures of Newton's method feed the vibration.
+
+We estimate omega by the Rayleigh quotient of the geometric stiffness, which forces have because
+their points rotate with the bodies, along the last change of the accelerations. Fast vibrations
+dominate that change. The estimate is a mean over all vibrations, below the fastest.
 """
 
 from dynamics.kernels.base.jit import kernel

@@ -1,7 +1,7 @@
 """The equations of one interval, by the method that its mechanism needs.
 
-Where ``columns`` is None there are no contacts, and numba compiles nothing of the branch for them,
-a third of all there is to compile.
+If ``columns`` is None, there are no contacts, and numba does not compile the branch for them: a
+third of all code.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer

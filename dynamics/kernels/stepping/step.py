@@ -82,8 +82,8 @@ from dynamics.kernels.stepping.loop_curvature import (
 from dynamics.kernels.stepping.resonance import choose_halvings
 from dynamics.kernels.stepping.solve_interval import solve_interval
 
-#: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
-#: to the limit the solution decides, which does the same backwards in time.
+#: Turn of the predictor over the limit above which an interval is not attempted if the last one
+#: turned too far. Nearer to the limit the solution decides, which is symmetric in time.
 SURELY = 1.5
 
 

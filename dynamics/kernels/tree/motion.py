@@ -1,4 +1,4 @@
-"""Where the bodies of a tree are at the nodes of a step, and how fast (Fan 2018, Algorithm 1)."""
+"""Poses and velocities of the bodies of a tree at the nodes of a step (Fan 2018, Algorithm 1)."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.quaternion import cross, load3

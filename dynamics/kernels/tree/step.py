@@ -163,7 +163,7 @@ def solve_step(
 
 @kernel
 def _small(size, before, tolerance):
-    """What is left after a step, size * ratio / (1 - ratio), is below the tolerance or rounding."""
+    """True if the rest after a step, size * ratio / (1 - ratio), is below tolerance or rounding."""
     if size <= tolerance:
         return True
     if not math.isfinite(before):
