@@ -209,7 +209,7 @@ def _applied(model: Model, state: State, twist: Float) -> Float:
     f += node.f[: f.size]
     forces.damp(plan, constant, -1.0, -1.0, node.G, twist, f)
     node.g[3 * plan[layout.ALL_ROWS]] = 1.0
-    stiff_forces.add_late(plan, constant, -1.0, node.g, node.g, node.G, f)  # stiff springs
+    stiff_forces.add_stiff_forces(plan, constant, -1.0, node.g, node.g, node.G, f)  # stiff springs
     if plan[layout.WRENCHES]:
         node.f[f.size] = state.time
         add_user_impulses(plan, 1.0, node.pose, node.f, twist, f)

@@ -13,7 +13,7 @@ from dynamics.kernels.base import layout
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
-from dynamics.kinematics.stiff_momenta import Late
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.state import State
 from dynamics.tables import inputs
 
@@ -96,7 +96,7 @@ def linearize(
     check_offered(model)
     start = placed(model, state)
     twist = free_velocities(model, state)
-    late = Late(model, start)
+    late = StiffImpulses(model, start)
     start.momentum.ravel()[:] = momenta(model.tables, start.pose, twist[None])[0]
     start.momentum.ravel()[:] -= late.impulses(twist)
     driven = inputs.controls_of(model, control)

@@ -15,7 +15,7 @@ from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
-from dynamics.kinematics.stiff_momenta import Late
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.simulation import simulate
 from dynamics.studies.variation import JOINT, variant
 from dynamics.tables import inputs
@@ -116,7 +116,7 @@ def sensitivity(
     twist = free_velocities(model, state)
     still = np.zeros((len(changed), n))
     dp = momenta(model.tables, state.pose, dV) + turned_momenta(model.tables, state.pose, twist, dz)
-    dp -= Late(model, state).changes(twist, dz, dV)
+    dp -= StiffImpulses(model, state).changes(twist, dz, dV)
     dp = np.concatenate([dp, tangent.momentum_changes(state, twist)])
     way = Directions(np.concatenate([dz, still]), dp, np.concatenate([dV, still]))
     dc = np.zeros((columns, model.n_controls))

@@ -21,7 +21,7 @@ from dynamics.kernels.stepping import step as stepping
 from dynamics.kinematics.diagnosis import failure
 from dynamics.kinematics.joint_space import curvature_work
 from dynamics.kinematics.momenta import momenta, turned_momenta
-from dynamics.kinematics.stiff_momenta import Late
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -302,7 +302,7 @@ class Tangent:
 
         def told(constant: Float) -> Float:
             found = momenta(tables, state.pose, twist[None], constant)
-            return np.asarray(found - Late(self.model, state, constant).impulses(twist))
+            return np.asarray(found - StiffImpulses(self.model, state, constant).impulses(twist))
 
         rows = [(told(one) - told(tables.constant)) / change for one, change in self.changed]
         return np.concatenate([np.zeros((0, self._n)), *rows])
@@ -328,7 +328,7 @@ class Tangent:
         twist = free_velocities(model, state)
         more = -turned_momenta(model.tables, state.pose, twist, way.dz)
         more[self.columns - len(self.changed) :] -= self.momentum_changes(state, twist)
-        more += Late(model, state).changes(twist, way.dz, None, dc)
+        more += StiffImpulses(model, state).changes(twist, way.dz, None, dc)
         solver = (*space.solver[:3], *self._solver[3:])
         dV = np.empty_like(way.dp)
         bad = kernel.projection_slopes(

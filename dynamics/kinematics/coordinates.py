@@ -66,7 +66,7 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
     held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, layout.TWIST)
     touched = (
         slice(None)
-        if model.tables.plan[layout.ROTORS] or model.tables.plan[layout.LATES]
+        if model.tables.plan[layout.ROTORS] or model.tables.plan[layout.STIFF_NUMBERS]
         else moved
     )
     state.contacts[model.late_at :] = 0.0  # momenta are now M V

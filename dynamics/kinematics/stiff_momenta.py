@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["Late"]
+__all__ = ["StiffImpulses"]
 
 Float = NDArray[np.float64]
 
 
-class Late:
-    """Late impulses at one state, by velocities and by directions.
+class StiffImpulses:
+    """Impulses of stiff forces at one state, by velocities and by directions.
 
     Parameters
     ----------
@@ -65,17 +65,17 @@ class Late:
         held[:count], hard[:count] = kept[1::KEPT], kept[2::KEPT]
         g, G = slopes_of(tables, self.pose, self.rows)
         self.G: Any = G
-        k, self.gain = constant[places + layout.LATE_STIFFNESS], constant[places + layout.GAIN]
+        k, self.gain = constant[places + layout.IMPLICIT_STIFFNESS], constant[places + layout.GAIN]
         if constant is not old:
             g_other, _ = slopes_of(tables, self.pose, self.rows, constant)
-            held = held + hard * (old[places + layout.LATE_STIFFNESS] * g - k * g_other)
-        late_damper = np.where(
+            held = held + hard * (old[places + layout.IMPLICIT_STIFFNESS] * g - k * g_other)
+        stiff_damper = np.where(
             constant[places + layout.THETA] == 1.0, constant[places + layout.DAMPING], 0
         )
         half = 0.5 * float(kept[0])
         springs = np.where(self.gain == 0.0, half * k, 0.0)
         self.steep = half * (
-            hard * (constant[places + layout.LATE_DAMPING] + springs) + late_damper
+            hard * (constant[places + layout.IMPLICIT_DAMPING] + springs) + stiff_damper
         )
         self.push, self.stiff, self.aimed = half * held, half * hard * k, half * hard * self.gain
         rows = plan[layout.ROW_AT] + layout.ROW_FIELDS * np.array(

@@ -52,7 +52,7 @@ class _Group:
         self.n_rows = n
         self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
         self.compliance, self.theta, self.regularization = 0.0, np.ones(n), np.zeros(n)
-        self.late_stiffness, self.late_damping = np.zeros(n), np.zeros(n)
+        self.implicit_stiffness, self.implicit_damping = np.zeros(n), np.zeros(n)
         self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
         self.source: Joint | Spring | None = None  # whose springs and dampers these are
         self.pull = np.zeros(n)
@@ -68,17 +68,17 @@ class _Group:
     @property
     def paired(self) -> bool:
         """True if the velocity of one body acts on the other."""
-        return bool(self.damping.any() or self.turned_late)
+        return bool(self.damping.any() or self.implicit)
 
     @property
-    def turned_late(self) -> bool:
+    def implicit(self) -> bool:
         """True if forces depend on the rows at the end of an interval."""
-        return bool(self.armature.any() or self.late)
+        return bool(self.armature.any() or self.stiff)
 
     @property
-    def late(self) -> bool:
+    def stiff(self) -> bool:
         """True if there are springs, dampers or servos that are implicit."""
-        return bool(self.late_stiffness.any() or self.late_damping.any())
+        return bool(self.implicit_stiffness.any() or self.implicit_damping.any())
 
     @property
     def label(self) -> str:
@@ -146,7 +146,7 @@ def tables_of(
     groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
     users = _potentials(mechanism, forces)
     forces += _axes(mechanism)
-    forces.sort(key=lambda group: not group.turned_late)  # `plan[ROTORS]` of them
+    forces.sort(key=lambda group: not group.implicit)  # `plan[ROTORS]` of them
     measures: list[_Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
@@ -181,8 +181,8 @@ def tables_of(
     more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
     header = view(plan, HEADER, 0, 1)
     header["controls"], header["contacts"], header["slots"] = len(names), len(records), slots[-1]
-    if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
-        header["lates"] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
+    if order == 2 and (stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()):
+        header["stiff_numbers"] = 1 + KEPT * sum(group.n_rows for group in forces if group.implicit)
     header["contact_at"], header["contact_constant_at"] = plan.size, constant.size
     header["work_size"] = layout.work_size(
         len(body_index),
@@ -191,7 +191,7 @@ def tables_of(
         len(records),
         int(slots[-1]),
         len(mechanism.wrenches),
-        int(header["lates"][0]),
+        int(header["stiff_numbers"][0]),
     )
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
@@ -329,7 +329,7 @@ def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _G
     """Group of a joint's servo, whose controls are the ``first`` and those behind it."""
     group = _Group(joint, joint.positions, joint.offset)
     numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
-    group.late_stiffness, group.late_damping, group.gain, group.target = numbers[:4]
+    group.implicit_stiffness, group.implicit_damping, group.gain, group.target = numbers[:4]
     group.control_limits = np.stack([-numbers[4], numbers[4]], axis=1)
     group.control, group.period[:] = first + np.arange(joint.n_coordinates), _turns(joint)
     return group
@@ -436,7 +436,7 @@ def _written(
     header["group_constant_at"] = group_constant_at
     header["row_constant_at"] = row_constant_at
     header["measures"], header["measured_rows"] = len(groups), rows
-    header["rotors"] = sum(group.turned_late for group in forces)
+    header["rotors"] = sum(group.implicit for group in forces)
     header["soft"] = sum(group.n_rows for group in joints if group.compliance > 0.0)
     header["holding"] = sum(group.rows[-1].kind >= kinds.EDGE for group in joints)
     bodies = mechanism.bodies.values()
@@ -520,7 +520,7 @@ def _write_rows(groups: list[_Group], plan: NDArray[Any], constants: NDArray[Any
         p["kind"], p["control"] = [row.kind for row in group.rows], group.control
         for name in (
             "rest", "compliance", "damping", "stiffness", "theta", "regularization", "pull",
-            "period", "armature", "late_stiffness", "late_damping", "gain", "target",
+            "period", "armature", "implicit_stiffness", "implicit_damping", "gain", "target",
         ):  # fmt: skip
             c[name] = getattr(group, name)
         c["least"], c["most"] = group.control_limits.T

@@ -82,7 +82,7 @@ class Tables:
     @property
     def state_size(self) -> int:
         """Length of a state."""
-        slots = self.plan[layout.SLOTS] + self.plan[layout.LATES]
+        slots = self.plan[layout.SLOTS] + self.plan[layout.STIFF_NUMBERS]
         return layout.state_size(
             int(self.plan[layout.BODIES]), int(self.plan[layout.ROWS]), int(slots)
         )

@@ -66,7 +66,7 @@ HEADER = _record(
     slots=layout.SLOTS, fallback_at=layout.FALLBACK_AT, fallback_size=layout.FALLBACK_SIZE,
     added=layout.ADDED, added_at=layout.ADDED_AT, wrenches=layout.WRENCHES,
     wrench_at=layout.WRENCH_AT, rotors=layout.ROTORS, soft=layout.SOFT, holding=layout.HOLDING,
-    dragged=layout.DRAGGED, units_at=layout.UNITS_AT, lates=layout.LATES,
+    dragged=layout.DRAGGED, units_at=layout.UNITS_AT, stiff_numbers=layout.STIFF_NUMBERS,
 )  # fmt: skip
 BODY = _record(
     np.float64, layout.BODY_SIZE,
@@ -93,8 +93,8 @@ ROW_CONSTANTS = _record(
     compliance=layout.COMPLIANCE, damping=layout.DAMPING, stiffness=layout.STIFFNESS,
     theta=layout.THETA, regularization=layout.REGULARIZATION, pull=layout.PULL,
     least=layout.LEAST, most=layout.MOST, period=layout.PERIOD, armature=layout.ARMATURE,
-    late_stiffness=layout.LATE_STIFFNESS, late_damping=layout.LATE_DAMPING, gain=layout.GAIN,
-    target=layout.TARGET,
+    implicit_stiffness=layout.IMPLICIT_STIFFNESS, implicit_damping=layout.IMPLICIT_DAMPING,
+    gain=layout.GAIN, target=layout.TARGET,
 )  # fmt: skip
 CONTACT = _record(
     np.int64, layout.CONTACT_FIELDS,

@@ -173,7 +173,7 @@ class Workspace:
         """
         if not self.first_order:
             return
-        lates = int(self.plan[layout.LATES])
+        lates = int(self.plan[layout.STIFF_NUMBERS])
         if lates:  # nothing adds to the velocities of the last interval, and there was one
             states[:, -lates:] = 0.0
             states[:, -lates] = self.timestep if part > 0.0 else 0.0

@@ -32,7 +32,7 @@ def squared_frequency(plan, constant, h, node, mu, u, past):
 @kernel
 def choose_halvings(plan, constant, h, failed, node, mu, u, past, info):
     """`resonance.choose_halvings`."""
-    motion = Motion(p=u, u=u, u_prev=u, mu=mu, c=u, late=u)
+    motion = Motion(p=u, u=u, u_prev=u, mu=mu, c=u, stiff=u)
     resonance.choose_halvings(plan, constant, h, failed, node_of_tuple(node), motion, past, info)
 
 

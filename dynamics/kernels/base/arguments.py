@@ -37,7 +37,7 @@ class Motion(NamedTuple):
     u_prev: Any  # (m,): velocities of the interval before
     mu: Any  # (r,): multipliers of constraints, forces
     c: Any  # (SLOTS,): numbers of contacts: see `layout`
-    late: Any  # (LATES,): numbers of stiff forces: see `stiff_forces`
+    stiff: Any  # (STIFF_NUMBERS,): numbers of stiff forces: see `stiff_forces`
 
 
 @record

@@ -36,12 +36,12 @@ ADDED = 20  # bodies with an inertia of 6 x 6
 ADDED_AT = 21
 WRENCHES = 22  # users' functions of time, pose and twist
 WRENCH_AT = 23
-ROTORS = 24  # groups of forces with inertia on their rows or taken late, the first of them
+ROTORS = 24  # groups of forces with inertia on their rows or implicit, the first of them
 SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
 UNITS_AT = 28  # place in constant of the units of rows
-LATES = 29  # numbers of a state about stiff forces, after those of contacts; 0: there are none
+STIFF_NUMBERS = 29  # numbers of a state about stiff forces, after those of contacts; 0: none
 HEADER = 30
 
 # One group in plan
@@ -112,7 +112,7 @@ PULL = 13  # force of a row that does not depend on its value
 LEAST, MOST = 14, 15  # what a control of the row is cut to
 PERIOD = 16  # of a coupling or a rotor, whole multiples of which mean nothing; 0: there is none
 ARMATURE = 17  # inertia of the rotor on a row
-LATE_STIFFNESS, LATE_DAMPING = 18, 19  # of the end of an interval: see `late`
+IMPLICIT_STIFFNESS, IMPLICIT_DAMPING = 18, 19  # of the end of an interval: see `stiff_forces`
 GAIN, TARGET = 20, 21  # of a servo, whose control adds to its target; its force is cut as controls
 ROW_SIZE = 22
 
@@ -208,7 +208,7 @@ COLUMNS = 8
 MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
-# is kept of late forces
+# is kept of stiff forces
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
 STORED = 6  # vectors of unknowns that Newton's method holds: see `broyden`

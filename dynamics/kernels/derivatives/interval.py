@@ -23,7 +23,6 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     JOINTS,
-    LATES,
     N_ROWS,
     RESTITUTION,
     ROW_CONSTANT_AT,
@@ -34,6 +33,7 @@ from dynamics.kernels.base.layout import (
     SLOT,
     SLOTS,
     SPEED_AT,
+    STIFF_NUMBERS,
     TWIST,
     W_AT,
     WRENCHES,
@@ -284,10 +284,10 @@ def projection_slopes(
 
 @kernel
 def part_given(plan, state, g):
-    """Part of h that late forces push for in the interval from a state: see `late`."""
-    if plan[LATES] > 0:
-        late = pointer(state, state.size - plan[LATES])
-        g[3 * plan[ALL_ROWS]] = first_part(late)
+    """Part of h for which stiff forces act in the interval from a state: see `stiff_forces`."""
+    if plan[STIFF_NUMBERS] > 0:
+        stiff = pointer(state, state.size - plan[STIFF_NUMBERS])
+        g[3 * plan[ALL_ROWS]] = first_part(stiff)
 
 
 @kernel

@@ -9,9 +9,9 @@ from dynamics.kernels.base.layout import (
     GAIN,
     GROUP_AT,
     GROUP_FIELDS,
+    IMPLICIT_DAMPING,
+    IMPLICIT_STIFFNESS,
     JOINTS,
-    LATE_DAMPING,
-    LATE_STIFFNESS,
     N_ROWS,
     ROTORS,
     ROW_AT,
@@ -25,7 +25,7 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.derivatives.interval_parts import add_force_change, row_rate
 from dynamics.kernels.rows.curvature import hessian
 from dynamics.kernels.rows.rotor import way
-from dynamics.kernels.rows.stiff_forces import late_force, part_of
+from dynamics.kernels.rows.stiff_forces import part_of, stiff_force
 
 
 @kernel
@@ -49,7 +49,7 @@ def spin_changes(
 ):  # fmt: skip
     """out <- out + scale d(a (way / h) G^T) along dz, dz_next and dc; scale is -1, 1 at the end.
 
-    At the start the impulses -h f G^T of `late` are there, too.
+    At the start the impulses -h f G^T of `stiff_forces` are there, too.
 
     Column k of ``out`` starts at ``k length``.
     """
@@ -67,12 +67,12 @@ def spin_changes(
             force = inertia * way(constant, c, node.g[row], trial.g[row])
             hard = soft = aimed = 0.0
             if not end:
-                push, cut = late_force(plan, constant, h, row, node.g, trial.g)
+                push, cut = stiff_force(plan, constant, h, row, node.g, trial.g)
                 part = scale * part_of(plan, h, node.g)
                 force -= part * push
                 if cut == 0.0:
-                    soft = part / h * constant[c + LATE_DAMPING]
-                    hard = part * constant[c + LATE_STIFFNESS]
+                    soft = part / h * constant[c + IMPLICIT_DAMPING]
+                    hard = part * constant[c + IMPLICIT_STIFFNESS]
                     aimed = -part * constant[c + GAIN]
             inertia += soft
             if inertia == 0.0 and hard == 0.0 and force == 0.0:

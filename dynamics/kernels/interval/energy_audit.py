@@ -2,8 +2,8 @@
 
 From one interval's velocities V to the next ones V_next the impulses P at the node between them do
 the work (V + V_next) . P / 2 = T(V_next) - T(V), exactly. Those of gravity, springs, controls and
-users' forces are known (`kick`), and those of dampers, late forces and compliant joints by V_next
-(`forces.damp`, `late`, `forces.push`). What is left is of joints, contacts, limits and dry
+users' forces are known (`kick`), and those of dampers, stiff forces and compliant joints by V_next
+(`forces.damp`, `stiff_forces`, `forces.push`). The rest is of joints, contacts, limits and dry
 friction: none but for the truncation of the method, of order (h omega)^2 T and as often positive as
 negative, or energy lost. Where much more appears, and is not what the known impulses take, a
 solution is spurious, or far from the motion.
@@ -28,7 +28,6 @@ from dynamics.kernels.base.layout import (
     GROUP_FIELDS,
     INERTIA,
     JOINTS,
-    LATES,
     MASS,
     N_ROWS,
     PACE,
@@ -37,6 +36,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     ROWS,
     SOFT,
+    STIFF_NUMBERS,
     THETA,
     TWIST,
     UNITS_AT,
@@ -50,7 +50,7 @@ from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import add_multiple, damp
 from dynamics.kernels.rows.rotor import add_rotors, add_spin
 from dynamics.kernels.rows.rows import held_velocity
-from dynamics.kernels.rows.stiff_forces import add_late, part_of
+from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
 
 @kernel
@@ -127,8 +127,8 @@ def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, m
         add_rotors(plan, constant, h, node.g, trial.g, G, r)
     part = part_of(plan, h, node.g)
     damp(plan, constant, part, h - part, G, x, r)
-    if plan[LATES] > 0:
-        add_late(plan, constant, h, node.g, trial.g, G, r)
+    if plan[STIFF_NUMBERS] > 0:
+        add_stiff_forces(plan, constant, h, node.g, trial.g, G, r)
     if plan[SOFT] > 0:
         take_soft(plan, constant, G, mu, r)
     given = end = 0.0

@@ -195,7 +195,7 @@ def rotors(plan, constant, h, u, G, G_next, values):
 
 
 @kernel
-def late_forces(plan, constant, h, u, g, G, G_next, values):
+def stiff_forces(plan, constant, h, u, g, G, G_next, values):
     """h (h k + c) G^T G_next diag(I, E) of stiff forces, after `rotors`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -349,7 +349,7 @@ def assemble(
     add_blocks(plan, constant, h, G, u, values)
     dampers(plan, constant, h, part, G, values)
     rotors(plan, constant, h, u, G, G_next, values)
-    late_forces(plan, constant, h, u, g, G, G_next, values)
+    stiff_forces(plan, constant, h, u, g, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:

@@ -40,7 +40,7 @@ from dynamics.kernels.base.six import (
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import damp, push
 from dynamics.kernels.rows.rotor import add_rotors
-from dynamics.kernels.rows.stiff_forces import add_late, part_of
+from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
 
 @kernel
@@ -141,7 +141,7 @@ def residual(
     part = part_of(plan, h, g)
     damp(plan, constant, part, h - part, G, x, r)
     add_rotors(plan, constant, h, g, g_next, G, r)
-    add_late(plan, constant, h, g, g_next, G, r)
+    add_stiff_forces(plan, constant, h, g, g_next, G, r)
     mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     if plan[SOFT] == 0:

@@ -18,12 +18,11 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    IMPLICIT_STIFFNESS,
     INERTIA,
     JA_AT,
     JB_AT,
     JOINTS,
-    LATE_STIFFNESS,
-    LATES,
     MASS,
     N_ROWS,
     POSE,
@@ -34,6 +33,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     ROWS,
     SLOTS,
+    STIFF_NUMBERS,
     STIFFNESS,
     TWIST,
     A,
@@ -127,7 +127,7 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
                 if group >= plan[JOINTS]:
                     hard = constant[c + STIFFNESS]
                     if constant[c + GAIN] == 0.0:  # servos store nothing
-                        hard += constant[c + LATE_STIFFNESS]
+                        hard += constant[c + IMPLICIT_STIFFNESS]
                     stored += (0.5 * hard * g[i] + constant[c + PULL]) * g[i]
                 elif constant[c + COMPLIANCE] > 0.0:
                     stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
@@ -251,7 +251,8 @@ def project(
     """twists[k] <- V of each state by theory/step (11): M V = p + G^T nu, G V = 0; a status.
 
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
-    `contact_measure`. Forces of stiff springs, dampers and servos act as in `late_measure`.
+    `observables.contacts`. Forces of stiff springs, dampers and servos act as in
+    `observables.stiff_forces`.
     """
     blocks, magnitude, factors, workspace, status = solver
     pose, matrix, g, G = node
@@ -263,12 +264,12 @@ def project(
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     touching = plan[CONTACTS] > 0
-    more = touching or plan[ADDED] > 0 or plan[LATES] > 0
+    more = touching or plan[ADDED] > 0 or plan[STIFF_NUMBERS] > 0
     last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
     node = Node(pose, matrix, g, G, r)
     for k in range(states.shape[0]):
-        late = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
-        pushed = plan[LATES] > 0 and late[0] > 0.0
+        stiff = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
+        pushed = plan[STIFF_NUMBERS] > 0 and stiff[0] > 0.0
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
         if (
@@ -281,7 +282,7 @@ def project(
                 x[i] = 0.0
             projection_matrix(plan, constant, x, G, blocks.size, values)
             if pushed:
-                add_stiff_slopes(plan, constant, late, G, values)
+                add_stiff_slopes(plan, constant, stiff, G, values)
             add_held_rows(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
                 return 1 + k
@@ -291,8 +292,8 @@ def project(
                 for i in range(rows):
                     r[m + i] = 0.0
                 if pushed:
-                    add_stored_forces(plan, late, G, r)
-                    subtract_stiff_slopes(plan, constant, late, G, x, r)
+                    add_stored_forces(plan, stiff, G, r)
+                    subtract_stiff_slopes(plan, constant, stiff, G, x, r)
                 mobility(plan, constant, x, G, r)
                 subtract_held_rows(plan, x, contacts, r)
                 solve(program, factors, rhs, 1, workspace, solution)

@@ -167,7 +167,7 @@ def drive(plan, constant, scale, G, control, wrench, f):
             if index < 0:
                 continue
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            if constant[c + GAIN] != 0.0:  # a servo's: see `late`
+            if constant[c + GAIN] != 0.0:  # a servo's: see `stiff_forces`
                 continue
             part = scale * bounded(constant, c, control[index])
             if a < n:

@@ -21,12 +21,12 @@ from dynamics.kernels.base.layout import (
     GROUPS,
     INERTIA,
     JOINTS,
-    LATES,
     MASS,
     N_ROWS,
     POSE,
     ROWS,
     SLOTS,
+    STIFF_NUMBERS,
     STORED,
     TWIST,
     WRENCH_SIZE,
@@ -237,8 +237,8 @@ def interval(
     for i in range(plan[ROWS]):
         x[n + i] = h * motion.mu[i]
     drive(plan, constant, 0.5 * h, node.G, inputs.control, inputs.wrench, kick)
-    if plan[LATES] > 0:
-        node.g[3 * plan[ALL_ROWS]] = first_part(motion.late)
+    if plan[STIFF_NUMBERS] > 0:
+        node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff)
     aim(plan, constant, inputs.control, node.g)
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
@@ -281,8 +281,8 @@ def interval(
                 > LARGEST_ROTATION_ENERGY
             ):
                 return TURNED_TOO_FAR
-    if plan[LATES] > 0:
-        store_forces(plan, constant, h, node.g, trial.g, motion.late)
+    if plan[STIFF_NUMBERS] > 0:
+        store_forces(plan, constant, h, node.g, trial.g, motion.stiff)
     advance_history(n, 0.0 if contacts else h, info, x, u, work.past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
@@ -370,7 +370,7 @@ def step(
         u_prev=pointer(state, POSE * n + 2 * m),
         mu=pointer(state, POSE * n + 3 * m),
         c=pointer(state, after),
-        late=pointer(state, after + plan[SLOTS]),
+        stiff=pointer(state, after + plan[SLOTS]),
     )
     scratch = Work(
         x=x,
