@@ -51,7 +51,7 @@ def along(a, b, t):
 
 
 @kernel
-def difference(a, b):
+def subtract3(a, b):
     """a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
@@ -65,17 +65,17 @@ def clamped(t):
 @kernel
 def nearest_on_segment(a, b, p):
     """Parameter of the point of segment ab nearest to p."""
-    d = difference(b, a)
+    d = subtract3(b, a)
     length = dot(d, d)
     if length < TINY * TINY:
         return 0.0
-    return clamped(dot(difference(p, a), d) / length)
+    return clamped(dot(subtract3(p, a), d) / length)
 
 
 @kernel
 def nearest_of_segments(a, b, c, d):
     """Parameters of the nearest points of segments ab and cd (Ericson 2004, sec. 5.1.9)."""
-    u, v, w = difference(b, a), difference(d, c), difference(a, c)
+    u, v, w = subtract3(b, a), subtract3(d, c), subtract3(a, c)
     uu, vv, uv = dot(u, u), dot(v, v), dot(u, v)
     uw, vw = dot(u, w), dot(v, w)
     apart = uu * vv - uv * uv
@@ -108,7 +108,7 @@ def box_nearest(p, half):
         min(half[1], max(-half[1], p[1])),
         min(half[2], max(-half[2], p[2])),
     )
-    d = difference(p, q)
+    d = subtract3(p, q)
     length = math.sqrt(dot(d, d))
     if length > TINY:
         return length, unit_vector(d, length, d), q
@@ -156,12 +156,12 @@ def gap(plan, constant, at, c, pose, matrix, out):
         if kind == PLANE_RIM:
             axis = multiply_matrix(matrix, 9 * b, load3(constant, c + SECOND_B))
             reach, arm = rim(axis, n, rb)
-            distance = dot(n, difference(between, pa)) - reach
+            distance = dot(n, subtract3(between, pa)) - reach
             pb = (pb[0] + arm[0], pb[1] + arm[1], pb[2] + arm[2])
         else:
-            distance = dot(n, difference(between, pa)) - rb
+            distance = dot(n, subtract3(between, pa)) - rb
             pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
-        end = difference(xb, xa)
+        end = subtract3(xb, xa)
         pa = (
             end[0] + pb[0] - distance * n[0],
             end[1] + pb[1] - distance * n[1],
@@ -170,7 +170,7 @@ def gap(plan, constant, at, c, pose, matrix, out):
     elif kind == BOX_SPHERE:
         frame = load4(constant, c + FRAME_A)
         q = load4(pose, POSE * a + 3)
-        local = rotate_back(frame, rotate_back(q, difference(between, pa)))
+        local = rotate_back(frame, rotate_back(q, subtract3(between, pa)))
         distance, n, point = box_nearest(local, load3(constant, c + SECOND_A))
         n = rotate(q, rotate(frame, n))
         point = rotate(q, rotate(frame, point))
@@ -188,7 +188,7 @@ def gap(plan, constant, at, c, pose, matrix, out):
             s, t = nearest_of_segments(pa, qa, between, end)
             pa, pb = along(pa, qa, s), along(pb, qb, t)
             between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
-        d = difference(between, pa)
+        d = subtract3(between, pa)
         length = math.sqrt(dot(d, d))
         n = unit_vector(d, length, (0.0, 0.0, 1.0))
         distance = length - ra - rb

@@ -203,7 +203,7 @@ def row_changes(plan, constant, h, G, G_next, dz, carried, b, at):
 
 
 @kernel
-def rate_slopes(plan, constant, k, row, node, x, curvature):
+def rate_derivatives(plan, constant, k, row, node, x, curvature):
     """along_j <- d (G u) / d z_j of one row."""
     n, H, along = plan[BODIES], curvature.H, curvature.along
     group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -248,7 +248,7 @@ def held_changes(
             if not held_velocity(plan, row):
                 continue
             for end in range(2):
-                rate_slopes(plan, constant, k, row, trial if end == 1 else node, x, curvature)
+                rate_derivatives(plan, constant, k, row, trial if end == 1 else node, x, curvature)
                 for side in range(2):
                     body = plan[group + B] if side == 1 else plan[group + A]
                     if body == n:

@@ -39,7 +39,7 @@ from dynamics.kernels.dual_quaternion.equations import (
     node_wrench,
     product6,
     relative_pose,
-    solve_dense,
+    solve_pivoted,
     translation,
 )
 
@@ -103,7 +103,7 @@ def newton(table, jointed, position, orientation, work):
     floor = rounding_of_joint(table, position) if jointed else 0.0
     for iteration in range(1, ITERATIONS + 1):
         n = equations(table, jointed, position, orientation, work)
-        sign = solve_dense(n, work, MATRIX, work, CHANGE)
+        sign = solve_pivoted(n, work, MATRIX, work, CHANGE)
         for i in range(n):
             work[Z + i] -= work[CHANGE + i]
         limit_turn(work, Z)

@@ -64,7 +64,7 @@ def load_state(plan, constant, s, state, nodes):
 
 
 @kernel
-def advance(plan, s, nodes):
+def start_next(plan, s, nodes):
     """First node <- the last one."""
     first, last = node(plan, nodes, 0), node(plan, nodes, s)
     n, rows = plan[BODIES], plan[ALL_ROWS]
@@ -283,7 +283,7 @@ def step(
             if done < 0:
                 break
             info[INTERVALS] += 1.0
-            advance(plan, s, nodes)
+            start_next(plan, s, nodes)
         if done >= 0:
             break
         copy(saved, state)
