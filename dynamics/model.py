@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import interrupts, rotation
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
 from dynamics.kinematics import coordinates, loop_closure, plane_placement
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
@@ -129,13 +130,13 @@ class Model(Shared):
         self.order, self.kernel = order, kernel if self.stages is None else self.stages.kernel
         self.nodes = np.array([0.5]) if self.stages is None else self.stages.rule[2]
         self.n_bodies = len(self.tables.body_index)
-        self.late_at = int(self.tables.plan[at.SLOTS])
+        self.late_at = int(self.tables.plan[layout.SLOTS])
         self.n_rows = int(self.tables.row_start[-1])
         self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
-        barriers = SOFTER if self.tables.plan[at.SLOTS] else SOFTER[:1]
+        barriers = SOFTER if self.tables.plan[layout.SLOTS] else SOFTER[:1]
         share = _share(self.tables, energy_audit)
         sets = [
             [tolerance, turn, factor * barrier, contact_tolerance, share] for factor in barriers
@@ -301,8 +302,10 @@ class Model(Shared):
         names = [label[0] for label in (*tables.contact_touches, *tables.friction_slot)]
         if name not in names:
             raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")
-        first = int(tables.plan[at.CONTACT_CONSTANT_AT]) + names.index(name) * at.CONTACT_SIZE
-        return float(self.settings[2] * tables.constant[first + at.ENERGY])
+        first = (
+            int(tables.plan[layout.CONTACT_CONSTANT_AT]) + names.index(name) * layout.CONTACT_SIZE
+        )
+        return float(self.settings[BARRIER] * tables.constant[first + layout.ENERGY])
 
     # What a state holds
 
@@ -349,7 +352,7 @@ class Model(Shared):
         -------
         ndarray of float, shape (m,)
         """
-        joints = int(self.tables.plan[at.JOINTS])
+        joints = int(self.tables.plan[layout.JOINTS])
         zeros = np.zeros((1, 6 * self.n_bodies))
         return self.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
 
@@ -417,10 +420,10 @@ class Model(Shared):
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
         after = plane_placement.placed(self, state)
-        info = np.zeros(kernel.INFO_SIZE)
+        info = np.zeros(step_info.INFO_SIZE)
         space = self.workspace.free()
         time, resumed = space.begin(after, info)
-        info[kernel.TIME] = time
+        info[step_info.TIME] = time
         with interrupts.around(self.tables.callbacks):
             bad = self.kernel.step(
                 *space.step_tables,
@@ -440,13 +443,20 @@ class Model(Shared):
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         after.memory = space.memory(after, kicked, time + self.timestep, info)
-        if info[kernel.FORGIVEN] > 0.0:
+        if info[step_info.UNEXPLAINED_INTERVALS] > 0.0:
             before, now = (space.velocities(one.data[None])[0] for one in (state, after))
-            warn_of_gain(self, float(info[kernel.WORK]), state.time, now, before)
-        told = info.tolist()
-        counts = int(told[3]), int(told[2]), int(told[4])
-        softer, work = max(1.0, told[kernel.SOFTER]), told[kernel.WORK]
-        return after, StepInfo(0, *counts, told[0], told[1], softer, work)
+            warn_of_gain(self, float(info[step_info.LARGEST_WORK]), state.time, now, before)
+        numbers = info.tolist()
+        return after, StepInfo(
+            status=0,
+            iterations=int(numbers[step_info.ITERATIONS]),
+            factorizations=int(numbers[step_info.FACTORIZATIONS]),
+            intervals=int(numbers[step_info.INTERVALS]),
+            residual=numbers[step_info.VELOCITY_ERROR],
+            violation=numbers[step_info.VIOLATION],
+            softening=max(1.0, numbers[step_info.RELAXATION]),
+            unexplained_energy=numbers[step_info.LARGEST_WORK],
+        )
 
     def __repr__(self) -> str:
         return (
@@ -460,8 +470,8 @@ def _share(tables: Tables, energy_audit: str) -> float:
     signs = {"error": 1.0, "warn": -1.0, "off": 0.0}
     if energy_audit not in signs:
         raise ValueError(f"energy_audit {energy_audit!r} is unknown; use one of {list(signs)}")
-    first, count = (int(tables.plan[i]) for i in (at.CONTACT_CONSTANT_AT, at.CONTACTS))
-    softness = tables.constant[first + at.SOFTNESS :: at.CONTACT_SIZE][:count]
+    first, count = (int(tables.plan[i]) for i in (layout.CONTACT_CONSTANT_AT, layout.CONTACTS))
+    softness = tables.constant[first + layout.SOFTNESS :: layout.CONTACT_SIZE][:count]
     if softness.any():  # contacts that store energy give it back
         return 0.0
     return signs[energy_audit] * GIVEN

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.errors import InconsistentStateError
 from dynamics.interrupts import Deferred, hand_on, in_portions
-from dynamics.kernels.stepping import step as kernel
+from dynamics.kernels.base import run_totals, step_info
 from dynamics.kinematics.contact_queries import check_apart
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.plane_placement import placed
@@ -100,35 +100,35 @@ def simulate(
     if controller is not None:
         table = np.zeros((1, model.n_controls))
         call = _controller(model, controller, state)
-    info, totals = np.zeros(kernel.INFO_SIZE), np.zeros(kernel.TOTALS_SIZE)
+    info, totals = np.zeros(step_info.INFO_SIZE), np.zeros(run_totals.TOTALS_SIZE)
     now = state.copy()
     most = max(every, steps // 100 // every * every)
 
     def run(done: int, count: int) -> int:
         return int(model.kernel.simulate(
             *space.step_tables, model.timestep, model.settings, count, every,
-            0 if call is None else call.address, table, outside, now.data, space.work,
-            space.step_solver, record, info, totals,
+            (0 if call is None else call.address, table, outside), now.data, space.work,
+            space.step_solver, (record, info, totals),
         ))  # fmt: skip
 
     with Deferred() as deferred, space:
-        totals[0], totals[kernel.RESUMED] = space.begin(now, info)
+        totals[run_totals.END_TIME], totals[run_totals.RESUMED] = space.begin(now, info)
         stopped = in_portions(
             deferred, run, steps, PORTION // now.data.size, 0 if progress is False else most,
             None if progress is False else lambda done: _show(progress, done, steps),
         )  # fmt: skip
-        done = int(totals[kernel.DONE])
+        done = int(totals[run_totals.STEPS])
         space.kick(record[: done // every], -0.5)
         time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=float)
         states = np.concatenate([state.data[None], record[: done // every]])
         trajectory = Trajectory(model, time, states, table, _what(totals, done))
-        if done and done % every == 0 and info[kernel.STATUS] == 0.0:
+        if done and done % every == 0 and info[step_info.STATUS] == 0.0:
             last = trajectory.final
             kicked = now.data if space.first_order else None
-            trajectory.memory = space.memory(last, kicked, float(totals[0]), info)
-        beyond = int(totals[kernel.BEYOND])
+            trajectory.memory = space.memory(last, kicked, float(totals[run_totals.END_TIME]), info)
+        beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
-            _warn(trajectory, beyond, every, float(totals[kernel.WORKED]))
+            _warn(trajectory, beyond, every, float(totals[run_totals.MOST_WORK]))
         if stopped is None and done < steps:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
@@ -136,11 +136,13 @@ def simulate(
 
 
 def _what(totals: Float, done: int) -> dict[str, Any]:
-    """Counts of a run, for `Trajectory.info`."""
+    """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
-    what: dict[str, Any] = dict(zip(names, totals[1 : kernel.DONE].astype(int).tolist()))
-    what["unexplained_energy"] = float(totals[kernel.WORKED])
+    what: dict[str, Any] = dict(
+        zip(names, totals[run_totals.TOTAL_ITERATIONS : run_totals.STEPS].astype(int).tolist())
+    )
+    what["unexplained_energy"] = float(totals[run_totals.MOST_WORK])
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
 
 
@@ -155,17 +157,17 @@ def _warn(trajectory: Trajectory, step: int, every: int, work: float) -> None:
 def _failure(
     model: Model, call: Callback | None, done: int, totals: Float, info: Float
 ) -> BaseException:
-    """Why a run ended early: what a user's function raised, or a step that was not solved."""
+    """Reason why a run ended early: an exception of a user's function, or a step not solved."""
     try:
         if call is not None:
             call.reraise()
-        bad = int(info[kernel.STATUS])
+        bad = int(info[step_info.STATUS])
         if bad == 0:
             return RuntimeError(
                 f"step {done}: the controller was stopped before it began, by an exception that "
                 "Python printed above: a signal handler other than that of Ctrl-C raised it"
             )
-        return failure(model, bad, done, float(totals[0]), info)
+        return failure(model, bad, done, float(totals[run_totals.END_TIME]), info)
     except BaseException as error:
         return error
 

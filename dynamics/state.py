@@ -90,7 +90,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class StepInfo:
-    """Counts and residuals of one step.
+    """Cost and accuracy of one step.
 
     Attributes
     ----------

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.archive import read_motion, write_motion
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
@@ -102,16 +102,16 @@ class Trajectory:
         orientations : ndarray of float, shape (k, 4)
             Body to world, scalar first.
         """
-        i = at.POSE * self.model.body_number(name)
-        return self.states[:, i : i + 3], self.states[:, i + 3 : i + at.POSE]
+        i = layout.POSE * self.model.body_number(name)
+        return self.states[:, i : i + 3], self.states[:, i + 3 : i + layout.POSE]
 
     @cached_property
     def twists(self) -> Float:
         """Velocities of all bodies, shape (k, 6 n), as those of `Model.velocities`."""
         n = self.model.n_bodies
         if self.model.form == "first order":
-            start = (at.POSE + at.TWIST) * n
-            return self.states[:, start : start + at.TWIST * n].copy()
+            start = (layout.POSE + layout.TWIST) * n
+            return self.states[:, start : start + layout.TWIST * n].copy()
         return self.model.workspace.velocities(self.states)
 
     def body_velocity(self, name: Hashable) -> tuple[Float, Float]:
@@ -125,7 +125,7 @@ class Trajectory:
         -------
         velocities, angular_velocities : ndarray of float, shape (k, 3)
         """
-        i = at.TWIST * self.model.body_number(name)
+        i = layout.TWIST * self.model.body_number(name)
         return self.twists[:, i : i + 3], self.twists[:, i + 3 : i + 6]
 
     def joint(self, name: Hashable) -> Float:
@@ -180,7 +180,7 @@ class Trajectory:
             )
         k = self.model.tables.joint_index[name]
         n, start = self.model.n_bodies, self.model.tables.row_start
-        first = (at.POSE + 3 * at.TWIST) * n
+        first = (layout.POSE + 3 * layout.TWIST) * n
         return self.states[:, first + start[k] : first + start[k + 1]]
 
     @property
@@ -241,8 +241,8 @@ class Trajectory:
 
     def constraint_violation(self) -> Float:
         """Largest constraint value of each state, m or rad, shape (k,)."""
-        joints = int(self.model.tables.plan[at.JOINTS])
-        zeros = np.zeros((len(self), at.TWIST * self.model.n_bodies))
+        joints = int(self.model.tables.plan[layout.JOINTS])
+        zeros = np.zeros((len(self), layout.TWIST * self.model.n_bodies))
         found = self.model.workspace.measured(0, joints, self.states, zeros)[:, :, 0]
         return np.asarray(np.abs(found).max(axis=1, initial=0.0))
 

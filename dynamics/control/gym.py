@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import graphsys as gs
-from dynamics.kernels.stepping import step as stepping
+from dynamics.kernels.base.run_totals import TOTALS_SIZE
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kinematics.joint_space import JointSpace
 
 if TYPE_CHECKING:
@@ -131,11 +132,11 @@ class Task:
         done = np.empty(len(states), bool)
         space.kick(states, 0.5)
         for i, (state, action) in enumerate(zip(states, actions)):
+            info, totals = np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE)
+            control = self.most * np.clip(action[None], -1.0, 1.0)
             finished = model.kernel.simulate(
-                *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1, 0,
-                self.most * np.clip(action[None], -1.0, 1.0), outside, state,
-                space.work, space.step_solver, record, np.zeros(stepping.INFO_SIZE),
-                np.zeros(stepping.TOTALS_SIZE),
+                *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1,
+                (0, control, outside), state, space.work, space.step_solver, (record, info, totals),
             )  # fmt: skip
             done[i] = finished == self.skip
         space.kick(states, -0.5)

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import forces, stiff_forces
-from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.rows.wrench import add_user_impulses
 from dynamics.kernels.stepping import step as stepping
 from dynamics.kinematics.joint_space import JointSpace, soft_rows
 from dynamics.kinematics.momenta import momenta, steady_forces
@@ -194,29 +194,29 @@ def _asked(model: Model, acting: JointSpace, accelerations: Any) -> tuple[JointS
 def _applied(model: Model, state: State, twist: Float) -> Float:
     """Gravity, springs, dampers, drag, compliant joints and users' forces, shape (6 n,)."""
     plan, constant = model.tables.plan, model.tables.constant
-    work, f = np.zeros(plan[at.WORK_SIZE]), np.zeros(at.TWIST * model.n_bodies)
+    work, f = np.zeros(plan[layout.WORK_SIZE]), np.zeros(layout.TWIST * model.n_bodies)
     node, behind = stepping.node_of(plan, work, 0)
-    stepping.start(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
-    f += node[4][: f.size]
-    forces.damp(plan, constant, -1.0, -1.0, node[3], twist, f)
-    node[2][3 * plan[at.ALL_ROWS]] = 1.0
-    stiff_forces.add_late(plan, constant, -1.0, node[2], node[2], node[3], f)  # stiff springs
-    if plan[at.WRENCHES]:
-        node[4][f.size] = state.time
-        push_users(plan, 1.0, node, twist, f)
+    stepping.load_state(plan, constant, state.data, node, stepping.node_of(plan, work, behind)[0])
+    f += node.f[: f.size]
+    forces.damp(plan, constant, -1.0, -1.0, node.G, twist, f)
+    node.g[3 * plan[layout.ALL_ROWS]] = 1.0
+    stiff_forces.add_stiff_forces(plan, constant, -1.0, node.g, node.g, node.G, f)  # stiff springs
+    if plan[layout.WRENCHES]:
+        node.f[f.size] = state.time
+        add_user_impulses(plan, 1.0, node.pose, node.f, twist, f)
     for call in model.tables.callbacks:
         call.reraise()
     if model.soft:
-        rows = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
-        rows = rows.reshape(-1, at.ROW_SIZE)
+        rows = constant[plan[layout.ROW_CONSTANT_AT] :][: layout.ROW_SIZE * model.n_rows]
+        rows = rows.reshape(-1, layout.ROW_SIZE)
         soft, rates = soft_rows(model), np.zeros(model.n_rows)
-        joints = int(plan[at.JOINTS])
+        joints = int(plan[layout.JOINTS])
         rates = model.workspace.measured(0, joints, state.data[None], twist[None])[0, :, 1]
         pull = np.zeros(model.n_rows)
-        compliance = rows[soft, at.COMPLIANCE]
-        pull[soft] = -node[2][: model.n_rows][soft] / compliance
-        pull[soft] -= rows[soft, at.DAMPING] * rates[soft]
+        compliance = rows[soft, layout.COMPLIANCE]
+        pull[soft] = -node.g[: model.n_rows][soft] / compliance
+        pull[soft] -= rows[soft, layout.DAMPING] * rates[soft]
         # the whole of G^T: theta at the start, 1 - theta at the end
-        forces.push(plan, constant, False, node[3], pull, 1.0, f)
-        forces.push(plan, constant, True, node[3], pull, 1.0, f)
+        forces.push(plan, constant, False, node.G, pull, 1.0, f)
+        forces.push(plan, constant, True, node.G, pull, 1.0, f)
     return f

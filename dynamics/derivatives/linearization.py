@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
-from dynamics.kinematics.stiff_momenta import Late
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.state import State
 from dynamics.tables import inputs
 
@@ -96,15 +96,15 @@ def linearize(
     check_offered(model)
     start = placed(model, state)
     twist = free_velocities(model, state)
-    late = Late(model, start)
+    late = StiffImpulses(model, start)
     start.momentum.ravel()[:] = momenta(model.tables, start.pose, twist[None])[0]
     start.momentum.ravel()[:] -= late.impulses(twist)
     driven = inputs.controls_of(model, control)
     outside = inputs.wrenches_of(model, wrenches)
-    n, c = at.TWIST * model.n_bodies, driven.size
+    n, c = layout.TWIST * model.n_bodies, driven.size
     if coordinates == "maximal":
         space = None
-        order = np.arange(2 * n).reshape(2, -1, at.TWIST).transpose(1, 0, 2).ravel()
+        order = np.arange(2 * n).reshape(2, -1, layout.TWIST).transpose(1, 0, 2).ravel()
         dz, dV = np.eye(2 * n)[order][:, :n], np.eye(2 * n)[order][:, n:]
     else:
         space = JointSpace(model, None if coordinates == "joint" else coordinates)

@@ -1,4 +1,4 @@
-"""Sensitivities of a motion with respect to numbers of the model and to its start."""
+"""Sensitivities of a motion to numbers of the model and to its start."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.derivatives.tangents import Directions, Tangent, check_offered, free_velocities
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kinematics.momenta import momenta, turned_momenta
 from dynamics.kinematics.plane_placement import placed
-from dynamics.kinematics.stiff_momenta import Late
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.parts.options import NEW_WORDS
 from dynamics.simulation import simulate
 from dynamics.studies.variation import variant
@@ -107,17 +107,17 @@ def sensitivity(
     state = placed(model, state)
     named = list(parameters)
     changed = [_changed(model, name, what) for name, what in named]
-    n = at.TWIST * model.n_bodies
+    n = layout.TWIST * model.n_bodies
     given = np.zeros((2 * n, 0)) if start is None else np.atleast_2d(np.asarray(start, float))
     given = rotation.as_numbers(given, (2 * n, given.shape[-1]), "start")
-    each = given.T.reshape(given.shape[1], model.n_bodies, 2, at.TWIST)
+    each = given.T.reshape(given.shape[1], model.n_bodies, 2, layout.TWIST)
     dz, dV = (each[:, :, i].reshape(len(each), n) for i in (0, 1))
     columns = given.shape[1] + len(changed)
     tangent = Tangent(model, columns, changed)
     twist = free_velocities(model, state)
     still = np.zeros((len(changed), n))
     dp = momenta(model.tables, state.pose, dV) + turned_momenta(model.tables, state.pose, twist, dz)
-    dp -= Late(model, state).changes(twist, dz, dV)
+    dp -= StiffImpulses(model, state).changes(twist, dz, dV)
     dp = np.concatenate([dp, tangent.momentum_changes(state, twist)])
     way = Directions(np.concatenate([dz, still]), dp, np.concatenate([dV, still]))
     dc = np.zeros((columns, model.n_controls))
@@ -132,7 +132,7 @@ def sensitivity(
 
     def shaped(one: Any) -> Float:
         rows = np.moveaxis(np.asarray(one)[..., order, :], -2, -1)
-        return rows.reshape(*rows.shape[:-2], model.n_bodies, at.TWIST, columns)
+        return rows.reshape(*rows.shape[:-2], model.n_bodies, layout.TWIST, columns)
 
     return Sensitivity(motion, shaped(poses), shaped(dV))
 

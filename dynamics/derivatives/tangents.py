@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
 from dynamics.derivatives.wrench_slopes import wrench_slopes
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.base.settings import LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.derivatives import contacts as contact_slopes
 from dynamics.kernels.derivatives import interval as kernel
@@ -20,7 +21,7 @@ from dynamics.kernels.stepping import step as stepping
 from dynamics.kinematics.diagnosis import failure
 from dynamics.kinematics.joint_space import curvature_work
 from dynamics.kinematics.momenta import momenta, turned_momenta
-from dynamics.kinematics.stiff_momenta import Late
+from dynamics.kinematics.stiff_momenta import StiffImpulses
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def free_velocities(model: Model, state: State) -> Float:
 
 
 class Directions:
-    """Directions of small changes, by rows.
+    """Small changes of a state, by rows.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ class Tangent:
     def __init__(self, model: Model, columns: int, changed: list[Changed] | None = None) -> None:
         self.model, self.columns, self.changed = model, columns, changed or []
         plan = model.tables.plan
-        self._n = at.TWIST * model.n_bodies
+        self._n = layout.TWIST * model.n_bodies
         self._unknowns = self._n + model.n_rows
         both = (model.tables.symbolic, model.tables.fallback)
         sizes = [solver_kernels.work_sizes(one.program, columns) for one in both if one]
@@ -116,13 +117,13 @@ class Tangent:
                 144,
                 12 * bends,
                 contact_slopes.W_SIZE,
-                at.POSE,
+                layout.POSE,
                 16,
             )
         )
-        self._contacts = np.zeros(at.CONTACT_WORK * int(plan[at.CONTACTS]))
-        self._slots = int(plan[at.SLOTS])
-        self._places = np.zeros((2, plan[at.WORK_SIZE]))
+        self._contacts = np.zeros(layout.CONTACT_WORK * int(plan[layout.CONTACTS]))
+        self._slots = int(plan[layout.SLOTS])
+        self._places = np.zeros((2, plan[layout.WORK_SIZE]))
 
     def follow(
         self, state: State, control: Float, wrench: Float, way: Directions, dc: Float
@@ -166,7 +167,7 @@ class Tangent:
         if count == 1:
             return end, self._interval(state, end, h, control, wrench, way, dc)
         settings = settings.copy()
-        settings[1 :: stepping.SETTINGS] = ANY_TURN
+        settings[LARGEST_TURN::SETTINGS_SIZE] = ANY_TURN
         now = state
         for i in range(count):
             now = now.copy()
@@ -180,15 +181,15 @@ class Tangent:
     ) -> tuple[State, int]:
         """State behind a step of length h, and the number of intervals it was cut into."""
         model = self.model
-        after, info, space = state.copy(), np.zeros(stepping.INFO_SIZE), model.workspace
-        info[stepping.TIME] = state.time
+        after, info, space = state.copy(), np.zeros(step_info.INFO_SIZE), model.workspace
+        info[step_info.TIME] = state.time
         bad = stepping.step(
             model.tables.plan, model.tables.constant, model.symbolic.program, h, settings, control,
             wrench, after.data, space.work, space.step_solver, info, False,
         )  # fmt: skip
         if bad != 0:
             raise failure(model, bad, 0, state.time, info)
-        return after, int(info[stepping.INTERVALS])
+        return after, int(info[step_info.INTERVALS])
 
     def _interval(
         self,
@@ -200,17 +201,17 @@ class Tangent:
         way: Directions,
         dc: Float,
     ) -> Directions:
-        """Carry directions from one end of an interval to the other."""
+        """Directions at the end of an interval from those at its start."""
         tables = self.model.tables
         x = np.concatenate([end.interval_velocity.ravel(), h * end.multipliers])
         before = start.interval_velocity.ravel()
         c = self._impulses(end, h)
         given = self._given(start, h, control, wrench, x, before, c)
         node, trial, spare = self._nodes()
-        stepping.start(tables.plan, tables.constant, start.data, node, trial)
-        kernel.part_given(tables.plan, start.data, node)
-        stepping.start(tables.plan, tables.constant, end.data, trial, spare)
-        dz, dp = np.empty_like(way.dz), np.empty_like(way.dp)
+        stepping.load_state(tables.plan, tables.constant, start.data, node, trial)
+        kernel.part_given(tables.plan, start.data, node.g)
+        stepping.load_state(tables.plan, tables.constant, end.data, trial, spare)
+        dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity
         wrenches = np.array(
             [
@@ -218,10 +219,13 @@ class Tangent:
                 wrench_slopes(tables, start.time + h, end.pose, twist),
             ]
         )
+        work = (
+            self._work, self._H, self._touch, self._contacts, (self._b, self._d, self._dx)
+        )  # fmt: skip
         bad = kernel.interval_slopes(
-            tables.plan, tables.constant, tables.symbolic.program, h, control, x, before, c, node,
-            trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, self._work,
-            self._H, self._touch, self._contacts, self._b, self._d, self._dx, dz, dp,
+            tables.plan, tables.constant, tables.symbolic.program, h, control, (x, before, c),
+            node, trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, work,
+            dz, dp.reshape(-1),
         )  # fmt: skip
         self._check(bad)
         du = self._dx[: self.columns * self._unknowns].reshape(self.columns, -1)
@@ -237,8 +241,8 @@ class Tangent:
     def _impulses(self, end: State, h: float) -> Float:
         """Numbers of the contacts with impulses for forces, as the solver has them."""
         tables, c = self.model.tables, end.contacts.copy()
-        ones = np.zeros(at.CONTACT_WORK * int(tables.plan[at.CONTACTS]))
-        ones[at.ACTIVE_AT :: at.CONTACT_WORK] = 1.0
+        ones = np.zeros(layout.CONTACT_WORK * int(tables.plan[layout.CONTACTS]))
+        ones[layout.ACTIVE_AT :: layout.CONTACT_WORK] = 1.0
         impulses(tables.plan, h, ones, c)
         return c
 
@@ -252,15 +256,15 @@ class Tangent:
         out = [np.zeros((self.columns, size)) for size in sizes]
         if self.changed:
             node, trial, _ = self._nodes()
-            if tables.plan[at.WRENCHES]:
-                node[4][self._n], trial[4][self._n] = start.time, start.time + h
+            if tables.plan[layout.WRENCHES]:
+                node.f[self._n], trial.f[self._n] = start.time, start.time + h
             kick, p = np.empty(self._n), start.momentum.ravel()
 
             def parts(constant: Float) -> list[Float]:
                 found = [np.zeros(size) for size in sizes]
                 bad = kernel.residuals(
-                    tables.plan, constant, h, control, wrench, start.data, before, p, x, c, node,
-                    trial, kick, self._touch[5], self._contacts, *found,
+                    tables.plan, constant, h, (control, wrench), start.data, p, (x, before, c),
+                    node, trial, kick, self._touch[5], self._contacts, tuple(found),
                 )  # fmt: skip
                 self._check(bad)
                 return found
@@ -289,7 +293,7 @@ class Tangent:
 
         def told(constant: Float) -> Float:
             found = momenta(tables, state.pose, twist[None], constant)
-            return np.asarray(found - Late(self.model, state, constant).impulses(twist))
+            return np.asarray(found - StiffImpulses(self.model, state, constant).impulses(twist))
 
         rows = [(told(one) - told(tables.constant)) / change for one, change in self.changed]
         return np.concatenate([np.zeros((0, self._n)), *rows])
@@ -315,13 +319,13 @@ class Tangent:
         twist = free_velocities(model, state)
         more = -turned_momenta(model.tables, state.pose, twist, way.dz)
         more[self.columns - len(self.changed) :] -= self.momentum_changes(state, twist)
-        more += Late(model, state).changes(twist, way.dz, None, dc)
+        more += StiffImpulses(model, state).changes(twist, way.dz, None, dc)
         solver = (*space.solver[:3], *self._solver[3:])
         dV = np.empty_like(way.dp)
         bad = kernel.projection_slopes(
-            model.tables.plan, model.tables.constant, space.projector, space.x, space.pose,
-            space.matrix, space.G, way.dz, way.dp, more, solver, self._work, self._H, self._b,
-            self._d, self._dx, dV,
+            model.tables.plan, model.tables.constant, space.projector,
+            (space.x, space.pose, space.matrix, space.G), way.dz, way.dp, more, solver,
+            (self._work, self._H, (self._b, self._d, self._dx)), dV,
         )  # fmt: skip
         self._check(bad)
         return twist, dV

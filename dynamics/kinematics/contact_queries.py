@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kinematics import loop_closure
 from dynamics.kinematics.plane_placement import apart, look_at, placed
 from dynamics.state import State
@@ -67,13 +67,13 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     if not own:
         raise UnknownNameError(f"there is no contact {name!r}; there are {trajectory.contacts}")
     found = look_at(model, states)[:, own]
-    numbers = states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
+    numbers = states[:, (layout.POSE + 3 * layout.TWIST) * model.n_bodies + model.n_rows :]
     slot, slots = model.tables.contact_slot[own], model.tables.contact_slot
     normal = found[:, :, 1:4]
     plan = model.tables.plan
-    records = plan[plan[at.CONTACT_AT] :][: at.CONTACT_FIELDS * len(touches)]
-    bodies = records.reshape(-1, at.CONTACT_FIELDS)[own, at.B]
-    poses = states[:, : at.POSE * model.n_bodies].reshape(len(states), -1, at.POSE)
+    records = plan[plan[layout.CONTACT_AT] :][: layout.CONTACT_FIELDS * len(touches)]
+    bodies = records.reshape(-1, layout.CONTACT_FIELDS)[own, layout.B]
+    poses = states[:, : layout.POSE * model.n_bodies].reshape(len(states), -1, layout.POSE)
     place = np.pad(poses[:, :, :3], ((0, 0), (0, 1), (0, 0)))  # the world is the last body
     point = np.where(normal.any(axis=-1, keepdims=True), place[:, bodies] + found[:, :, 7:10], 0.0)
     friction = np.zeros_like(normal)
@@ -104,7 +104,9 @@ def rubbing(trajectory: Trajectory, name: Hashable) -> Float:
     names = list(dict.fromkeys(owner for owner, _ in slots))
     if name not in names:
         raise UnknownNameError(f"there is no joint {name!r} with friction; there are {names}")
-    numbers = trajectory.states[:, (at.POSE + 3 * at.TWIST) * model.n_bodies + model.n_rows :]
+    numbers = trajectory.states[
+        :, (layout.POSE + 3 * layout.TWIST) * model.n_bodies + model.n_rows :
+    ]
     count = model.mechanism.joints[name].n_coordinates
     columns = [slots.get((name, i)) for i in range(count)]
     still = np.zeros(len(numbers))
@@ -159,8 +161,8 @@ def check_apart(model: Model, state: State, most: float) -> None:
 def _lengths(model: Model) -> Float:
     """Units of length of all touches and of dry friction, 1 of an angle."""
     plan, constant = model.tables.plan, model.tables.constant
-    first = int(plan[at.CONTACT_CONSTANT_AT]) + at.CONTACT_LENGTH
-    return np.asarray(constant[first :: at.CONTACT_SIZE][: int(plan[at.CONTACTS])])
+    first = int(plan[layout.CONTACT_CONSTANT_AT]) + layout.CONTACT_LENGTH
+    return np.asarray(constant[first :: layout.CONTACT_SIZE][: int(plan[layout.CONTACTS])])
 
 
 def separate(model: Model, state: State) -> State:
@@ -214,13 +216,13 @@ def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[A
     from scipy.sparse import csr_array, vstack
 
     plan, n = model.tables.plan, model.n_bodies
-    records = plan[plan[at.CONTACT_AT] :][: at.CONTACT_FIELDS * int(plan[at.CONTACTS])]
-    records = records.reshape(-1, at.CONTACT_FIELDS)
+    records = plan[plan[layout.CONTACT_AT] :][: layout.CONTACT_FIELDS * int(plan[layout.CONTACTS])]
+    records = records.reshape(-1, layout.CONTACT_FIELDS)
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
     for i, k in enumerate(over):
-        for side, body in ((0, records[k, at.A]), (6, records[k, at.B])):
+        for side, body in ((0, records[k, layout.A]), (6, records[k, layout.B])):
             if body < n:
                 rows += [i] * 6
                 columns += range(6 * body, 6 * body + 6)

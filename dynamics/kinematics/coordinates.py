@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics.momenta import momenta, velocities_of
 from dynamics.parts.bodies import WORLD
@@ -44,7 +44,7 @@ def twists_of(model: Model, state: State) -> Float:
     ndarray of float, shape (n, 6)
     """
     if state.contacts[model.late_at :][:1].any():
-        return np.asarray(model.workspace.velocities(state.data[None])[0].reshape(-1, at.TWIST))
+        return np.asarray(model.workspace.velocities(state.data[None])[0].reshape(-1, layout.TWIST))
     return velocities_of(model.tables, state.pose, state.momentum)
 
 
@@ -63,8 +63,12 @@ def set_twists(model: Model, state: State, twists: Float, moved: list[int]) -> N
         shapes go with the body they are tied to.
     """
     moved = moved + _riders(model, state, twists, moved)
-    held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, at.TWIST)
-    touched = slice(None) if model.tables.plan[at.ROTORS] or model.tables.plan[at.LATES] else moved
+    held = momenta(model.tables, state.pose, twists.reshape(1, -1)).reshape(-1, layout.TWIST)
+    touched = (
+        slice(None)
+        if model.tables.plan[layout.ROTORS] or model.tables.plan[layout.STIFF_NUMBERS]
+        else moved
+    )
     state.contacts[model.late_at :] = 0.0  # momenta are now M V
     state.momentum[touched] = held[touched]
     state.interval_velocity[moved] = state.interval_velocity_before[moved] = twists[moved]

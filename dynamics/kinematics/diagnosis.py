@@ -1,4 +1,4 @@
-"""Diagnosis of a failed step, in the user's labels."""
+"""Diagnosis of steps that fail, in the user's labels."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.errors import ConvergenceError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout, status
+from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import GAINED
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
 WENT_WRONG = {
-    -1: "Newton's method did not converge",
-    -2: "the matrix is singular",
-    -3: "numbers are not finite",
-    -5: "a user's distance function failed",
-    -4: "a body turns too far in one interval",
-    -6: "bodies that touch go through each other between two nodes",
-    GAINED: "joints and contacts give energy",
+    status.NOT_CONVERGED: "Newton's method did not converge",
+    status.SINGULAR: "the matrix is singular",
+    status.NOT_FINITE: "numbers are not finite",
+    status.USER_FAILED: "a user's distance function failed",
+    status.TURNED_TOO_FAR: "a body turns too far in one interval",
+    status.PASSED_THROUGH: "bodies that touch go through each other between two nodes",
+    status.ENERGY_GAINED: "joints and contacts give energy",
 }
 
 #: Bodies that are named where energy appears, and the least part that they have in it.
@@ -33,7 +33,7 @@ NAMED, PART = 3, 0.1
 def failure(
     model: Model, bad: int, step: int, time: float, info: NDArray[np.float64]
 ) -> ConvergenceError:
-    """Error of a failed step.
+    """Make the exception for a step that failed.
 
     Parameters
     ----------
@@ -54,7 +54,8 @@ def failure(
     for call in model.tables.callbacks:
         call.reraise()
     name, what = model.workspace.worst()
-    if bad == GAINED:
+    residual, violation = float(info[VELOCITY_ERROR]), float(info[VIOLATION])
+    if bad == status.ENERGY_GAINED:
         names = _risen(model, *_last_velocities(model))
         return ConvergenceError(
             f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals: more "
@@ -62,15 +63,16 @@ def failure(
             "timestep, look at the masses and forces of these bodies, or take the step all the "
             'same with energy_audit="warn"',
             step,
-            float(info[0]),
+            residual,
             name,
         )
     return ConvergenceError(
         f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals; "
-        f"the largest residual is {info[0]:.2e} in {what} {name!r} (constraints open by "
-        f"{info[1]:.2e}). Use a smaller timestep, or look at that part's masses, forces and state",
+        f"the largest residual is {residual:.2e} in {what} {name!r} (constraints open by "
+        f"{violation:.2e}). Use a smaller timestep, or look at that part's masses, forces and "
+        "state",
         step,
-        float(info[0]),
+        residual,
         name,
     )
 
@@ -101,13 +103,13 @@ def warn_of_gain(
 
 def _risen(model: Model, now: NDArray[np.float64], before: NDArray[np.float64]) -> str:
     """Names of the bodies whose kinetic energy rises most, the first ones first."""
-    constant = model.tables.constant[: at.BODY_SIZE * model.n_bodies]
-    bodies = constant.reshape(model.n_bodies, at.BODY_SIZE)
-    mass = bodies[:, at.MASS]
-    J = bodies[:, at.INERTIA : at.INERTIA + 9].reshape(-1, 3, 3)
+    constant = model.tables.constant[: layout.BODY_SIZE * model.n_bodies]
+    bodies = constant.reshape(model.n_bodies, layout.BODY_SIZE)
+    mass = bodies[:, layout.MASS]
+    J = bodies[:, layout.INERTIA : layout.INERTIA + 9].reshape(-1, 3, 3)
 
     def kinetic(twist: NDArray[np.float64]) -> NDArray[np.float64]:
-        V = twist.reshape(-1, at.TWIST)
+        V = twist.reshape(-1, layout.TWIST)
         spin = np.einsum("ni,nij,nj->n", V[:, 3:], J, V[:, 3:])
         return np.asarray(0.5 * (mass * (V[:, :3] ** 2).sum(axis=1) + spin))
 
@@ -120,8 +122,8 @@ def _risen(model: Model, now: NDArray[np.float64], before: NDArray[np.float64]) 
 def _last_velocities(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Velocities of the last interval that was tried, and those before the step."""
     plan, work = model.tables.plan, model.workspace.work
-    n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
-    m = at.TWIST * n
-    start = 2 * at.node_size(n, every, int(plan[at.WRENCHES]))
-    saved = start + (3 + at.HELD) * (m + rows) + 4 * m + at.POSE * n + m
+    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
+    m = layout.TWIST * n
+    start = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
+    saved = start + (3 + layout.STORED) * (m + rows) + 4 * m + layout.POSE * n + m
     return work[start : start + m], work[saved : saved + m]

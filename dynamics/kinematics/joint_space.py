@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.errors import UnknownNameError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.observables import measure as kernel
 from dynamics.kernels.rows import curvature, rows
 
@@ -123,9 +123,9 @@ class JointSpace:
                     f"{list(tables.measure_group)}"
                 )
         plan = tables.plan
-        groups = plan[plan[at.GROUP_AT] :][: at.GROUP_FIELDS * plan[at.MEASURES]]
-        self._groups = groups.reshape(-1, at.GROUP_FIELDS)
-        self._first = int(self._groups[plan[at.GROUPS] :, at.FIRST_ROW].min(initial=2**62))
+        groups = plan[plan[layout.GROUP_AT] :][: layout.GROUP_FIELDS * plan[layout.MEASURES]]
+        self._groups = groups.reshape(-1, layout.GROUP_FIELDS)
+        self._first = int(self._groups[plan[layout.GROUPS] :, layout.FIRST_ROW].min(initial=2**62))
         places: tuple[list[int], list[int]] = ([], [])
         self.start: dict[Hashable, tuple[int, int]] = {}
         self._turns: list[tuple[slice, Float]] = []
@@ -133,7 +133,7 @@ class JointSpace:
             count = model.mechanism.joints[name].n_coordinates
             self.start[name] = (len(places[0]), count)
             for side, group in zip(places, tables.measure_group[name]):
-                first = int(self._groups[group, at.FIRST_ROW])
+                first = int(self._groups[group, layout.FIRST_ROW])
                 side += range(first, first + count)
         self._positions, self._rates = (np.array(side, np.int64) for side in places)
         self.size = self._rates.size
@@ -192,7 +192,7 @@ class JointSpace:
         positions, velocities : ndarray of float, shape (s, k)
         """
         space, plan = self.model.workspace, self.model.tables.plan
-        groups = int(plan[at.GROUPS]), int(plan[at.MEASURES])
+        groups = int(plan[layout.GROUPS]), int(plan[layout.MEASURES])
         found = space.measured(*groups, states, space.velocities(states))
         first = self._first
         return found[:, self._positions - first, 0], found[:, self._rates - first, 1]
@@ -239,17 +239,17 @@ class JointSpace:
         """
         model = self.model
         plan, constant = model.tables.plan, model.tables.constant
-        n, every = model.n_bodies, int(plan[at.MEASURED_ROWS])
-        pose, matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+        n, every = model.n_bodies, int(plan[layout.MEASURED_ROWS])
+        pose, matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
         g, G, W = np.zeros(every), np.zeros(12 * every), np.zeros(12 * every)
         kernel.placed(n, state.data, pose, matrix)
-        rows.evaluate(plan, constant, 0, int(plan[at.MEASURES]), pose, matrix, True, g, G)
-        wide = np.concatenate([twist, np.zeros(at.TWIST)])
+        rows.evaluate(plan, constant, 0, int(plan[layout.MEASURES]), pose, matrix, True, g, G)
+        wide = np.concatenate([twist, np.zeros(layout.TWIST)])
         work, H = curvature_work(model), np.zeros(144)
         for first, last in (
-            (0, int(plan[at.JOINTS])), (int(plan[at.GROUPS]), int(plan[at.MEASURES])),
+            (0, int(plan[layout.JOINTS])), (int(plan[layout.GROUPS]), int(plan[layout.MEASURES])),
         ):  # fmt: skip
-            row = int(self._groups[first, at.FIRST_ROW]) if last > first else 0
+            row = int(self._groups[first, layout.FIRST_ROW]) if last > first else 0
             curvature.rate_slopes(
                 plan, constant, first, last, pose, matrix, wide, work, H, W[12 * row :]
             )
@@ -260,26 +260,28 @@ class JointSpace:
     def _dense(self, flat: Float, chosen: NDArray[np.int64]) -> Float:
         """Rows of 12 numbers as rows of all bodies."""
         n = self.model.n_bodies
-        owner = np.searchsorted(self._groups[:, at.FIRST_ROW], chosen, side="right") - 1
-        ends = self._groups[owner][:, [at.A, at.B]]
-        out = np.zeros((chosen.size, n + 1, at.TWIST))
-        blocks = flat.reshape(-1, 2, at.TWIST)[chosen]
+        owner = np.searchsorted(self._groups[:, layout.FIRST_ROW], chosen, side="right") - 1
+        ends = self._groups[owner][:, [layout.A, layout.B]]
+        out = np.zeros((chosen.size, n + 1, layout.TWIST))
+        blocks = flat.reshape(-1, 2, layout.TWIST)[chosen]
         for side in (0, 1):
             out[np.arange(chosen.size), ends[:, side]] += blocks[:, side]
         place = {row: k for k, row in enumerate(chosen)}
-        for group in self._groups[self._groups[:, at.EQUATION] != self._groups[:, at.FIRST_ROW]]:
-            if group[at.EQUATION] in place:  # second half of a coupling
-                for side, end in ((0, group[at.A]), (1, group[at.B])):
-                    row = 12 * group[at.FIRST_ROW] + at.TWIST * side
-                    out[place[group[at.EQUATION]], end] += flat[row : row + at.TWIST]
-        return out[:, :n].reshape(chosen.size, at.TWIST * n)
+        for group in self._groups[
+            self._groups[:, layout.EQUATION] != self._groups[:, layout.FIRST_ROW]
+        ]:
+            if group[layout.EQUATION] in place:  # second half of a coupling
+                for side, end in ((0, group[layout.A]), (1, group[layout.B])):
+                    row = 12 * group[layout.FIRST_ROW] + layout.TWIST * side
+                    out[place[group[layout.EQUATION]], end] += flat[row : row + layout.TWIST]
+        return out[:, :n].reshape(chosen.size, layout.TWIST * n)
 
 
 def soft_rows(model: Model) -> NDArray[np.bool_]:
     """True for each compliant constraint row, shape (m,)."""
     plan, constant = model.tables.plan, model.tables.constant
-    rows_of = constant[plan[at.ROW_CONSTANT_AT] :][: at.ROW_SIZE * model.n_rows]
-    return np.asarray(rows_of.reshape(-1, at.ROW_SIZE)[:, at.COMPLIANCE] > 0.0)
+    rows_of = constant[plan[layout.ROW_CONSTANT_AT] :][: layout.ROW_SIZE * model.n_rows]
+    return np.asarray(rows_of.reshape(-1, layout.ROW_SIZE)[:, layout.COMPLIANCE] > 0.0)
 
 
 def curvature_work(model: Model) -> Float:

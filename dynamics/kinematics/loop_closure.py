@@ -12,7 +12,7 @@ from scipy.sparse import csr_array, diags_array, eye_array
 import graphsys as gs
 from dynamics import rotation
 from dynamics.errors import InconsistentStateError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import placed
@@ -192,7 +192,7 @@ def equations(
 ) -> tuple[Float, Any]:
     """Values and Jacobian (scipy.sparse) of all constraints and of the given joints."""
     space = model.workspace
-    joints = int(model.tables.plan[at.JOINTS])
+    joints = int(model.tables.plan[layout.JOINTS])
     zeros = np.zeros((1, 6 * model.n_bodies))
     values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
     groups = list(range(len(model.tables.joint_index)))
@@ -200,13 +200,15 @@ def equations(
     G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
     if not rates:  # what holds velocities alone leaves positions free
         plan = model.tables.plan
-        kind = plan[plan[at.ROW_AT] + at.KIND + at.ROW_FIELDS * np.arange(model.n_rows)]
+        kind = plan[plan[layout.ROW_AT] + layout.KIND + layout.ROW_FIELDS * np.arange(model.n_rows)]
         G[0][kind >= kinds.EDGE] = 0.0
     for name, target in targets.items():
         group = model.tables.measure_group[name][1 if rates else 0]
         found = space.measured(group, group + 1, state.data[None], zeros)[0, :, 0]
-        table = model.tables.plan[model.tables.plan[at.GROUP_AT] + group * at.GROUP_FIELDS :]
-        first = int(table[at.FIRST_ROW])
+        table = model.tables.plan[
+            model.tables.plan[layout.GROUP_AT] + group * layout.GROUP_FIELDS :
+        ]
+        first = int(table[layout.FIRST_ROW])
         values.append(found - target)
         G.append(space.G[12 * first : 12 * (first + found.size)].reshape(-1, 12).copy())
         groups.append(group)
@@ -214,9 +216,11 @@ def equations(
     columns = np.empty(slopes.shape, np.int64)
     row = 0
     for group in groups:
-        table = model.tables.plan[model.tables.plan[at.GROUP_AT] + group * at.GROUP_FIELDS :]
-        count = int(table[at.N_ROWS])
-        ends = 6 * np.array([table[at.A], table[at.B]])
+        table = model.tables.plan[
+            model.tables.plan[layout.GROUP_AT] + group * layout.GROUP_FIELDS :
+        ]
+        count = int(table[layout.N_ROWS])
+        ends = 6 * np.array([table[layout.A], table[layout.B]])
         columns[row : row + count] = (ends[:, None] + np.arange(6)).ravel()
         row += count
     owner, G_second, columns_second = second
@@ -230,12 +234,12 @@ def equations(
 def second_halves(model: Model) -> tuple[Any, Float, Any]:
     """Second halves of couplings, as the workspace has them: equation, 12 slopes and columns."""
     plan = model.tables.plan
-    groups = plan[plan[at.GROUP_AT] :][: at.GROUP_FIELDS * plan[at.JOINTS]]
-    groups = groups.reshape(-1, at.GROUP_FIELDS)
-    groups = groups[groups[:, at.EQUATION] != groups[:, at.FIRST_ROW]]
-    slopes = model.workspace.G.reshape(-1, 12)[groups[:, at.FIRST_ROW]]
-    ends = 6 * groups[:, [at.A, at.B]]
-    return groups[:, at.EQUATION], slopes, (ends[:, :, None] + np.arange(6)).reshape(-1, 12)
+    groups = plan[plan[layout.GROUP_AT] :][: layout.GROUP_FIELDS * plan[layout.JOINTS]]
+    groups = groups.reshape(-1, layout.GROUP_FIELDS)
+    groups = groups[groups[:, layout.EQUATION] != groups[:, layout.FIRST_ROW]]
+    slopes = model.workspace.G.reshape(-1, 12)[groups[:, layout.FIRST_ROW]]
+    ends = 6 * groups[:, [layout.A, layout.B]]
+    return groups[:, layout.EQUATION], slopes, (ends[:, :, None] + np.arange(6)).reshape(-1, 12)
 
 
 class LeastChange:

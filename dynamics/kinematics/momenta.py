@@ -10,7 +10,7 @@ from scipy.sparse import block_diag, csr_array, diags_array, lil_array
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.observables.measure import placed
 from dynamics.kernels.rows.curvature import hessian
 from dynamics.kernels.rows.rows import evaluate
@@ -59,24 +59,26 @@ def velocities_of(tables: Tables, pose: Float, momentum: Float) -> Float:
     ndarray of float, shape (n, 6)
     """
     n = len(momentum)
-    units = np.tile(np.eye(at.TWIST), n)
-    columns = _of_bodies(tables, pose, units, tables.constant).reshape(at.TWIST, n, at.TWIST)
+    units = np.tile(np.eye(layout.TWIST), n)
+    columns = _of_bodies(tables, pose, units, tables.constant).reshape(
+        layout.TWIST, n, layout.TWIST
+    )
     blocks = columns.transpose(1, 2, 0)
-    if tables.plan[at.ROTORS] == 0:
+    if tables.plan[layout.ROTORS] == 0:
         return np.asarray(np.linalg.solve(blocks, momentum[..., None])[..., 0])
     inertias, G = _rotors(tables, pose, tables.constant)
     whole = block_diag(blocks, format="csr") + G.T @ diags_array(inertias) @ G
-    system = gs.System.from_scipy(whole, at.TWIST)
-    return np.asarray(system.solve(momentum.ravel())).reshape(n, at.TWIST)
+    system = gs.System.from_scipy(whole, layout.TWIST)
+    return np.asarray(system.solve(momentum.ravel())).reshape(n, layout.TWIST)
 
 
 def _of_bodies(tables: Tables, pose: Float, twists: Float, constant: Float) -> Float:
     """`momenta` without those of rotors."""
-    out = twists.reshape(len(twists), twists.shape[1] // at.TWIST, at.TWIST).copy()
-    bodies = constant[: at.BODY_SIZE * out.shape[1]].reshape(-1, at.BODY_SIZE)
+    out = twists.reshape(len(twists), twists.shape[1] // layout.TWIST, layout.TWIST).copy()
+    bodies = constant[: layout.BODY_SIZE * out.shape[1]].reshape(-1, layout.BODY_SIZE)
     for i, body in enumerate(bodies):
-        out[:, i, :3] *= body[at.MASS]
-        out[:, i, 3:] = out[:, i, 3:] @ body[at.INERTIA : at.INERTIA + 9].reshape(3, 3)
+        out[:, i, :3] *= body[layout.MASS]
+        out[:, i, 3:] = out[:, i, 3:] @ body[layout.INERTIA : layout.INERTIA + 9].reshape(3, 3)
     given = twists.reshape(out.shape)
     for i, matrix in _spatial(tables, constant):
         Q = rotation.to_matrix(pose[i, 3:])
@@ -124,7 +126,7 @@ def steady_forces(tables: Tables, pose: Float, twist: Float) -> Float:
     -------
     ndarray of float, shape (6 n,)
     """
-    V = twist.reshape(-1, at.TWIST)
+    V = twist.reshape(-1, layout.TWIST)
     p = _of_bodies(tables, pose, twist[None], tables.constant).reshape(V.shape)
     out = _turned_bodies(tables, pose, twist, twist[None]).reshape(V.shape)
     carried = np.cross(V[:, :3], p[:, :3])  # 0 where momentum is along the velocity
@@ -139,8 +141,8 @@ def steady_forces(tables: Tables, pose: Float, twist: Float) -> Float:
 
 def _turned_bodies(tables: Tables, pose: Float, twist: Float, dz: Float) -> Float:
     """`turned_momenta` without those of rotors."""
-    out = np.zeros((len(dz), dz.shape[1] // at.TWIST, at.TWIST))
-    given = twist.reshape(-1, at.TWIST)
+    out = np.zeros((len(dz), dz.shape[1] // layout.TWIST, layout.TWIST))
+    given = twist.reshape(-1, layout.TWIST)
     for i, matrix in _spatial(tables, tables.constant):
         Q = rotation.to_matrix(pose[i, 3:])
         d, theta = given[i, :3] @ Q, dz.reshape(out.shape)[:, i, 3:]
@@ -154,10 +156,12 @@ def _turned_bodies(tables: Tables, pose: Float, twist: Float, dz: Float) -> Floa
 def _rotor_rows(tables: Tables) -> list[tuple[int, int, int, int]]:
     """Group, row and bodies of each row with a rotor's inertia."""
     plan, found = tables.plan, []
-    for k in range(plan[at.JOINTS], plan[at.JOINTS] + plan[at.ROTORS]):
-        group = plan[plan[at.GROUP_AT] + k * at.GROUP_FIELDS :][: at.GROUP_FIELDS].tolist()
-        rows = range(group[at.FIRST_ROW], group[at.FIRST_ROW] + group[at.N_ROWS])
-        found += [(k, row, group[at.A], group[at.B]) for row in rows]
+    for k in range(plan[layout.JOINTS], plan[layout.JOINTS] + plan[layout.ROTORS]):
+        group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :][
+            : layout.GROUP_FIELDS
+        ].tolist()
+        rows = range(group[layout.FIRST_ROW], group[layout.FIRST_ROW] + group[layout.N_ROWS])
+        found += [(k, row, group[layout.A], group[layout.B]) for row in rows]
     return found
 
 
@@ -165,14 +169,14 @@ def _rotors(tables: Tables, pose: Float, constant: Float) -> tuple[Float, Any]:
     """Inertias of rotors, and the slopes of their coordinates by all poses (scipy.sparse)."""
     rows = _rotor_rows(tables)
     if not rows:
-        return np.zeros(0), csr_array((0, at.TWIST * len(pose)))
-    return constant[places_of(tables, rows) + at.ARMATURE], slopes_of(tables, pose, rows)[1]
+        return np.zeros(0), csr_array((0, layout.TWIST * len(pose)))
+    return constant[places_of(tables, rows) + layout.ARMATURE], slopes_of(tables, pose, rows)[1]
 
 
 def places_of(tables: Tables, rows: list[tuple[int, int, int, int]]) -> NDArray[np.int64]:
     """Places of the constants of rows (group, row, a, b)."""
-    first = int(tables.plan[at.ROW_CONSTANT_AT])
-    return first + at.ROW_SIZE * np.array([row for _, row, _, _ in rows], np.int64)
+    first = int(tables.plan[layout.ROW_CONSTANT_AT])
+    return first + layout.ROW_SIZE * np.array([row for _, row, _, _ in rows], np.int64)
 
 
 def slopes_of(
@@ -185,14 +189,16 @@ def slopes_of(
     plan, n = tables.plan, len(pose)
     constant = tables.constant if constant is None else constant
     poses, matrix = _placed(pose)
-    g, G = np.zeros(plan[at.ALL_ROWS]), np.zeros(12 * plan[at.ALL_ROWS])
-    ends = int(plan[at.JOINTS]), int(plan[at.GROUPS])
+    g, G = np.zeros(plan[layout.ALL_ROWS]), np.zeros(12 * plan[layout.ALL_ROWS])
+    ends = int(plan[layout.JOINTS]), int(plan[layout.GROUPS])
     evaluate(plan, constant, *ends, poses, matrix, True, g, G)
-    slopes = lil_array((len(rows), at.TWIST * (n + 1)))
+    slopes = lil_array((len(rows), layout.TWIST * (n + 1)))
     for k, (_, row, a, b) in enumerate(rows):
-        for body, start in ((a, 12 * row), (b, 12 * row + at.TWIST)):
-            slopes[k, at.TWIST * body : at.TWIST * (body + 1)] = G[start : start + at.TWIST]
-    return g[[row for _, row, _, _ in rows]], slopes.tocsr()[:, : at.TWIST * n]
+        for body, start in ((a, 12 * row), (b, 12 * row + layout.TWIST)):
+            slopes[k, layout.TWIST * body : layout.TWIST * (body + 1)] = G[
+                start : start + layout.TWIST
+            ]
+    return g[[row for _, row, _, _ in rows]], slopes.tocsr()[:, : layout.TWIST * n]
 
 
 def turned_rows(
@@ -201,21 +207,21 @@ def turned_rows(
     """Changes of the slopes of rows along dz, shape (k, rows, 6 n)."""
     plan, n = tables.plan, len(pose)
     poses, matrix = _placed(pose)
-    work, H = np.zeros(12 + 14 + 13 * max(1, int(plan[at.ROWS]))), np.zeros(144)
-    wide = np.hstack([dz, np.zeros((len(dz), at.TWIST))]).reshape(len(dz), n + 1, at.TWIST)
-    out = np.zeros((len(dz), len(rows), n + 1, at.TWIST))
+    work, H = np.zeros(12 + 14 + 13 * max(1, int(plan[layout.ROWS]))), np.zeros(144)
+    wide = np.hstack([dz, np.zeros((len(dz), layout.TWIST))]).reshape(len(dz), n + 1, layout.TWIST)
+    out = np.zeros((len(dz), len(rows), n + 1, layout.TWIST))
     for k, (group, row, a, b) in enumerate(rows):
         hessian(plan, tables.constant, group, row, poses, matrix, work, H)
         both = wide[:, [a, b]].reshape(len(dz), 12) @ H.reshape(12, 12)
-        out[:, k, a] += both[:, : at.TWIST]
-        out[:, k, b] += both[:, at.TWIST :]
-    return out[:, :, :n].reshape(len(dz), len(rows), at.TWIST * n)
+        out[:, k, a] += both[:, : layout.TWIST]
+        out[:, k, b] += both[:, layout.TWIST :]
+    return out[:, :, :n].reshape(len(dz), len(rows), layout.TWIST * n)
 
 
 def _placed(pose: Float) -> tuple[Float, Float]:
     """Poses of bodies, then of the world, and their rotation matrices."""
     n = len(pose)
-    poses, matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+    poses, matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
     placed(n, pose.ravel(), poses, matrix)
     return poses, matrix
 
@@ -223,9 +229,9 @@ def _placed(pose: Float) -> tuple[Float, Float]:
 def _spatial(tables: Tables, constant: Float) -> list[tuple[int, Float]]:
     """Bodies with an inertia of 6 x 6, and what of it is not about rotation alone."""
     plan = tables.plan
-    count, first = int(plan[at.ADDED]), int(plan[at.ADDED_AT])
-    records = plan[first : first + count * at.ADDED_FIELDS].reshape(count, at.ADDED_FIELDS)
-    places = records[:, [at.ADDED_BODY, at.SPATIAL]].tolist()
+    count, first = int(plan[layout.ADDED]), int(plan[layout.ADDED_AT])
+    records = plan[first : first + count * layout.ADDED_FIELDS].reshape(count, layout.ADDED_FIELDS)
+    places = records[:, [layout.ADDED_BODY, layout.SPATIAL]].tolist()
     return [(body, constant[place : place + 36].reshape(6, 6)) for body, place in places]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.observables import contacts as kernel
 from dynamics.kinematics import coordinates
 from dynamics.parts.bodies import WORLD
@@ -40,9 +40,9 @@ def look_at(model: Model, states: Float) -> Float:
     ndarray of float, shape (k, touches, 22)
     """
     space, plan = model.workspace, model.tables.plan
-    out = np.empty((states.shape[0], int(plan[at.CONTACTS]), kernel.LOOKED))
+    out = np.empty((states.shape[0], int(plan[layout.CONTACTS]), kernel.NEAREST_AND_ROW))
     if out.size:
-        kernel.look_at(
+        kernel.nearest_points(
             plan, model.tables.constant, states, space.pose, space.matrix, space.g, space.G, out
         )
         space.reraise()

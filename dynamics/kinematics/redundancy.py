@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State
 
@@ -67,8 +67,8 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
     Only joints on a common loop can share a load that nothing else feels, so that each biconnected
     part of the mechanism has a rank of its own; a coupling makes one of those that it joins.
     """
-    zeros = np.zeros((1, at.TWIST * model.n_bodies))
-    joints = int(model.tables.plan[at.JOINTS])
+    zeros = np.zeros((1, layout.TWIST * model.n_bodies))
+    joints = int(model.tables.plan[layout.JOINTS])
     model.workspace.measured(0, joints, state.data[None], zeros)
     slopes = model.workspace.G.reshape(-1, 2, 6).copy()
     graph = nx.Graph()
@@ -92,7 +92,11 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
         lost += missing
     rank = model.n_rows - lost
     return Redundancy(
-        model.n_rows, rank, at.TWIST * model.n_bodies - rank, lost, tuple(sorted(loops, key=str))
+        model.n_rows,
+        rank,
+        layout.TWIST * model.n_bodies - rank,
+        lost,
+        tuple(sorted(loops, key=str)),
     )
 
 
@@ -129,11 +133,11 @@ def _jacobian(model: Model, names: list[Hashable], slopes: Float) -> Float:
                     scale = np.repeat([body.mass**-0.5, (np.trace(body.inertia) / 3) ** -0.5], 3)
                     place = column.setdefault(body.name, len(column))
                     block = slopes[first : first + count, end] * scale
-                    blocks.append((row, at.TWIST * place, block))
+                    blocks.append((row, layout.TWIST * place, block))
         row += count
-    out = np.zeros((row, at.TWIST * len(column)))
+    out = np.zeros((row, layout.TWIST * len(column)))
     for row, place, block in blocks:
-        out[row : row + len(block), place : place + at.TWIST] += block
+        out[row : row + len(block), place : place + layout.TWIST] += block
     return out
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows.stiff_forces import KEPT
 from dynamics.kinematics.momenta import places_of, slopes_of, turned_rows
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["Late"]
+__all__ = ["StiffImpulses"]
 
 Float = NDArray[np.float64]
 
 
-class Late:
-    """Late impulses at one state, by velocities and by directions.
+class StiffImpulses:
+    """Impulses of stiff forces at one state, by velocities and by directions.
 
     Parameters
     ----------
@@ -44,35 +44,47 @@ class Late:
         self.live = bool(kept[:1].any())
         if not self.live:
             return
-        n, joints = model.n_bodies, int(plan[at.JOINTS])
-        rotors, groups = joints + int(plan[at.ROTORS]), int(plan[at.GROUPS])
+        n, joints = model.n_bodies, int(plan[layout.JOINTS])
+        rotors, groups = joints + int(plan[layout.ROTORS]), int(plan[layout.GROUPS])
         self.rows: list[tuple[int, int, int, int]] = []
         for owner in range(joints, groups):
-            group = plan[plan[at.GROUP_AT] + owner * at.GROUP_FIELDS :][: at.GROUP_FIELDS].tolist()
-            for row in range(group[at.FIRST_ROW], group[at.FIRST_ROW] + group[at.N_ROWS]):
-                c = int(plan[at.ROW_CONSTANT_AT]) + row * at.ROW_SIZE
-                if owner < rotors or (old[c + at.THETA] == 1.0 and old[c + at.DAMPING] != 0.0):
-                    self.rows.append((owner, row, group[at.A], group[at.B]))
+            group = plan[plan[layout.GROUP_AT] + owner * layout.GROUP_FIELDS :][
+                : layout.GROUP_FIELDS
+            ].tolist()
+            for row in range(
+                group[layout.FIRST_ROW], group[layout.FIRST_ROW] + group[layout.N_ROWS]
+            ):
+                c = int(plan[layout.ROW_CONSTANT_AT]) + row * layout.ROW_SIZE
+                if owner < rotors or (
+                    old[c + layout.THETA] == 1.0 and old[c + layout.DAMPING] != 0.0
+                ):
+                    self.rows.append((owner, row, group[layout.A], group[layout.B]))
         places = places_of(tables, self.rows)
         count = (kept.size - 1) // KEPT  # of rows in the groups that may be late
         held, hard = np.zeros((2, len(self.rows)))
         held[:count], hard[:count] = kept[1::KEPT], kept[2::KEPT]
         g, G = slopes_of(tables, self.pose, self.rows)
         self.G: Any = G
-        k, self.gain = constant[places + at.LATE_STIFFNESS], constant[places + at.GAIN]
+        k, self.gain = constant[places + layout.IMPLICIT_STIFFNESS], constant[places + layout.GAIN]
         if constant is not old:
             g_other, _ = slopes_of(tables, self.pose, self.rows, constant)
-            held = held + hard * (old[places + at.LATE_STIFFNESS] * g - k * g_other)
-        late_damper = np.where(constant[places + at.THETA] == 1.0, constant[places + at.DAMPING], 0)
+            held = held + hard * (old[places + layout.IMPLICIT_STIFFNESS] * g - k * g_other)
+        stiff_damper = np.where(
+            constant[places + layout.THETA] == 1.0, constant[places + layout.DAMPING], 0
+        )
         half = 0.5 * float(kept[0])
         springs = np.where(self.gain == 0.0, half * k, 0.0)
-        self.steep = half * (hard * (constant[places + at.LATE_DAMPING] + springs) + late_damper)
+        self.steep = half * (
+            hard * (constant[places + layout.IMPLICIT_DAMPING] + springs) + stiff_damper
+        )
         self.push, self.stiff, self.aimed = half * held, half * hard * k, half * hard * self.gain
-        rows = plan[at.ROW_AT] + at.ROW_FIELDS * np.array([row for _, row, _, _ in self.rows])
-        self.control = plan[rows.astype(np.int64) + at.CONTROL]
-        bodies = constant[: at.BODY_SIZE * n].reshape(n, at.BODY_SIZE)
-        drag = bodies[:, [at.DRAG] * 3 + [at.SPIN_DRAG] * 3]
-        self.drag = (half * (bodies[:, at.DRAG_THETA] == 1.0)[:, None] * drag).ravel()
+        rows = plan[layout.ROW_AT] + layout.ROW_FIELDS * np.array(
+            [row for _, row, _, _ in self.rows]
+        )
+        self.control = plan[rows.astype(np.int64) + layout.CONTROL]
+        bodies = constant[: layout.BODY_SIZE * n].reshape(n, layout.BODY_SIZE)
+        drag = bodies[:, [layout.DRAG] * 3 + [layout.SPIN_DRAG] * 3]
+        self.drag = (half * (bodies[:, layout.DRAG_THETA] == 1.0)[:, None] * drag).ravel()
 
     def impulses(self, twist: Float) -> Float:
         """Sum of I G^T at velocities, shape (6 n,)."""

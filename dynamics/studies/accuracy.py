@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.errors import ConvergenceError
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.simulation import simulate
 from dynamics.state import State
 
@@ -159,8 +159,8 @@ def _difference(
         )
         for k in (1, 2)
     )
-    size = at.POSE * model.n_bodies
-    a, b = (one.states[:, :size].reshape(len(one), -1, at.POSE) for one in (coarse, fine))
+    size = layout.POSE * model.n_bodies
+    a, b = (one.states[:, :size].reshape(len(one), -1, layout.POSE) for one in (coarse, fine))
     apart = np.linalg.norm(a[..., :3] - b[..., :3], axis=-1)
     # q and -q are one orientation; |q_a - q_b| is twice the sine of a quarter of the angle
     near = np.minimum(*(np.linalg.norm(a[..., 3:] - s * b[..., 3:], axis=-1) for s in (1.0, -1.0)))

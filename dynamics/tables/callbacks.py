@@ -185,7 +185,7 @@ def potential(force: Any) -> Callback:
 
 
 def _numbers(value: Any, shape: tuple[int, ...], label: str) -> Float:
-    """Check the numbers that a user's function returned."""
+    """Result of a user's function, checked."""
     numbers = np.asarray(value, float)
     if numbers.shape != shape:
         raise ValueError(f"the {label} has shape {numbers.shape}, and must have {shape}")

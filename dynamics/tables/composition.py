@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
+from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.stepping import composition as composition_step
 from dynamics.tables.model_tables import Tables, residual_of, solver_arrays, worst_part
 
@@ -53,7 +54,7 @@ SCHEMES: dict[str, tuple[int, tuple[float, ...]]] = {
 
 
 class Composition:
-    """Composition of second-order steps, with the interface of `galerkin.Stages`.
+    """Tables of a composition, with the interface that `Workspace` uses: see `galerkin.Stages`.
 
     Parameters
     ----------
@@ -79,8 +80,10 @@ class Composition:
     def work(self) -> tuple[Any, ...]:
         """Fractions, room for a state, and the workspace of second-order steps."""
         plan = self.base.plan
-        size = at.state_size(*(int(plan[i]) for i in (at.BODIES, at.ROWS, at.SLOTS)))
-        return self.fractions, np.zeros(size), np.zeros(int(plan[at.WORK_SIZE]))
+        size = layout.state_size(
+            *(int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.SLOTS))
+        )
+        return self.fractions, np.zeros(size), np.zeros(int(plan[layout.WORK_SIZE]))
 
     def solver(self) -> tuple[Any, ...]:
         """Arrays of the solver for one thread; contacts are refused."""
@@ -134,7 +137,8 @@ def compose(model: Model, scheme: str) -> Model:
     made.order, made.kernel = SCHEMES[scheme][0], composition_step
     made.stages = Composition(model.tables, scheme)
     # Steps that are cut would not cancel each other's errors.
-    made.settings = np.array([model.settings[0], math.sin(1.2), *model.settings[2:4], 0.0])
+    made.settings = model.settings[:SETTINGS_SIZE].copy()
+    made.settings[LARGEST_TURN], made.settings[ENERGY_SHARE] = math.sin(1.2), 0.0
     made.prepare()
     return made
 

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.contacts import geometry as kinds
 from dynamics.kernels.rows import rows as kind_of
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contacts import Contact
 from dynamics.tables import callbacks
+from dynamics.tables.records import CONTACT, CONTACT_CONSTANTS, view
 from dynamics.tables.units import UNITLESS, Unit, lighter
 
 if TYPE_CHECKING:
@@ -170,43 +171,43 @@ def written(
     slots : ndarray of int, shape (records + 1,)
     """
     n = len(body_index)
-    plan = np.zeros((len(records), at.CONTACT_FIELDS), np.int64)
-    constant = np.zeros((len(records), at.CONTACT_SIZE))
-    slots = np.concatenate([[0], np.cumsum([at.slots_of(r.blocks, r.facets) for r in records])])
-    for record, p, c, slot in zip(records, plan, constant, slots):
+    plan = np.zeros(len(records) * layout.CONTACT_FIELDS, np.int64)
+    constant = np.zeros(len(records) * layout.CONTACT_SIZE)
+    slots = np.concatenate([[0], np.cumsum([layout.slots_of(r.blocks, r.facets) for r in records])])
+    places = view(plan, CONTACT, 0, len(records))
+    numbers = view(constant, CONTACT_CONSTANTS, 0, len(records))
+    for record, p, c, slot in zip(records, places, numbers, slots):
         a, b = (body_index.get(end.name, n) for end in (record.parent, record.child))
-        p[at.A], p[at.B], p[at.BLOCKS], p[at.SLOT] = a, b, record.blocks, slot
-        p[at.FACETS] = record.facets
+        p["a"], p["b"], p["blocks"], p["slot"] = a, b, record.blocks, slot
+        p["facets"] = record.facets
         unit = lighter(units, record.parent, record.child)
         arm = unit.length if record.angular else 1.0
-        c[at.ENERGY], c[at.CONTACT_PACE] = unit.energy, arm / unit.speed
-        c[at.TURNING_PACE] = unit.length / unit.speed
-        c[at.CONTACT_LENGTH] = unit.length / arm
-        c[at.FALL] = unit.speed**2 / (unit.length * arm)
-        p[at.AB_AT] = p[at.BA_AT] = -1
+        c["energy"], c["pace"], c["turning_pace"] = (
+            unit.energy, arm / unit.speed, unit.length / unit.speed,
+        )  # fmt: skip
+        c["length"] = unit.length / arm
+        c["fall"] = unit.speed**2 / (unit.length * arm)
+        p["ab_at"] = p["ba_at"] = -1
         if record.joins_bodies:
-            p[at.AB_AT], p[at.BA_AT] = graph.edge_at(a, b), graph.edge_at(b, a)
-        p[at.CONTACT_CALLBACK], p[at.LIMITED_ROW] = record.callback, record.row
+            p["ab_at"], p["ba_at"] = graph.edge_at(a, b), graph.edge_at(b, a)
+        p["callback"], p["limited_row"] = record.callback, record.row
         if record.contact is None or record.touch is None:
-            p[at.CONTACT_KIND] = kinds.LIMITED
-            c[at.LIMIT], c[at.SIGN], c[at.SOFTNESS] = record.limit, record.sign, record.softness
-            c[at.OF_RATE] = record.of_rate
+            p["kind"] = kinds.LIMITED
+            c["limit"], c["sign"], c["softness"] = record.limit, record.sign, record.softness
+            c["of_rate"] = record.of_rate
             if record.friction > 0.0:
-                p[at.CONTACT_KIND], c[at.FRICTION] = kinds.RUBBING, record.friction
+                p["kind"], c["friction"][0] = kinds.DRY_FRICTION, record.friction
             continue
         touch, contact = record.touch, record.contact
-        p[at.CONTACT_KIND] = touch.kind
-        for place, point in (
-            (at.CONTACT_A, touch.first), (at.SECOND_A, touch.second_first),
-            (at.CONTACT_B, touch.other), (at.SECOND_B, touch.second_other),
-        ):  # fmt: skip
-            c[place : place + 3] = point
-        c[at.RADIUS_A], c[at.RADIUS_B] = touch.radius_first, touch.radius_other
-        c[at.FRAME_A : at.FRAME_A + 4] = touch.frame
-        c[at.RESTITUTION], c[at.SOFTNESS] = contact.restitution, contact.compliance
+        p["kind"] = touch.kind
+        c["point_a"], c["second_a"] = touch.first, touch.second_first
+        c["point_b"], c["second_b"] = touch.other, touch.second_other
+        c["radius_a"], c["radius_b"] = touch.radius_first, touch.radius_other
+        c["frame_a"] = touch.frame
+        c["restitution"], c["softness"] = contact.restitution, contact.compliance
         if contact.plane is not None:  # one behind the other
-            c[at.SOFTNESS] = 0.5 * contact.compliance
+            c["softness"] = 0.5 * contact.compliance
         coefficients = (contact.friction, contact.torsional, contact.rolling)
         # a block in the middle may have none: its cone is then a sliver
-        c[at.FRICTION : at.FRICTION + 3] = np.maximum(coefficients, 1e-12)
-    return plan.ravel(), constant.ravel(), slots.astype(np.int64)
+        c["friction"] = np.maximum(coefficients, 1e-12)
+    return plan, constant, slots.astype(np.int64)

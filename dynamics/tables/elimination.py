@@ -183,7 +183,7 @@ def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hash
 
 
 def overburdened(order: Sequence[Hashable], joints: Iterable[Joint]) -> bool:
-    """True if one body has to supply pivots to several joints, which may constrain the same of it.
+    """True if one body gives pivots to several joints, which may hold the same direction of it.
 
     Parameters
     ----------

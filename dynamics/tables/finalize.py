@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kernels.rows.stiff_forces import KEPT
 from dynamics.parts.bodies import WORLD
@@ -21,6 +21,7 @@ from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
+from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, UNITLESS, Unit, lighter, planes_of, units_of
 
@@ -51,7 +52,7 @@ class _Group:
         self.n_rows = n
         self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
         self.compliance, self.theta, self.regularization = 0.0, np.ones(n), np.zeros(n)
-        self.late_stiffness, self.late_damping = np.zeros(n), np.zeros(n)
+        self.implicit_stiffness, self.implicit_damping = np.zeros(n), np.zeros(n)
         self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
         self.source: Joint | Spring | None = None  # whose springs and dampers these are
         self.pull = np.zeros(n)
@@ -66,18 +67,18 @@ class _Group:
 
     @property
     def paired(self) -> bool:
-        """True if velocities of one body push the other."""
-        return bool(self.damping.any() or self.turned_late)
+        """True if the velocity of one body acts on the other."""
+        return bool(self.damping.any() or self.implicit)
 
     @property
-    def turned_late(self) -> bool:
+    def implicit(self) -> bool:
         """True if forces depend on the rows at the end of an interval."""
-        return bool(self.armature.any() or self.late)
+        return bool(self.armature.any() or self.stiff)
 
     @property
-    def late(self) -> bool:
-        """True if there are implicit springs, dampers or servos."""
-        return bool(self.late_stiffness.any() or self.late_damping.any())
+    def stiff(self) -> bool:
+        """True if there are springs, dampers or servos that are implicit."""
+        return bool(self.implicit_stiffness.any() or self.implicit_damping.any())
 
     @property
     def label(self) -> str:
@@ -145,7 +146,7 @@ def tables_of(
     groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
     users = _potentials(mechanism, forces)
     forces += _axes(mechanism)
-    forces.sort(key=lambda group: not group.turned_late)  # `plan[ROTORS]` of them
+    forces.sort(key=lambda group: not group.implicit)  # `plan[ROTORS]` of them
     measures: list[_Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
@@ -177,22 +178,28 @@ def tables_of(
     plan, constant = _written(
         mechanism, thetas, units, groups, forces, measures, body_index, symbolic.graph
     )
-    plan[at.CONTROLS] = len(names)
     more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
-    plan[at.CONTACTS], plan[at.SLOTS] = len(records), slots[-1]
-    if order == 2 and (stiff or any(group.late for group in forces) or (thetas == 1.0).any()):
-        plan[at.LATES] = 1 + KEPT * sum(group.n_rows for group in forces if group.turned_late)
-    plan[at.CONTACT_AT], plan[at.CONTACT_CONSTANT_AT] = plan.size, constant.size
-    counts = [int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS, at.CONTACTS, at.SLOTS)]
-    counts += [len(mechanism.wrenches), int(plan[at.LATES])]
-    plan[at.WORK_SIZE] = at.work_size(*counts)
+    header = view(plan, HEADER, 0, 1)
+    header["controls"], header["contacts"], header["slots"] = len(names), len(records), slots[-1]
+    if order == 2 and (stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()):
+        header["stiff_numbers"] = 1 + KEPT * sum(group.n_rows for group in forces if group.implicit)
+    header["contact_at"], header["contact_constant_at"] = plan.size, constant.size
+    header["work_size"] = layout.work_size(
+        len(body_index),
+        int(header["rows"][0]),
+        int(header["all_rows"][0]),
+        len(records),
+        int(slots[-1]),
+        len(mechanism.wrenches),
+        int(header["stiff_numbers"][0]),
+    )
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
-    plan[at.UNITS_AT] = constant.size
+    plan[layout.UNITS_AT] = constant.size
     constant = np.concatenate([constant, _row_units(units, groups)])
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
-        plan[at.FALLBACK_AT], plan[at.FALLBACK_SIZE] = plan.size, fallback.program.size
+        plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
         plan = np.concatenate([plan, fallback.program])
     return Tables(
         plan,
@@ -322,7 +329,7 @@ def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _G
     """Group of a joint's servo, whose controls are the ``first`` and those behind it."""
     group = _Group(joint, joint.positions, joint.offset)
     numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
-    group.late_stiffness, group.late_damping, group.gain, group.target = numbers[:4]
+    group.implicit_stiffness, group.implicit_damping, group.gain, group.target = numbers[:4]
     group.control_limits = np.stack([-numbers[4], numbers[4]], axis=1)
     group.control, group.period[:] = first + np.arange(joint.n_coordinates), _turns(joint)
     return group
@@ -364,7 +371,7 @@ def _with_spatial(
     constant: Float,
 ) -> tuple[NDArray[np.int64], Float]:
     """Plan and constants with the inertias of 6 x 6 behind."""
-    plan[at.ADDED], plan[at.ADDED_AT] = len(first), plan.size
+    plan[layout.ADDED], plan[layout.ADDED_AT] = len(first), plan.size
     records = []
     for name, row in first.items():
         matrix = np.array(mechanism.bodies[name].spatial_inertia)
@@ -379,7 +386,7 @@ def _with_wrenches(
 ) -> tuple[NDArray[np.int64], list[callbacks.Callback]]:
     """Plan with users' wrenches behind, and their functions."""
     n = len(body_index)
-    plan[at.WRENCHES], plan[at.WRENCH_AT] = len(mechanism.wrenches), plan.size
+    plan[layout.WRENCHES], plan[layout.WRENCH_AT] = len(mechanism.wrenches), plan.size
     calls, records = [], []
     for force in mechanism.wrenches.values():
         a, b = (body_index.get(end.name, n) for end in (force.parent, force.child))
@@ -412,88 +419,114 @@ def _written(
     body_index: dict[Hashable, int],
     graph: Any,
 ) -> tuple[NDArray[np.int64], Float]:
+    """Plan and constants of bodies, groups and rows."""
     groups = joints + forces + measures
     n, rows = len(body_index), sum(group.n_rows for group in groups)
-    held = sum(group.n_rows for group in joints if group.partner is None)
-    looked_at = sum(group.n_rows for group in joints + forces)
-    group_at = at.HEADER + n
-    row_at = group_at + len(groups) * at.GROUP_FIELDS
-    plan = np.zeros(row_at + rows * at.ROW_FIELDS, np.int64)
-    group_constant_at = n * at.BODY_SIZE
-    row_constant_at = group_constant_at + len(groups) * at.GROUP_SIZE
-    constant = np.zeros(row_constant_at + rows * at.ROW_SIZE)
-    for place, value in (
-        (at.BODIES, n), (at.JOINTS, len(joints)), (at.GROUPS, len(joints) + len(forces)),
-        (at.ROWS, held), (at.ALL_ROWS, looked_at), (at.BODY_AT, at.HEADER),
-        (at.GROUP_AT, group_at), (at.ROW_AT, row_at), (at.GROUP_CONSTANT_AT, group_constant_at),
-        (at.ROW_CONSTANT_AT, row_constant_at), (at.MEASURES, len(groups)),
-        (at.MEASURED_ROWS, rows), (at.ROTORS, sum(g.turned_late for g in forces)),
-        (at.SOFT, sum(g.n_rows for g in joints if g.compliance > 0.0)),
-        (at.HOLDING, sum(g.rows[-1].kind >= kinds.EDGE for g in joints)),
-        (at.DRAGGED, sum(b.drag > 0.0 or b.spin_drag > 0.0 for b in mechanism.bodies.values())),
-    ):  # fmt: skip
-        plan[place] = value
-    plan[at.HEADER : at.HEADER + n] = graph.diagonal_at[:n]
+    group_at = layout.HEADER + n
+    row_at = group_at + len(groups) * layout.GROUP_FIELDS
+    plan = np.zeros(row_at + rows * layout.ROW_FIELDS, np.int64)
+    group_constant_at = n * layout.BODY_SIZE
+    row_constant_at = group_constant_at + len(groups) * layout.GROUP_SIZE
+    constant = np.zeros(row_constant_at + rows * layout.ROW_SIZE)
+    header = view(plan, HEADER, 0, 1)
+    header["bodies"], header["joints"], header["groups"] = n, len(joints), len(joints + forces)
+    header["rows"] = sum(group.n_rows for group in joints if group.partner is None)
+    header["all_rows"] = sum(group.n_rows for group in joints + forces)
+    header["body_at"], header["group_at"], header["row_at"] = layout.HEADER, group_at, row_at
+    header["group_constant_at"] = group_constant_at
+    header["row_constant_at"] = row_constant_at
+    header["measures"], header["measured_rows"] = len(groups), rows
+    header["rotors"] = sum(group.implicit for group in forces)
+    header["soft"] = sum(group.n_rows for group in joints if group.compliance > 0.0)
+    header["holding"] = sum(group.rows[-1].kind >= kinds.EDGE for group in joints)
+    bodies = mechanism.bodies.values()
+    header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)
+    plan[layout.HEADER : layout.HEADER + n] = graph.diagonal_at[:n]
+    _write_bodies(mechanism, thetas, units, view(constant, BODY, 0, n))
+    _write_groups(
+        groups, len(joints), body_index, graph, view(plan, GROUP, group_at, len(groups)),
+        view(constant, GROUP_CONSTANTS, group_constant_at, len(groups)),
+    )  # fmt: skip
+    _write_rows(
+        groups, view(plan, ROW, row_at, rows), view(constant, ROW_CONSTANTS, row_constant_at, rows)
+    )
+    return plan, constant
+
+
+def _write_bodies(
+    mechanism: Mechanism, thetas: Float, units: dict[Hashable, Unit], records: NDArray[Any]
+) -> None:
+    """Constants of all bodies."""
     planes = planes_of(mechanism)
-    for i, body in enumerate(mechanism.bodies.values()):
-        c = constant[i * at.BODY_SIZE : (i + 1) * at.BODY_SIZE]
+    for body, theta, record in zip(mechanism.bodies.values(), thetas, records):
         spatial = body.spatial_inertia
-        c[at.MASS] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
-        c[at.INERTIA : at.INERTIA + 9] = body.inertia.ravel()
-        weight = body.gravity_scale * (body.mass / c[at.MASS])
-        c[at.GRAVITY : at.GRAVITY + 3] = weight * mechanism.gravity
-        c[at.DRAG], c[at.SPIN_DRAG], c[at.DRAG_THETA] = body.drag, body.spin_drag, thetas[i]
-        c[at.LARGEST_INERTIA] = np.linalg.eigvalsh(body.inertia)[-1]
+        record["mass"] = body.mass if spatial is None else np.trace(spatial[3:, 3:]) / 3.0
+        record["inertia"] = body.inertia.ravel()
+        weight = body.gravity_scale * (body.mass / record["mass"])
+        record["gravity"] = weight * mechanism.gravity
+        record["drag"], record["spin_drag"], record["drag_theta"] = body.drag, body.spin_drag, theta
+        record["largest_inertia"] = np.linalg.eigvalsh(body.inertia)[-1]
         unit = units[body.name]
         arms = np.array([1.0] * 3 + [unit.length] * 3)
-        inertias = np.repeat([c[at.MASS], c[at.LARGEST_INERTIA]], 3)
+        inertias = np.repeat([record["mass"], record["largest_inertia"]], 3)
         plane = planes[body.name].plane if body.name in planes else None
         mass = max((body if plane is None else plane.owner).mass, LIGHTEST * unit.mass)
-        c[at.LIGHTNESS : at.LIGHTNESS + 6] = arms / (inertias * unit.speed)
-        c[at.PACE : at.PACE + 6] = arms / unit.speed
-        c[at.IMPULSE : at.IMPULSE + 6] = 1.0 / (mass * unit.speed * arms)
-        c[at.EXTENT] = 1.0 / unit.length
-    first_row = 0
+        record["lightness"] = arms / (inertias * unit.speed)
+        record["pace"] = arms / unit.speed
+        record["impulse"] = 1.0 / (mass * unit.speed * arms)
+        record["extent"] = 1.0 / unit.length
+
+
+def _write_groups(
+    groups: list[_Group],
+    n_joints: int,
+    body_index: dict[Hashable, int],
+    graph: Any,
+    plan: NDArray[Any],
+    constants: NDArray[Any],
+) -> None:
+    """Plan and constants of all groups, of which the first ``n_joints`` are joints."""
+    n = len(body_index)
     start = np.cumsum([0, *(group.n_rows for group in groups)])
-    for k, group in enumerate(groups):
+    for k, (group, p, c) in enumerate(zip(groups, plan, constants)):
         node = n + (k if group.partner is None else group.partner)
         a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
-        p = plan[group_at + k * at.GROUP_FIELDS : group_at + (k + 1) * at.GROUP_FIELDS]
-        p[at.DIAGONAL_AT : at.JB_AT + 1] = -1
-        p[at.A], p[at.B], p[at.N_ROWS], p[at.FIRST_ROW] = a, b, group.n_rows, first_row
-        p[at.EQUATION] = start[node - n]
-        p[at.CALLBACK] = group.callback
+        p["a"], p["b"], p["n_rows"], p["first_row"] = a, b, group.n_rows, start[k]
+        p["equation"], p["callback"] = start[node - n], group.callback
         aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
-        p[at.TURNS] = any(r.kind in TURNING for r in group.rows) * (at.ALIGNED if aligned else 1)
+        turning = any(row.kind in TURNING for row in group.rows)
+        p["turns"] = turning * (layout.ALIGNED if aligned else 1)
         usual = [kinds.POINT] * 3 + [kinds.ROTATION] * (group.n_rows - 3)
-        p[at.PINNED] = [row.kind for row in group.rows] == usual
-        if k < len(joints):
-            p[at.DIAGONAL_AT] = graph.diagonal_at[node]
+        p["pinned"] = [row.kind for row in group.rows] == usual
+        for place in ("diagonal_at", "aj_at", "ja_at", "bj_at", "jb_at"):
+            p[place] = -1
+        if k < n_joints:
+            p["diagonal_at"] = graph.diagonal_at[node]
             if a < n:
-                p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, node), _block(graph, node, a)
+                p["aj_at"], p["ja_at"] = _block(graph, a, node), _block(graph, node, a)
             if b < n:
-                p[at.BJ_AT], p[at.JB_AT] = _block(graph, b, node), _block(graph, node, b)
+                p["bj_at"], p["jb_at"] = _block(graph, b, node), _block(graph, node, b)
         elif group.paired and a < n and b < n:
-            p[at.AJ_AT], p[at.JA_AT] = _block(graph, a, b), _block(graph, b, a)
-        c = constant[group_constant_at + k * at.GROUP_SIZE :][: at.GROUP_SIZE]
-        c[at.POINT_A : at.POINT_A + 3], c[at.POINT_B : at.POINT_B + 3] = group.points
-        c[at.OFFSET : at.OFFSET + 4] = group.offset
-        for i, row in enumerate(group.rows):
-            p = plan[row_at + (first_row + i) * at.ROW_FIELDS :]
-            p[at.KIND], p[at.CONTROL] = row.kind, group.control[i]
-            c = constant[row_constant_at + (first_row + i) * at.ROW_SIZE :][: at.ROW_SIZE]
-            c[at.AXIS : at.AXIS + 3], c[at.SECOND : at.SECOND + 3] = row.axis, row.second
-            c[at.REST], c[at.PITCH] = group.rest[i], row.pitch
-            c[at.COMPLIANCE], c[at.DAMPING] = group.compliance, group.damping[i]
-            c[at.STIFFNESS], c[at.THETA] = group.stiffness[i], group.theta[i]
-            c[at.REGULARIZATION], c[at.PULL] = group.regularization[i], group.pull[i]
-            c[at.LEAST], c[at.MOST] = group.control_limits[i]
-            c[at.PERIOD], c[at.ARMATURE] = group.period[i], group.armature[i]
-            c[at.LATE_STIFFNESS] = group.late_stiffness[i]
-            c[at.LATE_DAMPING] = group.late_damping[i]
-            c[at.GAIN], c[at.TARGET] = group.gain[i], group.target[i]
-        first_row += group.n_rows
-    return plan, constant
+            p["aj_at"], p["ja_at"] = _block(graph, a, b), _block(graph, b, a)
+        c["point_a"], c["point_b"] = group.points
+        c["offset"] = group.offset
+
+
+def _write_rows(groups: list[_Group], plan: NDArray[Any], constants: NDArray[Any]) -> None:
+    """Plan and constants of the rows of all groups, one group after another."""
+    first = 0
+    for group in groups:
+        p, c = (table[first : first + group.n_rows] for table in (plan, constants))
+        p["kind"], p["control"] = [row.kind for row in group.rows], group.control
+        for name in (
+            "rest", "compliance", "damping", "stiffness", "theta", "regularization", "pull",
+            "period", "armature", "implicit_stiffness", "implicit_damping", "gain", "target",
+        ):  # fmt: skip
+            c[name] = getattr(group, name)
+        c["least"], c["most"] = group.control_limits.T
+        for row, record in zip(group.rows, c):
+            record["axis"], record["second"], record["pitch"] = row.axis, row.second, row.pitch
+        first += group.n_rows
 
 
 def _block(graph: Any, i: int, j: int) -> int:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys as gs
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.galerkin import step as galerkin_step
 from dynamics.kernels.galerkin.body import SPIN
 from dynamics.kernels.galerkin.predictor import DIFFERENCES
@@ -144,18 +144,24 @@ class Stages:
         weights, slope, place, quasi = lobatto(self.s)
         self.rule = (weights, slope, place)
         self.plan = tables.plan
-        rows = int(self.plan[at.ROW_CONSTANT_AT]) + at.ROW_SIZE * np.arange(self.plan[at.ROWS])
-        theta = tables.constant[rows + at.THETA]
+        rows = int(self.plan[layout.ROW_CONSTANT_AT]) + layout.ROW_SIZE * np.arange(
+            self.plan[layout.ROWS]
+        )
+        theta = tables.constant[rows + layout.THETA]
         self.stages = (-np.linalg.inv(quasi.reshape(self.s, -1)).ravel(), -quasi, theta)
-        n, joints, groups = (int(self.plan[i]) for i in (at.BODIES, at.JOINTS, at.GROUPS))
-        held = int(self.plan[at.GROUP_AT])
-        table = self.plan[held : held + groups * at.GROUP_FIELDS].reshape(groups, at.GROUP_FIELDS)
+        n, joints, groups = (
+            int(self.plan[i]) for i in (layout.BODIES, layout.JOINTS, layout.GROUPS)
+        )
+        held = int(self.plan[layout.GROUP_AT])
+        table = self.plan[held : held + groups * layout.GROUP_FIELDS].reshape(
+            groups, layout.GROUP_FIELDS
+        )
         acts = _acting(tables, table)
         acts[:joints] = coupled and self.s > 1
-        ends = table[:, [at.A, at.B]]
+        ends = table[:, [layout.A, layout.B]]
         both = np.flatnonzero(acts & (ends < n).all(axis=1))
-        own = np.flatnonzero(table[:joints, at.EQUATION] == table[:joints, at.FIRST_ROW])
-        node = np.searchsorted(table[own, at.FIRST_ROW], table[:joints, at.EQUATION])
+        own = np.flatnonzero(table[:joints, layout.EQUATION] == table[:joints, layout.FIRST_ROW])
+        node = np.searchsorted(table[own, layout.FIRST_ROW], table[:joints, layout.EQUATION])
         system = _system(tables, self.s, n, table[:joints], node, ends[both])
         zero = [(name, b) for name in tables.joint_index for b in range(self.s)]
         self.symbolic, self.fallback = system.analyze(zero_diagonal=zero), None
@@ -203,16 +209,16 @@ class Stages:
 
     def work(self) -> tuple[Any, ...]:
         """Arrays of `dynamics.kernels.galerkin.step` for one thread."""
-        n, rows, every = (int(self.plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
-        nodes, unknowns = self.s + 1, self.s * (at.TWIST * n + rows)
-        sizes = [at.POSE * (n + 1), 9 * (n + 1), every, 12 * every, at.TWIST * n]
+        n, rows, every = (int(self.plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
+        nodes, unknowns = self.s + 1, self.s * (layout.TWIST * n + rows)
+        sizes = [layout.POSE * (n + 1), 9 * (n + 1), every, 12 * every, layout.TWIST * n]
         made = tuple(np.zeros(nodes * size) for size in (*sizes, SPIN * n, 4 * n, n))
         x, r, dx, kept = np.zeros((4, unknowns))
         L, C, W = np.zeros(9 * nodes**2), np.zeros(9 * self.s**2), np.zeros((n, 9 * nodes**2))
         K, E = np.zeros((n, 9 * (self.s - 1))), np.zeros(9 * n * self.s)
-        mu, f = np.zeros(every), np.zeros(at.forces_size(n, int(self.plan[at.WRENCHES])))
+        mu, f = np.zeros(every), np.zeros(layout.forces_size(n, int(self.plan[layout.WRENCHES])))
         scratch = (r, dx, kept, mu, f, L, C, K, E, W)
-        saved = np.zeros(at.state_size(n, rows))
+        saved = np.zeros(layout.state_size(n, rows))
         driven = np.zeros((nodes, len(self.base.control_names)))
         table = np.zeros(DIFFERENCES * unknowns)
         fallback = self.symbolic.program[:0] if self.fallback is None else self.fallback.program
@@ -232,14 +238,14 @@ def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Int
     """
     bodies, names = list(tables.body_index), list(tables.joint_index)
     graph = nx.Graph()
-    rows = dict(zip(node.tolist(), joints[:, at.N_ROWS].tolist()))
-    each = {name: at.TWIST for name in bodies} | {names[k]: rows[k] for k in sorted(rows)}
+    rows = dict(zip(node.tolist(), joints[:, layout.N_ROWS].tolist()))
+    each = {name: layout.TWIST for name in bodies} | {names[k]: rows[k] for k in sorted(rows)}
     sizes: dict[Hashable, int] = {(name, b): size for b in range(s) for name, size in each.items()}
     graph.add_nodes_from(sizes)
     for name in bodies:
         graph.add_edges_from(itertools.combinations([(name, b) for b in range(s)], 2))
     for k, joint in zip(node.tolist(), joints):
-        for i in joint[[at.A, at.B]].tolist():
+        for i in joint[[layout.A, layout.B]].tolist():
             if i < n:
                 graph.add_edges_from(((bodies[i], b), (names[k], b)) for b in range(s))
     for i, j in pairs.tolist():
@@ -249,9 +255,11 @@ def _system(tables: Tables, s: int, n: int, joints: Ints, node: Ints, pairs: Int
 
 
 def _acting(tables: Tables, table: Ints) -> NDArray[np.bool_]:
-    """Groups with a stiffness or a damping, so that their bodies feel each other."""
-    start = int(tables.plan[at.ROW_CONSTANT_AT])
-    rows = tables.constant[start : start + int(tables.plan[at.ALL_ROWS]) * at.ROW_SIZE]
-    live = (rows.reshape(-1, at.ROW_SIZE)[:, [at.STIFFNESS, at.DAMPING]] != 0.0).any(axis=1)
-    ends = table[:, at.FIRST_ROW] + table[:, at.N_ROWS]
-    return np.array([live[a:b].any() for a, b in zip(table[:, at.FIRST_ROW], ends)], bool)
+    """Flags of groups with a stiffness or a damping, which couple their bodies."""
+    start = int(tables.plan[layout.ROW_CONSTANT_AT])
+    rows = tables.constant[start : start + int(tables.plan[layout.ALL_ROWS]) * layout.ROW_SIZE]
+    live = (rows.reshape(-1, layout.ROW_SIZE)[:, [layout.STIFFNESS, layout.DAMPING]] != 0.0).any(
+        axis=1
+    )
+    ends = table[:, layout.FIRST_ROW] + table[:, layout.N_ROWS]
+    return np.array([live[a:b].any() for a, b in zip(table[:, layout.FIRST_ROW], ends)], bool)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import graphsys.kernels as solver_kernels
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.tables.units import Unit
 
 __all__ = ["Tables", "residual_of", "row_units", "solver_arrays", "worst_part"]
@@ -82,8 +82,10 @@ class Tables:
     @property
     def state_size(self) -> int:
         """Length of a state."""
-        slots = self.plan[at.SLOTS] + self.plan[at.LATES]
-        return at.state_size(int(self.plan[at.BODIES]), int(self.plan[at.ROWS]), int(slots))
+        slots = self.plan[layout.SLOTS] + self.plan[layout.STIFF_NUMBERS]
+        return layout.state_size(
+            int(self.plan[layout.BODIES]), int(self.plan[layout.ROWS]), int(slots)
+        )
 
     def __post_init__(self) -> None:
         self.plan.setflags(write=False)
@@ -107,8 +109,8 @@ def row_units(tables: Tables) -> Float:
     ndarray of float, shape (m,)
         1/m, 1 of rows in rad.
     """
-    first = int(tables.plan[at.UNITS_AT]) + 1
-    return tables.constant[first : first + int(tables.plan[at.ROWS])]
+    first = int(tables.plan[layout.UNITS_AT]) + 1
+    return tables.constant[first : first + int(tables.plan[layout.ROWS])]
 
 
 def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
@@ -150,13 +152,16 @@ def settling_columns(plan: Ints, work: Float) -> Float | None:
     ndarray of float, or None
         None without contacts: `dynamics.kernels.stepping.step` is then compiled without them.
     """
-    if plan[at.CONTACTS] == 0:
+    if plan[layout.CONTACTS] == 0:
         return None
-    return work[work.size - 2 * at.COLUMNS * int(at.TWIST * plan[at.BODIES] + plan[at.ROWS]) :]
+    return work[
+        work.size
+        - 2 * layout.COLUMNS * int(layout.TWIST * plan[layout.BODIES] + plan[layout.ROWS]) :
+    ]
 
 
 def residual_of(plan: Ints, work: Float) -> Float:
-    """Place of the residual of `dynamics.kernels.stepping.step` in its workspace.
+    """Residual of the last step, in the workspace of `dynamics.kernels.stepping.step`.
 
     Parameters
     ----------
@@ -167,9 +172,9 @@ def residual_of(plan: Ints, work: Float) -> Float:
     -------
     ndarray of float, shape (6 n + m,)
     """
-    n, rows, every = (int(plan[i]) for i in (at.BODIES, at.ROWS, at.ALL_ROWS))
-    unknowns = at.TWIST * n + rows
-    start = 2 * at.node_size(n, every, int(plan[at.WRENCHES])) + unknowns
+    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
+    unknowns = layout.TWIST * n + rows
+    start = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES])) + unknowns
     return work[start : start + unknowns]
 
 
@@ -187,10 +192,10 @@ def worst_part(tables: Tables, residual: Float, stages: int = 1) -> tuple[Hashab
     name : hashable
     what : {"body", "joint"}
     """
-    split = at.TWIST * len(tables.body_index)
+    split = layout.TWIST * len(tables.body_index)
     place = int(np.argmax(np.nan_to_num(np.abs(residual), nan=np.inf)))
     place %= residual.size // stages
     if place < split:
-        return list(tables.body_index)[place // at.TWIST], "body"
+        return list(tables.body_index)[place // layout.TWIST], "body"
     joint = int(np.searchsorted(tables.row_start, place - split, side="right")) - 1
     return list(tables.joint_index)[joint], "joint"

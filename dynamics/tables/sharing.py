@@ -19,7 +19,7 @@ class _Workspaces(threading.local):
 
 
 class Shared:
-    """Sharing of a model: a workspace per thread, and copies for processes."""
+    """Mixin of a model: one workspace per thread, and copies for other processes."""
 
     stages: Any  # of other steps than the second-order one: `galerkin.Stages` or a composition
 

@@ -34,7 +34,7 @@ EXPLICIT = {2: 2.0, 4: 4.0, 6: 4.0}
 
 
 def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[str, float]:
-    """Take what is stiff out of the explicit forces of groups, into their late ones.
+    """Take what is stiff out of the explicit forces of groups, into their implicit ones.
 
     What acts on the same body adds up: a row is stiff where its own h^2 k / m and the couplings
     with all rows of these bodies that are no stiffer sum up to more than `EXPLICIT` (Gershgorin).
@@ -85,7 +85,7 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
                     )
                     found[label] = min(longest, found.get(label, longest))
                     if what == "spring":
-                        group.late_stiffness[i] = group.stiffness[i]
+                        group.implicit_stiffness[i] = group.stiffness[i]
                         group.stiffness[i] = 0.0
                     else:
                         group.theta[i] = 1.0

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynamics.errors import UnknownNameError
 from dynamics.interrupts import around
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.observables import measure as kernel
 from dynamics.tables.model_tables import residual_of, settling_columns, solver_arrays, worst_part
 
@@ -63,25 +63,25 @@ class Workspace:
         self.callbacks = tables.callbacks
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
-        columns = at.COLUMNS if self.plan[at.CONTACTS] > 0 else 1
+        columns = layout.COLUMNS if self.plan[layout.CONTACTS] > 0 else 1
         self.tables = tables
         self.solver = solver_arrays(tables.symbolic, tables.fallback, columns)
         self.stages = model.stages
         self.work: Any
         self.step_solver: tuple[Any, ...]
         if self.stages is None:
-            self.work = np.zeros(int(self.plan[at.WORK_SIZE]))
+            self.work = np.zeros(int(self.plan[layout.WORK_SIZE]))
             self.step_solver = (*self.solver, settling_columns(self.plan, self.work))
             self.step_tables = (self.plan, self.constant, self.program)
         else:
             self.work, self.step_solver = self.stages.work(), self.stages.solver()
             self.step_tables = self.stages.tables
-        n, rows = int(self.plan[at.BODIES]), int(self.plan[at.MEASURED_ROWS])
-        unknowns = at.TWIST * n + int(self.plan[at.ROWS])
-        self.pose, self.matrix = np.zeros(at.POSE * (n + 1)), np.zeros(9 * (n + 1))
+        n, rows = int(self.plan[layout.BODIES]), int(self.plan[layout.MEASURED_ROWS])
+        unknowns = layout.TWIST * n + int(self.plan[layout.ROWS])
+        self.pose, self.matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
         self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
         self.x, self.r, self.dx = np.zeros((3, max(unknowns, 10)))
-        self.contacts = np.zeros(at.CONTACT_WORK * int(self.plan[at.CONTACTS]))
+        self.contacts = np.zeros(layout.CONTACT_WORK * int(self.plan[layout.CONTACTS]))
         self._model, self._running = model, False
         self._kept = list(_arrays(self.work))
 
@@ -145,15 +145,15 @@ class Workspace:
         -------
         ndarray of float, shape (k, 6 n)
         """
-        twists = np.empty((states.shape[0], at.TWIST * int(self.plan[at.BODIES])))
+        twists = np.empty((states.shape[0], layout.TWIST * int(self.plan[layout.BODIES])))
         failed = 0
         for symbolic in (self.tables.symbolic, self.tables.fallback):
             self.projector = symbolic.program
             with around(self.callbacks):
                 failed = kernel.project(
-                    self.plan, self.constant, self.projector, self.timestep, states, self.pose,
-                    self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts,
-                    self.solver, twists,
+                    self.plan, self.constant, self.projector, self.timestep, states,
+                    (self.pose, self.matrix, self.g, self.G), (self.x, self.r, self.dx),
+                    self.contacts, self.solver, twists,
                 )  # fmt: skip
             if not failed or self.tables.fallback is None:
                 break
@@ -173,7 +173,7 @@ class Workspace:
         """
         if not self.first_order:
             return
-        lates = int(self.plan[at.LATES])
+        lates = int(self.plan[layout.STIFF_NUMBERS])
         if lates:  # nothing adds to the velocities of the last interval, and there was one
             states[:, -lates:] = 0.0
             states[:, -lates] = self.timestep if part > 0.0 else 0.0
@@ -195,10 +195,12 @@ class Workspace:
         -------
         ndarray of float, shape (k, rows, 2)
         """
-        groups = self.plan[self.plan[at.GROUP_AT] :][: at.GROUP_FIELDS * self.plan[at.MEASURES]]
-        groups = groups.reshape(-1, at.GROUP_FIELDS)[first:last]
-        own = groups[:, at.EQUATION] == groups[:, at.FIRST_ROW]
-        rows = int(groups[own, at.N_ROWS].sum())
+        groups = self.plan[self.plan[layout.GROUP_AT] :][
+            : layout.GROUP_FIELDS * self.plan[layout.MEASURES]
+        ]
+        groups = groups.reshape(-1, layout.GROUP_FIELDS)[first:last]
+        own = groups[:, layout.EQUATION] == groups[:, layout.FIRST_ROW]
+        rows = int(groups[own, layout.N_ROWS].sum())
         out = np.empty((states.shape[0], rows, 2))
         with around(self.callbacks):
             kernel.measure(
@@ -250,7 +252,7 @@ class Workspace:
         out = np.empty((states.shape[0], 3))
         with around(self.callbacks):
             kernel.energies(
-                self.plan, self.constant, 0, int(self.plan[at.GROUPS]), states, twists,
+                self.plan, self.constant, 0, int(self.plan[layout.GROUPS]), states, twists,
                 self.pose, self.matrix, self.g, self.G, out,
             )  # fmt: skip
         self.reraise()

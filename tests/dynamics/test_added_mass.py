@@ -6,10 +6,10 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.integrators import Pivot, RigidBody, WorldForce, spatial_inertia
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.interval import newton
+from dynamics.kernels.base import layout
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.stepping import step as stepping
+from tests.dynamics.kernel_calls import evaluate_residual
 
 X, Y, Z = np.eye(3)
 J = np.diag([0.3, 0.4, 0.2])
@@ -41,17 +41,17 @@ START = {
 def test_the_matrix_of_a_step_is_the_slope_of_its_residual():
     model, state = single(FULL, 0.1, **START)
     plan, constant = model.tables.plan, model.tables.constant
-    work = np.zeros(2 * at.node_size(1, int(plan[at.ALL_ROWS])))
+    work = np.zeros(2 * layout.node_size(1, int(plan[layout.ALL_ROWS])))
     node, behind = stepping.node_of(plan, work, 0)
     trial, _ = stepping.node_of(plan, work, behind)
-    stepping.start(plan, constant, state.data, node, trial)
+    stepping.load_state(plan, constant, state.data, node, trial)
     x, kick, values = state.interval_velocity[0].copy(), np.zeros(12), np.zeros(36)
-    assemble(plan, constant, 0.1, x, node[2], node[3], trial[3], values)
+    assemble(plan, constant, 0.1, x, node.g, node.G, trial.G, values)
     slopes = np.empty((6, 6))
     for i, step in enumerate(1e-5 * np.eye(6)):
         r = np.zeros((2, 6))
-        newton.try_out(plan, constant, 0.1, False, kick, node, x + step, trial, r[0])
-        newton.try_out(plan, constant, 0.1, False, kick, node, x - step, trial, r[1])
+        evaluate_residual(plan, constant, 0.1, False, kick, node, x + step, trial, r[0])
+        evaluate_residual(plan, constant, 0.1, False, kick, node, x - step, trial, r[1])
         slopes[:, i] = (r[0] - r[1]) / 2e-5
     np.testing.assert_allclose(values.reshape(6, 6).T, slopes, atol=1e-8)
 

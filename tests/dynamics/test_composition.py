@@ -7,7 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import zoo
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.tables.composition import SCHEMES, Composition
 
 X, Y, Z = np.eye(3)
@@ -16,7 +16,7 @@ X, Y, Z = np.eye(3)
 def end(model, state, seconds):
     motion = dy.simulate(model, state, seconds)
     assert motion.constraint_violation().max() < 1e-11
-    return motion.states[-1, : at.POSE * model.n_bodies], motion.info
+    return motion.states[-1, : layout.POSE * model.n_bodies], motion.info
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

@@ -5,12 +5,12 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation, zoo
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.galerkin import matrix as galerkin_matrix
-from dynamics.kernels.galerkin import residual as galerkin_residual
+from dynamics.kernels.base import layout
+from dynamics.kernels.base.run_totals import TOTALS_SIZE
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.galerkin import step as galerkin_step
-from dynamics.kernels.stepping.step import INFO_SIZE, TOTALS_SIZE
 from dynamics.tables import galerkin
+from tests.dynamics.kernel_calls import galerkin_matrix, galerkin_residual
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps of convergence tests are never cut
@@ -63,9 +63,8 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     # dampers leave out how their lever arms change, which is nothing at rest: there x = 0
     model = machine(damped).finalize(0.05)
     stages = galerkin.Stages(model.tables, order, coupled=coupled)
-    arrays, _, blocks, nodes, _, _, _, (r, dx, kept, mu, f, L, C, K, E, W), driven, _ = (
-        stages.work()
-    )
+    arrays, _, blocks, nodes, _, _, table, work, driven, _ = stages.work()
+    r, _, _, _, f, *_ = work
     values = stages.solver()[0][0]
     plan, constant, _ = stages.tables
     rule = (stages.s, *arrays)
@@ -80,17 +79,13 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
         x[moving] = 0.0
 
     def residual(x):
-        galerkin_step.start(plan, constant, stages.s, state.data, nodes)
+        galerkin_step.load_state(plan, constant, stages.s, state.data, nodes)
         out = np.zeros(r.size)
-        galerkin_residual.residual(
-            plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out
-        )
+        galerkin_residual(plan, constant, rule, 0.0, h, control, wrench, p, x.copy(), nodes, f, out)
         return out
 
     residual(x)
-    galerkin_matrix.assemble(
-        plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values
-    )
+    galerkin_matrix(plan, constant, rule, blocks, h, control, nodes, x, table, work, values)
     exact, compared = dense(stages, values), np.ones((r.size, r.size))
     d = 1e-6
     differences = np.array(
@@ -98,7 +93,7 @@ def test_matrix_is_the_residuals_derivative(order, damped, coupled):
     ).T
     # central differences: d^2 of curvature, and round-off over d, of residuals of size 1e2
     if not coupled:  # constraint forces on one body that another's motion changes are left out
-        body = np.tile(np.arange(5).repeat(at.TWIST), stages.s)
+        body = np.tile(np.arange(5).repeat(layout.TWIST), stages.s)
         compared[np.ix_(moving, moving)] = body[:, None] == body
     assert (compared * np.abs(exact - differences)).max() < 1e-7
     assert np.abs(exact).max() > 1.0
@@ -113,7 +108,7 @@ def errors(make, order, steps, seconds, controls=None):
         )
         motion = dy.simulate(model, state, seconds, controls=controls)
         assert motion.constraint_violation().max() < 1e-11
-        return motion.states[-1, : at.POSE * model.n_bodies], motion.twists[-1]
+        return motion.states[-1, : layout.POSE * model.n_bodies], motion.twists[-1]
 
     pose, twist = end(6, 4 * steps[-1])
     found = [end(order, n) for n in steps]
@@ -184,13 +179,14 @@ def test_one_stage_is_the_second_order_step():
         reference = dy.simulate(model, state, 1.0).states
         stages, data = galerkin.Stages(model.tables, 2), state.data.copy()
         record = np.empty((100, data.size))
+        inputs = 0, np.zeros((1, model.n_controls)), np.zeros((1, 0))
+        results = record, np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE)
         done = galerkin_step.simulate(
-            *stages.tables, 0.01, model.settings, 100, 1, 0, np.zeros((1, model.n_controls)),
-            np.zeros((1, 0)), data, stages.work(), stages.solver(), record,
-            np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE),
+            *stages.tables, 0.01, model.settings, 100, 1, inputs, data, stages.work(),
+            stages.solver(), results,
         )  # fmt: skip
         assert done == 100
-        size = at.POSE * model.n_bodies
+        size = layout.POSE * model.n_bodies
         assert np.abs(record[:, :size] - reference[1:, :size]).max() < 1e-11
 
 

@@ -5,12 +5,13 @@ import pytest
 
 import dynamics as dy
 from dynamics import zoo
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
+from dynamics.kernels.base.step_info import INFO_SIZE, STORED_STEPS
 from dynamics.kernels.galerkin import middle as galerkin_middle
 from dynamics.kernels.galerkin import predictor as galerkin_guess
 from dynamics.kernels.galerkin import step as galerkin_step
-from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.tables import galerkin
+from tests.dynamics.kernel_calls import factorize_middle
 
 X, Y, Z = np.eye(3)
 WIDE = 2.4  # rad: steps are never cut
@@ -23,9 +24,9 @@ def gone_on(values):
     tables = model.finalize(0.01).tables
     table, info, guess = np.zeros(8 * 12), np.zeros(INFO_SIZE), np.zeros(12)
     for row in values:
-        galerkin_guess.remember(tables.plan, 2, row, table, info)
-    assert info[galerkin_guess.SEEN] == min(len(values), galerkin_guess.DIFFERENCES)
-    galerkin_guess.go_on(tables.plan, tables.constant, 2, info, table, guess)
+        galerkin_guess.store_step(tables.plan, 2, row, table, info)
+    assert info[STORED_STEPS] == min(len(values), galerkin_guess.DIFFERENCES)
+    galerkin_guess.predict(tables.plan, tables.constant, 2, info, table, guess)
     return guess
 
 
@@ -81,14 +82,14 @@ def test_one_small_matrix_serves_a_step_in_smooth_motion(order):
 def slopes_of(model, G):
     """Slopes of all constraints in the velocities of all bodies, from rows of twelve."""
     plan, n = model.tables.plan, model.n_bodies
-    dense = np.zeros((model.n_rows, at.TWIST * (n + 1)))
-    for k in range(plan[at.JOINTS]):
-        group = plan[plan[at.GROUP_AT] + k * at.GROUP_FIELDS :]
-        for row in range(group[at.FIRST_ROW], group[at.FIRST_ROW] + group[at.N_ROWS]):
-            for end, body in enumerate((group[at.A], group[at.B])):
-                t = at.TWIST * body
-                dense[row, t : t + at.TWIST] = G[12 * row + 6 * end : 12 * row + 6 * end + 6]
-    return dense[:, : at.TWIST * n]
+    dense = np.zeros((model.n_rows, layout.TWIST * (n + 1)))
+    for k in range(plan[layout.JOINTS]):
+        group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :]
+        for row in range(group[layout.FIRST_ROW], group[layout.FIRST_ROW] + group[layout.N_ROWS]):
+            for end, body in enumerate((group[layout.A], group[layout.B])):
+                t = layout.TWIST * body
+                dense[row, t : t + layout.TWIST] = G[12 * row + 6 * end : 12 * row + 6 * end + 6]
+    return dense[:, : layout.TWIST * n]
 
 
 @pytest.mark.parametrize("s", [1, 2, 3])
@@ -99,14 +100,14 @@ def test_stages_that_share_a_matrix_are_solved_with_it(s):
     stages = galerkin.Stages(model.tables, 2 * s)
     plan, constant, _ = stages.tables
     arrays, (inertia, inverse, theta), _, nodes, x, *_ = stages.work()
-    galerkin_step.start(plan, constant, s, state.data, nodes)
+    galerkin_step.load_state(plan, constant, s, state.data, nodes)
     for k in (0, 1, 2, 3):  # poses, rotations, rows and slopes of the first node at all of them
         each = nodes[k].reshape(s + 1, -1)
         each[:] = each[0]
     solver, r = stages.solver()[1], np.random.default_rng(0).normal(size=x.size)
     dx, f = np.zeros(x.size), np.zeros(18)
     program = model.tables.symbolic.program
-    failed = galerkin_middle.factorize_middle(plan, constant, program, s, 0.01, x, nodes, f, solver)
+    failed = factorize_middle(plan, constant, program, s, 0.01, x, nodes, f, solver)
     assert failed == 0
     galerkin_middle.solve_middle(plan, program, s, (inertia, inverse, theta), r, solver, dx)
     G = slopes_of(model, nodes[3])

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.quaternion import renormalized
 from dynamics.kernels.base.six import add, inner_product, nothing, plus
-from dynamics.kernels.interval.newton import largest
+from dynamics.kernels.interval.newton import largest_entry
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.joints import POINTS
 
@@ -57,7 +57,7 @@ def test_products_and_largest_numbers_are_those_of_arrays_whatever_their_length(
     # n products and sums, each right to eps / 2 of the sum of sizes
     room = n * 2.2e-16 * np.abs(x[1 : n + 1]) @ np.abs(y[3 : n + 3])
     assert abs(inner_product(n, x, 1, y, 3) - x[1 : n + 1] @ y[3 : n + 3]) <= room
-    assert largest(x, 2, 2 + n) == np.abs(x[2 : 2 + n]).max(initial=0.0)
+    assert largest_entry(x, 2, 2 + n) == np.abs(x[2 : 2 + n]).max(initial=0.0)
 
 
 @pytest.mark.parametrize("length", [1.0, 1.0 + 1e-9, 1.0 - 3e-9, 1.0 + 1e-6, 0.5, 2.0, 40.0])
@@ -87,16 +87,18 @@ def test_rows_of_points_are_three_along_the_axes_and_the_first_of_their_joint():
     plan, constant = tables.plan, tables.constant
 
     seen = 0
-    for k in range(plan[at.MEASURES]):
-        group = plan[plan[at.GROUP_AT] + k * at.GROUP_FIELDS :]
-        first, count = group[at.FIRST_ROW], group[at.N_ROWS]
-        places = plan[at.ROW_AT] + at.ROW_FIELDS * np.arange(first, first + count) + at.KIND
+    for k in range(plan[layout.MEASURES]):
+        group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :]
+        first, count = group[layout.FIRST_ROW], group[layout.N_ROWS]
+        places = (
+            plan[layout.ROW_AT] + layout.ROW_FIELDS * np.arange(first, first + count) + layout.KIND
+        )
         points = np.flatnonzero(plan[places] == kinds.POINT)
         assert points.tolist() in ([], [0, 1, 2])
         for i in points:
-            c = constant[plan[at.ROW_CONSTANT_AT] + (first + i) * at.ROW_SIZE :]
-            assert c[at.AXIS : at.AXIS + 3].tolist() == np.eye(3)[i].tolist()
-            assert c[at.REST] == 0.0
+            c = constant[plan[layout.ROW_CONSTANT_AT] + (first + i) * layout.ROW_SIZE :]
+            assert c[layout.AXIS : layout.AXIS + 3].tolist() == np.eye(3)[i].tolist()
+            assert c[layout.REST] == 0.0
         seen += points.size == 3
     assert seen == 5
     assert [row.kind for row in POINTS] == [kinds.POINT] * 3

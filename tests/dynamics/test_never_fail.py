@@ -56,7 +56,7 @@ def test_rhombi_pass_their_flat_positions(n):
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 10, pytest.param(20, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("wider", [0.0, 0.004, 0.005, 0.012, 0.016])
 def test_energy_of_rhombi_stays_within_a_hundredth_at_every_step(n, wider):
-    # without the cuts of `kernels.swerve` seven of these are off by 1.1 to 2.3 %
+    # without the cuts of `loop_curvature` seven of these are off by 1.1 to 2.3 %
     half_angle = np.pi / 8 * (1.0 + wider)
     model, state = rhombic_chain(n, half_angle)
     energy = dy.simulate(model, state, 10.0).energy()

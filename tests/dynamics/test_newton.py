@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base.layout import HELD
+from dynamics.kernels.base import step_info
+from dynamics.kernels.base.layout import STORED
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.interval import broyden, predictor
-from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.zoo import pendulum
 
 RNG = np.random.default_rng(5)
@@ -15,7 +16,7 @@ RNG = np.random.default_rng(5)
 def linear_errors(wrong, start, iterations, jump=False):
     """Errors |x - 0| of x <- x - d on r(x) = A x, where the factors are those of the identity."""
     n = start.size
-    x, held, stored, errors = start.copy(), np.zeros(HELD * n), 0, []
+    x, held, stored, errors = start.copy(), np.zeros(STORED * n), 0, []
     for k in range(iterations):
         dx = (np.eye(n) + wrong) @ x
         if jump or k == 0:
@@ -39,30 +40,30 @@ def test_broyden_is_the_inverse_update_written_out():
     """Beside the textbook's update of a dense matrix, B <- B + (y - B s) s^T / s^T s."""
     n = 4
     A = np.eye(n) + 0.15 * RNG.normal(size=(n, n))
-    B, held, stored = np.eye(n), np.zeros(HELD * n), 0
+    B, held, stored = np.eye(n), np.zeros(STORED * n), 0
     x = RNG.normal(size=n)
     y = x.copy()
-    for _ in range(HELD - 1):
+    for _ in range(STORED - 1):
         dx = A @ x
         stored = broyden.accelerate(n, n, stored, held, dx)
         s = -np.linalg.solve(B, A @ y)
         np.testing.assert_allclose(dx, -s, rtol=1e-10, atol=1e-14)
         x, y = x - dx, y + s
         B += np.outer(A @ s - B @ s, s) / (s @ s)
-    assert stored == HELD - 1
+    assert stored == STORED - 1
     assert broyden.accelerate(n, n, stored, held, A @ x) == 1  # full: it begins anew
 
 
 def gone_on(velocities, contraction):
     """The guess behind five velocities, the newest last, of intervals of one length."""
     info, n = np.zeros(INFO_SIZE), velocities.shape[1]
-    info[predictor.LENGTH], info[predictor.ALIKE] = 0.01, 4.0
-    info[predictor.CONTRACTION] = contraction
+    info[step_info.LAST_LENGTH], info[step_info.EQUAL_LENGTHS] = 0.01, 4.0
+    info[step_info.CONTRACTION] = contraction
     newest, *past = (v.copy() for v in velocities[-2::-1])
-    predictor.shift(n, 0.01, info, velocities[-1].copy(), newest, tuple(past))
+    predictor.advance_history(n, 0.01, info, velocities[-1].copy(), newest, tuple(past))
     np.testing.assert_array_equal([newest, *past], velocities[:0:-1])
     x = np.empty(n)
-    predictor.guess(n, True, 0.01, info, newest, tuple(past), x)
+    predictor.predict(n, True, 0.01, info, newest, tuple(past), x)
     return x
 
 
@@ -86,11 +87,14 @@ def test_shaking_goes_on_only_where_newton_is_fast():
 def test_intervals_of_other_lengths_are_gone_on_in_a_line():
     info = np.zeros(INFO_SIZE)
     u, *past = np.array([[3.0], [2.0], [0.0], [9.0]])
-    info[predictor.LENGTH], info[predictor.ALIKE] = 0.01, predictor.TERMS + 1.0
+    info[step_info.LAST_LENGTH], info[step_info.EQUAL_LENGTHS] = (
+        0.01,
+        step_info.DIFFERENCE_WEIGHTS_SIZE + 1.0,
+    )
     x = np.empty(1)
-    predictor.guess(1, True, 0.02, info, u, tuple(past), x)
+    predictor.predict(1, True, 0.02, info, u, tuple(past), x)
     assert x[0] == 4.0
-    predictor.guess(1, False, 0.02, info, u, tuple(past), x)
+    predictor.predict(1, False, 0.02, info, u, tuple(past), x)
     assert x[0] == 3.0
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout
 from dynamics.zoo import double_pendulum
 
 FIRST = """
@@ -27,7 +27,7 @@ def test_contacts_have_room_to_settle_and_others_nothing():
     mechanism.add_contact(ball)
     space = mechanism.finalize(0.01).workspace
     columns = space.step_solver[-1]
-    assert columns.size == 2 * at.COLUMNS * 6
+    assert columns.size == 2 * layout.COLUMNS * 6
     assert np.shares_memory(columns, space.work)
 
 

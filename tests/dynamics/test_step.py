@@ -12,6 +12,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.interval import newton
 from dynamics.kernels.stepping import step
 from dynamics.zoo import double_pendulum, floating_chain, free_top, heavy_top, spherical_pendulum
+from tests.dynamics.kernel_calls import evaluate_residual
 
 #: Angles and rates of the double pendulum at 1 s.
 DOUBLE = np.array([-0.4564963985, -1.6545807909, -1.2905052807, -2.7994980243])
@@ -251,20 +252,20 @@ def test_the_matrix_of_a_step_is_the_derivative_of_its_residual(make):
     plan, constant = model.tables.plan, model.tables.constant
     node, at = step.node_of(plan, model.workspace.work, 0)
     trial, _ = step.node_of(plan, model.workspace.work, at)
-    step.start(plan, constant, state.data, node, trial)
+    step.load_state(plan, constant, state.data, node, trial)
     unknowns = 24 + model.n_rows
     x, kick = rng.normal(size=unknowns), rng.normal(size=24)
 
     def residual(x):
         r = np.empty(unknowns)
-        newton.try_out(plan, constant, h, True, kick, node, x.copy(), trial, r)
+        evaluate_residual(plan, constant, h, True, kick, node, x.copy(), trial, r)
         return r
 
     slopes = np.transpose(
         [residual(x + eps * e) - residual(x - eps * e) for e in np.eye(unknowns)]
     ) / (2.0 * eps)
     residual(x)
-    newton.assemble(plan, constant, h, x, node[2], node[3], trial[3], model.workspace.solver[0])
+    newton.assemble(plan, constant, h, x, node.g, node.G, trial.G, model.workspace.solver[0])
     matrix = dense(model)
     matrix[24:, 24:] -= np.diag(regularization(model))  # which is in the matrix only
     np.testing.assert_allclose(matrix, slopes, atol=1e-7 * np.abs(slopes).max())
@@ -299,8 +300,8 @@ def test_rows_of_pins_and_held_axes_are_those_of_the_general_path():
         plan[at + layout.PINNED] = pinned
         node, next_at = step.node_of(plan, model.workspace.work, 0)
         trial, _ = step.node_of(plan, model.workspace.work, next_at)
-        step.start(plan, constant, state.data, node, trial)
-        found.append(np.concatenate([node[2][: plan[layout.ALL_ROWS]], node[3]]))
-        node[2][:], node[3][:] = np.nan, np.nan
+        step.load_state(plan, constant, state.data, node, trial)
+        found.append(np.concatenate([node.g[: plan[layout.ALL_ROWS]], node.G]))
+        node.g[:], node.G[:] = np.nan, np.nan
 
     np.testing.assert_array_equal(found[0], found[1])

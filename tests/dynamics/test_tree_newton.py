@@ -203,7 +203,7 @@ for n in map(int, sys.argv[1:]):
     def factorize():
         tree_step.factorize_step(tree, rule, pins, loads, False, h, 0, none, work)
     def solve():
-        tree_step.direction(tree, rule, False, h, *work[:3], r, work[3], step)
+        tree_step.newton_direction(tree, rule, False, h, *work[:3], r, work[3], step)
     def stages():
         tree_linearize.stage_hessians(
             tree, rule, pins, loads, h, 0, none, work[0], objects(np.zeros(78 * n)),

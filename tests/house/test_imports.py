@@ -13,6 +13,10 @@ ALSO = {
     "graphsys/kernels/base/pointers.py": ("os",),
     "graphsys/kernels/single/fused_solve.py": ("typing",),
     "graphsys/kernels/c_interface.py": ("typing",),
+    # named tuples
+    "dynamics/kernels/base/arguments.py": ("typing",),
+    "dynamics/kernels/derivatives/arguments.py": ("typing",),
+    "dynamics/kernels/galerkin/arguments.py": ("typing",),
 }
 #: The package that compiles kernels imports numba, but nothing of ours.
 COMPILER = "graphsys/compiler/"

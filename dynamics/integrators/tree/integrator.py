@@ -343,7 +343,7 @@ class TreeIntegrator:
             nonlocal status, done
             done, status = tree_step.simulate(
                 self.tables.tree, tuple(self.rule), self.tables.pins, load, self.method,
-                h, first, first + count, self.work.arrays, *self.work.vectors, *flat, iterations,
+                h, first, first + count, self.work.arrays, self.work.vectors, (*flat, iterations),
             )  # fmt: skip
             return int(done) - first
 

@@ -112,10 +112,11 @@ def linearize(
     slopes = np.zeros((steps, 2 * n + s * m, 2 * n + nodes * n))
     done, status = tree_linearize.linearize(
         integrator.tables.tree, tuple(integrator.rule), integrator.tables.pins, load,
-        (False, *integrator.method[1:]), integrator.timestep, 0, steps, places.reshape(-1),
-        momenta.reshape(-1), speed.reshape(-1), integrator.work.arrays, *integrator.work.vectors,
-        np.empty(78 * n), np.empty(4 * nodes * n * n), np.empty(2 * nodes * n * n),
-        q_next.reshape(-1), p_next.reshape(-1), multipliers.reshape(-1), slopes.reshape(-1),
+        (False, *integrator.method[1:]), integrator.timestep, 0, steps,
+        tuple(one.reshape(-1) for one in (places, momenta, speed)),
+        integrator.work.arrays, integrator.work.vectors,
+        (np.empty(78 * n), np.empty(4 * nodes * n * n), np.empty(2 * nodes * n * n)),
+        tuple(one.reshape(-1) for one in (q_next, p_next, multipliers, slopes)),
     )  # fmt: skip
     if status != layout.SOLVED:
         raise not_solved(integrator, done, status)
@@ -201,7 +202,7 @@ def newton_direction(
     if status != layout.SOLVED:
         raise not_solved(integrator, 0, status)
     step = np.empty(r[:-1].size)
-    tree_step.direction(
+    tree_step.newton_direction(
         tables.tree, rule, quasi, h, *arrays[:3], r[:-1].reshape(-1), arrays[3], step
     )
     return step.reshape(r[:-1].shape)

@@ -1,9 +1,9 @@
 """Compiler options of every kernel: those of `graphsys`.
 
-An array is seven words to hand on, and every index of it is looked at, whether it counts from the
-end: forty per cent of a step of one body. So `step` and `measure` hand on each array as a `pointer`
-to its first number. Kernels behind them are written as for arrays, but ask for no sizes and cut
-nothing off: ``pointer(x, at)`` is ``x[at:]`` for both.
+An array takes seven words per call, and every index is tested for being negative: 40 % of a step of
+one body. So `step` and `measure` hand on each array as a `pointer` to its first number. The kernels
+that they call are written as for arrays, but use no sizes and no slices: ``pointer(x, at)`` is
+``x[at:]`` for both.
 """
 
 from graphsys.kernels.base.jit import (
@@ -30,8 +30,18 @@ __all__ = [
     "natural",
     "place_of",
     "pointer",
+    "record",
     "types",
 ]
+
+
+def record(cls):
+    """Decorator of a named tuple that kernels hand on: its name lists its fields.
+
+    Machine code is stored by the types of its arguments, so it is compiled anew if fields move.
+    """
+    cls.__name__ = f"{cls.__name__}[{','.join(cls._fields)}]"
+    return cls
 
 
 if DISABLE_JIT:

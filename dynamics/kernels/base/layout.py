@@ -1,4 +1,4 @@
-"""Where the kernels find things: an int64 ``plan`` and a float64 ``constant``, made once a model.
+"""Layout of the tables: an int64 ``plan`` and a float64 ``constant``, made once per model.
 
 ``plan`` starts with a header; the places below index it. Then come, one after another,
 
@@ -24,7 +24,7 @@ ROW_CONSTANT_AT = 8
 CONTROLS = 9
 WORK_SIZE = 10
 BODY_AT = 11
-MEASURES = 12  # groups behind the forces, which nothing but `measure` looks at
+MEASURES = 12  # groups after the forces, which only `measure` evaluates
 MEASURED_ROWS = 13
 CONTACTS = 14
 CONTACT_AT = 15
@@ -36,12 +36,12 @@ ADDED = 20  # bodies with an inertia of 6 x 6
 ADDED_AT = 21
 WRENCHES = 22  # users' functions of time, pose and twist
 WRENCH_AT = 23
-ROTORS = 24  # groups of forces with inertia on their rows or taken late, the first of them
+ROTORS = 24  # groups of forces with inertia on their rows or implicit, the first of them
 SOFT = 25  # constraint rows with a compliance
 HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
 UNITS_AT = 28  # place in constant of the units of rows
-LATES = 29  # numbers of a state about late forces, behind those of contacts; 0: there are none
+STIFF_NUMBERS = 29  # numbers of a state about stiff forces, after those of contacts; 0: none
 HEADER = 30
 
 # One group in plan
@@ -71,7 +71,7 @@ ADDED_FIELDS = 3
 
 # One user's wrench in plan: A and B as in a group, then the address of the function
 WRENCH_FIELDS = 3
-# Behind a node's forces: its time, then of each wrench that on b, that on a, slopes of that on b
+# After a node's forces: its time, then of each wrench that on b, that on a, slopes of that on b
 WRENCH_SIZE = 48
 
 # One body in constant, from place body * BODY_SIZE
@@ -112,7 +112,7 @@ PULL = 13  # force of a row that does not depend on its value
 LEAST, MOST = 14, 15  # what a control of the row is cut to
 PERIOD = 16  # of a coupling or a rotor, whole multiples of which mean nothing; 0: there is none
 ARMATURE = 17  # inertia of the rotor on a row
-LATE_STIFFNESS, LATE_DAMPING = 18, 19  # of the end of an interval: see `late`
+IMPLICIT_STIFFNESS, IMPLICIT_DAMPING = 18, 19  # of the end of an interval: see `stiff_forces`
 GAIN, TARGET = 20, 21  # of a servo, whose control adds to its target; its force is cut as controls
 ROW_SIZE = 22
 
@@ -149,39 +149,69 @@ CONTACT_LENGTH = 29
 FALL = 30
 CONTACT_SIZE = 31
 
-# Numbers of a contact in a state: gamma, s, then beta (2), eta (3) of each block, then those of
-# `polygon`. Dry friction of a row is a contact that presses with gamma = 1, whose row N is 0 and
-# whose s is 1.
+# Numbers of a contact in a state: (2,), then BLOCK per friction block, then those of the facets.
+# Dry friction of a row is a contact that presses with gamma = 1, whose row N is 0 and whose s is 1.
+GAMMA = 0  # normal impulse (in a state: force)
+SLACK = 1  # s: normal velocity that the complementarity sees
+CONES = 2  # first friction block
+# One friction block
+BETA = 0  # (2,): friction impulse
+ETA0 = 2  # head of the dual cone
+ETA = 3  # (2,): T u
 BLOCK = 5
 
 
 def slots_of(blocks: int, facets: int) -> int:
     """Numbers of a contact with so many friction blocks, and directions of a linearized cone."""
-    return 2 + BLOCK * blocks + (facets + 1 if facets > 0 else 0)
+    return CONES + BLOCK * blocks + (facets + 1 if facets > 0 else 0)
 
 
-# Workspace of a contact: W (7 x 12), N at the end (12), gap, its change of momentum law, ...
-W_AT, NEXT_AT, GAP_AT, SPEED_AT, ACTIVE_AT, K_AT, FREE_AT = 0, 84, 96, 97, 98, 99, 118
+# Nearest points of a contact: see `contacts.geometry.gap`
+DISTANCE_AT = 0  # gap, m
+NORMAL_AT = 1  # (3,): from a to b, world frame
+ARM_A_AT = 4  # (3,): from the centre of mass of a to its nearest point, m
+ARM_B_AT = 7  # (3,): the same of b
+
+# Slopes of a row by the twists of its bodies: six of a, then six of b
+SLOPES = 12
+
+# Work array of a contact. Rows W are N, then two rows T per friction block.
+W_AT = 0  # (12,): row N at the start of the interval
+T_AT = 12  # (3 24,): rows T of each friction block at the start
+NEXT_AT = 84  # (12,): row N at the end
+GAP_AT = 96  # gap at the end, m
+SPEED_AT = 97  # e N u at an impact, or the speed of a limit; 0: the gap is held
+ACTIVE_AT = 98  # 1 if the contact takes part, 0 if not, or one of the marks below
+K_AT = 99  # stiffness of the normal
+K_BLOCKS_AT = 100  # (3 6,): stiffness of each friction block
+FREE_AT = 118  # step of gamma with all bodies held
+FREE_BLOCKS_AT = 119  # (3 2,): step of each beta with all bodies held
 SECOND_AT = 125  # second order of gamma s
-MASS_AT = 126  # effective masses of N and of the first row of each block, in active contacts
-SUM_AT = 130  # three rows (3 x 12)
-BARRIER_AT = 166  # its own, where it is above that of the interval
-UNDECIDED_AT = 167  # 1 where `settle` solves it: nothing of it is in the matrix then
+MASS_AT = 126  # effective mass of N, in active contacts
+BLOCK_MASS_AT = 127  # (3,): effective mass of the first row of each friction block
+SUM_AT = 130  # (3 12,): three rows of the product K W
+BARRIER_AT = 166  # own barrier, if above that of the interval
+UNDECIDED_AT = 167  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
 CONTACT_WORK = 168
-#: Rows of contacts that `settle` solves at once, and its workspace behind that of the contacts.
-SETTLED_ROWS = 96
-SETTLE_WORK = SETTLED_ROWS * (SETTLED_ROWS + 1)
+T_SIZE = 2 * SLOPES  # of one friction block
+# Stiffness of a friction block: d beta by d gamma of the normal (2,), by d(T u) (2 x 2, row-major)
+K_SPEED = 2
+K_BLOCK = 6
+
+#: Rows of contacts that `gauss_seidel` solves at once, and its workspace after that of contacts.
+GAUSS_SEIDEL_ROWS = 96
+GAUSS_SEIDEL_WORK = GAUSS_SEIDEL_ROWS * (GAUSS_SEIDEL_ROWS + 1)
 #: Right-hand sides that it solves at once; they and their solutions are the last of the workspace.
 COLUMNS = 8
 
-#: Marks of a contact: passed, when left out or in a bounce; left out, or bounced, to be looked at.
-TOLD, LEFT, BOUNCED = 2.0, -1.0, -2.0
+#: Marks of a contact: it must act as it was passed; it is left out, or bounced, and is checked.
+MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
-# is kept of late forces
+# is kept of stiff forces
 POSE = 7  # x (world), q
 TWIST = 6  # v (world), omega (body)
-HELD = 6  # vectors of unknowns that Newton's method holds: see `broyden`
+STORED = 6  # vectors of unknowns that Newton's method holds: see `broyden`
 
 
 def state_size(bodies: int, rows: int, slots: int = 0) -> int:
@@ -212,5 +242,5 @@ def work_size(
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
     saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
-    settled = SETTLE_WORK + 2 * COLUMNS * unknowns if contacts else 0
-    return 2 * node + (3 + HELD) * unknowns + saved + slots + CONTACT_WORK * contacts + settled
+    settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
+    return 2 * node + (3 + STORED) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

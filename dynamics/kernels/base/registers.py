@@ -1,25 +1,25 @@
-"""numba's type of a few numbers in one vector register: see `six`."""
+"""numba's type of six numbers in one vector register: see `six`."""
 
 from llvmlite import ir
 from numba import types
 from numba.extending import models, register_model
 
-
-class Numbers(types.Type):
-    """Type of a few numbers in a register."""
-
-    def __init__(self, count):
-        super().__init__(name=f"numbers{count}")
-        self.vector = ir.VectorType(ir.DoubleType(), count)
+VECTOR = ir.VectorType(ir.DoubleType(), 6)
 
 
-six, four = Numbers(6), Numbers(4)
-VECTOR = six.vector
+class Six(types.Type):
+    """Type of six numbers in a register."""
+
+    def __init__(self):
+        super().__init__(name="six")
 
 
-@register_model(Numbers)
-class NumbersModel(models.PrimitiveModel):
+six = Six()
+
+
+@register_model(Six)
+class SixModel(models.PrimitiveModel):
     """Kept as an LLVM vector."""
 
     def __init__(self, manager, kind):
-        super().__init__(manager, kind, kind.vector)
+        super().__init__(manager, kind, VECTOR)

@@ -1,8 +1,7 @@
 """Six numbers of a body (a twist, or a row's slopes) as one vector register.
 
-LLVM puts no neighbouring numbers together here (numba leaves its pass for that off), so that sums
-over rows take far fewer instructions where it is told. Where indices are `CHECKED` it is a
-tuple.
+LLVM does not vectorize here by itself (numba turns that pass off): these types save most of the
+instructions of sums over rows. With `CHECKED` indices it is a tuple.
 """
 
 from dynamics.kernels.base.jit import (
@@ -19,12 +18,11 @@ from dynamics.kernels.base.jit import (
 registers = LazyModule("dynamics.kernels.base.registers")
 
 
-def place_of_numbers(context, builder, signature, arguments, i, vector=None):
+def place_of_numbers(context, builder, signature, arguments, i):
     """Place of a vector's numbers: argument i is the array, the next one where they start."""
-    vector = vector or registers.VECTOR
     first = place_of(context, builder, signature.args[i], arguments[i])
     at = context.cast(builder, arguments[i + 1], signature.args[i + 1], types.int64)
-    return builder.bitcast(builder.gep(first, [at]), vector.as_pointer())
+    return builder.bitcast(builder.gep(first, [at]), registers.VECTOR.as_pointer())
 
 
 def _lanes(builder, six_lanes):
@@ -64,7 +62,7 @@ if CHECKED:
             r[at + i] = sums[i]
 
     @kernel
-    def take(x, at):
+    def load_six(x, at):
         """x[at:at + 6]."""
         return x[at], x[at + 1], x[at + 2], x[at + 3], x[at + 4], x[at + 5]
 
@@ -112,7 +110,7 @@ if CHECKED:
     @kernel
     def larger(most, x, at):
         """max(most, |x[at:at + 6]|), one by one."""
-        return largest(most, take(x, at))
+        return largest(most, load_six(x, at))
 
     @kernel
     def total_of(sums):
@@ -137,20 +135,19 @@ else:
 
     @intrinsic
     def plus(typing, sums, scale, x, at):
-        """Sums + scale x[at:at + 6], or as many numbers as the sums are."""
-        vector = sums.vector
+        """Sums + scale x[at:at + 6]."""
+        vector = registers.VECTOR
 
         def generate(context, builder, signature, arguments):
-            place = place_of_numbers(context, builder, signature, arguments, 2, vector)
+            place = place_of_numbers(context, builder, signature, arguments, 2)
             lanes = ir.Constant(vector, ir.Undefined)
-            for i in range(vector.count):
+            for i in range(6):
                 lanes = builder.insert_element(lanes, arguments[1], ir.Constant(ir.IntType(32), i))
             kind = ir.FunctionType(vector, [vector] * 3)
-            name = f"llvm.fmuladd.v{vector.count}f64"
-            fused = cgutils.get_or_insert_function(builder.module, kind, name)
+            fused = cgutils.get_or_insert_function(builder.module, kind, "llvm.fmuladd.v6f64")
             return builder.call(fused, [lanes, builder.load(place, align=8), arguments[0]])
 
-        return sums(sums, types.float64, x, at), generate
+        return registers.six(registers.six, types.float64, x, at), generate
 
     @intrinsic
     def add(typing, r, at, sums):
@@ -169,15 +166,14 @@ else:
         """r[at:at + 6] <- sums."""
 
         def generate(context, builder, signature, arguments):
-            vector = signature.args[2].vector
-            place = place_of_numbers(context, builder, signature, arguments, 0, vector)
+            place = place_of_numbers(context, builder, signature, arguments, 0)
             builder.store(arguments[2], place, align=8)
             return context.get_dummy_value()
 
-        return types.none(r, at, sums), generate
+        return types.none(r, at, registers.six), generate
 
     @intrinsic
-    def take(typing, x, at):
+    def load_six(typing, x, at):
         """x[at:at + 6]."""
 
         def generate(context, builder, signature, arguments):
@@ -232,7 +228,7 @@ else:
     @kernel
     def larger(most, x, at):
         """max(most, |x[at:at + 6]|), one by one."""
-        return largest(most, take(x, at))
+        return largest(most, load_six(x, at))
 
     @intrinsic
     def total_of(typing, sums):

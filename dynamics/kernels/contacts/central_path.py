@@ -13,7 +13,9 @@ from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
+    BLOCK_MASS_AT,
     BLOCKS,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -21,15 +23,20 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FRICTION,
     MASS_AT,
+    SLACK,
+    SLOPES,
     SLOT,
-    W_AT,
+    T_AT,
+    T_SIZE,
 )
 from dynamics.kernels.contacts.condensation import normal_error, sliding
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 
 
 @kernel
@@ -39,7 +46,7 @@ def cone_path(head, ratio, mass, z0, z1):
     if size == 0.0:
         return 0.0, 0.0, ratio, 0.0, 0.0
     # speed t with head t / eta0(t) + mass t = size, concave: Newton's method from where beta alone
-    # would lead, behind the first step from below; d(t / eta0) / dt = ratio / (eta0^2 + t^2)
+    # would lead, after the first step from below; d(t / eta0) / dt = ratio / (eta0^2 + t^2)
     least = max((size - head) / mass, size / (head / ratio + mass))
     room = head * head - size * size
     t = max(least, ratio * size * head / room) if room > 0.0 else least
@@ -67,23 +74,26 @@ def follow(plan, constant, h, least, u, c, contacts):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
-        if not rubs(plan, k):
-            speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + 1]
+        if not is_dry_friction(plan, k):
+            speed = normal_error(plan, constant, h, k, u, c, contacts) + c[slot + SLACK]
             mass = contacts[w + MASS_AT]
             c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
-            c[slot + 1] = kappa / c[slot]
+            c[slot + SLACK] = kappa / c[slot]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            to = w + W_AT + 12 + 24 * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
-            mass = contacts[w + MASS_AT + 1 + i]
+            q = slot + CONES + BLOCK * i
+            to = w + T_AT + T_SIZE * i
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
+            mass = contacts[w + BLOCK_MASS_AT + i]
             head = constant[p + FRICTION + i] * c[slot]
             z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
             if i == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
             else:
-                c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = cone_path(
+                c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1] = cone_path(
                     head, kappa / head, mass, z0, z1
                 )
 
@@ -100,15 +110,18 @@ def slide(plan, constant, barrier, u, c, contacts):
         slot = plan[at + SLOT]
         kappa = barrier * constant[p + ENERGY]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            to = w + W_AT + 12 + 24 * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            q = slot + CONES + BLOCK * i
+            to = w + T_AT + T_SIZE * i
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             head = constant[p + FRICTION + i] * c[slot]
             if i == 0 and plan[at + FACETS] > 0:
-                mass = contacts[w + MASS_AT + 1 + i]
+                mass = contacts[w + BLOCK_MASS_AT + i]
                 z0, z1 = c[q] - mass * x, c[q + 1] - mass * y
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
             else:
                 heat, _ = sliding(kappa / head, x, y)
-                c[q + 2], c[q + 3], c[q + 4] = heat, x, y
+                c[q + ETA0], c[q + ETA], c[q + ETA + 1] = heat, x, y

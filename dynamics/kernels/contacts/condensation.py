@@ -1,4 +1,4 @@
-"""Contacts as leaves of the graph, eliminated in closed form.
+"""Condensation of contacts: each is eliminated in closed form.
 
 A contact has a normal pair (gamma, s) and friction blocks (beta, eta) in second-order cones, the
 head of beta being the coefficient times gamma, theory/contacts (2), (3):
@@ -6,9 +6,9 @@ head of beta being the coefficient times gamma, theory/contacts (2), (3):
     phi(z_next)/h + C gamma / h^2 = s,  gamma s = kappa,
     eta = T u,  beta0 eta0 + beta . eta = kappa,  beta0 eta + eta0 beta = 0.
 
-Its Newton block is a leaf: given the bodies' velocities, it is solved by division and one 2 x 2
-inverse, and what it adds to them is W^T K W_next, with W the rows (N, T). So the graph stays that
-of bodies and joints, and a contact costs the same whether it is the first or the thousandth.
+Given the bodies' velocities, its Newton block is solved by a division and one 2 x 2 inverse. It
+adds W^T K W_next to their blocks, with W the rows (N, T). The graph stays that of bodies and
+joints, and every contact costs the same.
 """
 
 import math
@@ -23,6 +23,7 @@ from dynamics.kernels.base.layout import (
     BLOCKS,
     BODIES,
     BODY_AT,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -31,18 +32,28 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FREE_AT,
+    FREE_BLOCKS_AT,
     FRICTION,
     GAP_AT,
     K_AT,
+    K_BLOCK,
+    K_BLOCKS_AT,
+    K_SPEED,
     MASS_AT,
     NEXT_AT,
     SECOND_AT,
+    SLACK,
+    SLOPES,
     SLOT,
     SOFTNESS,
     SPEED_AT,
     SUM_AT,
+    T_AT,
+    T_SIZE,
     TURNING_PACE,
     TWIST,
     UNDECIDED_AT,
@@ -51,10 +62,11 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.linear_cone import polygon_law
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 from dynamics.kernels.interval.matrix import add_outer
 
-#: Stiffness of a leaf at most, over its effective mass: no pivot drowns beside it.
+#: Largest stiffness of a contact over its effective mass. Pivots of its bodies lose all digits
+#: beyond.
 STIFFEST = 1e11
 
 
@@ -65,9 +77,11 @@ def normal_error(plan, constant, h, k, u, c, contacts):
     p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
     w, slot = k * CONTACT_WORK, plan[at + SLOT]
     if contacts[w + SPEED_AT] != 0.0:
-        return rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + 1]
+        return (
+            contact_rate(plan, at, contacts, w + W_AT, u) + contacts[w + SPEED_AT] - c[slot + SLACK]
+        )
     soft = constant[p + SOFTNESS] * c[slot] / (h * h)
-    return contacts[w + GAP_AT] / h + soft - c[slot + 1]
+    return contacts[w + GAP_AT] / h + soft - c[slot + SLACK]
 
 
 @kernel
@@ -80,15 +94,15 @@ def push_out(plan, c, contacts, r):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        take(plan, n, at, contacts, w + W_AT, c[slot], r)
+        subtract_row(plan, n, at, contacts, w + W_AT, c[slot], r)
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            take(plan, n, at, contacts, w + W_AT + 12 + 24 * i, c[q], r)
-            take(plan, n, at, contacts, w + W_AT + 24 + 24 * i, c[q + 1], r)
+            q = slot + CONES + BLOCK * i
+            subtract_row(plan, n, at, contacts, w + T_AT + T_SIZE * i, c[q], r)
+            subtract_row(plan, n, at, contacts, w + T_AT + T_SIZE * i + SLOPES, c[q + 1], r)
 
 
 @kernel
-def take(plan, n, at, W, to, part, r):
+def subtract_row(plan, n, at, W, to, part, r):
     """r <- r - part W^T, one row."""
     a, b = plan[at + A], plan[at + B]
     if a < n:
@@ -96,7 +110,7 @@ def take(plan, n, at, W, to, part, r):
             r[TWIST * a + j] -= part * W[to + j]
     if b < n:
         for j in range(6):
-            r[TWIST * b + j] -= part * W[to + 6 + j]
+            r[TWIST * b + j] -= part * W[to + TWIST + j]
 
 
 @kernel
@@ -112,15 +126,22 @@ def errors(plan, constant, h, barrier, u, c, contacts):
         slot = plan[at + SLOT]
         kappa, pace = barrier * constant[p + ENERGY], constant[p + CONTACT_PACE]
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        f = 0.0 if rubs(plan, k) else c[slot] * c[slot + 1] / constant[p + ENERGY] - barrier
+        f = (
+            0.0
+            if is_dry_friction(plan, k)
+            else c[slot] * c[slot + SLACK] / constant[p + ENERGY] - barrier
+        )
         most = max(most, max(pace * abs(e), abs(f)))
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
+            q = slot + CONES + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
-            to = w + W_AT + 12 + 24 * i
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            to = w + T_AT + T_SIZE * i
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             if i == 0 and plan[at + FACETS] > 0:
-                most = max(most, pace * max(abs(x - c[q + 3]), abs(y - c[q + 4])))
+                most = max(most, pace * max(abs(x - c[q + ETA]), abs(y - c[q + ETA + 1])))
                 continue
             if i > 0:
                 pace = constant[p + TURNING_PACE]
@@ -144,8 +165,8 @@ def friction_law(head, c, q, r6, r7, r8, e3, e4):
 
     Gives (free (2), by_head (2), by_speed (2 x 2, row-major)).
     """
-    b0, b1, heat = c[q], c[q + 1], c[q + 2]
-    x, y = c[q + 3], c[q + 4]
+    b0, b1, heat = c[q], c[q + 1], c[q + ETA0]
+    x, y = c[q + ETA], c[q + ETA + 1]
     # A = eta0 I - beta eta^T / head
     a00, a01 = heat - b0 * x / head, -b0 * y / head
     a10, a11 = -b1 * x / head, heat - b1 * y / head
@@ -171,9 +192,9 @@ def friction_law(head, c, q, r6, r7, r8, e3, e4):
 @kernel
 def cone_errors(head, c, q, kappa):
     """Residuals of a cone."""
-    r6 = head * c[q + 2] + c[q] * c[q + 3] + c[q + 1] * c[q + 4] - kappa
-    r7 = head * c[q + 3] + c[q + 2] * c[q]
-    r8 = head * c[q + 4] + c[q + 2] * c[q + 1]
+    r6 = head * c[q + ETA0] + c[q] * c[q + ETA] + c[q + 1] * c[q + ETA + 1] - kappa
+    r7 = head * c[q + ETA] + c[q + ETA0] * c[q]
+    r8 = head * c[q + ETA + 1] + c[q + ETA0] * c[q + 1]
     return r6, r7, r8
 
 
@@ -207,7 +228,7 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
 @kernel
 def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
-    """K and the free steps of every leaf at a barrier or its own; r <- r - W^T (free steps).
+    """K and the free steps of every contact at a barrier or its own; r <- r - W^T (free steps).
 
     ``kappa`` is over units of energy. Friction by `friction_law` where contacts are ``on_path``,
     else by `sliding_law`.
@@ -225,50 +246,84 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
                 contacts[w + j] = 0.0
             continue
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
-        gamma, s = c[slot], c[slot + 1]
+        gamma, s = c[slot], c[slot + SLACK]
         soft = 0.0
         if contacts[w + SPEED_AT] == 0.0:
             soft = constant[p + SOFTNESS] / (h * h)
         # s dgamma + gamma (N du + soft dgamma + e) = kappa - gamma s
         e = normal_error(plan, constant, h, k, u, c, contacts)
         stiff, free = 0.0, 0.0
-        if not rubs(plan, k):
+        if not is_dry_friction(plan, k):
             give = max(s + soft * gamma, gamma / (STIFFEST * contacts[w + MASS_AT]))
             stiff = gamma / give
             free = (kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e) / give
         contacts[w + K_AT] = stiff
         contacts[w + FREE_AT] = free
-        take(plan, n, at, contacts, w + W_AT, free, r)
+        subtract_row(plan, n, at, contacts, w + W_AT, free, r)
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
+            q = slot + CONES + BLOCK * i
             friction = constant[p + FRICTION + i]
-            to = w + W_AT + 12 + 24 * i
+            to = w + T_AT + T_SIZE * i
             head = friction * gamma
-            x, y = rate(plan, at, contacts, to, u), rate(plan, at, contacts, to + 12, u)
+            x, y = (
+                contact_rate(plan, at, contacts, to, u),
+                contact_rate(plan, at, contacts, to + SLOPES, u),
+            )
             if i == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 law = polygon_law(plan[at + FACETS], head, kappa, x, y, c, q, tail)
             elif on_path:
                 r6, r7, r8 = cone_errors(head, c, q, kappa)
-                law = friction_law(head, c, q, r6, r7, r8, c[q + 3] - x, c[q + 4] - y)
+                law = friction_law(head, c, q, r6, r7, r8, c[q + ETA] - x, c[q + ETA + 1] - y)
             else:
-                law = sliding_law(head, kappa, c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4])
-            place = w + K_AT + 1 + 6 * i
+                law = sliding_law(
+                    head, kappa, c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1]
+                )
+            place = w + K_BLOCKS_AT + K_BLOCK * i
             # beta = free0 + by_head m (free - stiff N du) + by_speed T du
             contacts[place] = -friction * law[2] * stiff
             contacts[place + 1] = -friction * law[3] * stiff
             for j in range(4):
-                contacts[place + 2 + j] = law[4 + j]
+                contacts[place + K_SPEED + j] = law[4 + j]
             f0 = law[0] + friction * law[2] * free
             f1 = law[1] + friction * law[3] * free
-            contacts[w + FREE_AT + 1 + 2 * i] = f0
-            contacts[w + FREE_AT + 2 + 2 * i] = f1
-            take(plan, n, at, contacts, to, f0, r)
-            take(plan, n, at, contacts, to + 12, f1, r)
+            contacts[w + FREE_BLOCKS_AT + 2 * i] = f0
+            contacts[w + FREE_BLOCKS_AT + 2 * i + 1] = f1
+            subtract_row(plan, n, at, contacts, to, f0, r)
+            subtract_row(plan, n, at, contacts, to + SLOPES, f1, r)
 
 
 @kernel
-def add_leaf(plan, n, at, scale, contacts, left, right, values):
+def chord_steps(plan, constant, h, u, c, contacts, r):
+    """Free steps of every contact block by the stored K; r <- r - W^T (free steps).
+
+    On the central path only speeds have an error e: gap and s, T u and eta. Free steps are K e.
+    """
+    n = plan[BODIES]
+    for k in range(plan[CONTACTS]):
+        w = k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        slot = plan[at + SLOT]
+        e = normal_error(plan, constant, h, k, u, c, contacts)
+        contacts[w + FREE_AT] = -contacts[w + K_AT] * e
+        subtract_row(plan, n, at, contacts, w + W_AT, contacts[w + FREE_AT], r)
+        for i in range(plan[at + BLOCKS]):
+            q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
+            one = contact_rate(plan, at, contacts, to, u) - c[q + ETA]
+            two = contact_rate(plan, at, contacts, to + SLOPES, u) - c[q + ETA + 1]
+            for j in range(2):
+                place = w + K_BLOCKS_AT + K_BLOCK * i
+                free = contacts[place + j] * e
+                place += K_SPEED + 2 * j
+                free += contacts[place] * one + contacts[place + 1] * two
+                contacts[w + FREE_BLOCKS_AT + 2 * i + j] = free
+                subtract_row(plan, n, at, contacts, to + SLOPES * j, free, r)
+
+
+@kernel
+def add_contact_row(plan, n, at, scale, contacts, left, right, values):
     """values <- values + scale W_left^T W_right on the blocks of both bodies."""
     if scale == 0.0:
         return
@@ -276,26 +331,26 @@ def add_leaf(plan, n, at, scale, contacts, left, right, values):
     if a < n:
         add_outer(values, plan[plan[BODY_AT] + a], scale, contacts, left, right)
     if b < n:
-        add_outer(values, plan[plan[BODY_AT] + b], scale, contacts, left + 6, right + 6)
+        add_outer(values, plan[plan[BODY_AT] + b], scale, contacts, left + TWIST, right + TWIST)
         if a < n:
-            add_outer(values, plan[at + AB_AT], scale, contacts, left, right + 6)
-            add_outer(values, plan[at + BA_AT], scale, contacts, left + 6, right)
+            add_outer(values, plan[at + AB_AT], scale, contacts, left, right + TWIST)
+            add_outer(values, plan[at + BA_AT], scale, contacts, left + TWIST, right)
 
 
 @kernel
 def add_three(values, at, W, left, right):
-    """`add_outer` of three rows at left and at right, each 12 behind the one before."""
+    """`add_outer` of three rows at left and at right, each SLOPES after the one before."""
     for j in range(6):
-        one, two, three = W[right + j], W[right + 12 + j], W[right + 24 + j]
+        one, two, three = W[right + j], W[right + SLOPES + j], W[right + 2 * SLOPES + j]
         for i in range(6):
             values[at + 6 * j + i] += (
-                one * W[left + i] + two * W[left + 12 + i] + three * W[left + 24 + i]
+                one * W[left + i] + two * W[left + SLOPES + i] + three * W[left + 2 * SLOPES + i]
             )
 
 
 @kernel
-def add_leaves(plan, contacts, values):
-    """values <- values + W^T K W_next of every leaf; K as `condense` left it."""
+def add_contacts(plan, contacts, values):
+    """values <- values + W^T K W_next of every contact; K as `condense` left it."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
@@ -305,27 +360,31 @@ def add_leaves(plan, contacts, values):
         a, b = plan[at + A], plan[at + B]
         stiff, next_at, row = contacts[w + K_AT], w + NEXT_AT, w + SUM_AT
         if plan[at + BLOCKS] == 0:
-            add_leaf(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
+            add_contact_row(plan, n, at, stiff, contacts, w + W_AT, next_at, values)
         for i in range(plan[at + BLOCKS]):
-            one, place = w + W_AT + 12 + 24 * i, w + K_AT + 1 + 6 * i
+            one, place = w + T_AT + T_SIZE * i, w + K_BLOCKS_AT + K_BLOCK * i
             # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
-            for e in range(0 if a < n else 6, 12 if b < n else 6):
-                N, T1, T2 = contacts[next_at + e], contacts[one + e], contacts[one + 12 + e]
+            for e in range(0 if a < n else TWIST, SLOPES if b < n else TWIST):
+                N, T1, T2 = contacts[next_at + e], contacts[one + e], contacts[one + SLOPES + e]
                 contacts[row + e] = stiff * N if i == 0 else 0.0
-                contacts[row + 12 + e] = -(
-                    contacts[place] * N + contacts[place + 2] * T1 + contacts[place + 3] * T2
+                contacts[row + SLOPES + e] = -(
+                    contacts[place] * N
+                    + contacts[place + K_SPEED] * T1
+                    + contacts[place + K_SPEED + 1] * T2
                 )
-                contacts[row + 24 + e] = -(
-                    contacts[place + 1] * N + contacts[place + 4] * T1 + contacts[place + 5] * T2
+                contacts[row + 2 * SLOPES + e] = -(
+                    contacts[place + 1] * N
+                    + contacts[place + K_SPEED + 2] * T1
+                    + contacts[place + K_SPEED + 3] * T2
                 )
-            left = one - 12
+            left = one - SLOPES
             if a < n:
                 add_three(values, plan[plan[BODY_AT] + a], contacts, left, row)
             if b < n:
-                add_three(values, plan[plan[BODY_AT] + b], contacts, left + 6, row + 6)
+                add_three(values, plan[plan[BODY_AT] + b], contacts, left + TWIST, row + TWIST)
                 if a < n:
-                    add_three(values, plan[at + AB_AT], contacts, left, row + 6)
-                    add_three(values, plan[at + BA_AT], contacts, left + 6, row)
+                    add_three(values, plan[at + AB_AT], contacts, left, row + TWIST)
+                    add_three(values, plan[at + BA_AT], contacts, left + TWIST, row)
 
 
 @kernel
@@ -343,7 +402,7 @@ def clear_pairs(plan, values):
 def numbers_of(plan, at):
     """Numbers of a contact in a state: `layout.slots_of`."""
     facets = plan[at + FACETS]
-    return 2 + BLOCK * plan[at + BLOCKS] + (facets + 1 if facets > 0 else 0)
+    return CONES + BLOCK * plan[at + BLOCKS] + (facets + 1 if facets > 0 else 0)
 
 
 @kernel
@@ -358,31 +417,34 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
             for j in range(numbers_of(plan, at)):
                 dc[slot + j] = 0.0
             continue
-        normal = rate(plan, at, contacts, w + NEXT_AT, du)
+        normal = contact_rate(plan, at, contacts, w + NEXT_AT, du)
         dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
-        for j in range(2 + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
+        for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
             dc[slot + j] = 0.0
         soft = 0.0
         if contacts[w + SPEED_AT] == 0.0:
             soft = constant[p + SOFTNESS] / (h * h)
         e = normal_error(plan, constant, h, k, u, c, contacts)
-        dc[slot + 1] = e + normal + soft * dc[slot]
+        dc[slot + SLACK] = e + normal + soft * dc[slot]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
-            to = w + W_AT + 12 + 24 * i
-            place = w + K_AT + 1 + 6 * i
-            one, two = rate(plan, at, contacts, to, du), rate(plan, at, contacts, to + 12, du)
-            free = w + FREE_AT + 1 + 2 * i
-            dc[q + 2], dc[q + 3], dc[q + 4] = 0.0, 0.0, 0.0  # by `contact_path`
+            q = slot + CONES + BLOCK * i
+            to = w + T_AT + T_SIZE * i
+            place = w + K_BLOCKS_AT + K_BLOCK * i
+            one, two = (
+                contact_rate(plan, at, contacts, to, du),
+                contact_rate(plan, at, contacts, to + SLOPES, du),
+            )
+            free = w + FREE_BLOCKS_AT + 2 * i
+            dc[q + ETA0], dc[q + ETA], dc[q + ETA + 1] = 0.0, 0.0, 0.0  # by `contact_path`
             dc[q] = (
                 contacts[free]
                 + contacts[place] * normal
-                + contacts[place + 2] * one
-                + contacts[place + 3] * two
+                + contacts[place + K_SPEED] * one
+                + contacts[place + K_SPEED + 1] * two
             )
             dc[q + 1] = (
                 contacts[free + 1]
                 + contacts[place + 1] * normal
-                + contacts[place + 4] * one
-                + contacts[place + 5] * two
+                + contacts[place + K_SPEED + 2] * one
+                + contacts[place + K_SPEED + 3] * two
             )

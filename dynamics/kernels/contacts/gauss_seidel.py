@@ -1,10 +1,10 @@
-"""Contacts that change their minds in turns, solved on their own while all else is linear.
+"""Gauss-Seidel method on the Delassus operator, for contacts that path Newton does not decide.
 
-With A the matrix of bodies, joints and of the contacts that have settled, and W the rows of those
-that have not, velocities at them are v + D lambda, D = W_next A^-1 W^T. Gauss and Seidel's method
-takes the undecided contacts one after another, each to the point of its central path that the
-forces of the others lead it to (Jean 1999; Jourdan, Alart, Jean 1998). It converges where Newton's
-method goes round in circles, but slowly, so it only tells which contacts close and which slide.
+All else is linear. With A the matrix of bodies, joints and decided contacts, and W the rows of the
+undecided ones, velocities at these are v + D lambda with D = W_next A^-1 W^T. The method visits one
+undecided contact after another and puts it on the point of its central path that the forces of the
+others lead to (Jean 1999; Jourdan, Alart, Jean 1998). It converges where Newton's method cycles,
+but slowly, so it only decides which contacts close and which slide.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
@@ -15,6 +15,7 @@ from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
     COLUMNS,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -23,16 +24,22 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FRICTION,
+    GAUSS_SEIDEL_ROWS,
     IMPULSE,
     NEXT_AT,
     ROWS,
-    SETTLED_ROWS,
+    SLACK,
+    SLOPES,
     SLOT,
     SLOTS,
     SOFTNESS,
     SPEED_AT,
+    T_AT,
+    T_SIZE,
     TWIST,
     UNDECIDED_AT,
     W_AT,
@@ -40,9 +47,9 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.central_path import cone_path
-from dynamics.kernels.contacts.condensation import normal_error, take
+from dynamics.kernels.contacts.condensation import normal_error, subtract_row
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 from dynamics.kernels.contacts.single_contact import contact_alone
 from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
@@ -50,8 +57,8 @@ from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_b
 OPEN = 3e5
 #: Rounds of all undecided contacts, and the change of impulses, over the largest, that ends them.
 SWEEPS = 30
-SETTLED = 1e-5
-#: Part of `OPEN` that is told where a settled iterate is yet open: neighbours join.
+CONVERGED = 1e-5
+#: Part of `OPEN` above which contacts join if the iterate after the method is still open.
 AGAIN = 1e-2
 
 
@@ -59,7 +66,7 @@ AGAIN = 1e-2
 def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
     """Mark contacts whose error is above a ``part`` of `OPEN`; their rows, 0 for none or too many.
 
-    None are told where no error is above `OPEN`.
+    None are marked if no error is above `OPEN`.
     """
     n, rows, most = plan[BODIES], 0, 0.0
     for k in range(plan[CONTACTS]):
@@ -79,7 +86,7 @@ def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
         if error > part * OPEN * tolerance:
             contacts[w + UNDECIDED_AT] = 1.0
             rows += 1 + 2 * plan[at + BLOCKS]
-    if rows > SETTLED_ROWS or most <= OPEN * tolerance:
+    if rows > GAUSS_SEIDEL_ROWS or most <= OPEN * tolerance:
         decide_all(plan, contacts)
         return 0
     return rows
@@ -101,9 +108,9 @@ def velocities_of(plan, contacts, dx, out):
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        out[i] = rate(plan, at, contacts, w + NEXT_AT, dx)
+        out[i] = contact_rate(plan, at, contacts, w + NEXT_AT, dx)
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
-            out[i + j] = rate(plan, at, contacts, w + W_AT + 12 * j, dx)
+            out[i + j] = contact_rate(plan, at, contacts, w + W_AT + SLOPES * j, dx)
         i += 1 + 2 * plan[at + BLOCKS]
 
 
@@ -115,7 +122,7 @@ def put_column(plan, at, W, to, place, column, x):
         if a < n:
             x[COLUMNS * int(place[TWIST * a + j]) + column] = W[to + j]
         if b < n:
-            x[COLUMNS * int(place[TWIST * b + j]) + column] = W[to + 6 + j]
+            x[COLUMNS * int(place[TWIST * b + j]) + column] = W[to + TWIST + j]
 
 
 @kernel
@@ -140,11 +147,11 @@ def columns_of(plan, contacts, x, place, rows, count, eight, D):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         a, b = plan[at + A], plan[at + B]
         for j in range(1 + 2 * plan[at + BLOCKS]):
-            row = w + (NEXT_AT if j == 0 else W_AT + 12 * j)
+            row = w + (NEXT_AT if j == 0 else W_AT + SLOPES * j)
             if a < n:
                 rates(contacts, row, x, COLUMNS * int(place[TWIST * a]), eight, True)
             if b < n:
-                rates(contacts, row + 6, x, COLUMNS * int(place[TWIST * b]), eight, a == n)
+                rates(contacts, row + TWIST, x, COLUMNS * int(place[TWIST * b]), eight, a == n)
             for column in range(count):
                 D[column * rows + i] = eight[column]
             i += 1
@@ -153,8 +160,7 @@ def columns_of(plan, contacts, x, place, rows, count, eight, D):
 @kernel
 def responses(plan, program, solver, rows, contacts, D):
     """D <- W_next A^-1 W^T by columns, with the factors of A."""
-    _, _, arena, work, _, rhs, _, columns = solver
-    size = rhs.size
+    columns, size = solver.columns, solver.rhs.size
     x, place = columns[: COLUMNS * size], columns[COLUMNS * size : (COLUMNS + 1) * size]
     supernode = columns[(COLUMNS + 1) * size : (COLUMNS + 2) * size]
     eight = columns[(COLUMNS + 2) * size :]
@@ -174,11 +180,11 @@ def responses(plan, program, solver, rows, contacts, D):
             if count == 0:
                 clear_side_by_side(program, last, x)
                 first = size
-            put_column(plan, at, contacts, w + W_AT + 12 * j, place, count, x)
+            put_column(plan, at, contacts, w + W_AT + SLOPES * j, place, count, x)
             first = first_of(plan, k, supernode, first)
             column += 1
             if count == COLUMNS - 1 or column == rows:
-                solve_side_by_side(program, first, last, arena, work, x)
+                solve_side_by_side(program, first, last, solver.factors, solver.workspace, x)
                 done = pointer(D, (column - 1 - count) * rows)
                 columns_of(plan, contacts, x, place, rows, count + 1, eight, done)
 
@@ -207,10 +213,10 @@ def add_impulse(rows, column, change, D, v):
 
 
 @kernel
-def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
+def solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
     """Gamma and sliding friction of one contact by `contact_alone`; the largest change, gamma."""
     p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
-    q, here, friction = slot + 2, i * rows + i, constant[p + FRICTION]
+    q, here, friction = slot + CONES, i * rows + i, constant[p + FRICTION]
     soft = softness(constant, p, h, contacts[k * CONTACT_WORK + SPEED_AT])
     if D[here] + soft <= 0.0:  # others answer as if they could pull
         return 0.0, c[slot]
@@ -221,13 +227,13 @@ def together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
         v[i + 2] - (D[here + 2] * g + D[here + rows + 2] * b0 + D[here + 2 * rows + 2] * b1),
     )
     gamma, x, y, t = contact_alone(
-        friction, kappa, soft, D, here, rows, w, g, c[q + 2] / (friction * g)
+        friction, kappa, soft, D, here, rows, w, g, c[q + ETA0] / (friction * g)
     )
     if not gamma > 0.0:
         return 0.0, g
-    c[slot], c[slot + 1] = gamma, kappa / gamma
+    c[slot], c[slot + SLACK] = gamma, kappa / gamma
     c[q], c[q + 1] = x, y
-    c[q + 2], c[q + 3], c[q + 4] = t * friction * gamma, -t * x, -t * y
+    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = t * friction * gamma, -t * x, -t * y
     add_impulse(rows, i, gamma - g, D, v)
     add_impulse(rows, i + 1, x - b0, D, v)
     add_impulse(rows, i + 2, y - b1, D, v)
@@ -248,30 +254,32 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot, kappa = plan[at + SLOT], barrier * constant[p + ENERGY]
-        round_cone = plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not rubs(plan, k)
+        round_cone = (
+            plan[at + BLOCKS] > 0 and plan[at + FACETS] == 0 and not is_dry_friction(plan, k)
+        )
         if round_cone:
-            change, gamma = together(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
+            change, gamma = solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c)
             changed, most = max(changed, change), max(most, gamma)
-        elif not rubs(plan, k):
+        elif not is_dry_friction(plan, k):
             soft = softness(constant, p, h, contacts[w + SPEED_AT])
             mass, before = 1.0 / (D[i * rows + i] + soft), c[slot]
             speed = v[i] + soft * before
             c[slot] = on_path(mass * kappa, before - mass * speed)
-            c[slot + 1] = kappa / c[slot]
+            c[slot + SLACK] = kappa / c[slot]
             add_impulse(rows, i, c[slot] - before, D, v)
             changed = max(changed, abs(c[slot] - before))
             most = max(most, c[slot])
         for block in range(1 if round_cone else 0, plan[at + BLOCKS]):
-            q, one = slot + 2 + BLOCK * block, i + 1 + 2 * block
+            q, one = slot + CONES + BLOCK * block, i + 1 + 2 * block
             two = one + 1
             mass = 1.0 / max(D[one * rows + one], D[two * rows + two])
             head, b0, b1 = constant[p + FRICTION + block] * c[slot], c[q], c[q + 1]
             z0, z1 = b0 - mass * v[one], b1 - mass * v[two]
             if block == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_path(plan[at + FACETS], head, kappa, mass, z0, z1, c, q, tail)
             else:
-                c[q], c[q + 1], c[q + 2], c[q + 3], c[q + 4] = cone_path(
+                c[q], c[q + 1], c[q + ETA0], c[q + ETA], c[q + ETA + 1] = cone_path(
                     head, kappa / head, mass, z0, z1
                 )
             add_impulse(rows, one, c[q] - b0, D, v)
@@ -283,17 +291,17 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
 
 
 @kernel
-def settle(plan, constant, program, h, barrier, rows, x, r, dx, dc, contacts, solver, c):
-    """C of the undecided contacts <- where they settle, dx <- what this does to all velocities.
+def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
+    """c of the undecided contacts <- the solution of the method, dx <- the velocities that follow.
 
-    Behind `condense` and a factorization without them; ``dc`` is a workspace.
+    After `condense` and a factorization without them; ``work.dc`` is a workspace.
     """
-    _, _, arena, work, _, rhs, solution, _ = solver
+    x, r, dx, dc, contacts = work.x, work.r, work.dx, work.dc, work.contacts
     n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
     D = pointer(contacts, CONTACT_WORK * plan[CONTACTS])
     v = pointer(D, rows * rows)
     responses(plan, program, solver, rows, contacts, D)
-    solve(program, arena, rhs, 1, work, solution)
+    solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     velocities_of(plan, contacts, dx, v)
     for i in range(rows):
         v[i] = -v[i]
@@ -306,15 +314,17 @@ def settle(plan, constant, program, h, barrier, rows, x, r, dx, dc, contacts, so
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         soft = softness(constant, p, h, contacts[w + SPEED_AT])
-        v[i] += normal_error(plan, constant, h, k, x, c, contacts) + c[slot + 1] - soft * c[slot]
+        v[i] += (
+            normal_error(plan, constant, h, k, x, c, contacts) + c[slot + SLACK] - soft * c[slot]
+        )
         for j in range(1, 1 + 2 * plan[at + BLOCKS]):
-            v[i + j] += rate(plan, at, contacts, w + W_AT + 12 * j, x)
+            v[i + j] += contact_rate(plan, at, contacts, w + W_AT + SLOPES * j, x)
         i += 1 + 2 * plan[at + BLOCKS]
     for j in range(plan[SLOTS]):
         dc[j] = c[j]
     for _ in range(SWEEPS):
         changed, most = sweep(plan, constant, h, barrier, rows, contacts, D, v, c)
-        if not changed > SETTLED * most:
+        if not changed > CONVERGED * most:
             break
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -322,11 +332,11 @@ def settle(plan, constant, program, h, barrier, rows, x, r, dx, dc, contacts, so
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        take(plan, n, at, contacts, w + W_AT, c[slot] - dc[slot], r)
+        subtract_row(plan, n, at, contacts, w + W_AT, c[slot] - dc[slot], r)
         for block in range(plan[at + BLOCKS]):
-            q, to = slot + 2 + BLOCK * block, w + W_AT + 12 + 24 * block
-            take(plan, n, at, contacts, to, c[q] - dc[q], r)
-            take(plan, n, at, contacts, to + 12, c[q + 1] - dc[q + 1], r)
-    solve(program, arena, rhs, 1, work, solution)
+            q, to = slot + CONES + BLOCK * block, w + T_AT + T_SIZE * block
+            subtract_row(plan, n, at, contacts, to, c[q] - dc[q], r)
+            subtract_row(plan, n, at, contacts, to + SLOPES, c[q + 1] - dc[q + 1], r)
+    solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
     for i in range(unknowns):
         dx[i] = -dx[i]

@@ -9,11 +9,15 @@ import math
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
+    ARM_A_AT,
+    ARM_B_AT,
     CONTACT_A,
     CONTACT_B,
     CONTACT_CALLBACK,
     CONTACT_KIND,
+    DISTANCE_AT,
     FRAME_A,
+    NORMAL_AT,
     POSE,
     RADIUS_A,
     RADIUS_B,
@@ -31,7 +35,7 @@ SEGMENT_SEGMENT = 3  # capsules
 BOX_SPHERE = 4  # box of a, sphere of b
 PLANE_RIM = 5  # half-space of a, lowest point of b's cylinder rim
 LIMITED = 6  # row of a joint's coordinate
-RUBBING = 8  # dry friction of a row
+DRY_FRICTION = 8  # dry friction of a row
 USER_GAP = 7
 
 #: Distances below this have no direction, m.
@@ -47,7 +51,7 @@ def along(a, b, t):
 
 
 @kernel
-def minus(a, b):
+def subtract3(a, b):
     """a - b."""
     return a[0] - b[0], a[1] - b[1], a[2] - b[2]
 
@@ -61,17 +65,17 @@ def clamped(t):
 @kernel
 def nearest_on_segment(a, b, p):
     """Parameter of the point of segment ab nearest to p."""
-    d = minus(b, a)
+    d = subtract3(b, a)
     length = dot(d, d)
     if length < TINY * TINY:
         return 0.0
-    return clamped(dot(minus(p, a), d) / length)
+    return clamped(dot(subtract3(p, a), d) / length)
 
 
 @kernel
 def nearest_of_segments(a, b, c, d):
     """Parameters of the nearest points of segments ab and cd (Ericson 2004, sec. 5.1.9)."""
-    u, v, w = minus(b, a), minus(d, c), minus(a, c)
+    u, v, w = subtract3(b, a), subtract3(d, c), subtract3(a, c)
     uu, vv, uv = dot(u, u), dot(v, v), dot(u, v)
     uw, vw = dot(u, w), dot(v, w)
     apart = uu * vv - uv * uv
@@ -89,7 +93,7 @@ def nearest_of_segments(a, b, c, d):
 
 
 @kernel
-def direction(d, length, otherwise):
+def unit_vector(d, length, otherwise):
     """d / length, or another unit vector where d has none."""
     if length < TINY:
         return otherwise
@@ -104,10 +108,10 @@ def box_nearest(p, half):
         min(half[1], max(-half[1], p[1])),
         min(half[2], max(-half[2], p[2])),
     )
-    d = minus(p, q)
+    d = subtract3(p, q)
     length = math.sqrt(dot(d, d))
     if length > TINY:
-        return length, direction(d, length, d), q
+        return length, unit_vector(d, length, d), q
     x, y, z = half[0] - abs(p[0]), half[1] - abs(p[1]), half[2] - abs(p[2])
     if x <= y and x <= z:
         sign = math.copysign(1.0, p[0])
@@ -121,7 +125,7 @@ def box_nearest(p, half):
 
 @kernel
 def rim(axis, normal, radius):
-    """How far the end of a cylinder reaches against n, and the arm to its lowest point there.
+    """Reach of the end of a cylinder against n, and the arm to its lowest point there.
 
     That of a rim is r d, d the sine of its tilt, whose arm turns with any tilt of a cylinder that
     stands. With w = 1 - d^2 the end bulges to r sqrt(d^2 + (ROUND w)^2) - r ROUND w^2 instead,
@@ -152,12 +156,12 @@ def gap(plan, constant, at, c, pose, matrix, out):
         if kind == PLANE_RIM:
             axis = multiply_matrix(matrix, 9 * b, load3(constant, c + SECOND_B))
             reach, arm = rim(axis, n, rb)
-            distance = dot(n, minus(between, pa)) - reach
+            distance = dot(n, subtract3(between, pa)) - reach
             pb = (pb[0] + arm[0], pb[1] + arm[1], pb[2] + arm[2])
         else:
-            distance = dot(n, minus(between, pa)) - rb
+            distance = dot(n, subtract3(between, pa)) - rb
             pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
-        end = minus(xb, xa)
+        end = subtract3(xb, xa)
         pa = (
             end[0] + pb[0] - distance * n[0],
             end[1] + pb[1] - distance * n[1],
@@ -166,7 +170,7 @@ def gap(plan, constant, at, c, pose, matrix, out):
     elif kind == BOX_SPHERE:
         frame = load4(constant, c + FRAME_A)
         q = load4(pose, POSE * a + 3)
-        local = rotate_back(frame, rotate_back(q, minus(between, pa)))
+        local = rotate_back(frame, rotate_back(q, subtract3(between, pa)))
         distance, n, point = box_nearest(local, load3(constant, c + SECOND_A))
         n = rotate(q, rotate(frame, n))
         point = rotate(q, rotate(frame, point))
@@ -184,14 +188,14 @@ def gap(plan, constant, at, c, pose, matrix, out):
             s, t = nearest_of_segments(pa, qa, between, end)
             pa, pb = along(pa, qa, s), along(pb, qb, t)
             between = (xb[0] + pb[0] - xa[0], xb[1] + pb[1] - xa[1], xb[2] + pb[2] - xa[2])
-        d = minus(between, pa)
+        d = subtract3(between, pa)
         length = math.sqrt(dot(d, d))
-        n = direction(d, length, (0.0, 0.0, 1.0))
+        n = unit_vector(d, length, (0.0, 0.0, 1.0))
         distance = length - ra - rb
         pa = (pa[0] + ra * n[0], pa[1] + ra * n[1], pa[2] + ra * n[2])
         pb = (pb[0] - rb * n[0], pb[1] - rb * n[1], pb[2] - rb * n[2])
-    out[0] = distance
-    out[1], out[2], out[3] = n
-    out[4], out[5], out[6] = pa
-    out[7], out[8], out[9] = pb
+    out[DISTANCE_AT] = distance
+    out[NORMAL_AT], out[NORMAL_AT + 1], out[NORMAL_AT + 2] = n
+    out[ARM_A_AT], out[ARM_A_AT + 1], out[ARM_A_AT + 2] = pa
+    out[ARM_B_AT], out[ARM_B_AT + 1], out[ARM_B_AT + 2] = pb
     return 0

@@ -1,7 +1,7 @@
 """One interval with contacts and limits: a primal-dual interior-point method (Mehrotra).
 
-Each iteration factorizes the graph of bodies and joints once, with the leaves of the contacts
-folded in, and solves twice: a predictor without barrier tells how far the barrier may fall. It
+Each iteration factorizes the graph of bodies and joints once, with the condensed contacts, and
+solves twice: a predictor step without barrier determines how far the barrier may fall. It
 starts cold, where `path_newton` has not arrived.
 """
 
@@ -18,26 +18,34 @@ from dynamics.kernels.base.layout import (
     CONTACTS,
     ENERGY,
     GAP_AT,
-    LEFT,
+    LEFT_OUT,
     MASS_AT,
+    MUST_ACT,
     OF_RATE,
     RESTITUTION,
     ROWS,
     SECOND_AT,
+    SLACK,
     SLOT,
     SLOTS,
     SPEED_AT,
-    TOLD,
     TWIST,
 )
+from dynamics.kernels.base.settings import BARRIER, LARGEST_TURN
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
-from dynamics.kernels.contacts.condensation import add_leaves, clear_pairs, condense, steps_of
-from dynamics.kernels.contacts.interior_residual import begin, look_there, solved, weigh
-from dynamics.kernels.contacts.interior_start import forget, press
+from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, steps_of
+from dynamics.kernels.contacts.interior_residual import (
+    converged,
+    evaluate_end_and_gaps,
+    place_on_path,
+    weigh,
+)
+from dynamics.kernels.contacts.interior_start import clear_contacts, set_dry_friction
 from dynamics.kernels.contacts.path_newton import FAR, path_attempt
-from dynamics.kernels.contacts.rows import gaps, rubs
+from dynamics.kernels.contacts.rows import gaps, is_dry_friction
 from dynamics.kernels.interval.matrix import assemble
-from dynamics.kernels.interval.newton import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
 from dynamics.kernels.rows.poses import turns
 from graphsys.kernels import factorize, solve
 
@@ -48,7 +56,7 @@ ATTEMPTS = 6
 ARRIVED = 1.5
 #: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
 CLOSEST = 0.999
-#: Least gamma s behind an iteration, over the barrier.
+#: Least gamma s after an iteration, over the barrier.
 CENTRED = 0.1
 
 
@@ -57,13 +65,13 @@ def complementarity(plan, constant, c, dc, part, contacts):
     """Mean of gamma s, over units of energy, at c + part dc."""
     total, count = 0.0, 0
     for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or rubs(plan, k):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or is_dry_friction(plan, k):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
         gamma = c[slot] + part * dc[slot]
         unit = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
-        total += gamma * (c[slot + 1] + part * dc[slot + 1]) / unit
+        total += gamma * (c[slot + SLACK] + part * dc[slot + SLACK]) / unit
         count += 1
     return total / max(1, count)
 
@@ -88,7 +96,7 @@ def correct(plan, part, dc, contacts):
     """Second order of gamma s along the step dc, for the next `condense` (Mehrotra 1992)."""
     for k in range(plan[CONTACTS]):
         slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        second = part * dc[slot] * dc[slot + 1] if part != 0.0 else 0.0  # dc may be infinite
+        second = part * dc[slot] * dc[slot + SLACK] if part != 0.0 else 0.0  # dc may be infinite
         contacts[k * CONTACT_WORK + SECOND_AT] = second
 
 
@@ -97,17 +105,17 @@ def recentre(plan, constant, barrier, c, contacts):
     """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0 or rubs(plan, k):
+        if contacts[w + ACTIVE_AT] == 0.0 or is_dry_friction(plan, k):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         low = CENTRED * barrier * constant[p + ENERGY]
-        if c[slot] * c[slot + 1] < low:
-            if contacts[w + MASS_AT] * c[slot + 1] < c[slot]:
-                c[slot + 1] = low / c[slot]
+        if c[slot] * c[slot + SLACK] < low:
+            if contacts[w + MASS_AT] * c[slot + SLACK] < c[slot]:
+                c[slot + SLACK] = low / c[slot]
             else:
-                c[slot] = low / c[slot + 1]
+                c[slot] = low / c[slot + SLACK]
 
 
 @kernel
@@ -119,56 +127,50 @@ def interior_attempt(
     # In:
     h,
     settings,
-    kick,
     node,
-    u_prev,
     # In and out:
-    x,
-    c,
-    # Work:
+    motion,
     trial,
-    r,
-    dx,
-    kept,
-    dc,
-    contacts,
+    work,
+    # Work:
     solver,
     # Out:
     info,
 ):  # fmt: skip
     """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
-    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
-    values = pointer(blocks, 0)
+    x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
+    contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    least, found = settings[2], pointer(info, 8)
-    every = info[6] > 0.0
-    kappa = begin(
-        plan, constant, h, least, True, every, node, u_prev, x, c, trial, found, contacts
-    )  # fmt: skip
+    least, found = settings[BARRIER], pointer(info, NEAREST)
+    every = info[EVERY_CONTACT] > 0.0
+    kappa = place_on_path(plan, constant, h, least, True, every, node, motion, trial, work, found)
     if kappa < 0.0:
         return USER_FAILED
     before = 1e300
     for iteration in range(MOST_ITERATIONS):
-        speed, opened, merit = weigh(plan, constant, h, kick, node, x, c, trial, contacts, r)
+        speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300:
             return NOT_FINITE
-        if solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
+        if converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
             return iteration
         before = speed
         clear_pairs(plan, values)  # before: dampers may join the same bodies
-        assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
+        assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]
         correct(plan, 0.0, dc, contacts)
         condense(plan, constant, h, least, False, x, c, contacts, r)
-        add_leaves(plan, contacts, values)
-        if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+        add_contacts(plan, contacts, values)
+        failed = factorize(
+            program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
+        )
+        if failed != 0:
             return SINGULAR
-        info[2] += 1.0
+        info[FACTORIZATIONS] += 1.0
         now = complementarity(plan, constant, c, c, 0.0, contacts)
         target, second = least, 0.0
         if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
-            solve(program, arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
             steps_of(plan, constant, h, dx, x, c, contacts, dc)
@@ -179,7 +181,7 @@ def interior_attempt(
             r[i] = kept[i]
         correct(plan, second, dc, contacts)
         condense(plan, constant, h, target, False, x, c, contacts, r)
-        solve(program, arena, rhs, 1, work, solution)
+        solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
@@ -189,15 +191,15 @@ def interior_attempt(
         for i in range(plan[SLOTS]):
             c[i] += part * dc[i]
         recentre(plan, constant, target, c, contacts)
-        if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+        if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         slide(plan, constant, target, x, c, contacts)
     return NOT_CONVERGED
 
 
 @kernel
-def missed(plan, constant, h, x, trial, found, contacts):
-    """Whether a contact that was left out or bounced has been passed; it is held by its gap then.
+def find_passed(plan, constant, h, x, trial, found, contacts):
+    """Find contacts that were left out or bounced and are passed; their gaps are held from now on.
 
     A bounce holds the velocity of a point; a rim that turns has another nearest point at the end.
     """
@@ -205,8 +207,8 @@ def missed(plan, constant, h, x, trial, found, contacts):
         w = k * CONTACT_WORK
         held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
         if contacts[w + ACTIVE_AT] == 0.0:
-            contacts[w + ACTIVE_AT] = LEFT
-        elif contacts[w + SPEED_AT] != 0.0 and not held and not rubs(plan, k):
+            contacts[w + ACTIVE_AT] = LEFT_OUT
+        elif contacts[w + SPEED_AT] != 0.0 and not held and not is_dry_friction(plan, k):
             contacts[w + ACTIVE_AT], contacts[w + SPEED_AT] = BOUNCED, 0.0
     gaps(plan, constant, h, x, trial, found, contacts)
     wrong = False
@@ -214,15 +216,15 @@ def missed(plan, constant, h, x, trial, found, contacts):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] < 0.0:
             if contacts[w + GAP_AT] < 0.0:
-                contacts[w + ACTIVE_AT], wrong = TOLD, True
+                contacts[w + ACTIVE_AT], wrong = MUST_ACT, True
             else:
-                contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT else 1.0
+                contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT_OUT else 1.0
     return wrong
 
 
 @kernel
 def left_out(plan, contacts):
-    """Whether any contact is left out."""
+    """Tell if any contact is left out."""
     for k in range(plan[CONTACTS]):
         if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
             return True
@@ -230,8 +232,8 @@ def left_out(plan, contacts):
 
 
 @kernel
-def give_way(plan, constant, contacts):
-    """Whether there were bounces; all are held by their gaps from now on.
+def release_bounces(plan, constant, contacts):
+    """Hold the gaps of all contacts that bounced; report if there were any.
 
     Where a joint guides a body into the ground, friction can leave Newton's law without solution.
     """
@@ -240,59 +242,73 @@ def give_way(plan, constant, contacts):
         w = k * CONTACT_WORK
         bounces = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0
         if bounces and contacts[w + SPEED_AT] != 0.0:
-            contacts[w + ACTIVE_AT], bounced = TOLD, True
+            contacts[w + ACTIVE_AT], bounced = MUST_ACT, True
     return bounced
 
 
 @inlined
 def interior(
-    plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx, kept, dc,
-    contacts, solver, info, first,
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    whole,
+    node,
+    # In and out:
+    motion,
+    trial,
+    work,
+    # Work:
+    solver,
+    # Out:
+    info,
 ):  # fmt: skip
     """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong.
 
-    Where the former turns a body too far, the ``first`` try of a step is given up: it is cut.
+    If the former turns a body too far in a ``whole`` step, it gives up: the step is divided.
     """
-    n = TWIST * plan[BODIES]
+    x, n = work.x, TWIST * plan[BODIES]
     done = NOT_CONVERGED
-    info[6], info[7] = 0.0, 0.0
-    press(plan, h, c)
+    info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
+    set_dry_friction(plan, h, motion.c)
     fresh = True
     for _ in range(ATTEMPTS):
         if fresh:
             for i in range(n):
-                x[i] = u[i]
+                x[i] = motion.u[i]
             for i in range(plan[ROWS]):
-                x[n + i] = h * mu[i]
-        if info[7] == 0.0:
-            correct(plan, 0.0, dc, contacts)
+                x[n + i] = h * motion.mu[i]
+        warm = info[COLD_START] == 0.0
+        if warm:
+            correct(plan, 0.0, work.dc, work.contacts)
             done = path_attempt(
-                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx, dc,
-                contacts, solver, info,
-            )  # fmt: skip
+                plan, constant, program, h, settings, node, motion, trial, work, solver, info
+            )
         else:
             done = interior_attempt(
-                plan, constant, program, h, settings, kick, node, u_prev, x, c, trial, r, dx,
-                kept, dc, contacts, solver, info,
-            )  # fmt: skip
+                plan, constant, program, h, settings, node, motion, trial, work, solver, info
+            )
         if done == USER_FAILED:
             return done
         if done >= 0:
-            if not missed(plan, constant, h, x, trial, pointer(info, 8), contacts):
+            if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), work.contacts):
                 return done
             fresh = False
-        elif info[7] == 0.0 and first and turns(plan[BODIES], h, x) > max(FAR, settings[1]):
+        elif warm and whole and turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
             return done
-        elif info[7] == 0.0:
-            info[7] = 1.0
+        elif warm:
+            info[COLD_START] = 1.0
             fresh = True
-        elif info[6] == 0.0 and left_out(plan, contacts):
-            info[6] = 1.0
+        elif info[EVERY_CONTACT] == 0.0 and left_out(plan, work.contacts):
+            info[EVERY_CONTACT] = 1.0
             fresh = True
-        elif give_way(plan, constant, contacts):
+        elif release_bounces(plan, constant, work.contacts):
             fresh = True
         else:
             return done
         if fresh:  # nothing of the failed start is kept
-            forget(plan, c)
+            clear_contacts(plan, motion.c)
     return NOT_CONVERGED

@@ -13,43 +13,46 @@ from dynamics.kernels.base.layout import (
     UNITS_AT,
     WRENCHES,
 )
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, TOLERANCE
 from dynamics.kernels.base.six import largest, most_of, nothing, products
+from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import errors, push_out
 from dynamics.kernels.contacts.gauss_seidel import decide_all
 from dynamics.kernels.contacts.interior_start import WARM, centre, first_barrier, lower
-from dynamics.kernels.contacts.rows import approach, gaps
+from dynamics.kernels.contacts.rows import contact_rows, gaps
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent, fastest, residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate, roll
-from dynamics.kernels.rows.wrench import renew
+from dynamics.kernels.rows.wrench import update_user_impulse
 
 #: Momentum error over the largest impulse that ends an iteration which gains no more.
 ROUNDING = 1e-7
 
 
 @kernel
-def look_there(plan, constant, h, node, x, trial, found, contacts):
+def evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts):
     """Poses, rows and gaps at the end of the interval; 0, or 1 + a user's failure."""
-    pose, _, _, G, _ = node
-    moved, matrix, g_next, G_next, _ = trial
-    move(plan[BODIES], h, pose, x, moved, matrix)
-    evaluate(plan, constant, 0, plan[GROUPS], moved, matrix, True, g_next, G_next)
-    roll(plan, h, G, G_next, x, g_next)
+    move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
+    evaluate(
+        plan, constant, 0, plan[GROUPS], trial.pose, trial.matrix, True, trial.g, trial.G
+    )  # fmt: skip
+    roll(plan, h, node.G, trial.G, x, trial.g)
     return gaps(plan, constant, h, x, trial, found, contacts)
 
 
 @kernel
-def weigh(plan, constant, h, kick, node, x, c, trial, contacts, r):
-    """R <- residuals behind `look_there`; the largest of momenta, of |g|; NaN where one is.
+def weigh(plan, constant, h, node, c, trial, work):
+    """r <- residuals after `evaluate_end_and_gaps`; the largest of momenta and |g|, over units.
 
-    Both over their units.
+    The third result is NaN if any residual is.
     """
     n = TWIST * plan[BODIES]
+    x, r, kick = work.x, work.r, work.kick
     if plan[WRENCHES] > 0:
-        renew(plan, h, node, x, kick)
-    _, opened, merit = residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
-    push_out(plan, c, contacts, r)
+        update_user_impulse(plan, h, node, x, kick)
+    _, opened, merit = residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
+    push_out(plan, c, work.contacts, r)
     wrong = 0  # `largest` may pass over what is no number
     for i in range(n):
         wrong += r[i] != r[i]
@@ -70,18 +73,19 @@ def largest_impulse(plan, constant, x):
 
 
 @kernel
-def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, found, contacts):
+def place_on_path(plan, constant, h, least, cold, every, node, motion, trial, work, found):
     """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
 
     A cold start has one barrier for all, a warm one a barrier for each contact. What comes back is
     over the contacts' units of energy.
     """
-    if approach(plan, constant, h, node, x, every, found, contacts) != 0:
+    x, c, contacts = work.x, motion.c, work.contacts
+    if contact_rows(plan, constant, h, node, x, every, found, contacts) != 0:
         return -1.0
-    if look_there(plan, constant, h, node, x, trial, found, contacts) != 0:
+    if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
         return -1.0
     decide_all(plan, contacts)
-    energy = first_barrier(plan, constant, h, cold, x, u_prev, c, contacts)
+    energy = first_barrier(plan, constant, h, cold, x, motion.u_prev, c, contacts)
     lower(plan, 0.0 if cold else WARM, contacts)
     barrier = max(least, energy) if cold else least
     centre(plan, constant, h, barrier, x, c, contacts)
@@ -89,14 +93,14 @@ def begin(plan, constant, h, least, cold, every, node, u_prev, x, c, trial, foun
 
 
 @kernel
-def solved(plan, constant, h, settings, speed, opened, before, node, x, c, contacts, info):
-    """Whether x and c solve the interval at the last barrier."""
-    info[0], info[1] = speed, opened
-    if speed > settings[3]:
+def converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
+    """Convergence test: x and c solve the interval at the last barrier."""
+    info[VELOCITY_ERROR], info[VIOLATION] = speed, opened
+    if speed > settings[CONTACT_TOLERANCE]:
         # stiff contacts and large impulses: no better than rounding
-        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, x):
+        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, work.x):
             return False
-    worst = errors(plan, constant, h, settings[2], x, c, contacts)
-    info[0] = max(speed, worst)
-    closed = max(settings[0], 64.0 * EPS * extent(plan, constant, node[0]))
-    return worst <= settings[3] and opened <= closed
+    worst = errors(plan, constant, h, settings[BARRIER], work.x, c, work.contacts)
+    info[VELOCITY_ERROR] = max(speed, worst)
+    closed = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, node.pose))
+    return worst <= settings[CONTACT_TOLERANCE] and opened <= closed

@@ -1,11 +1,13 @@
-"""Where the interior-point method starts: contacts on their central path, the first barrier."""
+"""Start of the interior-point method: contacts on their central path, the first barrier."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
+    BLOCK_MASS_AT,
     BLOCKS,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -13,15 +15,21 @@ from dynamics.kernels.base.layout import (
     CONTACT_WORK,
     CONTACTS,
     ENERGY,
+    ETA,
+    ETA0,
     FACETS,
     FRICTION,
     MASS_AT,
+    SLACK,
+    SLOPES,
     SLOT,
+    T_AT,
+    T_SIZE,
     W_AT,
 )
 from dynamics.kernels.contacts.condensation import normal_error, numbers_of, sliding
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_centre
-from dynamics.kernels.contacts.rows import rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 
 #: Part of the energy at a contact that a warm start begins from.
 WARM = 0.001
@@ -48,13 +56,13 @@ def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        rubbing = rubs(plan, k)
-        mass = contacts[w + MASS_AT + 1] if rubbing else contacts[w + MASS_AT]
+        rubbing = is_dry_friction(plan, k)
+        mass = contacts[w + BLOCK_MASS_AT] if rubbing else contacts[w + MASS_AT]
         speed = c[plan[at + SLOT]] / mass if cold and not rubbing else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
-            now = rate(plan, at, contacts, w + W_AT + 12 * i, x)
+            now = contact_rate(plan, at, contacts, w + W_AT + SLOPES * i, x)
             if not cold:
-                now -= rate(plan, at, contacts, w + W_AT + 12 * i, u_prev)
+                now -= contact_rate(plan, at, contacts, w + W_AT + SLOPES * i, u_prev)
             speed = max(speed, abs(now))
         if not (cold or rubbing):
             ahead, _ = expected(plan, constant, h, k, x, c, contacts)
@@ -83,41 +91,41 @@ def centre(plan, constant, h, least, u, c, contacts):
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
         kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
-        if rubs(plan, k):
-            c[slot + 1] = 1.0
+        if is_dry_friction(plan, k):
+            c[slot + SLACK] = 1.0
         else:
             speed, mass = expected(plan, constant, h, k, u, c, contacts)
             # s = speed + (gamma - before) / mass, gamma s = kappa
             c[slot] = on_path(mass * kappa, c[slot] - mass * speed)
-            c[slot + 1] = kappa / c[slot]
+            c[slot + SLACK] = kappa / c[slot]
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
+            q = slot + CONES + BLOCK * i
             head = constant[p + FRICTION + i] * c[slot]
-            one = rate(plan, at, contacts, w + W_AT + 12 + 24 * i, u)
-            two = rate(plan, at, contacts, w + W_AT + 24 + 24 * i, u)
+            one = contact_rate(plan, at, contacts, w + T_AT + T_SIZE * i, u)
+            two = contact_rate(plan, at, contacts, w + T_AT + T_SIZE * i + SLOPES, u)
             if i == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 polygon_centre(plan[at + FACETS], head, kappa, one, two, c, q, tail)
                 continue
             heat, _ = sliding(kappa / head, one, two)
             c[q], c[q + 1] = -head * one / heat, -head * two / heat
-            c[q + 2], c[q + 3], c[q + 4] = heat, one, two
+            c[q + ETA0], c[q + ETA], c[q + ETA + 1] = heat, one, two
 
 
 @kernel
-def press(plan, h, c):
+def set_dry_friction(plan, h, c):
     """Gamma of dry friction: the interval, and half of it at the first node of a motion."""
     for k in range(plan[CONTACTS]):
         slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        if rubs(plan, k):
+        if is_dry_friction(plan, k):
             c[slot] = h if c[slot] > 0.0 else 0.5 * h
 
 
 @kernel
-def forget(plan, c):
+def clear_contacts(plan, c):
     """C <- 0, but for what presses on dry friction."""
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
-        for j in range(1 if rubs(plan, k) else 0, numbers_of(plan, at)):
+        for j in range(1 if is_dry_friction(plan, k) else 0, numbers_of(plan, at)):
             c[slot + j] = 0.0

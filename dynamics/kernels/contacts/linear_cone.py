@@ -12,13 +12,14 @@ digits where the cone slides.
 import math
 
 from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import ETA, ETA0
 
 #: Most iterations of `polygon_path`: some dozen are usual.
 INNER = 60
 
 
 @kernel
-def turn_of(m):
+def facet_turn(m):
     """(cos, sin) from one direction to the next."""
     return math.cos(2.0 * math.pi / m), math.sin(2.0 * math.pi / m)
 
@@ -37,8 +38,8 @@ def strength(m, b0, b1):
 @kernel
 def polygon_centre(m, head, kappa, x, y, c, q, tail):
     """Every pair on the central path at T u = (x, y): psi solves sum of b_i + s = mu gamma."""
-    cos, sin = turn_of(m)
-    low, _ = lowest(m, x, y)
+    cos, sin = facet_turn(m)
+    low, _ = lowest_facet(m, x, y)
     over = kappa / head  # psi + low; too little, since one b_i alone is all of mu gamma there
     for _ in range(50):
         total, slope = kappa / (over - low), kappa / (over - low) ** 2
@@ -53,7 +54,7 @@ def polygon_centre(m, head, kappa, x, y, c, q, tail):
         over += step
         if step <= 1e-8 * over:
             break
-    c[q + 2], c[q + 3], c[q + 4] = over, x, y
+    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = over, x, y
     c[tail + m] = kappa / (over - low)
     a, b = 1.0, 0.0
     for i in range(m):
@@ -65,7 +66,7 @@ def polygon_centre(m, head, kappa, x, y, c, q, tail):
 @kernel
 def polygon_force(m, c, q, tail):
     """Beta <- sum of b_i d_i."""
-    cos, sin = turn_of(m)
+    cos, sin = facet_turn(m)
     a, b = 1.0, 0.0
     c[q], c[q + 1] = 0.0, 0.0
     for i in range(m):
@@ -75,9 +76,9 @@ def polygon_force(m, c, q, tail):
 
 
 @kernel
-def lowest(m, x, y):
+def lowest_facet(m, x, y):
     """min(0, all d_i . eta), and the direction that has it; -1 where it is 0."""
-    cos, sin = turn_of(m)
+    cos, sin = facet_turn(m)
     low, which, a, b = 0.0, -1, 1.0, 0.0
     for i in range(m):
         if a * x + b * y < low:
@@ -92,9 +93,9 @@ def polygon_path(m, head, kappa, mass, z0, z1, c, q, tail):
 
     It starts where beta = 0 has mass eta = -z, and its equations but for the products hold.
     """
-    cos, sin = turn_of(m)
+    cos, sin = facet_turn(m)
     x, y = -z0 / mass, -z1 / mass
-    low, which = lowest(m, x, y)
+    low, which = lowest_facet(m, x, y)
     psi = 1.1 * math.sqrt(x * x + y * y) + kappa * (m + 1) / head
     over = psi + low
     for i in range(m + 1):
@@ -149,7 +150,7 @@ def polygon_path(m, head, kappa, mass, z0, z1, c, q, tail):
         y += part * dy
         psi += part * dpsi
         last = which
-        low, which = lowest(m, x, y)
+        low, which = lowest_facet(m, x, y)
         if which == last:  # the same difference, without its rounding
             turn = 2.0 * math.pi / m * which
             fall = math.cos(turn) * dx + math.sin(turn) * dy if which >= 0 else 0.0
@@ -159,7 +160,7 @@ def polygon_path(m, head, kappa, mass, z0, z1, c, q, tail):
         small = 1e-9 * over + 1e-14 * (abs(x) + abs(y))
         if target == kappa and part == 1.0 and abs(dx) + abs(dy) + abs(dpsi) < small:
             break
-    c[q + 2], c[q + 3], c[q + 4] = over, x, y
+    c[q + ETA0], c[q + ETA], c[q + ETA + 1] = over, x, y
     polygon_force(m, c, q, tail)
 
 
@@ -178,20 +179,20 @@ def on_path(product, z):
 
 @kernel
 def polygon_law(m, head, target, x, y, c, q, tail):
-    """As `leaf.friction_law`: beta step = free + by_head d(head) + by_speed d(T u), T u = (x, y).
+    """As `friction_law`: beta step = free + by_head d(head) + by_speed d(T u), T u = (x, y).
 
     With w_i = b_i / eta_i, p = sum of w_i d_i and S = sum of w_i + s / psi, d(psi) takes p / S.
     """
-    cos, sin = turn_of(m)
-    low, _ = lowest(m, c[q + 3], c[q + 4])
-    over, a, b = c[q + 2], 1.0, 0.0
+    cos, sin = facet_turn(m)
+    low, _ = lowest_facet(m, c[q + ETA], c[q + ETA + 1])
+    over, a, b = c[q + ETA0], 1.0, 0.0
     psi, s = over - low, c[tail + m]
     p0, p1, m00, m01, m11, g0, g1 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     total, lack = s / psi, target / psi - head
-    ex, ey = x - c[q + 3], y - c[q + 4]
+    ex, ey = x - c[q + ETA], y - c[q + ETA + 1]
     for i in range(m):
         force = c[tail + i]
-        eta = a * c[q + 3] + b * c[q + 4] - low + over
+        eta = a * c[q + ETA] + b * c[q + ETA + 1] - low + over
         w = force / eta
         free = target / eta - w * (a * ex + b * ey)
         total += w

@@ -5,10 +5,14 @@ import math
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
+    ARM_A_AT,
+    ARM_B_AT,
     BLOCK,
+    BLOCK_MASS_AT,
     BLOCKS,
     BODIES,
     BODY_SIZE,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -17,6 +21,7 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    DISTANCE_AT,
     FACETS,
     FALL,
     GAP_AT,
@@ -25,20 +30,24 @@ from dynamics.kernels.base.layout import (
     LIMITED_ROW,
     MASS,
     MASS_AT,
+    MUST_ACT,
     NEXT_AT,
+    NORMAL_AT,
     OF_RATE,
     RESTITUTION,
     SIGN,
+    SLOPES,
     SLOT,
     SPEED_AT,
-    TOLD,
+    T_AT,
+    T_SIZE,
     TWIST,
     W_AT,
     A,
     B,
 )
 from dynamics.kernels.base.quaternion import cross, load3
-from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, TINY, gap
+from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, TINY, gap
 from dynamics.kernels.interval.matrix import stretched
 from dynamics.kernels.rows.rows import turned_back, write
 
@@ -80,27 +89,27 @@ def limit_row(plan, constant, at, c, g, G, out, to):
     """Distance to a joint's limit, and its row."""
     row = plan[at + LIMITED_ROW]
     sign = constant[c + SIGN]
-    for j in range(12):
-        out[to + j] = sign * G[12 * row + j]
+    for j in range(SLOPES):
+        out[to + j] = sign * G[SLOPES * row + j]
     return sign * (g[row] - constant[c + LIMIT])
 
 
 @kernel
-def rubs(plan, k):
-    """Whether contact k is dry friction of a row, which always presses with 1."""
-    return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == RUBBING
+def is_dry_friction(plan, k):
+    """True for a contact that is dry friction of a row, which always presses with 1."""
+    return plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + CONTACT_KIND] == DRY_FRICTION
 
 
 @kernel
-def rubbing_rows(plan, at, G, out, to):
+def dry_friction_rows(plan, at, G, out, to):
     """Row of a joint's rate as the first of a friction block, N and the second 0."""
     row = plan[at + LIMITED_ROW]
-    for j in range(12):
-        out[to + j], out[to + 12 + j], out[to + 24 + j] = 0.0, G[12 * row + j], 0.0
+    for j in range(SLOPES):
+        out[to + j], out[to + SLOPES + j], out[to + 2 * SLOPES + j] = 0.0, G[SLOPES * row + j], 0.0
 
 
 @kernel
-def rate(plan, at, W, to, u):
+def contact_rate(plan, at, W, to, u):
     """W u of one row of a contact."""
     a, b = plan[at + A], plan[at + B]
     total = 0.0
@@ -109,7 +118,7 @@ def rate(plan, at, W, to, u):
             total += W[to + j] * u[TWIST * a + j]
     if b < plan[BODIES]:
         for j in range(6):
-            total += W[to + 6 + j] * u[TWIST * b + j]
+            total += W[to + TWIST + j] * u[TWIST * b + j]
     return total
 
 
@@ -122,8 +131,8 @@ def effective_mass(plan, constant, at, W, to):
         if body < n:
             c, moving, turning = body * BODY_SIZE, 0.0, 0.0
             for j in range(3):
-                moving += W[to + 6 * side + j] ** 2
-                turning += W[to + 6 * side + 3 + j] ** 2
+                moving += W[to + TWIST * side + j] ** 2
+                turning += W[to + TWIST * side + 3 + j] ** 2
             total += moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA]
     return 1.0 / total
 
@@ -131,49 +140,46 @@ def effective_mass(plan, constant, at, W, to):
 @kernel
 def normal_row(plan, constant, k, node, found, out, to):
     """out[to:] <- row N of a contact at a node; (its gap, whether a user's function failed)."""
-    pose, matrix, g, G, _ = node
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
     if plan[at + CONTACT_KIND] == LIMITED:
-        return limit_row(plan, constant, at, c, g, G, out, to), False
-    if plan[at + CONTACT_KIND] == RUBBING:
-        rubbing_rows(plan, at, G, out, to)
+        return limit_row(plan, constant, at, c, node.g, node.G, out, to), False
+    if plan[at + CONTACT_KIND] == DRY_FRICTION:
+        dry_friction_rows(plan, at, node.G, out, to)
         return 0.0, False
-    if gap(plan, constant, at, c, pose, matrix, found) != 0:
+    if gap(plan, constant, at, c, node.pose, node.matrix, found) != 0:
         return 0.0, True
-    point_row(
-        matrix, plan[at + A], plan[at + B], load3(found, 4), load3(found, 7), load3(found, 1),
-        out, to,
-    )  # fmt: skip
-    return found[0], False
+    arm_a, arm_b, normal = load3(found, ARM_A_AT), load3(found, ARM_B_AT), load3(found, NORMAL_AT)
+    point_row(node.matrix, plan[at + A], plan[at + B], arm_a, arm_b, normal, out, to)
+    return found[DISTANCE_AT], False
 
 
 @kernel
 def friction_rows(plan, k, node, sign, found, out, to):
-    """out[to + 12:] <- rows T of a contact, behind `normal_row`, which left ``found``.
+    """out[to + SLOPES:] <- rows T of a contact, after `normal_row`, which left ``found``.
 
     ``sign`` is that of the normal's z; where it is given as 0, it is looked up.
     """
-    matrix = node[1]
+    matrix = node.matrix
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     a, b, blocks = plan[at + A], plan[at + B], plan[at + BLOCKS]
-    if blocks == 0 or plan[at + CONTACT_KIND] == RUBBING:
+    if blocks == 0 or plan[at + CONTACT_KIND] == DRY_FRICTION:
         return
-    normal, arm_a, arm_b = load3(found, 1), load3(found, 4), load3(found, 7)
+    normal, arm_a, arm_b = load3(found, NORMAL_AT), load3(found, ARM_A_AT), load3(found, ARM_B_AT)
     one, two = tangents(normal, math.copysign(1.0, normal[2]) if sign == 0.0 else sign)
-    point_row(matrix, a, b, arm_a, arm_b, one, out, to + 12)
-    point_row(matrix, a, b, arm_a, arm_b, two, out, to + 24)
+    point_row(matrix, a, b, arm_a, arm_b, one, out, to + SLOPES)
+    point_row(matrix, a, b, arm_a, arm_b, two, out, to + T_SIZE)
     if blocks > 1:
-        turning_row(matrix, a, b, normal, out, to + 36)
-        for j in range(12):
-            out[to + 48 + j] = 0.0
+        turning_row(matrix, a, b, normal, out, to + T_SIZE + SLOPES)
+        for j in range(SLOPES):
+            out[to + 2 * T_SIZE + j] = 0.0
     if blocks > 2:
-        turning_row(matrix, a, b, one, out, to + 60)
-        turning_row(matrix, a, b, two, out, to + 72)
+        turning_row(matrix, a, b, one, out, to + 2 * T_SIZE + SLOPES)
+        turning_row(matrix, a, b, two, out, to + 3 * T_SIZE)
 
 
 @kernel
-def approach(
+def contact_rows(
     # Tables:
     plan,
     constant,
@@ -205,11 +211,11 @@ def approach(
             if a < n:
                 speed += abs(contacts[w + W_AT + j] * u[TWIST * a + j])
             if b < n:
-                speed += abs(contacts[w + W_AT + 6 + j] * u[TWIST * b + j])
-        approaching = rate(plan, at, contacts, w + W_AT, u)
+                speed += abs(contacts[w + W_AT + TWIST + j] * u[TWIST * b + j])
+        approaching = contact_rate(plan, at, contacts, w + W_AT, u)
         contacts[w + GAP_AT] = distance
         contacts[w + SPEED_AT] = 0.0
-        bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != TOLD
+        bounces = constant[c + RESTITUTION] > 0.0 and contacts[w + ACTIVE_AT] != MUST_ACT
         if bounces and distance + h * approaching < 0.0:
             # Newton's law, where it is more than what gravity gives in some steps
             if approaching < -FALLS * h * constant[c + FALL]:
@@ -220,24 +226,23 @@ def approach(
             bound = -constant[c + SIGN] * constant[c + LIMIT]
             contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY
             near = True
-        if rubs(plan, k):  # s = 1
+        if is_dry_friction(plan, k):  # s = 1
             contacts[w + SPEED_AT], near = 1.0, True
-        if contacts[w + ACTIVE_AT] != TOLD:
+        if contacts[w + ACTIVE_AT] != MUST_ACT:
             contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
         if contacts[w + ACTIVE_AT] != 0.0:
             friction_rows(plan, k, node, 0.0, found, contacts, w + W_AT)
-            if not rubs(plan, k):
+            if not is_dry_friction(plan, k):
                 contacts[w + MASS_AT] = effective_mass(plan, constant, at, contacts, w + W_AT)
             for i in range(plan[at + BLOCKS]):
-                mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 + 24 * i)
-                contacts[w + MASS_AT + 1 + i] = mass
+                mass = effective_mass(plan, constant, at, contacts, w + T_AT + T_SIZE * i)
+                contacts[w + BLOCK_MASS_AT + i] = mass
     return 0
 
 
 @kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
-    """Gap and row N at the end of the interval, stretched to velocities; see `approach`."""
-    pose, matrix, g, G, _ = trial
+    """Gap and row N at the end of the interval, stretched to velocities; see `contact_rows`."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -247,19 +252,18 @@ def gaps(plan, constant, h, u, trial, found, contacts):
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         a, b = plan[at + A], plan[at + B]
         if contacts[w + SPEED_AT] != 0.0:  # an impact: the row at the start, on velocities
-            for j in range(12):
+            for j in range(SLOPES):
                 contacts[w + NEXT_AT + j] = contacts[w + W_AT + j]
             continue
         if plan[at + CONTACT_KIND] == LIMITED:
-            distance = limit_row(plan, constant, at, c, g, G, contacts, w + NEXT_AT)
+            distance = limit_row(plan, constant, at, c, trial.g, trial.G, contacts, w + NEXT_AT)
         else:
-            if gap(plan, constant, at, c, pose, matrix, found) != 0:
+            if gap(plan, constant, at, c, trial.pose, trial.matrix, found) != 0:
                 return 1 + k
-            distance = found[0]
-            point_row(
-                matrix, a, b, load3(found, 4), load3(found, 7), load3(found, 1),
-                contacts, w + NEXT_AT,
-            )  # fmt: skip
+            distance = found[DISTANCE_AT]
+            arm_a, arm_b = load3(found, ARM_A_AT), load3(found, ARM_B_AT)
+            normal = load3(found, NORMAL_AT)
+            point_row(trial.matrix, a, b, arm_a, arm_b, normal, contacts, w + NEXT_AT)
         contacts[w + GAP_AT] = distance
         for side in range(2):
             body = b if side == 1 else a
@@ -267,7 +271,7 @@ def gaps(plan, constant, h, u, trial, found, contacts):
                 t = TWIST * body + 3
                 phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
                 s = math.sqrt(1.0 - phi[0] * phi[0] - phi[1] * phi[1] - phi[2] * phi[2])
-                to = w + NEXT_AT + 6 * side + 3
+                to = w + NEXT_AT + TWIST * side + 3
                 contacts[to], contacts[to + 1], contacts[to + 2] = stretched(contacts, to, phi, s)
     return 0
 
@@ -281,9 +285,9 @@ def impulses(plan, scale, contacts, c):
         part = 0.0 if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 else scale
         c[slot] *= part
         for i in range(plan[at + BLOCKS]):
-            c[slot + 2 + BLOCK * i] *= part
-            c[slot + 3 + BLOCK * i] *= part
+            c[slot + CONES + BLOCK * i] *= part
+            c[slot + CONES + BLOCK * i + 1] *= part
         if plan[at + FACETS] > 0:
-            tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+            tail = slot + CONES + BLOCK * plan[at + BLOCKS]
             for i in range(plan[at + FACETS] + 1):
                 c[tail + i] *= part

@@ -4,6 +4,7 @@ import math
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
+    ARM_A_AT,
     BODIES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
@@ -12,6 +13,7 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    DISTANCE_AT,
     NEXT_AT,
     RADIUS_A,
     RADIUS_B,
@@ -58,35 +60,35 @@ def half_thickness(plan, constant, at, c):
 
 @kernel
 def motion_bound(plan, at, h, x, found):
-    """How far the nearest points of a contact can move against each other in an interval."""
+    """Upper bound of the relative motion of the nearest points of a contact in an interval, m."""
     way = 0.0
     for side in range(2):
         body = plan[at + B] if side == 1 else plan[at + A]
         if body < plan[BODIES]:
             v, omega = load3(x, TWIST * body), load3(x, TWIST * body + 3)
-            arm = load3(found, 4 + 3 * side)
+            arm = load3(found, ARM_A_AT + 3 * side)
             way += math.sqrt(dot(v, v)) + math.sqrt(dot(omega, omega) * dot(arm, arm))
     return max(TINY, GROWING * h * way)
 
 
 @kernel
 def deep_within(plan, constant, h, k, thick, node, x, trial, found):
-    """Whether a contact's gap falls below -DEEP thick on the way (conservative advancement).
+    """Conservative advancement: true if a contact's gap falls below -DEEP thick on the way.
 
     Poses on the way are written to the trial. Surfaces approach by at most `motion_bound`, so that
     a part ``gap / motion_bound`` of the interval is free of them (Mirtich 1996, ch. 3).
     """
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
     c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-    pose, moved, matrix = node[0], trial[0], trial[1]
+    pose, moved, matrix = node.pose, trial.pose, trial.matrix
     part = 0.0
     for _ in range(MOST_ADVANCES):
         move(plan[BODIES], part * h, pose, x, moved, matrix)
         if gap(plan, constant, at, c, moved, matrix, found) != 0:
             return True
-        if found[0] < -DEEP * thick:
+        if found[DISTANCE_AT] < -DEEP * thick:
             return True
-        part += max(found[0], ADVANCE * thick) / motion_bound(plan, at, h, x, found)
+        part += max(found[DISTANCE_AT], ADVANCE * thick) / motion_bound(plan, at, h, x, found)
         if part >= 1.0:
             return False
     return True
@@ -94,10 +96,10 @@ def deep_within(plan, constant, h, k, thick, node, x, trial, found):
 
 @kernel
 def passed(plan, constant, h, node, x, trial, found, contacts):
-    """Whether bodies went through each other between the nodes of a solved interval.
+    """True if bodies pass through each other between the nodes of a solved interval.
 
     Gaps are positive at both nodes, and normals at both are known (W and NEXT of each contact, by
-    `missed` also of those left out). Only where a normal turns far is the path between looked at.
+    `find_passed` also of those left out). Only if a normal turns far, the path between is checked.
     """
     through = False
     looked = False
@@ -107,11 +109,11 @@ def passed(plan, constant, h, node, x, trial, found, contacts):
         if thick == 0.0:
             continue
         w = k * CONTACT_WORK
-        if dot(load3(contacts, w + W_AT + 6), load3(contacts, w + NEXT_AT + 6)) < STEADY:
+        if dot(load3(contacts, w + W_AT + TWIST), load3(contacts, w + NEXT_AT + TWIST)) < STEADY:
             looked = True
             if deep_within(plan, constant, h, k, thick, node, x, trial, found):
                 through = True
                 break
     if looked:  # the end of the interval again
-        move(plan[BODIES], h, node[0], x, trial[0], trial[1])
+        move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
     return through

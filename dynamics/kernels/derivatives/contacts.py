@@ -1,8 +1,8 @@
-"""Contacts in the derivative of an interval: their leaves with right-hand sides of many columns.
+"""Contacts in the derivative of an interval, condensed for many right-hand sides.
 
 At the converged barrier the equations theory/contacts (1) to (5) are smooth. Along a direction its
-residuals change by those of `contact_changes`; the leaf that takes them out of the system is that
-of `leaf`, so that one factorization serves all directions.
+residuals change by those of `contact_changes`. The condensation is that of
+`contacts.condensation`, so one factorization serves all directions.
 """
 
 import math
@@ -13,6 +13,7 @@ from dynamics.kernels.base.layout import (
     BLOCK,
     BLOCKS,
     BODIES,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -21,6 +22,8 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    ETA,
+    ETA0,
     FACETS,
     FIRST_ROW,
     FRICTION,
@@ -29,27 +32,39 @@ from dynamics.kernels.base.layout import (
     JOINTS,
     LIMITED_ROW,
     N_ROWS,
+    NEXT_AT,
+    NORMAL_AT,
     POSE,
     RESTITUTION,
+    ROWS,
     SIGN,
+    SLACK,
+    SLOPES,
     SLOT,
     SLOTS,
     SOFTNESS,
     SPEED_AT,
+    T_AT,
+    T_SIZE,
     TWIST,
     W_AT,
     A,
     B,
 )
-from dynamics.kernels.contacts.condensation import cone_errors, friction_law, normal_error, take
+from dynamics.kernels.contacts.condensation import (
+    cone_errors,
+    friction_law,
+    normal_error,
+    subtract_row,
+)
 from dynamics.kernels.contacts.geometry import LIMITED
 from dynamics.kernels.contacts.linear_cone import polygon_law
-from dynamics.kernels.contacts.rows import friction_rows, normal_row, rate, rubs
+from dynamics.kernels.contacts.rows import contact_rate, friction_rows, is_dry_friction, normal_row
 from dynamics.kernels.rows.curvature import STEP, hessian, nudge
 from dynamics.kernels.rows.poses import rotation_matrix
 
 #: Numbers of W of a contact, and rows of `bends`: W u, then N u_before.
-W_SIZE, BENDS = 84, 8
+W_SIZE, BENDS = NEXT_AT - W_AT, 8
 
 
 @kernel
@@ -62,31 +77,31 @@ def by_limit(plan, constant, k, node, work, H, out):
         if row < plan[first + FIRST_ROW] + plan[first + N_ROWS]:
             break
         group += 1
-    hessian(plan, constant, group, row, node[0], node[1], work, H)
+    hessian(plan, constant, group, row, node.pose, node.matrix, work, H)
     sign = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SIGN]
     for j in range(12):
         for i in range(12):
-            if rubs(plan, k):
-                out[W_SIZE * j + i], out[W_SIZE * j + 24 + i] = 0.0, 0.0
-                out[W_SIZE * j + 12 + i] = H[12 * j + i]
+            if is_dry_friction(plan, k):
+                out[W_SIZE * j + i], out[W_SIZE * j + 2 * SLOPES + i] = 0.0, 0.0
+                out[W_SIZE * j + SLOPES + i] = H[SLOPES * j + i]
             else:
-                out[W_SIZE * j + i] = sign * H[12 * j + i]
+                out[W_SIZE * j + i] = sign * H[SLOPES * j + i]
 
 
 @kernel
-def turned_rows(plan, constant, k, node, found, kept, row, work, H, out):
+def row_slopes(plan, constant, k, node, found, kept, row, work, H, out):
     """out[84 j + i] <- d W_i / d z_j, z = (x_a, theta_a, x_b, theta_b), W's rows one after another.
 
     By central differences of the rows, but for limits. The node is as it was afterwards.
     """
     at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-    if plan[at + CONTACT_KIND] == LIMITED or rubs(plan, k):
+    if plan[at + CONTACT_KIND] == LIMITED or is_dry_friction(plan, k):
         by_limit(plan, constant, k, node, work, H, out)
         return
-    pose, matrix = node[0], node[1]
+    pose, matrix = node.pose, node.matrix
     normal_row(plan, constant, k, node, found, row, 0)
-    sign = math.copysign(1.0, found[3])  # of all normals, so that no tangent jumps
-    size = 12 * (1 + 2 * plan[at + BLOCKS])
+    sign = math.copysign(1.0, found[NORMAL_AT + 2])  # of all normals, so that no tangent jumps
+    size = SLOPES * (1 + 2 * plan[at + BLOCKS])
     for j in range(12):
         body = plan[at + A] if j < 6 else plan[at + B]
         if body == plan[BODIES]:
@@ -121,25 +136,26 @@ def two_ends(plan, at, u, e):
 
 
 @kernel
-def contracted(plan, at, slot, x, before, c, turned, push, bends):
+def contracted(plan, at, slot, solution, turned, push, bends):
     """push[12 j + i] <- d (W^T lambda)_i / d z_j; bends[8 j + row] <- d (W u)_row / d z_j.
 
     The last of the bends is that of N u_before.
     """
+    x, before, c = solution.x, solution.before, solution.c
     blocks = plan[at + BLOCKS]
     for j in range(12):
         for i in range(12):
             total = c[slot] * turned[W_SIZE * j + i]
             for k in range(2 * blocks):
-                force = c[slot + 2 + BLOCK * (k // 2) + k % 2]
-                total += force * turned[W_SIZE * j + 12 * (k + 1) + i]
-            push[12 * j + i] = total
+                force = c[slot + CONES + BLOCK * (k // 2) + k % 2]
+                total += force * turned[W_SIZE * j + SLOPES * (k + 1) + i]
+            push[SLOPES * j + i] = total
         for row in range(BENDS):
             bends[BENDS * j + row] = 0.0
         for e in range(12):
             one, two = two_ends(plan, at, x, e), two_ends(plan, at, before, e)
             for row in range(1 + 2 * blocks):
-                bends[BENDS * j + row] += turned[W_SIZE * j + 12 * row + e] * one
+                bends[BENDS * j + row] += turned[W_SIZE * j + SLOPES * row + e] * one
             bends[BENDS * j + BENDS - 1] += turned[W_SIZE * j + e] * two
 
 
@@ -150,22 +166,22 @@ def contact_errors(plan, constant, h, x, c, contacts, out):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w, slot = k * CONTACT_WORK, plan[at + SLOT]
-        out[slot], out[slot + 1] = 0.0, 0.0
+        out[slot], out[slot + SLACK] = 0.0, 0.0
         active = contacts[w + ACTIVE_AT] != 0.0
         if active:
             out[slot] = normal_error(plan, constant, h, k, x, c, contacts)
         for i in range(plan[at + BLOCKS]):
-            q, to = slot + 2 + BLOCK * i, w + W_AT + 12 + 24 * i
+            q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
             for j in range(BLOCK):
                 out[q + j] = 0.0
             if active:
-                out[q] = c[q + 3] - rate(plan, at, contacts, to, x)
-                out[q + 1] = c[q + 4] - rate(plan, at, contacts, to + 12, x)
+                out[q] = c[q + ETA] - contact_rate(plan, at, contacts, to, x)
+                out[q + 1] = c[q + ETA + 1] - contact_rate(plan, at, contacts, to + SLOPES, x)
                 head = constant[p + FRICTION + i] * c[slot]
                 if i == 0 and plan[at + FACETS] > 0:
-                    out[q + 2] = head  # less the sum of b_i and s, which stay
+                    out[q + ETA0] = head  # less the sum of b_i and s, which stay
                 else:
-                    out[q + 2], out[q + 3], out[q + 4] = cone_errors(head, c, q, 0.0)
+                    out[q + ETA0], out[q + ETA], out[q + ETA + 1] = cone_errors(head, c, q, 0.0)
 
 
 @kernel
@@ -175,32 +191,27 @@ def contact_changes(
     constant,
     # In:
     h,
-    x,
-    before,
+    solution,
     node,
     trial,
-    c,
     contacts,
-    dz,
+    directions,
     carried,
-    dbefore,
-    columns,
     # Work:
-    work,
-    H,
+    curvature,
     touch,
     # Out:
     changes,
     b,
-    unknowns,
 ):  # fmt: skip
     """Changes <- + of every contact's residuals along directions, x fixed; b <- b + d(W^T) lambda.
 
-    ``carried`` are the directions at the interval's end, ``dbefore`` those of the velocities
-    ``before`` it, which an impact looks at.
+    ``carried`` are the directions at the interval's end. Impacts depend on the velocities before.
     """
-    n = plan[BODIES]
-    turned, push, bends, row, kept, found = touch
+    n, dz, dbefore = plan[BODIES], directions.dz, directions.dbefore
+    unknowns, columns = TWIST * n + plan[ROWS], dz.shape[0]
+    turned, push, bends, row = touch.slopes, touch.push, touch.bends, touch.row
+    work, H = curvature.work, curvature.H
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         if contacts[w + ACTIVE_AT] == 0.0:
@@ -208,15 +219,15 @@ def contact_changes(
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         bounce = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION]
         impact = contacts[w + SPEED_AT] != 0.0
-        turned_rows(plan, constant, k, node, found, kept, row, work, H, turned)
-        contracted(plan, at, plan[at + SLOT], x, before, c, turned, push, bends)
-        normal_row(plan, constant, k, trial, found, row, 0)
+        row_slopes(plan, constant, k, node, touch.nearest, touch.pose, row, work, H, turned)
+        contracted(plan, at, plan[at + SLOT], solution, turned, push, bends)
+        normal_row(plan, constant, k, trial, touch.nearest, row, 0)
         for col in range(columns):
             to = col * plan[SLOTS] + plan[at + SLOT]
             if impact:
-                changes[to] += bounce * rate(plan, at, contacts, w + W_AT, dbefore[col])
+                changes[to] += bounce * contact_rate(plan, at, contacts, w + W_AT, dbefore[col])
             else:
-                changes[to] += rate(plan, at, row, 0, carried[col]) / h
+                changes[to] += contact_rate(plan, at, row, 0, carried[col]) / h
             for j in range(12):
                 body = plan[at + A] if j < 6 else plan[at + B]
                 if body == n:
@@ -227,12 +238,12 @@ def contact_changes(
                 for i in range(12):
                     body = plan[at + A] if i < 6 else plan[at + B]
                     if body < n:
-                        b[col * unknowns + TWIST * body + i % 6] += push[12 * j + i] * way
+                        b[col * unknowns + TWIST * body + i % 6] += push[SLOPES * j + i] * way
                 if impact:
                     bend = bends[BENDS * j] + bounce * bends[BENDS * j + BENDS - 1]
                     changes[to] += bend * way
                 for i in range(plan[at + BLOCKS]):
-                    q = to + 2 + BLOCK * i
+                    q = to + CONES + BLOCK * i
                     changes[q] -= bends[BENDS * j + 1 + 2 * i] * way
                     changes[q + 1] -= bends[BENDS * j + 2 + 2 * i] * way
 
@@ -251,23 +262,23 @@ def take_out(plan, constant, h, c, contacts, changes, b):
         soft = 0.0
         if contacts[w + SPEED_AT] == 0.0:
             soft = constant[p + SOFTNESS] / (h * h)
-        free = -c[slot] * changes[slot] / (c[slot + 1] + soft * c[slot])
-        take(plan, n, at, contacts, w + W_AT, -free, b)
+        free = -c[slot] * changes[slot] / (c[slot + SLACK] + soft * c[slot])
+        subtract_row(plan, n, at, contacts, w + W_AT, -free, b)
         for i in range(plan[at + BLOCKS]):
-            q, to = slot + 2 + BLOCK * i, w + W_AT + 12 + 24 * i
+            q, to = slot + CONES + BLOCK * i, w + T_AT + T_SIZE * i
             friction = constant[p + FRICTION + i]
             head = friction * c[slot]
             if i == 0 and plan[at + FACETS] > 0:
-                tail = slot + 2 + BLOCK * plan[at + BLOCKS]
+                tail = slot + CONES + BLOCK * plan[at + BLOCKS]
                 law = polygon_law(plan[at + FACETS], head, 0.0, 0.0, 0.0, c, q, tail)
-                more, e0, e1 = changes[q + 2], changes[q], changes[q + 1]
+                more, e0, e1 = changes[q + ETA0], changes[q], changes[q + 1]
                 f0 = law[2] * more - law[4] * e0 - law[5] * e1
                 f1 = law[3] * more - law[6] * e0 - law[7] * e1
             else:
                 law = friction_law(
-                    head, c, q, changes[q + 2], changes[q + 3], changes[q + 4],
+                    head, c, q, changes[q + ETA0], changes[q + ETA], changes[q + ETA + 1],
                     changes[q], changes[q + 1],
                 )  # fmt: skip
                 f0, f1 = law[0], law[1]
-            take(plan, n, at, contacts, to, -f0 - friction * law[2] * free, b)
-            take(plan, n, at, contacts, to + 12, -f1 - friction * law[3] * free, b)
+            subtract_row(plan, n, at, contacts, to, -f0 - friction * law[2] * free, b)
+            subtract_row(plan, n, at, contacts, to + SLOPES, -f1 - friction * law[3] * free, b)

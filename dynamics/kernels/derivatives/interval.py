@@ -5,6 +5,7 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 ``dbefore[6 n]`` of the velocities before, which impacts look at. Contacts: see `contact_slopes`.
 """
 
+from dynamics.kernels.base.arguments import Inputs, node_of_tuple
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
@@ -22,23 +23,33 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     JOINTS,
-    LATES,
     N_ROWS,
     RESTITUTION,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
+    SLACK,
+    SLOPES,
     SLOT,
     SLOTS,
     SPEED_AT,
+    STIFF_NUMBERS,
     TWIST,
     W_AT,
     WRENCHES,
     A,
     B,
 )
-from dynamics.kernels.contacts.condensation import add_leaves, clear_pairs, condense, push_out
-from dynamics.kernels.contacts.rows import approach, gaps, rate
+from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, push_out
+from dynamics.kernels.contacts.rows import contact_rate, contact_rows, gaps
+from dynamics.kernels.derivatives.arguments import (
+    Columns,
+    ContactWork,
+    Curvature,
+    Directions,
+    Factors,
+    Solution,
+)
 from dynamics.kernels.derivatives.contacts import contact_changes, contact_errors, take_out
 from dynamics.kernels.derivatives.interval_parts import (
     add_force_change,
@@ -59,7 +70,7 @@ from dynamics.kernels.rows.forces import drive
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import roll
 from dynamics.kernels.rows.stiff_forces import aim, first_part, mark_cuts
-from dynamics.kernels.stepping.step import end_momentum, look, start
+from dynamics.kernels.stepping.step import end_momentum, evaluate_node, load_state
 from graphsys.kernels import factorize
 
 #: Part of a bounce that its law may miss at a solution, where a number of the model may be changed.
@@ -67,19 +78,20 @@ BOUNCES = 0.5
 
 
 @kernel
-def touching(plan, constant, h, x, before, node, trial, c, found, spare, contacts):
-    """Rows and leaves of the contacts at a solution; those that push act. 0, or a user's failure.
+def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
+    """Rows and stiffness of the contacts at a solution; those that push act. 0, or 1 if it fails.
 
-    ``spare`` takes the right-hand side that `leaf.condense` makes.
+    ``spare`` takes the right-hand side that `condense` writes.
     """
-    if approach(plan, constant, h, node, before, True, found, contacts) != 0:
+    x, c = solution.x, solution.c
+    if contact_rows(plan, constant, h, node, solution.before, True, found, contacts) != 0:
         return 1
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
         slot, speed = plan[at + SLOT], contacts[w + SPEED_AT]
         contacts[w + ACTIVE_AT] = 1.0 if c[slot] > 0.0 else 0.0
         if constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0:
-            missed = rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + 1]
+            missed = contact_rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + SLACK]
             if abs(missed) > BOUNCES * abs(speed):  # it was held by its gap: see `interior_point`
                 contacts[w + SPEED_AT] = 0.0
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
@@ -97,9 +109,7 @@ def interval_slopes(
     # In:
     h,
     control,
-    x,
-    before,
-    c,
+    solution,
     node,
     trial,
     directions,
@@ -108,39 +118,46 @@ def interval_slopes(
     # Work:
     solver,
     work,
-    H,
-    touch,
-    contacts,
-    b,
-    d,
-    dx,
     # Out:
     dz_next,
     dp_next,
 ):  # fmt: skip
-    """(dz', dp') of every column from ``directions``, (dz, dp, dbefore, dc); 0, or what went wrong.
+    """(dz', dp') of every column from ``directions``; 0, or what went wrong.
 
-    ``node`` and ``trial`` are (pose, matrix, g, G, f) at both ends, ``x`` the velocities and h mu,
-    ``c`` the contacts' impulses. ``given`` are further changes by columns: of the residuals of the
-    unknowns, of those of the contacts (both are overwritten), and of the momenta at the end.
-    ``wrenches`` are the slopes of users' functions at both ends, see `wrench_slopes`.
+    ``node`` and ``trial`` are both ends (see `Node`); ``solution``, ``directions``, ``given`` and
+    ``solver`` the fields of `Solution`, `Directions`, `Given` and `Factors`. ``work`` holds the
+    work arrays of `Curvature` (``along`` first in the first one), of `ContactWork` and of contacts,
+    and `Columns`. ``wrenches`` are the slopes of users' functions at both ends, see
+    `wrench_slopes`. ``dp_next`` has its columns one after another.
     """
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    x, before, c = solution
+    solution = Solution(x=x, before=before, c=c)
     dz, dp, dbefore, dc = directions
+    directions = Directions(dz=dz, dp=dp, dbefore=dbefore, dc=dc)
     r, changes, more = given
-    values, magnitude, arena, many, status = solver
+    values, magnitude, factors, workspace, status = solver
+    bending, H, (slopes, push, bends, row, pose, nearest), contacts, (b, d, dx) = work
+    curvature = Curvature(work=bending[12:], H=H, along=bending[:12])
+    touch = ContactWork(
+        slopes=slopes, push=push, bends=bends, row=row, pose=pose, nearest=nearest
+    )  # fmt: skip
+    right = Columns(b=b, d=d, dx=dx)
+    solver = Factors(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status
+    )  # fmt: skip
     n, columns, slots = plan[BODIES], dz.shape[0], plan[SLOTS]
     m = TWIST * n
     unknowns = m + plan[ROWS]
-    along, scratch = work[:12], work[12:]
     clear_pairs(plan, values)
-    aim(plan, constant, control, node[2])
-    mark_cuts(plan, constant, h, node[2], trial[2])
-    assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
+    aim(plan, constant, control, node.g)
+    mark_cuts(plan, constant, h, node.g, trial.g)
+    assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
     add_own(plan, -0.5 * h, wrenches[0], values)
     if plan[CONTACTS] > 0:
-        if touching(plan, constant, h, x, before, node, trial, c, touch[5], d, contacts) != 0:
+        if touching(plan, constant, h, solution, node, trial, nearest, d, contacts) != 0:
             return 3
-        add_leaves(plan, contacts, values)
+        add_contacts(plan, contacts, values)
     for i in range(unknowns):
         d[i] = 0.0
     for col in range(columns):
@@ -150,27 +167,20 @@ def interval_slopes(
         for i in range(m):
             b[at + i] += dp[col, i]
         carry(n, h, x, d, 0, dz[col], dz_next[col])
-        row_changes(plan, constant, h, node[3], trial[3], dz[col], dz_next[col], b, at)
-        add_changes(plan, constant, h, 1.0, -1.0, node[3], x, d, 0, dz[col], b, at)
+        row_changes(plan, constant, h, node.G, trial.G, dz[col], dz_next[col], b, at)
+        add_changes(plan, constant, h, 1.0, -1.0, node.G, x, d, 0, dz[col], b, at)
         add_wrenches(plan, 0.5 * h, wrenches[0], 0, dz[col], 0, b, at)
-    held_changes(
-        plan, constant, h, x, node, trial, dz, dz_next, columns, scratch, H, along, values, b,
-        unknowns,
-    )  # fmt: skip
-    if factorize(program, values, 1e-15, magnitude, arena, status) != 0:
+    held_changes(plan, constant, h, x, node, trial, dz, dz_next, curvature, values, b)
+    if factorize(program, values, 1e-15, magnitude, factors, status) != 0:
         return 1
-    impulse_changes(
-        plan, constant, h, False, control, node, x, dz, dc, columns, scratch, H, along, b,
-        unknowns,
-    )  # fmt: skip
+    impulse_changes(plan, constant, h, False, control, node, x, dz, dc, curvature, b, unknowns)
     spin_changes(
-        plan, constant, h, -1.0, node, trial, False, dz, dz_next, dc, columns, scratch, H, along, b,
-        unknowns,
+        plan, constant, h, node, trial, False, dz, dz_next, dc, curvature, b, unknowns
     )  # fmt: skip
     if plan[CONTACTS] > 0:
         contact_changes(
-            plan, constant, h, x, before, node, trial, c, contacts, dz, dz_next, dbefore, columns,
-            scratch, H, touch, changes, b, unknowns,
+            plan, constant, h, solution, node, trial, contacts, directions, dz_next, curvature,
+            touch, changes, b,
         )  # fmt: skip
         for col in range(columns):
             at = col * unknowns
@@ -178,50 +188,26 @@ def interval_slopes(
                 plan, constant, h, c, contacts, changes[col * slots : col * slots + slots],
                 b[at : at + unknowns],
             )  # fmt: skip
-    if solve_refined(
-        plan, constant, program, False, unknowns, columns, arena, many, b, d, dx
-    ) != 0:  # fmt: skip
+    if solve_refined(plan, constant, program, False, columns, solver, right) != 0:
         return 2
     if plan[WRENCHES] > 0:
         bad = solve_crossed(
-            plan, constant, program, 0.5 * h, wrenches[0], unknowns, columns, arena, many, b, d, r,
-            dx,
+            plan, constant, program, 0.5 * h, wrenches[0], columns, solver, right, r
         )  # fmt: skip
         if bad != 0:
             return 4
     for col in range(columns):
         at = col * unknowns
         carry(n, h, x, dx, at, dz[col], dz_next[col])
+        ends = dp_next[col * m : col * m + m]
         for i in range(m):
-            dp_next[col, i] = more[col * m + i]
-        end_changes(plan, constant, h, trial[3], x, dx, at, dp_next[col])
-        add_changes(
-            plan, constant, h, -1.0, 1.0, trial[3], x, dx, at, dz_next[col], dp_next[col], 0
-        )
-        add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, dp_next[col], 0)
-        add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, dp_next[col], 0)
-    flat = dp_next.reshape(columns * m)
-    impulse_changes(
-        plan, constant, h, True, control, trial, x, dz_next, dc, columns, scratch, H, along, flat, m
-    )
-    spin_changes(
-        plan,
-        constant,
-        h,
-        1.0,
-        node,
-        trial,
-        True,
-        dz,
-        dz_next,
-        dc,
-        columns,
-        scratch,
-        H,
-        along,
-        flat,
-        m,
-    )
+            ends[i] = more[col * m + i]
+        end_changes(plan, constant, h, trial.G, x, dx, at, ends)
+        add_changes(plan, constant, h, -1.0, 1.0, trial.G, x, dx, at, dz_next[col], ends, 0)
+        add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, ends, 0)
+        add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, ends, 0)
+    impulse_changes(plan, constant, h, True, control, trial, x, dz_next, dc, curvature, dp_next, m)
+    spin_changes(plan, constant, h, node, trial, True, dz, dz_next, dc, curvature, dp_next, m)
     return 0
 
 
@@ -232,35 +218,35 @@ def projection_slopes(
     constant,
     program,
     # In:
-    x,
-    pose,
-    matrix,
-    G,
+    solution,
     dz,
     dp,
     more,
     # Work:
     solver,
     work,
-    H,
-    b,
-    d,
-    dx,
     # Out:
     dV,
 ):  # fmt: skip
-    """DV of every column from M V = p + G^T nu, G V = 0, x = (V, nu), behind `measure.project`.
+    """dV of every column from M V = p + G^T nu, G V = 0, x = (V, nu), after `measure.project`.
 
-    ``more`` is -dM V by columns.
+    ``solution`` is (x, pose, matrix, G), ``more`` is -dM V by columns; ``solver`` and ``work`` are
+    as in `interval_slopes`, the latter without contacts.
     """
-    _, _, arena, many, _ = solver
+    x, pose, matrix, G = solution
+    values, magnitude, factors, workspace, status = solver
+    solver = Factors(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status
+    )  # fmt: skip
+    bending, H, (b, d, dx) = work
+    right = Columns(b=b, d=d, dx=dx)
     n, columns = plan[BODIES], dz.shape[0]
     m = TWIST * n
     unknowns = m + plan[ROWS]
     for col in range(columns):
         for i in range(unknowns):
             b[col * unknowns + i] = dp[col, i] + more[col, i] if i < m else 0.0
-    along, scratch = work[:12], work[12:]
+    along, scratch = bending[:12], bending[12:]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         i, j = plan[group + A], plan[group + B]
@@ -273,7 +259,7 @@ def projection_slopes(
                 along[c] = 0.0
             for col in range(columns):
                 at = col * unknowns
-                add_force_change(i, j, n, H, G, 12 * row, x[mine], along, dz[col], at, b)
+                add_force_change(i, j, n, H, G, SLOPES * row, x[mine], along, dz[col], at, b)
                 bend = 0.0  # V^T H dz
                 for c in range(12):
                     other = i if c < 6 else j
@@ -288,9 +274,7 @@ def projection_slopes(
                                 * dz[col, TWIST * other + c % 6]
                             )
                 b[at + mine] -= bend
-    if solve_refined(
-        plan, constant, program, True, unknowns, columns, arena, many, b, d, dx
-    ) != 0:  # fmt: skip
+    if solve_refined(plan, constant, program, True, columns, solver, right) != 0:
         return 2
     for col in range(columns):
         for i in range(m):
@@ -299,11 +283,11 @@ def projection_slopes(
 
 
 @kernel
-def part_given(plan, state, node):
-    """Part of h that late forces push for in the interval from a state: see `late`."""
-    if plan[LATES] > 0:
-        late = pointer(state, state.size - plan[LATES])
-        node[2][3 * plan[ALL_ROWS]] = first_part(late)
+def part_given(plan, state, g):
+    """Part of h for which stiff forces act in the interval from a state: see `stiff_forces`."""
+    if plan[STIFF_NUMBERS] > 0:
+        stiff = pointer(state, state.size - plan[STIFF_NUMBERS])
+        g[3 * plan[ALL_ROWS]] = first_part(stiff)
 
 
 @kernel
@@ -313,13 +297,10 @@ def residuals(
     constant,
     # In:
     h,
-    control,
-    wrench,
+    inputs,
     state,
-    before,
     p,
-    x,
-    c,
+    solution,
     # Work:
     node,
     trial,
@@ -327,29 +308,33 @@ def residuals(
     found,
     contacts,
     # Out:
-    r,
-    errors,
-    end,
+    out,
 ):  # fmt: skip
-    """Residuals of an interval at x and c, of its contacts, and the momenta at its end; a status.
+    """Residuals of an interval at a solution, of its contacts, and momenta at its end; a status.
 
-    What changes with a number of the model while the solution is held.
+    They change with a number of the model while the solution is held. ``inputs``, ``solution`` and
+    ``out`` are the fields of `Inputs`, `Solution` and `Given`.
     """
+    control, wrench = inputs
+    x, before, c = solution
+    r, errors, end = out
+    solution = Solution(x=x, before=before, c=c)
     n = plan[BODIES]
-    start(plan, constant, state, node, trial)
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    load_state(plan, constant, state, node, trial)
     for i in range(TWIST * n):
-        kick[i] = p[i] + 0.5 * h * node[4][i]
-    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
-    part_given(plan, state, node)
-    aim(plan, constant, control, node[2])
-    move(n, h, node[0], x, trial[0], trial[1])
-    look(plan, constant, trial)
-    roll(plan, h, node[3], trial[3], x, trial[2])
-    residual(plan, constant, h, kick, node[3], node[2], x, trial[2], r)
+        kick[i] = p[i] + 0.5 * h * node.f[i]
+    drive(plan, constant, 0.5 * h, node.G, control, wrench, kick)
+    part_given(plan, state, node.g)
+    aim(plan, constant, control, node.g)
+    move(n, h, node.pose, x, trial.pose, trial.matrix)
+    evaluate_node(plan, constant, trial)
+    roll(plan, h, node.G, trial.G, x, trial.g)
+    residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     if plan[CONTACTS] > 0:
-        if touching(plan, constant, h, x, before, node, trial, c, found, end, contacts) != 0:
+        if touching(plan, constant, h, solution, node, trial, found, end, contacts) != 0:
             return 1
         push_out(plan, c, contacts, r)
         contact_errors(plan, constant, h, x, c, contacts, errors)
-    end_momentum(plan, constant, h, control, wrench, node, trial, x, end)
+    end_momentum(plan, constant, h, Inputs(control, wrench), node, trial, x, end)
     return 0

@@ -53,7 +53,7 @@ REFINEMENTS = 2
 
 
 @kernel
-def rate(G, at, a, b, n, u):
+def row_rate(G, at, a, b, n, u):
     """G u of one row; the world is at rest."""
     total = 0.0
     for j in range(6):
@@ -100,11 +100,8 @@ def impulse_changes(
     x,
     dz,
     dc,
-    columns,
     # Work:
-    work,
-    H,
-    along,
+    curvature,
     # Out:
     out,
     length,
@@ -114,8 +111,9 @@ def impulse_changes(
     Impulses are those of `forces`: h/2 of springs and controls, and theta of dampers and of
     ``G^T mu``, at the end 1 - theta of them. Column k of ``out`` starts at ``k length``.
     """
-    pose, matrix, g, G, _ = node
-    n, c = plan[BODIES], control.size
+    pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
+    work, H, along = curvature.work, curvature.H, curvature.along
+    n, c, columns = plan[BODIES], control.size, dz.shape[0]
     for k in range(plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
@@ -143,7 +141,7 @@ def impulse_changes(
                     index = -1
                 if stiff == 0.0 and damping == 0.0 and pull == 0.0 and index < 0:
                     continue
-                force = -0.5 * h * (stiff * g[row] + pull + damping * rate(G, at, a, b, n, x))
+                force = -0.5 * h * (stiff * g[row] + pull + damping * row_rate(G, at, a, b, n, x))
                 if index >= 0 and c > 0:
                     drive = bounded(constant, p, control[index])
                     force += 0.5 * h * drive
@@ -198,18 +196,18 @@ def row_changes(plan, constant, h, G, G_next, dz, carried, b, at):
                 continue
             p = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
             late = constant[p + THETA] + constant[p + COMPLIANCE] * constant[p + DAMPING] / h
-            now = late * rate(G_next, 12 * row, i, j, n, carried)
+            now = late * row_rate(G_next, 12 * row, i, j, n, carried)
             if late != 1.0:
-                now += (1.0 - late) * rate(G, 12 * row, i, j, n, dz)
+                now += (1.0 - late) * row_rate(G, 12 * row, i, j, n, dz)
             b[at + TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]] -= now / h
 
 
 @kernel
-def bent(plan, constant, k, row, node, x, work, H, along):
+def rate_derivatives(plan, constant, k, row, node, x, curvature):
     """along_j <- d (G u) / d z_j of one row."""
-    n = plan[BODIES]
+    n, H, along = plan[BODIES], curvature.H, curvature.along
     group = plan[GROUP_AT] + k * GROUP_FIELDS
-    hessian(plan, constant, k, row, node[0], node[1], work, H)
+    hessian(plan, constant, k, row, node.pose, node.matrix, curvature.work, H)
     for j in range(12):
         total = 0.0
         for i in range(12):
@@ -231,21 +229,18 @@ def held_changes(
     trial,
     dz,
     carried,
-    columns,
     # Work:
-    work,
-    H,
-    along,
+    curvature,
     # Out:
     values,
     b,
-    unknowns,
 ):  # fmt: skip
-    """How the rows that hold velocities turn: their part of the matrix, and b <- b - dr.
+    """Rotation of the rows that hold velocities: their part of the matrix, and b <- b - dr.
 
     Their residual is (G + G_next) u / 2; `assemble` leaves out how G_next turns with u.
     """
-    n = plan[BODIES]
+    n, columns, along = plan[BODIES], dz.shape[0], curvature.along
+    unknowns = TWIST * n + plan[ROWS]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
@@ -253,7 +248,7 @@ def held_changes(
             if not held_velocity(plan, row):
                 continue
             for end in range(2):
-                bent(plan, constant, k, row, trial if end == 1 else node, x, work, H, along)
+                rate_derivatives(plan, constant, k, row, trial if end == 1 else node, x, curvature)
                 for side in range(2):
                     body = plan[group + B] if side == 1 else plan[group + A]
                     if body == n:
@@ -277,13 +272,15 @@ def held_changes(
 
 
 @kernel
-def solve_refined(plan, constant, program, compliance, unknowns, columns, arena, work, b, d, x):
+def solve_refined(plan, constant, program, compliance, columns, solver, right):
     """X <- K^-1 b from factors of K + eps: x_(k+1) = x_k + (K + eps)^-1 eps (x_k - x_(k-1)).
 
     With ``compliance``, rows that are soft hold no eps.
     """
     n, rows = TWIST * plan[BODIES], plan[ROWS]
-    bad = solve(program, arena, b, columns, work, d)
+    unknowns, factors, workspace = n + rows, solver.factors, solver.workspace
+    b, d, x = right.b, right.d, right.dx
+    bad = solve(program, factors, b, columns, workspace, d)
     for i in range(columns * unknowns):
         x[i] = d[i]
     most = 0.0
@@ -301,7 +298,7 @@ def solve_refined(plan, constant, program, compliance, unknowns, columns, arena,
                 soft = compliance and constant[p + COMPLIANCE] > 0.0
                 eps = 0.0 if soft else constant[p + REGULARIZATION]
                 b[at + n + row] = eps * d[at + n + row]
-        bad += solve(program, arena, b, columns, work, d)
+        bad += solve(program, factors, b, columns, workspace, d)
         for i in range(columns * unknowns):
             x[i] += d[i]
     return bad
@@ -339,7 +336,7 @@ def end_changes(plan, constant, h, G, x, dx, at, dp):
                 part = (1.0 - constant[p + THETA]) * dx[at + mine]
             elif constant[p + DAMPING] != 0.0:
                 part = -h * (1.0 - constant[p + THETA]) * constant[p + DAMPING]
-                part *= rate(G, 12 * row, a, b, n, du)
+                part *= row_rate(G, 12 * row, a, b, n, du)
             else:
                 continue
             for i in range(12):

@@ -9,6 +9,7 @@ from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_AT,
+    ROWS,
     TWIST,
     WRENCH_AT,
     WRENCH_FIELDS,
@@ -16,6 +17,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
+from dynamics.kernels.derivatives.arguments import Columns
 from dynamics.kernels.derivatives.interval_parts import solve_refined
 
 #: Iterations for velocities of two bodies, and the change at which they end.
@@ -72,11 +74,12 @@ def add_crossed(plan, scale, W, du, out, at):
 
 
 @kernel
-def solve_crossed(
-    plan, constant, program, scale, W, unknowns, columns, arena, work, b, d, change, dx
-):
+def solve_crossed(plan, constant, program, scale, W, columns, solver, right, change):
     """dx <- dx + K^-1 E dx + (K^-1 E)^2 dx + ..., E of `add_crossed`; 1 where it does not end."""
+    b, dx = right.b, right.dx
+    unknowns = TWIST * plan[BODIES] + plan[ROWS]
     size = columns * unknowns
+    corrections = Columns(b=b, d=right.d, dx=change)
     for i in range(size):
         change[i] = dx[i]
     for _ in range(CROSSINGS):
@@ -84,9 +87,7 @@ def solve_crossed(
             b[i] = 0.0
         for col in range(columns):
             add_crossed(plan, scale, W, change, b, col * unknowns)
-        bad = solve_refined(
-            plan, constant, program, False, unknowns, columns, arena, work, b, d, change
-        )
+        bad = solve_refined(plan, constant, program, False, columns, solver, corrections)
         if bad != 0:
             return 1
         step, whole = 0.0, 0.0

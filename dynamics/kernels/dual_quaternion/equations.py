@@ -159,7 +159,7 @@ def joint_slope(table, z, z_at, matrix, at, stride):
 
 
 @kernel
-def solve(n, matrix, at, x, x_at):
+def solve_pivoted(n, matrix, at, x, x_at):
     """x <- A^-1 x by rows pivoted in place; gives the sign of det A, 0 where it is singular."""
     sign = 1.0
     for k in range(n):

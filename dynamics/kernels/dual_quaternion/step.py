@@ -39,7 +39,7 @@ from dynamics.kernels.dual_quaternion.equations import (
     node_wrench,
     product6,
     relative_pose,
-    solve,
+    solve_pivoted,
     translation,
 )
 
@@ -55,7 +55,7 @@ def target(table, h, p, p_at, work):
 
 @kernel
 def equations(table, jointed, position, orientation, work):
-    """[A; B](z) - target - G^T nu, and g(z), at ``work[CHANGE]``; their Jacobian behind."""
+    """[A; B](z) - target - G^T nu, and g(z), at ``work[CHANGE]``; their Jacobian after these."""
     n = 9 if jointed else 6
     momentum(table, work, Z, 1.0, work, ZETA, work, CHANGE)
     jacobian(table, work, Z, work, ZETA, work, MATRIX, n)
@@ -79,7 +79,7 @@ def equations(table, jointed, position, orientation, work):
 
 
 @kernel
-def rounding(table, position):
+def rounding_of_joint(table, position):
     """x^T M x of changes x by which rounding alone may miss the joint."""
     a, c = load3(table, POINT), load3(table, ANCHOR)
     reach = dot(a, a) + dot(c, c) + dot(position, position)
@@ -100,10 +100,10 @@ def newton(table, jointed, position, orientation, work):
     if dot(phi, phi) >= 1.0:
         return TOO_LARGE, 0
     limit_turn(work, Z)
-    floor = rounding(table, position) if jointed else 0.0
+    floor = rounding_of_joint(table, position) if jointed else 0.0
     for iteration in range(1, ITERATIONS + 1):
         n = equations(table, jointed, position, orientation, work)
-        sign = solve(n, work, MATRIX, work, CHANGE)
+        sign = solve_pivoted(n, work, MATRIX, work, CHANGE)
         for i in range(n):
             work[Z + i] -= work[CHANGE + i]
         limit_turn(work, Z)

@@ -19,7 +19,7 @@ with ``pi^a = J omega^a``, where
     P^a = [0, pi^a] * conj(rho^a).
 
 Degree s = 1 is the second-order step. A step hands on its nodes as one tuple: pose, matrix, g, G
-and velocities ``speed``, one node behind the other, see `node`; and of each body ``spin`` (pi^a and
+and velocities ``speed``, one node after another, see `node`; and of each body ``spin`` (pi^a and
 P^a, seven numbers), ``turn`` (rho^a, four) and ``sigma`` at all nodes.
 """
 
@@ -37,6 +37,7 @@ from dynamics.kernels.base.quaternion import (
     multiply_matrix,
     renormalized,
 )
+from dynamics.kernels.galerkin.arguments import NodeAt
 from dynamics.kernels.rows.poses import MOST_TURN, rotation_matrix
 
 SPIN = 7
@@ -44,22 +45,21 @@ SPIN = 7
 
 @kernel
 def node(plan, nodes, a):
-    """(pose, matrix, g, G, speed) of node a."""
-    pose, matrix, g, G, speed, _, _, _ = nodes
+    """Node a."""
     n, rows = plan[BODIES], plan[ALL_ROWS]
-    return (
-        pointer(pose, a * POSE * (n + 1)),
-        pointer(matrix, a * 9 * (n + 1)),
-        pointer(g, a * rows),
-        pointer(G, a * 12 * rows),
-        pointer(speed, a * TWIST * n),
+    return NodeAt(
+        pose=pointer(nodes.pose, a * POSE * (n + 1)),
+        matrix=pointer(nodes.matrix, a * 9 * (n + 1)),
+        g=pointer(nodes.g, a * rows),
+        G=pointer(nodes.G, a * 12 * rows),
+        speed=pointer(nodes.speed, a * TWIST * n),
     )
 
 
 @kernel
 def control_points(plan, s, h, x, nodes):
     """(z^a, Q^a, rho^a), a = 1..s, from the unknowns y, |phi| at most MOST_TURN."""
-    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
+    pose, matrix, turn = nodes.pose, nodes.matrix, nodes.turn
     n = plan[BODIES]
     stage = TWIST * n + plan[ROWS]
     for i in range(n):
@@ -86,7 +86,7 @@ def control_points(plan, s, h, x, nodes):
 @kernel
 def velocities(plan, constant, s, slope, h, x, nodes):
     """(xdot^a, omega^a), pi^a, P^a and sigma^a at all nodes a."""
-    speed, spin, turn, sigma = nodes[4], nodes[5], nodes[6], nodes[7]
+    speed, spin, turn, sigma = nodes.speed, nodes.spin, nodes.turn, nodes.sigma
     n, rate = plan[BODIES], 2.0 / h
     stage = TWIST * n + plan[ROWS]
     for i in range(n):
@@ -118,9 +118,9 @@ def velocities(plan, constant, s, slope, h, x, nodes):
 
 
 @kernel
-def momentum(mass, s, weights, slope, h, n, i, b, nodes):
+def node_momentum(mass, s, weights, slope, h, n, i, b, nodes):
     """R^b of body i of some mass: translational, then rotational."""
-    speed, spin, turn, sigma = nodes[4], nodes[5], nodes[6], nodes[7]
+    speed, spin, turn, sigma = nodes.speed, nodes.spin, nodes.turn, nodes.sigma
     first = (s + 1) * i
     x0, x1, x2, p0, p1, p2, p3 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
     for a in range(s + 1):

@@ -1,4 +1,4 @@
-"""What momenta of bodies change in Galerkin-Lobatto steps: the bodies' own blocks of the matrix.
+"""Inertia in the matrix of Galerkin-Lobatto steps: the bodies' own blocks.
 
 Changes of the unknowns y_R^g turn control points by ``theta^g = h E^g dy_R^g``, and with V^ag of
 `galerkin_body`
@@ -123,7 +123,7 @@ def levers(constant, c, s, weights, h, i, spin, V, L):
 
 
 @kernel
-def add_outer(m, c, a, b):
+def plus_outer(m, c, a, b):
     """m + c a b^T for a row-major 3 x 3 m."""
     x, y, z = c * a[0], c * a[1], c * a[2]
     return (
@@ -134,7 +134,7 @@ def add_outer(m, c, a, b):
 
 
 @kernel
-def add_spin(m, d, c, a):
+def plus_skew(m, d, c, a):
     """m + d I + c a^x."""
     x, y, z = c * a[0], c * a[1], c * a[2]
     return (
@@ -146,8 +146,8 @@ def add_spin(m, d, c, a):
 def bend(m, half, sign, pi, V, at, ld):
     """m - 2 half d(V^ab^T pi / h) / d theta, theta of node a where ``sign`` is 1, of b for -1."""
     d, arm = load_spin(V, at, ld)
-    m = add_outer(add_outer(m, -half * sign, pi, arm), -half, arm, pi)
-    return add_spin(m, half * dot(pi, arm), half * sign * d, pi)
+    m = plus_outer(plus_outer(m, -half * sign, pi, arm), -half, arm, pi)
+    return plus_skew(m, half * dot(pi, arm), half * sign * d, pi)
 
 
 @kernel
@@ -160,7 +160,7 @@ def bends(s, weights, h, i, spin, V, C):
         for g in range(1, nodes):
             _, arm = load_spin(V, 3 * (b * ld + g), ld)
             half = step * weights[b]
-            m = add_outer(ZERO, half if g == b else -half, near, arm)
+            m = plus_outer(ZERO, half if g == b else -half, near, arm)
             if g == b:
                 for a in range(nodes):
                     if a != b:
@@ -178,7 +178,7 @@ def bends(s, weights, h, i, spin, V, C):
 
 
 @kernel
-def turning(constant, rule, h, n, i, places, nodes, L, C, E, W, values):
+def rotation_blocks(constant, rule, h, n, i, places, nodes, L, C, E, W, values):
     """Rotations' part of the blocks of body i <- -h dR^b / dy^g; W <- V^ag."""
     s, weights, slope, _ = rule
     _, _, _, _, speed, spin, turn, sigma = nodes

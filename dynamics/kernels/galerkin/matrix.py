@@ -44,9 +44,9 @@ from dynamics.kernels.galerkin.inertia import (
     half_turn,
     hanging,
     masses,
+    rotation_blocks,
     spun_back,
     stretches,
-    turning,
 )
 from dynamics.kernels.galerkin.residual import acting
 from dynamics.kernels.galerkin.stiffness import stiffness
@@ -97,7 +97,7 @@ def add_pull(values, to, scale, G, left, right, straight, W, at, ld, E, stretch)
 
 @kernel
 def starts_of(plan, pairs, s, k):
-    """Where places of the blocks (a, a), (a, b), (b, a), (b, b) of a group start, -1 for none."""
+    """First places of the blocks (a, a), (a, b), (b, a), (b, b) of a group, -1 for none."""
     n, group = plan[BODIES], plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
     aa = a * s * s if a < n else -1
@@ -116,7 +116,7 @@ def damper(plan, nodes, row, ends, starts, places, rule, h, damping, E, W, value
             if start < 0:
                 continue
             for b in range(s):
-                G = node(plan, nodes, b)[3]
+                G = node(plan, nodes, b).G
                 for g in range(1, s + 1):
                     ld = 3 * (s + 1)
                     add_pull(
@@ -144,7 +144,7 @@ def springs(G, row, blocks, turns, scale, values):
 
 @kernel
 def blocks_at(places, starts, shift):
-    """Places of the blocks ``shift`` behind four starts, none staying none."""
+    """Places of the blocks ``shift`` after four starts, none staying none."""
     aa = places[starts[0] + shift] if starts[0] >= 0 else -1
     ab = places[starts[1] + shift] if starts[1] >= 0 else -1
     ba = places[starts[2] + shift] if starts[2] >= 0 else -1
@@ -168,7 +168,7 @@ def dampers(plan, constant, rule, blocks, h, nodes, E, W, values):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         ends, starts = (
             (plan[group + A], plan[group + B]),
-            starts_of(plan, pairs, rule[0], k),
+            starts_of(plan, pairs, rule.s, k),
         )
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             damping = constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + DAMPING]
@@ -179,7 +179,8 @@ def dampers(plan, constant, rule, blocks, h, nodes, E, W, values):
 @kernel
 def spring_forces(plan, constant, k, impulse, h, b, control, nodes, turns, blocks, kappa, values):
     """kappa <- impulses of the rows of a force; blocks of its springs; whether any row acts."""
-    _, _, g, G, _ = node(plan, nodes, b)
+    here = node(plan, nodes, b)
+    g, G = here.g, here.G
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     acts = False
     for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -200,7 +201,7 @@ def stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, kappa, va
     """Blocks of springs and controls, and of the constraints' own stiffness, or K of each body."""
     s, weights, _, _ = rule
     places, _, pairs = blocks
-    n, turn = plan[BODIES], nodes[6]
+    n, turn = plan[BODIES], nodes.turn
     for b in range(1, s):
         here = node(plan, nodes, b)
         gather(plan, b, x, kappa)
@@ -219,7 +220,7 @@ def stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, kappa, va
                 )  # fmt: skip
             if acts:
                 stiffness(
-                    plan, constant, k, kappa, here[0], here[1], turns, four, -h,
+                    plan, constant, k, kappa, here.pose, here.matrix, turns, four, -h,
                     pairs[2 * k] >= 0, b - 1, K, values,
                 )  # fmt: skip
 
@@ -229,7 +230,7 @@ def joint_body(plan, s, rows, first, end, nodes, E, i, joints, at, values):
     """Blocks (body, joint): -G(z^b)^T, and (joint, body): G(z^{b+1}) diag(1, E), at each stage."""
     n = plan[BODIES]
     for b in range(s):
-        G, G_next = node(plan, nodes, b)[3], node(plan, nodes, b + 1)[3]
+        G, G_next = node(plan, nodes, b).G, node(plan, nodes, b + 1).G
         stretch = 9 * (n * b + i)
         for k in range(rows):
             place, to = 12 * (first + k) + end, natural(joints[at + 2 * b] + 6 * k)
@@ -250,7 +251,7 @@ def second_half(plan, s, row, end, nodes, E, i, joints, at, values):
     """The same blocks <- + those of the second half of a coupling, one row."""
     n, place = plan[BODIES], 12 * row + end
     for b in range(s):
-        G, G_next = node(plan, nodes, b)[3], node(plan, nodes, b + 1)[3]
+        G, G_next = node(plan, nodes, b).G, node(plan, nodes, b + 1).G
         turned = turned_back(E, 9 * (n * b + i), load3(G_next, place + 3))
         for j in range(TWIST):
             values[joints[at + 2 * b] + j] -= G[place + j]
@@ -258,7 +259,7 @@ def second_half(plan, s, row, end, nodes, E, i, joints, at, values):
 
 
 @kernel
-def clear(s, joints, at, values):
+def clear_stages(s, joints, at, values):
     """The blocks of one row at each stage <- 0."""
     for b in range(2 * s):
         for j in range(TWIST):
@@ -275,7 +276,7 @@ def constraints(plan, constant, s, joints, nodes, E, values):
             break
         for end in range(2):
             if plan[group + A + end] < n:
-                clear(s, joints, s * (5 * k + 1 + 2 * end), values)
+                clear_stages(s, joints, s * (5 * k + 1 + 2 * end), values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], 5 * s * k
@@ -302,47 +303,43 @@ def assemble(
     # In:
     h,
     control,
-    x,
     nodes,
     # Work:
-    L,
-    C,
-    K,
-    E,
-    W,
-    kappa,
+    work,
     # Out:
     values,
 ):  # fmt: skip
     """d r / d x: every block of the matrix, theory/galerkin (11), (12)."""
-    s, weights, slope, _ = rule
+    s, weights, slope = rule.s, rule.weights, rule.slope
+    x, L, C, K, E, W = work.x, work.L, work.C, work.K, work.E, work.W
     places, joints, _ = blocks
     n = plan[BODIES]
-    stretches(n, s, nodes[6], E)
+    stretches(n, s, nodes.turn, E)
     masses(plan, constant, s, weights, slope, places, values)
     for k in range(n * s * s, places.size):
         for i in range(TWIST * TWIST):
             values[places[k] + i] = 0.0
     for i in range(n):
-        turning(constant, rule, h, n, i, places, nodes, L, C, E, W[i], values)
+        rotation_blocks(constant, rule, h, n, i, places, nodes, L, C, E, W[i], values)
         drags(constant, i * BODY_SIZE, rule, h, n, i, places, i * s * s, E, W[i], values)
         for j in range(K.shape[1]):
             K[i, j] = 0.0
-    stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, kappa, values)
+    stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, work.mu, values)
     hanging(n, s, h, places, K, E, values)
     dampers(plan, constant, rule, blocks, h, nodes, E, W, values)
     constraints(plan, constant, s, joints, nodes, E, values)
 
 
 @kernel
-def ease(plan, constant, rule, places, time, h, control, wrench, nodes, f, E, W, values):
-    """Slopes of users' wrenches in the child's own velocities to its blocks, behind `assemble`."""
-    s, weights, slope, place = rule
+def add_user_slopes(plan, constant, rule, places, time, h, inputs, nodes, work, values):
+    """Slopes of users' wrenches in the child's own velocities to its blocks, after `assemble`."""
+    s, weights, slope, place = rule.s, rule.weights, rule.slope, rule.place
+    f, E, W = work.f, work.E, work.W
     n = plan[BODIES]
     ld = 3 * (s + 1)
     for b in range(s):
         here = node(plan, nodes, b)
-        acting(plan, constant, time + place[b] * h, here, control[b], wrench, f)
+        acting(plan, constant, time + place[b] * h, here, inputs.control[b], inputs.wrench, f)
         for k in range(plan[WRENCHES]):
             i = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]
             D = TWIST * n + 1 + k * WRENCH_SIZE + 2 * TWIST

@@ -17,7 +17,7 @@ from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, ROWS, TWIST
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.interval.matrix import assemble, relax
-from dynamics.kernels.rows.wrench import ease
+from dynamics.kernels.rows.wrench import add_user_slopes
 from graphsys.kernels import factorize, solve
 
 #: Regularization of loops in units of that of order 2.
@@ -29,8 +29,8 @@ def factorize_middle(plan, constant, program, s, h, x, nodes, f, solver):
     """Factors of the matrix of order 2 in the middle; 0, or 1 + the row of a singular pivot."""
     values, magnitude, arena, _, status, _ = solver
     early, late = node(plan, nodes, s // 2), node(plan, nodes, (s + 1) // 2)
-    assemble(plan, constant, h / s, x, early[2], early[3], late[3], values)
-    ease(plan, h / s, (*early[:4], f), values)
+    assemble(plan, constant, h / s, x, early.g, early.G, late.G, values)
+    add_user_slopes(plan, h / s, f, values)
     relax(plan, constant, FIRMER, values)
     return factorize(program, values, 1e-15, magnitude, arena, status)
 

@@ -9,36 +9,32 @@ open does work, which shows in the energy of loops.
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, ROWS, TWIST, UNITS_AT, WRENCHES
-from dynamics.kernels.galerkin.matrix import assemble, ease
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
+from dynamics.kernels.base.step_info import (
+    FACTORIZATIONS,
+    MIDDLE_PAUSE,
+    MIDDLE_WAIT,
+    VELOCITY_ERROR,
+    VIOLATION,
+)
+from dynamics.kernels.galerkin.matrix import add_user_slopes, assemble
 from dynamics.kernels.galerkin.middle import factorize_middle, solve_middle
 from dynamics.kernels.galerkin.residual import residual
-from dynamics.kernels.interval.newton import (
-    EPS,
-    HALVINGS,
-    ITERATIONS,
-    KEEP,
-    NOT_CONVERGED,
-    NOT_FINITE,
-    SINGULAR,
-)
+from dynamics.kernels.interval.newton import EPS, HALVINGS, KEEP, MOST_ITERATIONS
 from dynamics.kernels.interval.residual import extent, fastest
 from graphsys.kernels import factorize, solve
 
 #: Intervals without another try after one that failed, at most.
 PAUSES = 64.0
 
-# info of a step: intervals to wait before the matrix of the middle is used again, and how long
-# the wait was
-WAIT, PAUSE = 10, 11
-
 
 @kernel
-def settle(tried, middle, info):
-    """Whether the next interval tries the matrix of the middle."""
-    info[WAIT] = max(0.0, info[WAIT] - 1.0)
+def schedule_middle(tried, middle, info):
+    """Schedule the next try of the matrix of the middle."""
+    info[MIDDLE_WAIT] = max(0.0, info[MIDDLE_WAIT] - 1.0)
     if tried:
-        info[PAUSE] = 0.0 if middle else min(PAUSES, 2.0 * info[PAUSE] + 1.0)
-        info[WAIT] = info[PAUSE]
+        info[MIDDLE_PAUSE] = 0.0 if middle else min(PAUSES, 2.0 * info[MIDDLE_PAUSE] + 1.0)
+        info[MIDDLE_WAIT] = info[MIDDLE_PAUSE]
 
 
 @kernel
@@ -55,75 +51,69 @@ def attempt(
     # Tables:
     plan,
     constant,
-    programs,
-    rule,
-    stages,
-    blocks,
+    program,
+    method,
     # In:
     time,
     h,
     tolerance,
-    control,
-    wrench,
+    inputs,
     p,
     # In and out:
-    x,
-    # Work:
     nodes,
-    scratch,
-    solvers,
+    work,
+    # Work:
+    solver,
     # Out:
     info,
 ):  # fmt: skip
-    """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
-
-    ``info[0], info[1]`` are the largest velocity error and |g|, over their units.
-    """
-    values, magnitude, arena, work, status, rhs, solution = solvers[0]
-    r, dx, kept, mu, f, L, C, K, E, W = scratch
-    s, n = rule[0], TWIST * plan[BODIES]
+    """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative)."""
+    x, r, dx, kept, f = work.x, work.r, work.dx, work.kept, work.f
+    rule, blocks, values = method.rule, method.blocks, solver.values
+    s, n = rule.s, TWIST * plan[BODIES]
     stage = n + plan[ROWS]
     unknowns = s * stage
     part = h / constant[plan[UNITS_AT]]
-    closed = max(part * tolerance, 64.0 * EPS * extent(plan, constant, nodes[0]))
-    worst, opened, merit = residual(
-        plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
-    )
+    closed = max(part * tolerance, 64.0 * EPS * extent(plan, constant, nodes.pose))
+    worst, opened, merit = residual(plan, constant, rule, time, h, inputs, p, x, nodes, f, r)
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
     ours = False  # whether they are of this interval
-    tried = middle = info[WAIT] == 0.0  # whether the matrix of the middle serves
+    tried = middle = info[MIDDLE_WAIT] == 0.0  # whether the matrix of the middle serves
     before = 0.0
-    for iteration in range(ITERATIONS):
-        info[0], info[1] = worst, opened
+    for iteration in range(MOST_ITERATIONS):
+        info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
         level = tolerance * max(1.0, largest_change(plan, constant, s, stage, x))
         if (worst <= level or settled) and opened <= closed and iteration > 0:
-            settle(tried, middle, info)
+            schedule_middle(tried, middle, info)
             return iteration
         if middle and iteration == 0:
-            info[2] += 1.0
+            info[FACTORIZATIONS] += 1.0
             middle = (
-                factorize_middle(plan, constant, programs[1], s, h, x, nodes, f, solvers[1]) == 0
+                factorize_middle(plan, constant, method.middle, s, h, x, nodes, f, solver.middle)
+                == 0
             )
         elif middle:  # it serves where few more iterations will do
             middle = worst * (merit / before) ** s <= level
         if not middle and (merit > KEEP * before or not ours):
-            assemble(plan, constant, rule, blocks, h, control, x, nodes, L, C, K, E, W, mu, values)
+            assemble(plan, constant, rule, blocks, h, inputs.control, nodes, work, values)
             if plan[WRENCHES] > 0:
-                ease(
-                    plan, constant, rule, blocks[0], time, h, control, wrench, nodes, f, E, W,
-                    values,
-                )  # fmt: skip
-            if factorize(programs[0], values, 1e-15, magnitude, arena, status) != 0:
+                add_user_slopes(
+                    plan, constant, rule, blocks[0], time, h, inputs, nodes, work, values
+                )
+            failed = factorize(
+                program, values, 1e-15, solver.magnitude, solver.factors, solver.status
+            )
+            if failed != 0:
                 return SINGULAR
-            info[2] += 1.0
+            info[FACTORIZATIONS] += 1.0
             fresh = ours = True
         if middle:
-            solve_middle(plan, programs[1], s, stages, r, solvers[1], dx)
+            solve_middle(plan, method.middle, s, method.stages, r, solver.middle, dx)
         else:
-            solve(programs[0], arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
         for i in range(unknowns):
             kept[i] = x[i]
         # residuals of light bodies drown in round-off
@@ -134,7 +124,7 @@ def attempt(
             for i in range(unknowns):
                 x[i] = kept[i] - part * dx[i]
             worst, opened, merit = residual(
-                plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
+                plan, constant, rule, time, h, inputs, p, x, nodes, f, r
             )
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
@@ -146,7 +136,7 @@ def attempt(
             for i in range(unknowns):
                 x[i] = kept[i]
             worst, opened, merit = residual(
-                plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r
+                plan, constant, rule, time, h, inputs, p, x, nodes, f, r
             )
         fresh = False
     return NOT_CONVERGED

@@ -1,13 +1,13 @@
-"""Where Newton's method starts in a Galerkin-Lobatto step: unknowns of the last steps, gone on.
+"""Predictor of a Galerkin-Lobatto step: extrapolation of the unknowns of the last steps.
 
-A run keeps the last step's unknowns x and their backward differences ``d^j x``, j < 8, in a table;
-the sum of the first p of them goes on as a polynomial of degree p - 1 does. Of the last two, what
-would have been best a step ago (least squares) goes on: motion that swings faster than a polynomial
-follows misses ten times less. Where one or three differences missed less, they alone do: where
-motion shakes. No equation says how redundant rows of a loop share their impulses, and polynomials
-through the round-off in that grow without bound. There parts of four differences go on, such that
-what was off grows by the roots of (z - 1) (z - 0.85)^4. Where there is no table yet, velocities go
-on from both ends of the last interval.
+A run keeps the last step's unknowns x and their backward differences ``d^j x``, j < 8, in a table.
+The sum of the first p of them extrapolates as a polynomial of degree p - 1. Factors of the last two
+come from a least-squares fit over the last step: they predict fast oscillations ten times better
+than a polynomial. If one or three differences predicted better, they are used alone, as in
+vibrations. No equation determines how redundant rows of a loop share their impulses, and
+polynomials through the rounding in these grow without bound. There, parts of four differences are
+used, with which errors grow by the roots of (z - 1) (z - 0.85)^4. Without a table, velocities are
+extrapolated from both ends of the last interval.
 """
 
 from dynamics.kernels.base.jit import kernel, natural, pointer
@@ -25,6 +25,7 @@ from dynamics.kernels.base.layout import (
     ROWS,
     TWIST,
 )
+from dynamics.kernels.base.step_info import IMPULSE_TERMS, STORED_STEPS, VELOCITY_TERMS
 
 #: Differences kept, and steps that a table needs.
 DIFFERENCES = 8
@@ -33,15 +34,12 @@ FEWEST = 5
 #: the coefficients of (0.15 + 0.85 d)^4.
 LOOPS = (0.99949375, 0.98801875, 0.89048125, 0.52200625)
 
-#: What holds the parts to those of a polynomial, beside what the last step says.
+#: Ridge of the least-squares fit: it keeps the parts near those of a polynomial.
 RIDGE = 1e-8
-
-# info of a step: steps in the table; how velocities go on (see `choose`), and behind that impulses
-SEEN, PARTS = 9, 12
 
 
 @kernel
-def from_ends(plan, rule, h, bend, last, x):
+def predict_from_ends(plan, rule, h, bend, last, x):
     """x from the velocities at both ends of the last interval and its mean forces."""
     s, weights, _, place = rule
     u, u_prev, mu = last
@@ -56,7 +54,7 @@ def from_ends(plan, rule, h, bend, last, x):
 
 
 @kernel
-def shift(first, last, size, x, table, sums):
+def update_differences(first, last, size, x, table, sums):
     """Table of x_i, first <= i < last, <- that with x as the last step's; what `choose` sums up."""
     one, three, aa, ab, bb, ae, be, ee = sums
     for k in range(first, last):
@@ -103,7 +101,7 @@ def choose(sums, full, parts):
 
 
 @kernel
-def gone_on(first, last, size, parts, table, x):
+def extrapolate(first, last, size, parts, table, x):
     """x_i, first <= i < last, <- sum of differences as `choose` says."""
     few = int(parts[0]) if parts[0] < DIFFERENCES else DIFFERENCES - 2
     for i in range(first, last):
@@ -120,7 +118,7 @@ def gone_on(first, last, size, parts, table, x):
 
 
 @kernel
-def go_on_in_loops(plan, constant, s, size, table, x):
+def predict_loops(plan, constant, s, size, table, x):
     """Impulses of joints on loops <- as four differences lead, all damped."""
     n, rows = TWIST * plan[BODIES], plan[ROWS]
     for k in range(plan[JOINTS]):
@@ -142,19 +140,19 @@ def go_on_in_loops(plan, constant, s, size, table, x):
 
 
 @kernel
-def go_on(plan, constant, s, info, table, x):
-    """x <- unknowns of the last steps, gone on."""
+def predict(plan, constant, s, info, table, x):
+    """x <- unknowns extrapolated from the last steps."""
     n = TWIST * plan[BODIES]
     stage = n + plan[ROWS]
     for b in range(s):
         at = b * stage
-        gone_on(at, at + n, s * stage, pointer(info, PARTS), table, x)
-        gone_on(at + n, at + stage, s * stage, pointer(info, PARTS + 3), table, x)
-    go_on_in_loops(plan, constant, s, s * stage, table, x)
+        extrapolate(at, at + n, s * stage, pointer(info, VELOCITY_TERMS), table, x)
+        extrapolate(at + n, at + stage, s * stage, pointer(info, IMPULSE_TERMS), table, x)
+    predict_loops(plan, constant, s, s * stage, table, x)
 
 
 @kernel
-def remember(plan, s, x, table, info):
+def store_step(plan, s, x, table, info):
     """Table <- that with x as the last step's unknowns."""
     n = TWIST * plan[BODIES]
     stage = n + plan[ROWS]
@@ -162,9 +160,9 @@ def remember(plan, s, x, table, info):
     moving, pulling = none, none
     for b in range(s):
         at = b * stage
-        moving = shift(at, at + n, s * stage, x, table, moving)
-        pulling = shift(at + n, at + stage, s * stage, x, table, pulling)
-    full = info[SEEN] == DIFFERENCES
-    choose(moving, full, pointer(info, PARTS))
-    choose(pulling, full, pointer(info, PARTS + 3))
-    info[SEEN] = min(info[SEEN] + 1.0, DIFFERENCES)
+        moving = update_differences(at, at + n, s * stage, x, table, moving)
+        pulling = update_differences(at + n, at + stage, s * stage, x, table, pulling)
+    full = info[STORED_STEPS] == DIFFERENCES
+    choose(moving, full, pointer(info, VELOCITY_TERMS))
+    choose(pulling, full, pointer(info, IMPULSE_TERMS))
+    info[STORED_STEPS] = min(info[STORED_STEPS] + 1.0, DIFFERENCES)

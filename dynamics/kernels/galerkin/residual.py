@@ -29,10 +29,10 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.six import add, nothing, plus
-from dynamics.kernels.galerkin.body import control_points, momentum, node, velocities
+from dynamics.kernels.galerkin.body import control_points, node, node_momentum, velocities
 from dynamics.kernels.rows.forces import conservative, damp, drive
 from dynamics.kernels.rows.rows import evaluate
-from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.rows.wrench import add_user_impulses
 
 
 @kernel
@@ -57,16 +57,16 @@ def pull_on(plan, G, mu, f):
 def acting(plan, constant, time, here, control, wrench, f):
     """f <- all forces at a node, dampers and drag too; 1 where a function fails.
 
-    Behind them come the time of the node and what users' functions gave.
+    After them come the time of the node and what users' functions gave.
     """
-    pose, matrix, g, G, speed = here
-    conservative(plan, constant, G, g, f)
+    pose, G, speed = here.pose, here.G, here.speed
+    conservative(plan, constant, G, here.g, f)
     damp(plan, constant, -1.0, -1.0, G, speed, f)
     drive(plan, constant, 1.0, G, control, wrench, f)
     if plan[WRENCHES] == 0:
         return 0
     f[TWIST * plan[BODIES]] = time
-    return push_users(plan, 1.0, (pose, matrix, g, G, f), speed, f)
+    return add_user_impulses(plan, 1.0, pose, f, speed, f)
 
 
 @kernel
@@ -78,8 +78,7 @@ def residual(
     # In:
     time,
     h,
-    control,
-    wrench,
+    inputs,
     p,
     x,
     # Work:
@@ -99,8 +98,8 @@ def residual(
         here = node(plan, nodes, b)
         if b > 0:
             last = plan[GROUPS] if b < s else plan[JOINTS]
-            evaluate(plan, constant, 0, last, here[0], here[1], True, here[2], here[3])
-            out, g = pointer(r, (b - 1) * (m + rows) + m), here[2]
+            evaluate(plan, constant, 0, last, here.pose, here.matrix, True, here.g, here.G)
+            out, g = pointer(r, (b - 1) * (m + rows) + m), here.g
             for i in range(rows):
                 value = constant[units + i] * g[i]
                 opened = max(opened, abs(value))
@@ -109,7 +108,7 @@ def residual(
                 merit += value * value
         if b == s:
             break
-        acting(plan, constant, time + place[b] * h, here, control[b], wrench, f)
+        acting(plan, constant, time + place[b] * h, here, inputs.control[b], inputs.wrench, f)
         kick = h * weights[b]
         for i in range(m):
             f[i] *= kick
@@ -117,11 +116,11 @@ def residual(
             for i in range(m):
                 f[i] += p[i]
         first = natural(b * (m + rows))
-        pull_on(plan, here[3], pointer(x, first + m), f)
+        pull_on(plan, here.G, pointer(x, first + m), f)
         for i in range(n):
             c, t = i * BODY_SIZE, natural(TWIST * i)
             mass = constant[c + MASS]
-            linear, angular = momentum(mass, s, weights, slope, h, n, i, b, nodes)
+            linear, angular = node_momentum(mass, s, weights, slope, h, n, i, b, nodes)
             light, thin = constant[c + LIGHTNESS], constant[c + LIGHTNESS + 3]
             for j in range(3):
                 push, twist = -linear[j] - f[t + j], -angular[j] - f[t + 3 + j]
@@ -133,18 +132,19 @@ def residual(
 
 
 @kernel
-def end_momentum(plan, constant, rule, time, h, control, wrench, nodes, f, p):
+def end_momentum(plan, constant, rule, time, h, inputs, nodes, f, p):
     """p <- R^s with the impulses at the last node, its forces get rows here; see `acting`."""
     s, weights, slope, _ = rule
     n, kick = plan[BODIES], h * weights[s]
     here = node(plan, nodes, s)
-    pose, matrix, g, G, _ = here
-    evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
-    failed = acting(plan, constant, time + h, here, control[s], wrench, f)
+    evaluate(
+        plan, constant, plan[JOINTS], plan[GROUPS], here.pose, here.matrix, True, here.g, here.G
+    )  # fmt: skip
+    failed = acting(plan, constant, time + h, here, inputs.control[s], inputs.wrench, f)
     for i in range(n):
         t = natural(TWIST * i)
         mass = constant[i * BODY_SIZE + MASS]
-        linear, angular = momentum(mass, s, weights, slope, h, n, i, s, nodes)
+        linear, angular = node_momentum(mass, s, weights, slope, h, n, i, s, nodes)
         for j in range(3):
             p[t + j] = linear[j] + kick * f[t + j]
             p[t + 3 + j] = angular[j] + kick * f[t + 3 + j]

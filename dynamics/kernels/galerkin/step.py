@@ -6,34 +6,47 @@ the last interval.
 
 import math
 
+from dynamics.kernels.base.arguments import Inputs
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
+from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
+from dynamics.kernels.base.settings import LARGEST_TURN, TOLERANCE
+from dynamics.kernels.base.status import NOT_FINITE, SINGULAR, TURNED_TOO_FAR
+from dynamics.kernels.base.step_info import (
+    FACTORIZATIONS,
+    INTERVALS,
+    ITERATIONS,
+    MIDDLE_PAUSE,
+    MIDDLE_WAIT,
+    STATUS,
+    STORED_STEPS,
+    TIME,
+)
+from dynamics.kernels.galerkin.arguments import (
+    Method,
+    Nodes,
+    Rule,
+    StageSolver,
+    StageWork,
+    nodes_of_tuple,
+)
 from dynamics.kernels.galerkin.body import node
-from dynamics.kernels.galerkin.newton import PAUSE, WAIT, attempt
-from dynamics.kernels.galerkin.predictor import FEWEST, SEEN, from_ends, go_on, remember
+from dynamics.kernels.galerkin.newton import attempt
+from dynamics.kernels.galerkin.predictor import FEWEST, predict, predict_from_ends, store_step
 from dynamics.kernels.galerkin.residual import end_momentum
-from dynamics.kernels.interval.newton import FACTORIZATIONS, NOT_FINITE, SINGULAR
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import (
-    DONE,
-    INTERVALS,
-    ITERATIONS,
-    RESUMED,
-    STATUS,
-    TIME,
-    copy,
-    note,
-)
+from dynamics.kernels.stepping.step import copy, record_step
 
 
 @kernel
-def start(plan, constant, s, state, nodes):
+def load_state(plan, constant, s, state, nodes):
     """First node <- the state's pose and its rows with slopes; the world's pose in all."""
-    pose, matrix, turn = nodes[0], nodes[1], nodes[6]
+    nodes = nodes_of_tuple(nodes)
+    pose, matrix, turn = nodes.pose, nodes.matrix, nodes.turn
     n = plan[BODIES]
     for i in range(POSE * n):
         pose[i] = state[i]
@@ -47,33 +60,33 @@ def start(plan, constant, s, state, nodes):
         for j in range(9):
             matrix[at + j] = 1.0 if j % 4 == 0 else 0.0
     rotation_matrices(n, pose, matrix)
-    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes[2], nodes[3])
+    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, nodes.g, nodes.G)
 
 
 @kernel
-def move_on(plan, s, nodes):
+def start_next(plan, s, nodes):
     """First node <- the last one."""
     first, last = node(plan, nodes, 0), node(plan, nodes, s)
     n, rows = plan[BODIES], plan[ALL_ROWS]
     for i in range(POSE * n):
-        first[0][i] = last[0][i]
+        first.pose[i] = last.pose[i]
     for i in range(9 * n):
-        first[1][i] = last[1][i]
+        first.matrix[i] = last.matrix[i]
     for i in range(rows):
-        first[2][i] = last[2][i]
+        first.g[i] = last.g[i]
     for i in range(12 * rows):
-        first[3][i] = last[3][i]
+        first.G[i] = last.G[i]
 
 
 @kernel
-def keep(plan, s, h, nodes, x, last):
-    """What `from_ends` needs of an interval solved: velocities, and mean forces sum mu^b / h."""
+def store_interval(plan, s, h, nodes, x, last):
+    """Velocities and mean forces sum mu^b / h of a solved interval, for `predict_from_ends`."""
     u, u_prev, mu = last
     n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
     first, end = node(plan, nodes, 0), node(plan, nodes, s)
     for i in range(n):
-        u_prev[i] = first[4][i]
-        u[i] = end[4][i]
+        u_prev[i] = first.speed[i]
+        u[i] = end.speed[i]
     for i in range(rows):
         total = 0.0
         for b in range(s):
@@ -84,9 +97,9 @@ def keep(plan, s, h, nodes, x, last):
 @kernel
 def make_up(plan, s, r, nodes, p):
     """p <- p - r^0 - ... - r^{s-1}: what residuals leave open, so that momenta do not drift."""
-    end = node(plan, nodes, s)[1]
+    end = node(plan, nodes, s).matrix
     for b in range(s):
-        matrix = node(plan, nodes, b)[1]
+        matrix = node(plan, nodes, b).matrix
         first = b * (TWIST * plan[BODIES] + plan[ROWS])
         for i in range(plan[BODIES]):
             t = TWIST * i
@@ -130,64 +143,76 @@ def control_at(control, place, part, parts, driven):
 
 @kernel
 def interval(
-    plan, constant, programs, rule, stages, blocks, time, h, settings, control, wrench, p, last,
-    whole, nodes, x, table, scratch, solvers, info,
+    # Tables:
+    plan,
+    constant,
+    programs,
+    method,
+    # In:
+    time,
+    h,
+    settings,
+    inputs,
+    whole,
+    # In and out:
+    p,
+    last,
+    nodes,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
-    s, done = rule[0], SINGULAR
+    rule, done = method.rule, SINGULAR
+    s, x, table = rule.s, work.x, work.table
     for order in (programs[0], programs[0], programs[1]):
         if order.size == 0:
             break
-        if whole and info[SEEN] >= FEWEST:
-            go_on(plan, constant, s, info, table, x)
+        if whole and info[STORED_STEPS] >= FEWEST:
+            predict(plan, constant, s, info, table, x)
         else:
-            from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
+            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
         done = attempt(
-            plan, constant, (order, programs[2]), rule, stages, blocks, time, h, settings[0],
-            control, wrench, p, x, nodes, scratch, solvers, info,
+            plan, constant, order, method, time, h, settings[TOLERANCE], inputs, p, nodes, work,
+            solver, info,
         )  # fmt: skip
         if done >= 0:
             break
-        info[WAIT] = max(1.0, info[WAIT])  # the next try is without the matrix of the middle
+        info[MIDDLE_WAIT] = max(1.0, info[MIDDLE_WAIT])  # the next try is without the middle
     if done < 0:
         return done
-    if end_momentum(plan, constant, rule, time, h, control, wrench, nodes, scratch[4], p) != 0:
+    if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
-    make_up(plan, s, scratch[0], nodes, p)
-    keep(plan, s, h, nodes, x, last)
+    make_up(plan, s, work.r, nodes, p)
+    store_interval(plan, s, h, nodes, x, last)
     if whole:
-        remember(plan, s, x, table, info)
+        store_step(plan, s, x, table, info)
     else:
-        info[SEEN] = 0.0
+        info[STORED_STEPS] = 0.0
     return done
 
 
 @kernel
 def pointers(arrays):
     """The same arrays as kernels see them."""
-    pose, matrix, g, G, speed, spin, turn, sigma = arrays
-    return (
-        pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(speed, 0),
-        pointer(spin, 0), pointer(turn, 0), pointer(sigma, 0),
+    nodes = nodes_of_tuple(arrays)
+    return Nodes(
+        pose=pointer(nodes.pose, 0), matrix=pointer(nodes.matrix, 0), g=pointer(nodes.g, 0),
+        G=pointer(nodes.G, 0), speed=pointer(nodes.speed, 0), spin=pointer(nodes.spin, 0),
+        turn=pointer(nodes.turn, 0), sigma=pointer(nodes.sigma, 0),
     )  # fmt: skip
 
 
 @kernel
-def pointers_within(scratch):
-    """The same of what `galerkin_newton` works in."""
-    r, dx, kept, mu, f, L, C, K, E, W = scratch
-    return (
-        pointer(r, 0),
-        pointer(dx, 0),
-        pointer(kept, 0),
-        pointer(mu, 0),
-        pointer(f, 0),
-        L,
-        C,
-        K,
-        E,
-        W,
-    )
+def work_of(x, table, arrays):
+    """Work arrays of an interval as kernels see them."""
+    r, dx, kept, mu, f, L, C, K, E, W = arrays
+    return StageWork(
+        x=pointer(x, 0), table=pointer(table, 0), r=pointer(r, 0), dx=pointer(dx, 0),
+        kept=pointer(kept, 0), mu=pointer(mu, 0), f=pointer(f, 0), L=L, C=C, K=K, E=E, W=W,
+    )  # fmt: skip
 
 
 @kernel
@@ -213,26 +238,32 @@ def step(
 ):  # fmt: skip
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-    ``settings`` are the tolerance and the largest |phi| of an interval; ``ready`` says that the
-    workspace holds the node of the state. ``work`` holds the rule too. ``control`` has one row, or
-    one for each node, one behind the other.
+    ``ready`` says that the workspace holds the node of the state. ``work`` holds the rule too.
+    ``control`` has one row, or one for each node, one after another.
     """
     (weights, slope, place), stages, blocks, arrays, x, saved, table, within, driven, others = work
     s, n = weights.size - 1, plan[BODIES]
-    rule = (s, pointer(weights, 0), pointer(slope, 0), pointer(place, 0))
+    rule = Rule(
+        s=s, weights=pointer(weights, 0), slope=pointer(slope, 0), place=pointer(place, 0)
+    )  # fmt: skip
     stages = (pointer(stages[0], 0), pointer(stages[1], 0), pointer(stages[2], 0))
-    programs = (program, others[0], others[1])
-    solvers = ((*solver[0], within[0], within[1]), solver[1])
-    nodes, scratch = pointers(arrays), pointers_within(within)
-    x, table = pointer(x, 0), pointer(table, 0)
+    programs = (program, others[0])
+    method = Method(rule=rule, stages=stages, blocks=blocks, middle=others[1])
+    values, magnitude, factors, workspace, status = solver[0]
+    linear = StageSolver(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
+        rhs=within[0], solution=within[1], middle=solver[1],
+    )  # fmt: skip
+    nodes, scratch = pointers(arrays), work_of(x, table, within)
+    inputs = Inputs(control=driven, wrench=wrench)
     m = TWIST * n
     at = POSE * n
     p, mu = pointer(state, at), pointer(state, at + 3 * m)
     last = pointer(state, at + m), pointer(state, at + 2 * m), mu
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
-        start(plan, constant, s, state, nodes)
-        info[SEEN], info[WAIT], info[PAUSE] = 0.0, 0.0, 0.0
+        load_state(plan, constant, s, state, nodes)
+        info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
@@ -242,26 +273,25 @@ def step(
         for k in range(count):
             control_at(control, place, k, count, driven)
             done = interval(
-                plan, constant, programs, rule, stages, blocks, info[TIME] + k * part, part,
-                settings, driven, wrench, p, last, level == 0, nodes, x, table, scratch, solvers,
-                info,
+                plan, constant, programs, method, info[TIME] + k * part, part, settings, inputs,
+                level == 0, p, last, nodes, scratch, linear, info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, s, nodes[6]) > settings[1] and level < DEPTH:
-                    done = -4
+                if largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN] and level < DEPTH:
+                    done = TURNED_TOO_FAR
             if done < 0:
                 break
             info[INTERVALS] += 1.0
-            move_on(plan, s, nodes)
+            start_next(plan, s, nodes)
         if done >= 0:
             break
         copy(saved, state)
-        start(plan, constant, s, state, nodes)
+        load_state(plan, constant, s, state, nodes)
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):
-            state[i] = nodes[0][i]
+            state[i] = nodes.pose[i]
     return min(done, 0)
 
 
@@ -276,22 +306,20 @@ def simulate(
     settings,
     steps,
     every,
-    controller,
-    controls,
-    wrenches,
+    inputs,
     # In and out:
     state,
     # Work:
     work,
     solver,
     # Out:
-    record,
-    info,
-    totals,
+    results,
 ):  # fmt: skip
-    """Run ``steps`` steps, record the state behind every ``every``; steps done: see `step`."""
-    time = totals[0:1]
-    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    """Run ``steps`` steps, record the state after every ``every``; steps done: see `step`."""
+    controller, controls, wrenches = inputs
+    record, info, totals = results
+    time = pointer(totals, END_TIME)
+    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
@@ -305,5 +333,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k - done
-        note(k, every, h, info, state, totals, record)
+        record_step(k, every, h, info, state, totals, record)
     return steps

@@ -1,4 +1,4 @@
-"""How generalized forces F = G(z)^T kappa of rows change with the pose, kappa held.
+"""Stiffness: derivatives of generalized forces F = G(z)^T kappa by the pose at fixed kappa.
 
 A group's rows together make a force F0 of fixed direction in the world (POINT, DISTANCE), a force
 Fa fixed in a's frame (TRANSLATION, SCREW) and a torque kappa_R on the vector of rho (ROTATION);
@@ -59,7 +59,7 @@ from dynamics.kernels.rows.rows import (
 
 
 @kernel
-def plus(a, scale, b):
+def plus_multiple(a, scale, b):
     """a + scale b."""
     return a[0] + scale * b[0], a[1] + scale * b[1], a[2] + scale * b[2]
 
@@ -76,11 +76,11 @@ def pulls(plan, constant, k, kappa, gap):
         c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
         axis = load3(constant, c + AXIS)
         if kind == POINT:
-            world = plus(world, kappa[row], axis)
+            world = plus_multiple(world, kappa[row], axis)
         elif kind == TRANSLATION or kind == SCREW:
-            fixed = plus(fixed, kappa[row], axis)
+            fixed = plus_multiple(fixed, kappa[row], axis)
         elif kind == ROTATION:
-            twist = plus(twist, kappa[row], axis)
+            twist = plus_multiple(twist, kappa[row], axis)
         elif kind == DOT:
             n, e, tilt = axis, load3(constant, c + SECOND), kappa[row]
         elif kind == DISTANCE:
@@ -88,14 +88,14 @@ def pulls(plan, constant, k, kappa, gap):
             if length > 0.0:
                 along = (gap[0] / length, gap[1] / length, gap[2] / length)
                 tension = kappa[row] / length
-                world = plus(world, kappa[row], along)
+                world = plus_multiple(world, kappa[row], along)
     return world, fixed, twist, along, tension, n, e, tilt
 
 
 @kernel
 def pulled_by(along, tension, moved):
     """Change of a tension's force: (I - w w^T) dgap times tension over length."""
-    return plus(
+    return plus_multiple(
         (tension * moved[0], tension * moved[1], tension * moved[2]),
         -tension * dot(along, moved),
         along,
@@ -106,7 +106,7 @@ def pulled_by(along, tension, moved):
 def twisted(off, rho, twist, ds, dv):
     """Changes of (T_a, T_b) where rho changes by (ds, dv)."""
     turn = cross(twist, dv)
-    return rotate(off, plus(turn, -ds, twist)), plus(turn, ds, twist)
+    return rotate(off, plus_multiple(turn, -ds, twist)), plus_multiple(turn, ds, twist)
 
 
 @kernel
@@ -114,10 +114,12 @@ def moving_b(matrix, a, b, frame, pull, dx, t):
     """Changes (dF, dT_a, dT_b) where b moves by dx and turns by t."""
     point_a, point_b, off, rho, _ = frame
     world, fixed, twist, along, tension, n, e, tilt = pull
-    force = plus(world, 1.0, multiply_matrix(matrix, 9 * a, fixed))
-    gap = plus(dx, 1.0, multiply_matrix(matrix, 9 * b, cross(t, point_b)))
+    force = plus_multiple(world, 1.0, multiply_matrix(matrix, 9 * a, fixed))
+    gap = plus_multiple(dx, 1.0, multiply_matrix(matrix, 9 * b, cross(t, point_b)))
     df = pulled_by(along, tension, gap)
-    lever = plus(turned_back(matrix, 9 * b, df), 1.0, cross(turned_back(matrix, 9 * b, force), t))
+    lever = plus_multiple(
+        turned_back(matrix, 9 * b, df), 1.0, cross(turned_back(matrix, 9 * b, force), t)
+    )
     v = (rho[1], rho[2], rho[3])
     vt = cross(v, t)
     dv = (
@@ -126,14 +128,14 @@ def moving_b(matrix, a, b, frame, pull, dx, t):
         0.5 * (rho[0] * t[2] + vt[2]),
     )
     ta, tb = twisted(off, rho, twist, -0.5 * dot(v, t), dv)
-    tb = plus(tb, 1.0, cross(point_b, lever))
-    ta = plus(ta, -1.0, cross(point_a, turned_back(matrix, 9 * a, df)))
-    ta = plus(ta, 1.0, cross(fixed, turned_back(matrix, 9 * a, gap)))
+    tb = plus_multiple(tb, 1.0, cross(point_b, lever))
+    ta = plus_multiple(ta, -1.0, cross(point_a, turned_back(matrix, 9 * a, df)))
+    ta = plus_multiple(ta, 1.0, cross(fixed, turned_back(matrix, 9 * a, gap)))
     if tilt != 0.0:
         wa = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, n))
-        tb = plus(tb, tilt, cross(e, cross(wa, t)))
+        tb = plus_multiple(tb, tilt, cross(e, cross(wa, t)))
         turn = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, cross(t, e)))
-        ta = plus(ta, tilt, cross(n, turn))
+        ta = plus_multiple(ta, tilt, cross(n, turn))
     return df, ta, tb
 
 
@@ -142,10 +144,12 @@ def moving_a(matrix, a, b, frame, pull, dx, t):
     """Changes (dF, dT_a, dT_b) where a moves by dx and turns by t."""
     point_a, point_b, off, rho, d = frame
     world, fixed, twist, along, tension, n, e, tilt = pull
-    gap = plus(dx, 1.0, multiply_matrix(matrix, 9 * a, cross(t, point_a)))
+    gap = plus_multiple(dx, 1.0, multiply_matrix(matrix, 9 * a, cross(t, point_a)))
     df = pulled_by(along, -tension, gap)
-    lever = plus(turned_back(matrix, 9 * a, df), 1.0, cross(turned_back(matrix, 9 * a, world), t))
-    df = plus(df, 1.0, multiply_matrix(matrix, 9 * a, cross(t, fixed)))
+    lever = plus_multiple(
+        turned_back(matrix, 9 * a, df), 1.0, cross(turned_back(matrix, 9 * a, world), t)
+    )
+    df = plus_multiple(df, 1.0, multiply_matrix(matrix, 9 * a, cross(t, fixed)))
     v, back = (rho[1], rho[2], rho[3]), rotate_back(off, t)
     vt = cross(v, back)
     dv = (
@@ -154,14 +158,16 @@ def moving_a(matrix, a, b, frame, pull, dx, t):
         0.5 * (vt[2] - rho[0] * back[2]),
     )
     ta, tb = twisted(off, rho, twist, 0.5 * dot(v, back), dv)
-    tb = plus(tb, 1.0, cross(point_b, turned_back(matrix, 9 * b, df)))
-    ta = plus(ta, -1.0, cross(point_a, lever))
-    ta = plus(ta, 1.0, cross(fixed, plus(cross(d, t), -1.0, turned_back(matrix, 9 * a, dx))))
+    tb = plus_multiple(tb, 1.0, cross(point_b, turned_back(matrix, 9 * b, df)))
+    ta = plus_multiple(ta, -1.0, cross(point_a, lever))
+    ta = plus_multiple(
+        ta, 1.0, cross(fixed, plus_multiple(cross(d, t), -1.0, turned_back(matrix, 9 * a, dx)))
+    )
     if tilt != 0.0:
         wb = turned_back(matrix, 9 * a, multiply_matrix(matrix, 9 * b, e))
-        ta = plus(ta, tilt, cross(n, cross(wb, t)))
+        ta = plus_multiple(ta, tilt, cross(n, cross(wb, t)))
         turn = turned_back(matrix, 9 * b, multiply_matrix(matrix, 9 * a, cross(t, n)))
-        tb = plus(tb, tilt, cross(e, turn))
+        tb = plus_multiple(tb, tilt, cross(e, turn))
     return df, ta, tb
 
 
@@ -174,9 +180,9 @@ def frame_of(plan, constant, k, pose, matrix):
     off = load4(constant, at + OFFSET)
     qa, qb = load4(pose, POSE * a + 3), load4(pose, POSE * b + 3)
     rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
-    apart = plus(load3(pose, POSE * b), -1.0, load3(pose, POSE * a))
-    r = plus(apart, 1.0, multiply_matrix(matrix, 9 * b, point_b))
-    gap = plus(r, -1.0, multiply_matrix(matrix, 9 * a, point_a))
+    apart = plus_multiple(load3(pose, POSE * b), -1.0, load3(pose, POSE * a))
+    r = plus_multiple(apart, 1.0, multiply_matrix(matrix, 9 * b, point_b))
+    gap = plus_multiple(r, -1.0, multiply_matrix(matrix, 9 * a, point_a))
     return (point_a, point_b, off, rho, turned_back(matrix, 9 * a, r)), gap
 
 

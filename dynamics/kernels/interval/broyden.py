@@ -1,14 +1,14 @@
-"""Broyden's method from the factors of an older matrix, without a change to them.
+"""Broyden's method with the factors of an older matrix, which it leaves as they are.
 
 Each iteration with factors kept leaves about the same part of the error, along a few directions.
-The changes since the factorization tell which: the next one is longer or turned accordingly. The
+The changes since the factorization span these: the next one is corrected along them. The
 inner product is that of velocities, whatever their units: any would do.
 
 Source: C. T. Kelley, Solving Nonlinear Equations with Newton's Method, SIAM 2003, section 4.2.
 """
 
 from dynamics.kernels.base.jit import kernel, natural
-from dynamics.kernels.base.layout import HELD
+from dynamics.kernels.base.layout import STORED
 from dynamics.kernels.base.six import inner_product
 
 #: The last change is made longer or shorter by at most this part of the next.
@@ -17,11 +17,11 @@ MOST = 0.5
 
 @kernel
 def accelerate(n, unknowns, stored, held, dx):
-    """dx <- what Broyden's method takes in its place, held behind ``stored`` others; how many are.
+    """dx <- the step of Broyden's method, stored after ``stored`` others; the new number of these.
 
-    The first of ``held`` is not looked at; the changes come behind it.
+    The first vector of ``held`` is not read; the changes follow it.
     """
-    if stored == HELD - 1:
+    if stored == STORED - 1:
         stored = 0
     for j in range(1, stored + 1):
         at = natural(j * unknowns)

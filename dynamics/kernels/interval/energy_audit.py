@@ -2,8 +2,8 @@
 
 From one interval's velocities V to the next ones V_next the impulses P at the node between them do
 the work (V + V_next) . P / 2 = T(V_next) - T(V), exactly. Those of gravity, springs, controls and
-users' forces are known (`kick`), and those of dampers, late forces and compliant joints by V_next
-(`forces.damp`, `late`, `forces.push`). What is left is of joints, contacts, limits and dry
+users' forces are known (`kick`), and those of dampers, stiff forces and compliant joints by V_next
+(`forces.damp`, `stiff_forces`, `forces.push`). The rest is of joints, contacts, limits and dry
 friction: none but for the truncation of the method, of order (h omega)^2 T and as often positive as
 negative, or energy lost. Where much more appears, and is not what the known impulses take, a
 solution is spurious, or far from the motion.
@@ -28,7 +28,6 @@ from dynamics.kernels.base.layout import (
     GROUP_FIELDS,
     INERTIA,
     JOINTS,
-    LATES,
     MASS,
     N_ROWS,
     PACE,
@@ -37,6 +36,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     ROWS,
     SOFT,
+    STIFF_NUMBERS,
     THETA,
     TWIST,
     UNITS_AT,
@@ -44,12 +44,13 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
+from dynamics.kernels.base.settings import BARRIER, TOLERANCE
 from dynamics.kernels.interval.residual import fastest
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import add_multiple, damp
 from dynamics.kernels.rows.rotor import add_rotors, add_spin
 from dynamics.kernels.rows.rows import held_velocity
-from dynamics.kernels.rows.stiff_forces import add_late, part_of
+from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
 
 @kernel
@@ -100,14 +101,15 @@ def open_by(plan, constant, g):
 
 
 @kernel
-def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, moving):
+def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 
-    ``r`` takes their impulses. Where u is given and not ``moving``, joints may not allow it: what
-    they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints are
-    open by over h: ``opened`` at the end of the interval. All three count over units.
+    ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
+    what they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints
+    are open by over h: ``opened`` at the end of the interval. All three count over units.
     """
-    n, G = plan[BODIES], node[3]
+    n, G = plan[BODIES], node.G
+    x, r, kick = work.x, work.dx, work.kick
     mu = pointer(x, TWIST * n)
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
@@ -122,27 +124,27 @@ def gained(plan, constant, h, settings, opened, kick, node, trial, x, u, r, movi
     if plan[ADDED] > 0:
         add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     if plan[ROTORS] > 0:
-        add_rotors(plan, constant, h, node[2], trial[2], G, r)
-    part = part_of(plan, h, node[2])
+        add_rotors(plan, constant, h, node.g, trial.g, G, r)
+    part = part_of(plan, h, node.g)
     damp(plan, constant, part, h - part, G, x, r)
-    if plan[LATES] > 0:
-        add_late(plan, constant, h, node[2], trial[2], G, r)
+    if plan[STIFF_NUMBERS] > 0:
+        add_stiff_forces(plan, constant, h, node.g, trial.g, G, r)
     if plan[SOFT] > 0:
         take_soft(plan, constant, G, mu, r)
-    work = end = 0.0
+    given = end = 0.0
     for i in range(TWIST * n):
-        work += 0.5 * (x[i] + u[i]) * r[i]
+        given += 0.5 * (x[i] + u[i]) * r[i]
         end += x[i] * r[i]
     if not moving:
-        work = min(work, end)
-    opened = max(opened, open_by(plan, constant, node[2]))
-    return work, rounding(plan, constant, h, settings, opened, x, mu, r)
+        given = min(given, end)
+    opened = max(opened, open_by(plan, constant, node.g))
+    return given, rounding_work(plan, constant, h, settings, opened, x, mu, r)
 
 
 @kernel
-def rounding(plan, constant, h, settings, opened, x, mu, r):
+def rounding_work(plan, constant, h, settings, opened, x, mu, r):
     """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
-    fast, barrier = settings[0] * max(1.0, fastest(plan, constant, x)), settings[2]
+    fast, barrier = settings[TOLERANCE] * max(1.0, fastest(plan, constant, x)), settings[BARRIER]
     found = 0.0
     for i in range(plan[BODIES]):
         c, t = i * BODY_SIZE, TWIST * i

@@ -39,8 +39,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
-from dynamics.kernels.base.six import minus, nothing, plus, put, take
-from dynamics.kernels.base.turned import turn_row, turn_rows
+from dynamics.kernels.base.six import load_six, minus, nothing, plus, put
 from dynamics.kernels.rows.added_mass import add_blocks
 from dynamics.kernels.rows.rows import held_velocity
 from dynamics.kernels.rows.stiff_forces import part_of, steepness
@@ -88,7 +87,7 @@ def add_outer(values, at, scale, G, left, right):
 
 @kernel
 def dampers(plan, constant, h, part, G, values):
-    """theta h c G^T G of the forces' dampers, behind `bodies`."""
+    """theta h c G^T G of the forces' dampers, after `bodies`."""
     n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -143,6 +142,15 @@ def stretch(h, u, t):
 
 
 @kernel
+def put_turned_row(scale, E, G, at, rows, to, values):
+    """One row of G diag(1, E), times ``scale``, into a block of ``rows`` rows; E by columns."""
+    x = load3(G, at + 3)
+    for j in range(3):
+        values[to + rows * j] = scale * G[at + j]
+        values[to + rows * (3 + j)] = scale * dot(x, E[j])
+
+
+@kernel
 def stretched(G, at, phi, s):
     """The same of the three numbers at G[at]."""
     return stretched_by(load3(G, at), phi, s)
@@ -177,7 +185,7 @@ def add_slopes(plan, h, u, G, G_next, group, row, part, values):
 
 @kernel
 def rotors(plan, constant, h, u, G, G_next, values):
-    """a G^T G_next diag(I, E) of all rotors, behind `dampers`."""
+    """a G^T G_next diag(I, E) of all rotors, after `dampers`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -187,8 +195,8 @@ def rotors(plan, constant, h, u, G, G_next, values):
 
 
 @kernel
-def late_forces(plan, constant, h, u, g, G, G_next, values):
-    """h (h k + c) G^T G_next diag(I, E) of what `late` pushes with, behind `rotors`."""
+def stiff_forces(plan, constant, h, u, g, G, G_next, values):
+    """h (h k + c) G^T G_next diag(I, E) of stiff forces, after `rotors`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -211,9 +219,10 @@ def firm(plan, h, u, G, G_next, values):
             if body == n:
                 continue
             column, row = plan[group + AJ_AT + 2 * end], plan[group + JA_AT + 2 * end]
+            E = stretch(h, u, TWIST * body)
             for i in range(rows):
-                put(values, column + 6 * i, minus(nothing(), take(G, at + 12 * i)))
-            turn_rows(stretch(h, u, TWIST * body), rows, G_next, at, row, values)
+                put(values, column + 6 * i, minus(nothing(), load_six(G, at + 12 * i)))
+                put_turned_row(1.0, E, G_next, at + 12 * i, rows, row + i, values)
 
 
 @kernel
@@ -236,7 +245,7 @@ def soft(plan, constant, h, u, G, G_next, values):
                 theta = constant[c + THETA]
                 late = theta + constant[c + COMPLIANCE] * constant[c + DAMPING] * rate
                 put(values, column + 6 * i, plus(nothing(), -theta, G, place))
-                turn_row(late, E, G_next, place, rows, row + i, values)
+                put_turned_row(late, E, G_next, place, rows, row + i, values)
 
 
 @kernel
@@ -297,7 +306,7 @@ def second_half(plan, h, u, G, G_next, group, values):
 
 
 @kernel
-def clear(plan, group, values):
+def clear_second_half(plan, group, values):
     """Blocks of a coupling's second half <- 0."""
     for field in range(AJ_AT, JB_AT + 1):
         if plan[group + field] >= 0:
@@ -307,7 +316,7 @@ def clear(plan, group, values):
 
 @kernel
 def relax(plan, constant, part, values):
-    """Regularization of loops <- a part of it, behind `assemble`."""
+    """Regularization of loops <- a part of it, after `assemble`."""
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
@@ -340,12 +349,12 @@ def assemble(
     add_blocks(plan, constant, h, G, u, values)
     dampers(plan, constant, h, part, G, values)
     rotors(plan, constant, h, u, G, G_next, values)
-    late_forces(plan, constant, h, u, g, G, G_next, values)
+    stiff_forces(plan, constant, h, u, g, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
             break
-        clear(plan, group, values)
+        clear_second_half(plan, group, values)
     if plan[SOFT] > 0:
         soft(plan, constant, h, u, G, G_next, values)
     else:

@@ -1,26 +1,34 @@
 """One interval: Newton's method on the residual, all in compiled code.
 
-The matrix is factorized at the guess and kept while the residual shrinks fivefold an iteration and
-the changes do as well; what such iterations leave of the error is taken off by Broyden's method. A
-step that does not lower the residual is halved. The iteration that was the last of the interval
-before writes the slopes of the rows too: where it is the last again, the next interval has them.
-Where loops alone stay open, their regularization is taken out by and by: near a change point it is
-all that some rows have for a pivot.
+The matrix is factorized at the predicted velocities and kept while residual and changes shrink
+fivefold per iteration; Broyden's method corrects the remaining error. A step that does not lower
+the residual is halved. The iteration that was the last one of the previous interval also writes the
+slopes of the rows: if it is the last again, the next interval has them. If only loops stay open,
+their regularization is reduced: near a change point it is the only pivot of some rows.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
 from dynamics.kernels.base.six import larger, most_of, nothing
+from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
+from dynamics.kernels.base.step_info import (
+    CONTRACTION,
+    FACTORIZATIONS,
+    HAS_SLOPES,
+    LAST_ITERATIONS,
+    VELOCITY_ERROR,
+    VIOLATION,
+)
 from dynamics.kernels.interval.broyden import accelerate
 from dynamics.kernels.interval.matrix import assemble, relax
 from dynamics.kernels.interval.residual import extent, fastest, residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate, roll
-from dynamics.kernels.rows.wrench import ease, renew
+from dynamics.kernels.rows.wrench import add_user_slopes, update_user_impulse
 from graphsys.kernels import factorize_and_solve, solve
 
 #: Iterations of one attempt, and halvings of one iteration.
-ITERATIONS = 30
+MOST_ITERATIONS = 30
 HALVINGS = 8
 #: Squared contraction of the residual that keeps a factorization, and contraction of the changes.
 KEEP = 0.04
@@ -31,24 +39,11 @@ SLOW = 0.5
 RELAX = 0.01
 NEAR = 1e3
 LEAST = 1e-5
-#: What `attempt` gives back when it fails.
-NOT_CONVERGED = -1
-SINGULAR = -2
-NOT_FINITE = -3
-USER_FAILED = -5
-PASSED = -6  # bodies go through each other between the nodes
-
-# info of an interval, with the largest velocity error and |g| before, over their units
-FACTORIZATIONS = 2
-EXPECTED = 25  # iterations of the last interval
-SLOPED = 26  # 1 where the rows at the end are there with their slopes
-CONTRACTION = 35  # of the first two changes, 0 where one was enough
-
 EPS = 2.220446049250313e-16
 
 
 @kernel
-def largest(x, first, last):
+def largest_entry(x, first, last):
     """max |x_i|, first <= i < last."""
     rest = last - (last - first) % 6
     found = nothing()
@@ -61,23 +56,21 @@ def largest(x, first, last):
 
 
 @kernel
-def look_at(plan, constant, h, slopes, node, x, trial):
+def evaluate_end(plan, constant, h, slopes, node, x, trial):
     """Rows at the end of the interval, where `move` has led to."""
-    moved, matrix, g_next, G_next, _ = trial
-    evaluate(plan, constant, 0, plan[JOINTS] + plan[ROTORS], moved, matrix, slopes, g_next, G_next)
-    roll(plan, h, node[3], G_next, x, g_next)
+    last = plan[JOINTS] + plan[ROTORS]
+    evaluate(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
+    roll(plan, h, node.G, trial.G, x, trial.g)
 
 
 @kernel
-def try_out(plan, constant, h, slopes, kick, node, x, trial, r):
+def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
     """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
-    pose, _, g, G, _ = node
-    moved, matrix, g_next, _, _ = trial
-    move(plan[BODIES], h, pose, x, moved, matrix)
-    look_at(plan, constant, h, slopes, node, x, trial)
+    move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
+    evaluate_end(plan, constant, h, slopes, node, x, trial)
     if plan[WRENCHES] > 0:
-        renew(plan, h, node, x, kick)
-    return residual(plan, constant, h, kick, G, g, x, g_next, r)
+        update_user_impulse(plan, h, node, x, kick)
+    return residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
 
 
 @kernel
@@ -89,85 +82,81 @@ def attempt(
     # In:
     h,
     tolerance,
-    kick,
     node,
     # In and out:
-    x,
-    # Work:
     trial,
-    r,
-    dx,
-    held,
+    work,
+    # Work:
     solver,
     # Out:
     info,
 ):  # fmt: skip
-    """Solve r(x) = 0 from the guess x; iterations, or what went wrong (negative).
+    """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative).
 
-    ``node`` and ``trial`` are (pose, matrix, g, G, f) at the start and, when solved, at the end
-    (there without forces, and with slopes where ``info[SLOPED]`` says so). ``info[0], info[1]`` are
-    the largest velocity error and |g|, over their units.
+    ``node`` is the start and ``trial``, when solved, the end: without forces, and with slopes if
+    ``info[HAS_SLOPES]`` is 1.
     """
-    blocks, magnitude, arena, work, status, rhs, solution, _ = solver
-    values = pointer(blocks, 0)
+    x, r, dx, kept, kick = work.x, work.r, work.dx, work.kept, work.kick
+    values = pointer(solver.values, 0)
     n = TWIST * plan[BODIES]
     unknowns = n + plan[ROWS]
-    closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node[0]))
-    worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
+    closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
+    worst, opened, merit = evaluate_residual(plan, constant, h, True, kick, node, x, trial, r)
     settled = False  # whether the last change of velocities was below the tolerance
     age = -1  # iterations with these factors; -1 before there are any
     part_kept = 1.0  # of the loops' regularization
     before = 0.0
-    expected = info[EXPECTED]
+    expected = info[LAST_ITERATIONS]
     stored = 0  # changes with these factors, for Broyden's method
     change = changed = 0.0
     info[CONTRACTION] = 0.0
     sloped = True
-    for iteration in range(ITERATIONS):
-        info[0], info[1] = worst, opened
+    for iteration in range(MOST_ITERATIONS):
+        info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
         if not merit < 1e300:
             return NOT_FINITE
         level = tolerance * max(1.0, fastest(plan, constant, x))
         if (worst <= level or settled) and opened <= closed and age >= 0:
-            info[EXPECTED], info[SLOPED] = iteration, 1.0 if sloped else 0.0
+            info[LAST_ITERATIONS], info[HAS_SLOPES] = iteration, 1.0 if sloped else 0.0
             return iteration
         fresh = age < 0 or merit > KEEP * before
         if not fresh:
-            solve(program, arena, rhs, 1, work, solution)
+            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             fresh = fastest(plan, constant, dx) > FRESH * changed and worst > NEAR * level
         if fresh:
             if not sloped:
-                look_at(plan, constant, h, True, node, x, trial)
-            assemble(plan, constant, h, x, node[2], node[3], trial[3], values)
-            ease(plan, h, node, values)
+                evaluate_end(plan, constant, h, True, node, x, trial)
+            assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
+            add_user_slopes(plan, h, node.f, values)
             if age == 1 and worst <= level:
                 part_kept = max(LEAST, RELAX * part_kept)
             if part_kept < 1.0:
                 relax(plan, constant, part_kept, values)
-            if (
-                factorize_and_solve(
-                    program, blocks, rhs, 1e-15, magnitude, work, arena, status, solution
-                )
-                > 0
-            ):
+            failed = factorize_and_solve(
+                program, solver.values, solver.rhs, 1e-15, solver.magnitude, solver.workspace,
+                solver.factors, solver.status, solver.solution,
+            )  # fmt: skip
+            if failed > 0:
                 return SINGULAR
             info[FACTORIZATIONS] += 1.0
             age = stored = 0
-        stored = accelerate(n, unknowns, stored, held, dx)
+        stored = accelerate(n, unknowns, stored, kept, dx)
         change = fastest(plan, constant, dx)
         if iteration == 1:
             info[CONTRACTION] = change / changed
         changed = change
         for i in range(unknowns):
-            held[i] = x[i]
+            kept[i] = x[i]
         settled = change <= level  # residuals of light bodies drown in round-off
         before = merit
         part = 1.0
         sloped = iteration + 1 >= expected
         for _ in range(HALVINGS):
             for i in range(unknowns):
-                x[i] = held[i] - part * dx[i]
-            worst, opened, merit = try_out(plan, constant, h, sloped, kick, node, x, trial, r)
+                x[i] = kept[i] - part * dx[i]
+            worst, opened, merit = evaluate_residual(
+                plan, constant, h, sloped, kick, node, x, trial, r
+            )
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
             if age == 0 and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
@@ -179,8 +168,10 @@ def attempt(
                 return NOT_CONVERGED
             before = 0.0  # the direction was old: factorize at the point kept
             for i in range(unknowns):
-                x[i] = held[i]
-            worst, opened, merit = try_out(plan, constant, h, True, kick, node, x, trial, r)
+                x[i] = kept[i]
+            worst, opened, merit = evaluate_residual(
+                plan, constant, h, True, kick, node, x, trial, r
+            )
             sloped = True
         if age == 0 and merit > SLOW * before and worst > NEAR * level:
             return NOT_CONVERGED

@@ -1,26 +1,26 @@
-"""Velocities at which Newton's method starts: those of the last intervals, gone on.
+"""Predictor: initial guess of velocities by extrapolation of the last intervals.
 
-They go on in a line, bent by parts of the last second and third differences and of the velocities
-themselves: the parts that would have been best an interval ago (least squares), near those of a
-parabola where few bodies tell. Where Newton's method was slow its equations may have a second
-solution near by, and shaking that goes on would lead there: then only slope and bend are fitted,
-and neither grows.
+It extrapolates linearly and adds parts of the last second and third differences and of the
+velocities themselves. Least squares over the last interval give the parts; a ridge keeps them near
+those of a parabola if few bodies determine them. If Newton's method was slow, its equations may
+have a second solution nearby, to which extrapolated vibrations would lead. Then only slope and
+curvature are fitted, and neither grows.
 """
 
-from dynamics.kernels.base.jit import inlined, kernel
+from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import TWIST
-from dynamics.kernels.base.six import minus, multiplied, nothing, take, total_of
-from dynamics.kernels.interval.newton import CONTRACTION
+from dynamics.kernels.base.six import load_six, minus, multiplied, nothing, total_of
+from dynamics.kernels.base.step_info import (
+    CONTRACTION,
+    DIFFERENCE_WEIGHTS,
+    DIFFERENCE_WEIGHTS_SIZE,
+    EQUAL_LENGTHS,
+    LAST_LENGTH,
+)
 
-# info of a step
-LENGTH = 28  # of the last interval, 0 where it was a part of a step
-ALIKE = 29  # velocities of intervals of that length; with TERMS + 1 there are parts
-PARTS = 31  # of the velocity and its first three differences
-
-TERMS = 4
 #: Contraction of Newton's method above which slope and bend alone are fitted.
 SLOW = 0.05
-#: What holds the parts to those of a parabola, beside what the velocities say.
+#: Ridge of the least-squares fit: it keeps the parts near those of a parabola.
 RIDGE = 1e-8
 
 
@@ -34,14 +34,15 @@ def differences(i, u, past):
 
 
 @kernel
-def guess(n, whole, h, info, u, past, x):
-    """x <- velocities u as they went on in the last intervals, where these were as long."""
-    if info[LENGTH] == h and info[ALIKE] > TERMS:
-        p, q, r, s = info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3]
+def predict(n, whole, h, info, u, past, x):
+    """x <- velocities extrapolated from the last intervals, if these were as long."""
+    if info[LAST_LENGTH] == h and info[EQUAL_LENGTHS] > DIFFERENCE_WEIGHTS_SIZE:
+        weights = pointer(info, DIFFERENCE_WEIGHTS)
+        p, q, r, s = weights[0], weights[1], weights[2], weights[3]
         for i in range(n):
             a, b, c, d = differences(i, u, past)
             x[i] = p * a + q * b + r * c + s * d
-    elif whole or info[LENGTH] == h:
+    elif whole or info[LAST_LENGTH] == h:
         u_prev = past[0]
         for i in range(n):
             x[i] = 2.0 * u[i] - u_prev[i]
@@ -54,10 +55,10 @@ def guess(n, whole, h, info, u, past, x):
 def six_differences(i, u, past):
     """`differences` of six velocities from the i-th on."""
     u_prev, u_before, u_third = past
-    now, prev, before = take(u, i), take(u_prev, i), take(u_before, i)
+    now, prev, before = load_six(u, i), load_six(u_prev, i), load_six(u_before, i)
     one, two = minus(now, prev), minus(prev, before)
     bend = minus(one, two)
-    return now, one, bend, minus(bend, minus(two, minus(before, take(u_third, i))))
+    return now, one, bend, minus(bend, minus(two, minus(before, load_six(u_third, i))))
 
 
 @kernel
@@ -66,7 +67,7 @@ def fit_bend(n, info, x, u, past):
     sum_bb = sum_bc = sum_cc = sum_bx = sum_cx = nothing()
     for i in range(0, n, TWIST):
         a, b, c, _ = six_differences(i, u, past)
-        left = minus(take(x, i), a)
+        left = minus(load_six(x, i), a)
         sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
         sum_cc, sum_bx = multiplied(sum_cc, c, c), multiplied(sum_bx, b, left)
         sum_cx = multiplied(sum_cx, c, left)
@@ -77,7 +78,8 @@ def fit_bend(n, info, x, u, past):
         slope = max(0.0, min(1.0, (cc * bx - bc * cx) / determinant))
     if cc > 0.0:
         bend = max(-1.0, min(1.0, (cx - slope * bc) / cc))
-    info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3] = 1.0, slope, bend, 0.0
+    weights = pointer(info, DIFFERENCE_WEIGHTS)
+    weights[0], weights[1], weights[2], weights[3] = 1.0, slope, bend, 0.0
 
 
 @kernel
@@ -88,7 +90,7 @@ def fit(n, info, x, u, past):
     sum_cc = sum_cd = sum_cx = sum_dd = sum_dx = nothing()
     for i in range(0, n, TWIST):
         a, b, c, d = six_differences(i, u, past)
-        left = minus(minus(minus(take(x, i), a), b), c)
+        left = minus(minus(minus(load_six(x, i), a), b), c)
         sum_aa, sum_ab = multiplied(sum_aa, a, a), multiplied(sum_ab, a, b)
         sum_ac, sum_ad = multiplied(sum_ac, a, c), multiplied(sum_ad, a, d)
         sum_bb, sum_bc = multiplied(sum_bb, b, b), multiplied(sum_bc, b, c)
@@ -119,23 +121,24 @@ def fit(n, info, x, u, past):
     c = cx / cc - k3 * d
     b = bx / bb - m2 * c - m3 * d
     a = ax / aa - l1 * b - l2 * c - l3 * d
-    info[PARTS], info[PARTS + 1], info[PARTS + 2], info[PARTS + 3] = 1.0 + a, 1.0 + b, 1.0 + c, d
+    weights = pointer(info, DIFFERENCE_WEIGHTS)
+    weights[0], weights[1], weights[2], weights[3] = 1.0 + a, 1.0 + b, 1.0 + c, d
 
 
 @kernel
-def shift(n, h, info, x, u, past):
+def advance_history(n, h, info, x, u, past):
     """(u, *past) <- (x, u, *past), and the parts that would have guessed x best."""
     u_prev, u_before, u_third = past
-    if h > 0.0 and info[LENGTH] == h:
-        if info[ALIKE] >= TERMS:
+    if h > 0.0 and info[LAST_LENGTH] == h:
+        if info[EQUAL_LENGTHS] >= DIFFERENCE_WEIGHTS_SIZE:
             if info[CONTRACTION] > SLOW:
                 fit_bend(n, info, x, u, past)
-            elif info[CONTRACTION] > 0.0 or info[ALIKE] == TERMS:
+            elif info[CONTRACTION] > 0.0 or info[EQUAL_LENGTHS] == DIFFERENCE_WEIGHTS_SIZE:
                 fit(n, info, x, u, past)
-        info[ALIKE] = min(info[ALIKE] + 1.0, TERMS + 1.0)
+        info[EQUAL_LENGTHS] = min(info[EQUAL_LENGTHS] + 1.0, DIFFERENCE_WEIGHTS_SIZE + 1.0)
     else:
-        info[ALIKE] = 1.0
-    info[LENGTH] = h
+        info[EQUAL_LENGTHS] = 1.0
+    info[LAST_LENGTH] = h
     for i in range(n):
         u_third[i] = u_before[i]
         u_before[i] = u_prev[i]

@@ -40,11 +40,11 @@ from dynamics.kernels.base.six import (
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import damp, push
 from dynamics.kernels.rows.rotor import add_rotors
-from dynamics.kernels.rows.stiff_forces import add_late, part_of
+from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
 
 @kernel
-def closed(plan, constant, rate, g, r):
+def rigid_constraints(plan, constant, rate, g, r):
     """r <- rate g, how far constraints are open as velocities; max |g|, and |r|^2, over units."""
     rows, units = plan[ROWS], plan[UNITS_AT] + 1
     whole = rows - rows % 6
@@ -84,7 +84,7 @@ def extent(plan, constant, pose):
 
 
 @kernel
-def softened(plan, constant, rate, g, g_next, mu, r):
+def soft_constraints(plan, constant, rate, g, g_next, mu, r):
     """The same where constraints have compliances: theory/step (4)."""
     opened, merit = 0.0, 0.0
     c, units = plan[ROW_CONSTANT_AT], plan[UNITS_AT] + 1
@@ -141,13 +141,13 @@ def residual(
     part = part_of(plan, h, g)
     damp(plan, constant, part, h - part, G, x, r)
     add_rotors(plan, constant, h, g, g_next, G, r)
-    add_late(plan, constant, h, g, g_next, G, r)
+    add_stiff_forces(plan, constant, h, g, g_next, G, r)
     mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     if plan[SOFT] == 0:
-        opened, merit = closed(plan, constant, 1.0 / h, g_next, rest)
+        opened, merit = rigid_constraints(plan, constant, 1.0 / h, g_next, rest)
     else:
-        opened, merit = softened(plan, constant, 1.0 / h, g, g_next, mu, rest)
+        opened, merit = soft_constraints(plan, constant, 1.0 / h, g, g_next, mu, rest)
     most, squares = nothing(), nothing()
     for i in range(n):
         error = products(nothing(), constant, i * BODY_SIZE + LIGHTNESS, r, TWIST * i)

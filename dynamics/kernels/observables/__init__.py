@@ -1,1 +1,1 @@
-"""What is read off recorded states: energies, coordinates, contacts."""
+"""Observables of recorded states: energies, coordinates, contacts."""

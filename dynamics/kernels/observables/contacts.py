@@ -11,9 +11,12 @@ import math
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
+    ARM_A_AT,
+    ARM_B_AT,
     BLOCK,
     BLOCKS,
     BODIES,
+    CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
     CONTACT_FIELDS,
@@ -22,37 +25,45 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    DISTANCE_AT,
+    ETA,
     FACETS,
     FREE_AT,
     FRICTION,
     GROUPS,
     K_AT,
+    NORMAL_AT,
     OF_RATE,
     POSE,
     ROWS,
+    SLACK,
+    SLOPES,
     SLOT,
+    T_AT,
+    T_SIZE,
     TWIST,
     W_AT,
     A,
     B,
 )
 from dynamics.kernels.base.quaternion import load3
-from dynamics.kernels.contacts.condensation import add_leaf, take
-from dynamics.kernels.contacts.geometry import LIMITED, RUBBING, gap
+from dynamics.kernels.base.step_info import NEAREST_SIZE
+from dynamics.kernels.contacts.condensation import add_contact_row, subtract_row
+from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, gap
 from dynamics.kernels.contacts.linear_cone import strength
 from dynamics.kernels.contacts.rows import (
-    approach,
+    contact_rate,
+    contact_rows,
     effective_mass,
+    is_dry_friction,
     limit_row,
     point_row,
-    rate,
-    rubs,
 )
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate
 
-#: Numbers of a contact that `look_at` gives: gap, normal, both arms, row N.
-LOOKED = 22
+#: Numbers of a contact that `nearest_points` gives: gap, normal, both arms, row N.
+NEAREST_AND_ROW = NEAREST_SIZE + SLOPES
 #: Stiffness of what holds a row, over its effective mass.
 HELD = 1e7
 #: Speed, over its unit, below which what closes a gap is rounding.
@@ -62,7 +73,7 @@ ROUNDS = 8
 
 
 @kernel
-def look_at(plan, constant, states, pose, matrix, g, G, out):
+def nearest_points(plan, constant, states, pose, matrix, g, G, out):
     """out[k] <- (gap, normal, arms, N) of every contact at each state; 0 or 1 + k that failed."""
     n = plan[BODIES]
     for i in range(POSE):
@@ -77,64 +88,65 @@ def look_at(plan, constant, states, pose, matrix, g, G, out):
             at = plan[CONTACT_AT] + i * CONTACT_FIELDS
             c = plan[CONTACT_CONSTANT_AT] + i * CONTACT_SIZE
             row = out[k, i]
-            if plan[at + CONTACT_KIND] == RUBBING:
-                row[0] = math.inf
-                for j in range(1, LOOKED):
+            if plan[at + CONTACT_KIND] == DRY_FRICTION:
+                row[DISTANCE_AT] = math.inf
+                for j in range(NORMAL_AT, NEAREST_AND_ROW):
                     row[j] = 0.0
                 continue
             if plan[at + CONTACT_KIND] == LIMITED:
-                row[0] = limit_row(plan, constant, at, c, g, G, row, 10)
+                row[DISTANCE_AT] = limit_row(plan, constant, at, c, g, G, row, NEAREST_SIZE)
                 if constant[c + OF_RATE] != 0.0:  # poses say nothing of it
-                    row[0] = math.inf
-                for j in range(1, 10):
+                    row[DISTANCE_AT] = math.inf
+                for j in range(NORMAL_AT, NEAREST_SIZE):
                     row[j] = 0.0
                 continue
             if gap(plan, constant, at, c, pose, matrix, row) != 0:
                 return 1 + k
+            arm_a, arm_b = load3(row, ARM_A_AT), load3(row, ARM_B_AT)
+            normal = load3(row, NORMAL_AT)
             point_row(
-                matrix, plan[at + A], plan[at + B], load3(row, 4), load3(row, 7), load3(row, 1),
-                row, 10,
+                matrix, plan[at + A], plan[at + B], arm_a, arm_b, normal, row, NEAREST_SIZE
             )  # fmt: skip
     return 0
 
 
 @kernel
-def closed(plan, constant, h, every, node, found, state, contacts):
+def find_closed(plan, constant, h, every, node, found, state, contacts):
     """Rows of all contacts at the node, ACTIVE where the last interval closed them; a status.
 
     A contact is closed where its impulse is more than its velocity, and sticks where what is left
     of the cone is: strict complementarity, in impulses.
     """
     u = state[(POSE + TWIST) * plan[BODIES] : (POSE + 2 * TWIST) * plan[BODIES]]
-    if approach(plan, constant, h, node, u, every, found, contacts) != 0:
+    if contact_rows(plan, constant, h, node, u, every, found, contacts) != 0:
         return 1
     first = (POSE + 3 * TWIST) * plan[BODIES] + plan[ROWS]
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w, slot = k * CONTACT_WORK, first + plan[at + SLOT]
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        rubbing = rubs(plan, k)
+        rubbing = is_dry_friction(plan, k)
         contacts[w + FREE_AT] = 0.0
         if rubbing:  # what it can take of an interval's half
             shut = state[slot] > 0.0
             contacts[w + FREE_AT] = 0.5 * h * constant[c + FRICTION]
         else:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
-            shut = h * state[slot] > mass * state[slot + 1] and constant[c + OF_RATE] == 0.0
+            shut = h * state[slot] > mass * state[slot + SLACK] and constant[c + OF_RATE] == 0.0
         contacts[w + ACTIVE_AT] = 1.0 if shut else 0.0
         for i in range(1 + 2 * plan[at + BLOCKS]):
             contacts[w + K_AT + i] = 0.0
         if not shut:
             continue
         for i in range(plan[at + BLOCKS]):
-            q = slot + 2 + BLOCK * i
+            q = slot + CONES + BLOCK * i
             spare = constant[c + FRICTION + i] * state[slot]
             spare -= strength(plan[at + FACETS] if i == 0 else 0, state[q], state[q + 1])
             for j in range(1 + 2 * i, 3 + 2 * i):
                 if (i == 1 or rubbing) and j == 2 * i + 2:  # turning and rubbing have one row
                     continue
-                mass = effective_mass(plan, constant, at, contacts, w + W_AT + 12 * j)
-                if h * spare > mass * (state[q + 3] ** 2 + state[q + 4] ** 2) ** 0.5:
+                mass = effective_mass(plan, constant, at, contacts, w + W_AT + SLOPES * j)
+                if h * spare > mass * (state[q + ETA] ** 2 + state[q + ETA + 1] ** 2) ** 0.5:
                     contacts[w + K_AT + j] = HELD * mass
     return 0
 
@@ -151,7 +163,7 @@ def hold_more(plan, constant, x, contacts):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        speed = rate(plan, at, contacts, w + W_AT, x)
+        speed = contact_rate(plan, at, contacts, w + W_AT, x)
         pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
         if contacts[w + K_AT] == 0.0 and pace * speed < -CLOSING:
             mass = effective_mass(plan, constant, at, contacts, w + W_AT)
@@ -168,12 +180,13 @@ def hold_more(plan, constant, x, contacts):
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        push = -contacts[w + K_AT] * rate(plan, at, contacts, w + W_AT, x)
+        push = -contacts[w + K_AT] * contact_rate(plan, at, contacts, w + W_AT, x)
         for i in range(plan[at + BLOCKS]):
-            one, two = w + K_AT + 1 + 2 * i, w + K_AT + 2 + 2 * i
-            row = w + W_AT + 12 + 24 * i
-            along = contacts[one] * rate(plan, at, contacts, row, x)
-            across = contacts[two] * rate(plan, at, contacts, row + 12, x)
+            one = w + K_AT + 1 + 2 * i
+            two = one + 1
+            row = w + T_AT + T_SIZE * i
+            along = contacts[one] * contact_rate(plan, at, contacts, row, x)
+            across = contacts[two] * contact_rate(plan, at, contacts, row + SLOPES, x)
             most = constant[c + FRICTION + i] * max(push, 0.0) + contacts[w + FREE_AT]
             if strength(plan[at + FACETS] if i == 0 else 0, along, across) > most:
                 contacts[one], contacts[two] = 0.0, 0.0
@@ -182,7 +195,7 @@ def hold_more(plan, constant, x, contacts):
 
 
 @kernel
-def hold(plan, contacts, values):
+def add_held_rows(plan, contacts, values):
     """values <- values + sum K w w^T over the rows that are held."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
@@ -190,12 +203,12 @@ def hold(plan, contacts, values):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         for i in range(1 + 2 * plan[at + BLOCKS]):
-            row = w + W_AT + 12 * i
-            add_leaf(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
+            row = w + W_AT + SLOPES * i
+            add_contact_row(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
 
 
 @kernel
-def held(plan, x, contacts, r):
+def subtract_held_rows(plan, x, contacts, r):
     """r <- r - sum K w w^T x."""
     n = plan[BODIES]
     for k in range(plan[CONTACTS]):
@@ -203,6 +216,6 @@ def held(plan, x, contacts, r):
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
         for i in range(1 + 2 * plan[at + BLOCKS]):
-            row = w + W_AT + 12 * i
-            part = contacts[w + K_AT + i] * rate(plan, at, contacts, row, x)
-            take(plan, n, at, contacts, row, part, r)
+            row = w + W_AT + SLOPES * i
+            part = contacts[w + K_AT + i] * contact_rate(plan, at, contacts, row, x)
+            subtract_row(plan, n, at, contacts, row, part, r)

@@ -1,5 +1,6 @@
-"""What is read off many states: coordinates and rates of joints, velocities, energies."""
+"""Observables of many states: coordinates and rates of joints, velocities, energies."""
 
+from dynamics.kernels.base.arguments import Node
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
@@ -17,12 +18,11 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    IMPLICIT_STIFFNESS,
     INERTIA,
     JA_AT,
     JB_AT,
     JOINTS,
-    LATE_STIFFNESS,
-    LATES,
     MASS,
     N_ROWS,
     POSE,
@@ -33,6 +33,7 @@ from dynamics.kernels.base.layout import (
     ROW_SIZE,
     ROWS,
     SLOTS,
+    STIFF_NUMBERS,
     STIFFNESS,
     TWIST,
     A,
@@ -40,8 +41,18 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix, rotate
 from dynamics.kernels.interval.matrix import bodies, rotors
-from dynamics.kernels.observables.contacts import ROUNDS, closed, held, hold, hold_more
-from dynamics.kernels.observables.stiff_forces import add_held, add_slopes, take_slopes
+from dynamics.kernels.observables.contacts import (
+    ROUNDS,
+    add_held_rows,
+    find_closed,
+    hold_more,
+    subtract_held_rows,
+)
+from dynamics.kernels.observables.stiff_forces import (
+    add_stiff_slopes,
+    add_stored_forces,
+    subtract_stiff_slopes,
+)
 from dynamics.kernels.rows.added_mass import add_blocks, add_momenta, add_total, added_energy
 from dynamics.kernels.rows.forces import conservative, inner
 from dynamics.kernels.rows.poses import rotation_matrices
@@ -116,7 +127,7 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
                 if group >= plan[JOINTS]:
                     hard = constant[c + STIFFNESS]
                     if constant[c + GAIN] == 0.0:  # servos store nothing
-                        hard += constant[c + LATE_STIFFNESS]
+                        hard += constant[c + IMPLICIT_STIFFNESS]
                     stored += (0.5 * hard * g[i] + constant[c + PULL]) * g[i]
                 elif constant[c + COMPLIANCE] > 0.0:
                     stored += 0.5 * g[i] * g[i] / constant[c + COMPLIANCE]
@@ -230,13 +241,8 @@ def project(
     h,
     states,
     # Work:
-    pose,
-    matrix,
-    g,
-    G,
-    x,
-    r,
-    dx,
+    node,
+    unknowns,
     contacts,
     solver,
     # Out:
@@ -245,9 +251,12 @@ def project(
     """twists[k] <- V of each state by theory/step (11): M V = p + G^T nu, G V = 0; a status.
 
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
-    `contact_measure`. Forces of stiff springs, dampers and servos act as in `late_measure`.
+    `observables.contacts`. Forces of stiff springs, dampers and servos act as in
+    `observables.stiff_forces`.
     """
-    blocks, magnitude, arena, work, status = solver
+    blocks, magnitude, factors, workspace, status = solver
+    pose, matrix, g, G = node
+    x, r, dx = unknowns
     rhs, solution, values = r, dx, pointer(blocks, 0)
     plan, constant = pointer(plan, 0), pointer(constant, 0)
     pose, matrix, g, G = pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0)
@@ -255,24 +264,27 @@ def project(
     n, rows = plan[BODIES], plan[ROWS]
     m = TWIST * n
     touching = plan[CONTACTS] > 0
-    more = touching or plan[ADDED] > 0 or plan[LATES] > 0
+    more = touching or plan[ADDED] > 0 or plan[STIFF_NUMBERS] > 0
     last = plan[GROUPS] if more else plan[JOINTS] + plan[ROTORS]
-    node = (pose, matrix, g, G, r)
+    node = Node(pose, matrix, g, G, r)
     for k in range(states.shape[0]):
-        late = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
-        pushed = plan[LATES] > 0 and late[0] > 0.0
+        stiff = pointer(states[k], POSE * n + 3 * m + rows + plan[SLOTS])
+        pushed = plan[STIFF_NUMBERS] > 0 and stiff[0] > 0.0
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, 0, last, pose, matrix, True, g, G)
-        if touching and closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0:
+        if (
+            touching
+            and find_closed(plan, constant, h, touching, node, dx, states[k], contacts) != 0
+        ):
             return 1 + k
         for _ in range(ROUNDS):
             for i in range(m + rows):
                 x[i] = 0.0
             projection_matrix(plan, constant, x, G, blocks.size, values)
             if pushed:
-                add_slopes(plan, constant, late, G, values)
-            hold(plan, contacts, values)
-            if factorize(program, blocks, 1e-15, magnitude, arena, status) != 0:
+                add_stiff_slopes(plan, constant, stiff, G, values)
+            add_held_rows(plan, contacts, values)
+            if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
                 return 1 + k
             for _ in range(3):
                 for i in range(m):
@@ -280,11 +292,11 @@ def project(
                 for i in range(rows):
                     r[m + i] = 0.0
                 if pushed:
-                    add_held(plan, late, G, r)
-                    take_slopes(plan, constant, late, G, x, r)
+                    add_stored_forces(plan, stiff, G, r)
+                    subtract_stiff_slopes(plan, constant, stiff, G, x, r)
                 mobility(plan, constant, x, G, r)
-                held(plan, x, contacts, r)
-                solve(program, arena, rhs, 1, work, solution)
+                subtract_held_rows(plan, x, contacts, r)
+                solve(program, factors, rhs, 1, workspace, solution)
                 for i in range(m + rows):
                     x[i] += dx[i]
             if hold_more(plan, constant, x, contacts) == 0:

@@ -1,15 +1,15 @@
-"""Velocities at nodes next to late forces: half an interval of implicit Euler more.
+"""Velocities at nodes next to stiff forces: half an interval of implicit Euler more.
 
-An interval ends before the late impulses of the next one (`late`), as it ends before those of its
-joints and contacts: the momentum of a body at rest on a stiff spring is that of half a step's
-fall. What is read off is V with
+An interval ends before the stiff impulses of the next one (`rows.stiff_forces`), as it ends before
+those of its joints and contacts: the momentum of a body at rest on a stiff spring is that of half a
+step's fall. The reported velocities are V with
 
     M V = p + (h/2) f G^T,    f = held - hard (c + (h/2) k) G V,
 
 the same method over the half interval that is left. V is that of `measure.project` on rigid joints
 as k or c grow, and dampers never turn it round. ``held``, ``hard`` and h are what the state keeps
-of its last interval (`late.keep`); h is 0 where velocities were given, and V then is M^-1 p. The
-term (h/2) k is that of springs: a servo's target may move along with its coordinate.
+of its last interval (`stiff_forces.store_forces`); h is 0 if velocities were given, and V then is
+M^-1 p. The term (h/2) k is that of springs: a servo's target may move along with its coordinate.
 """
 
 from dynamics.kernels.base.jit import kernel
@@ -27,10 +27,10 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    IMPLICIT_DAMPING,
+    IMPLICIT_STIFFNESS,
     JA_AT,
     JOINTS,
-    LATE_DAMPING,
-    LATE_STIFFNESS,
     N_ROWS,
     ROTORS,
     ROW_CONSTANT_AT,
@@ -43,31 +43,31 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.interval.matrix import add_outer
 from dynamics.kernels.rows.forces import add_multiple, inner
-from dynamics.kernels.rows.stiff_forces import KEPT, first_late
+from dynamics.kernels.rows.stiff_forces import KEPT, first_stiff
 
 
 @kernel
-def slope(plan, constant, k, row, late):
-    """(h/2) (c + (h/2) k) of a row of group k, as far as it is taken late."""
-    c, half = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 0.5 * late[0]
+def slope(plan, constant, k, row, stiff):
+    """(h/2) (c + (h/2) k) of a row of group k, as far as it is taken stiff."""
+    c, half = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, 0.5 * stiff[0]
     found = half * constant[c + DAMPING] if constant[c + THETA] == 1.0 else 0.0
     if k < plan[JOINTS] + plan[ROTORS]:
-        hard = constant[c + LATE_DAMPING]
+        hard = constant[c + IMPLICIT_DAMPING]
         if constant[c + GAIN] == 0.0:
-            hard += half * constant[c + LATE_STIFFNESS]
-        found += half * late[KEPT * (row - first_late(plan)) + 2] * hard
+            hard += half * constant[c + IMPLICIT_STIFFNESS]
+        found += half * stiff[KEPT * (row - first_stiff(plan)) + 2] * hard
     return found
 
 
 @kernel
-def add_held(plan, late, G, r):
+def add_stored_forces(plan, stiff, G, r):
     """r <- r + (h/2) held G^T."""
     n = plan[BODIES]
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            part = 0.5 * late[0] * late[KEPT * (row - first_late(plan)) + 1]
+            part = 0.5 * stiff[0] * stiff[KEPT * (row - first_stiff(plan)) + 1]
             if a < n:
                 add_multiple(r, TWIST * a, part, G, 12 * row)
             if b < n:
@@ -75,12 +75,12 @@ def add_held(plan, late, G, r):
 
 
 @kernel
-def take_slopes(plan, constant, late, G, x, r):
+def subtract_stiff_slopes(plan, constant, stiff, G, x, r):
     """r <- r - (h/2) (c + (h/2) k) G^T G x of all rows, and the same of drag."""
     n = plan[BODIES]
     for i in range(n if plan[DRAGGED] > 0 else 0):
         c, t = i * BODY_SIZE, TWIST * i
-        half = 0.5 * late[0] if constant[c + DRAG_THETA] == 1.0 else 0.0
+        half = 0.5 * stiff[0] if constant[c + DRAG_THETA] == 1.0 else 0.0
         for j in range(3):
             r[t + j] -= half * constant[c + DRAG] * x[t + j]
             r[t + 3 + j] -= half * constant[c + SPIN_DRAG] * x[t + 3 + j]
@@ -88,7 +88,7 @@ def take_slopes(plan, constant, late, G, x, r):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            part = slope(plan, constant, k, row, late)
+            part = slope(plan, constant, k, row, stiff)
             if part == 0.0:
                 continue
             rate = 0.0
@@ -103,12 +103,12 @@ def take_slopes(plan, constant, late, G, x, r):
 
 
 @kernel
-def add_slopes(plan, constant, late, G, values):
+def add_stiff_slopes(plan, constant, stiff, G, values):
     """Values <- + (h/2) (c + (h/2) k) G^T G of all rows, and the same of drag."""
     n = plan[BODIES]
     for i in range(n if plan[DRAGGED] > 0 else 0):
         c, at = i * BODY_SIZE, plan[plan[BODY_AT] + i]
-        half = 0.5 * late[0] if constant[c + DRAG_THETA] == 1.0 else 0.0
+        half = 0.5 * stiff[0] if constant[c + DRAG_THETA] == 1.0 else 0.0
         for j in range(3):
             values[at + 7 * j] += half * constant[c + DRAG]
             values[at + 21 + 7 * j] += half * constant[c + SPIN_DRAG]
@@ -116,7 +116,7 @@ def add_slopes(plan, constant, late, G, values):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            part = slope(plan, constant, k, row, late)
+            part = slope(plan, constant, k, row, stiff)
             if part == 0.0:
                 continue
             at, bt = 12 * row, 12 * row + 6

@@ -33,7 +33,7 @@ from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate, r
 
 
 @kernel
-def products(constant, m, a, b):
+def spatial_product(constant, m, a, b):
     """M [a; b] as two vectors, M row-major at ``constant[m]``."""
     y = (0.0, 0.0, 0.0)
     z = (0.0, 0.0, 0.0)
@@ -96,7 +96,7 @@ def add_momenta(plan, constant, h, side, scale, G, u, p):
         s = math.sqrt(1.0 - dot(phi, phi))
         w = combined(s, -side, phi, d)
         psi = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
-        a, b = products(constant, m, omega, w)
+        a, b = spatial_product(constant, m, omega, w)
         linear = in_world(G, row, combined(s, side, phi, b))
         angular = added(
             combined(-0.5 * h * dot(phi, d), side, psi, b),
@@ -121,8 +121,8 @@ def changed(constant, h, side, m, G, row, v, omega, dv, domega, theta):
     psi = (0.5 * h * w[0], 0.5 * h * w[1], 0.5 * h * w[2])
     dpsi = (0.5 * h * dw[0], 0.5 * h * dw[1], 0.5 * h * dw[2])
     t, dt = -0.5 * h * dot(phi, d), -0.5 * h * (dot(dphi, d) + dot(phi, dd))
-    a, b = products(constant, m, omega, w)
-    da, db = products(constant, m, domega, dw)
+    a, b = spatial_product(constant, m, omega, w)
+    da, db = spatial_product(constant, m, domega, dw)
     low = combined(s, side, phi, b)
     dlow = added(combined(ds, side, dphi, b), combined(s, side, phi, db))
     linear = in_world(G, row, added(dlow, cross(theta, low)))
@@ -133,7 +133,7 @@ def changed(constant, h, side, m, G, row, v, omega, dv, domega, theta):
 
 @kernel
 def add_blocks(plan, constant, h, G, u, values):
-    """d (momenta at the start - m v) / d u to the diagonal blocks, behind `matrix.bodies`."""
+    """d (momenta at the start - m v) / d u to the diagonal blocks, after `matrix.bodies`."""
     zero = (0.0, 0.0, 0.0)
     for one in range(plan[ADDED]):
         at = plan[ADDED_AT] + one * ADDED_FIELDS
@@ -179,7 +179,7 @@ def added_energy(plan, constant, state, u):
         body, m = plan[at + ADDED_BODY], plan[at + SPATIAL]
         v, omega = load3(u, TWIST * body), load3(u, TWIST * body + 3)
         d = rotate_back(load4(state, POSE * body + 3), v)
-        a, b = products(constant, m, omega, d)
+        a, b = spatial_product(constant, m, omega, d)
         total += 0.5 * (dot(omega, a) + dot(d, b))
         total -= 0.5 * constant[body * BODY_SIZE + MASS] * dot(v, v)
     return total
@@ -193,7 +193,7 @@ def add_total(plan, constant, state, u, out):
         body, m = plan[at + ADDED_BODY], plan[at + SPATIAL]
         v, omega = load3(u, TWIST * body), load3(u, TWIST * body + 3)
         q, x = load4(state, POSE * body + 3), load3(state, POSE * body)
-        a, b = products(constant, m, omega, rotate_back(q, v))
+        a, b = spatial_product(constant, m, omega, rotate_back(q, v))
         mass = constant[body * BODY_SIZE + MASS]
         linear = added(rotate(q, b), (-mass * v[0], -mass * v[1], -mass * v[2]))
         angular = added(rotate(q, a), cross(x, linear))

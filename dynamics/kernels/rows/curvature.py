@@ -70,7 +70,7 @@ STEP = 6e-6
 
 
 @kernel
-def add(a, b):
+def add3(a, b):
     """a + b."""
     return a[0] + b[0], a[1] + b[1], a[2] + b[2]
 
@@ -98,15 +98,15 @@ def angle_curvature(n, rho, omega):
     """Slope of `rows.angle_about` with respect to theta_b, and its change along omega."""
     s, v = rho[0], (rho[1], rho[2], rho[3])
     ds = -0.5 * dot(v, omega)
-    dv = scale(0.5, add(scale(s, omega), cross(v, omega)))
+    dv = scale(0.5, add3(scale(s, omega), cross(v, omega)))
     along, dalong = dot(n, v), dot(n, dv)
     norm = 1.0 / (s * s + along * along)
     dnorm = -2.0 * norm * norm * (s * ds + along * dalong)
     S, C = s * norm, along * norm
     dS, dC = ds * norm + s * dnorm, dalong * norm + along * dnorm
-    arm, darm = add(scale(s, n), cross(n, v)), add(scale(ds, n), cross(n, dv))
-    slope = add(scale(S, arm), scale(C, v))
-    change = add(add(scale(dS, arm), scale(S, darm)), add(scale(dC, v), scale(C, dv)))
+    arm, darm = add3(scale(s, n), cross(n, v)), add3(scale(ds, n), cross(n, dv))
+    slope = add3(scale(S, arm), scale(C, v))
+    change = add3(add3(scale(dS, arm), scale(S, darm)), add3(scale(dC, v), scale(C, dv)))
     return slope, change
 
 
@@ -127,17 +127,17 @@ def logarithm_curvature(n, rho, omega):
         c = (1.0 - 0.5 * t * cot) / t2
         slope = (-2.0 / t2 + 0.5 * cot / t + 0.25 / (sine * sine)) / t2
     one = cross(phi, omega)
-    dphi = add(omega, add(scale(0.5, one), scale(c, cross(phi, one))))
+    dphi = add3(omega, add3(scale(0.5, one), scale(c, cross(phi, one))))
     one, done = cross(phi, n), cross(dphi, n)
-    two, dtwo = cross(phi, one), add(cross(dphi, one), cross(phi, done))
-    change = add(scale(-0.5, done), add(scale(slope * dot(phi, dphi), two), scale(c, dtwo)))
-    return add(n, add(scale(-0.5, one), scale(c, two))), change
+    two, dtwo = cross(phi, one), add3(cross(dphi, one), cross(phi, done))
+    change = add3(scale(-0.5, done), add3(scale(slope * dot(phi, dphi), two), scale(c, dtwo)))
+    return add3(n, add3(scale(-0.5, one), scale(c, two))), change
 
 
 @kernel
 def carried_change(off, rho, omega, slope, change):
     """d (-Q_off Q_rho slope)."""
-    back = rotate(off, rotate(rho, add(cross(omega, slope), change)))
+    back = rotate(off, rotate(rho, add3(cross(omega, slope), change)))
     return -back[0], -back[1], -back[2]
 
 
@@ -146,7 +146,7 @@ def lowest_change(up, axis, dup, daxis, radius):
     """`rows.lowest` and its change."""
     c, dc = dot(up, axis), dot(dup, axis) + dot(up, daxis)
     v = sub(up, scale(c, axis))
-    dv = sub(dup, add(scale(dc, axis), scale(c, daxis)))
+    dv = sub(dup, add3(scale(dc, axis), scale(c, daxis)))
     length = math.sqrt(dot(v, v))
     unit = scale(1.0 / length, v)
     change = scale(-radius / length, sub(dv, scale(dot(unit, dv), unit)))
@@ -215,7 +215,7 @@ def hessian(
     rho = multiply(conjugate(off), multiply(conjugate(qa), qb))
     v = (rho[1], rho[2], rho[3])
     arm = multiply_matrix(matrix, 9 * b, pb)
-    r = sub(add(load3(pose, POSE * b), arm), load3(pose, POSE * a))
+    r = sub(add3(load3(pose, POSE * b), arm), load3(pose, POSE * a))
     gap = sub(r, multiply_matrix(matrix, 9 * a, pa))
     kind = plan[plan[ROW_AT] + row * ROW_FIELDS + KIND]
     c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
@@ -226,8 +226,8 @@ def hessian(
         )  # fmt: skip
         da = unit if 3 <= j < 6 else ZERO
         db = unit if j >= 9 else ZERO
-        dr = add(scale(-1.0 if j < 3 else 0.0, unit), scale(1.0 if 6 <= j < 9 else 0.0, unit))
-        dr = add(dr, multiply_matrix(matrix, 9 * b, cross(db, pb)))
+        dr = add3(scale(-1.0 if j < 3 else 0.0, unit), scale(1.0 if 6 <= j < 9 else 0.0, unit))
+        dr = add3(dr, multiply_matrix(matrix, 9 * b, cross(db, pb)))
         omega = sub(db, rotate_back(rho, rotate_back(off, da)))
         dw, dta, dtb = ZERO, ZERO, ZERO
         if kind == POINT:
@@ -236,16 +236,16 @@ def hessian(
         elif kind == TRANSLATION or kind == SCREW:
             w = multiply_matrix(matrix, 9 * a, n)
             dw = multiply_matrix(matrix, 9 * a, cross(da, n))
-            dta = cross(n, add(turned_back(matrix, 9 * a, dr), moved_back(matrix, 9 * a, r, da)))
-            dtb = cross(pb, add(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db)))
+            dta = cross(n, add3(turned_back(matrix, 9 * a, dr), moved_back(matrix, 9 * a, r, da)))
+            dtb = cross(pb, add3(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db)))
             if kind == SCREW:
                 slope, change = angle_curvature(e, rho, omega)
                 dtb = sub(dtb, scale(pitch, change))
                 dta = sub(dta, scale(pitch, carried_change(off, rho, omega, slope, change)))
         elif kind == ROTATION:
             ds = -0.5 * dot(v, omega)
-            dv = scale(0.5, add(scale(rho[0], omega), cross(v, omega)))
-            dtb = add(scale(ds, n), cross(n, dv))
+            dv = scale(0.5, add3(scale(rho[0], omega), cross(v, omega)))
+            dtb = add3(scale(ds, n), cross(n, dv))
             dta = rotate(off, sub(cross(n, dv), scale(ds, n)))
         elif kind == ANGLE or kind == LOGARITHM:
             slope, dtb = n, ZERO
@@ -260,17 +260,17 @@ def hessian(
             wa, wb = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * b, e)
             dwa = multiply_matrix(matrix, 9 * a, cross(da, n))
             dwb = multiply_matrix(matrix, 9 * b, cross(db, e))
-            dta = cross(n, add(turned_back(matrix, 9 * a, dwb), moved_back(matrix, 9 * a, wb, da)))
-            dtb = cross(e, add(turned_back(matrix, 9 * b, dwa), moved_back(matrix, 9 * b, wa, db)))
+            dta = cross(n, add3(turned_back(matrix, 9 * a, dwb), moved_back(matrix, 9 * a, wb, da)))
+            dtb = cross(e, add3(turned_back(matrix, 9 * b, dwa), moved_back(matrix, 9 * b, wa, db)))
         elif kind == HEADING_A:
             w = multiply_matrix(matrix, 9 * a, n)
             dw = multiply_matrix(matrix, 9 * a, cross(da, n))
-            dtb = add(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db))
+            dtb = add3(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db))
             dw = ZERO
         elif kind == HEADING_B:
             w = multiply_matrix(matrix, 9 * b, e)
             dw = multiply_matrix(matrix, 9 * b, cross(db, e))
-            dta = add(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da))
+            dta = add3(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da))
             dta, dw = scale(-1.0, dta), ZERO
         elif kind == HEIGHT or kind == ROLL:
             w, up = multiply_matrix(matrix, 9 * a, n), multiply_matrix(matrix, 9 * a, e)
@@ -280,17 +280,17 @@ def hessian(
                 up, axis, multiply_matrix(matrix, 9 * a, cross(da, e)),
                 multiply_matrix(matrix, 9 * b, cross(db, pb)), pitch,
             )  # fmt: skip
-            low = add(sub(load3(pose, POSE * b), load3(pose, POSE * a)), down)
-            dlow = add(scale(-1.0 if j < 3 else (1.0 if 6 <= j < 9 else 0.0), unit), ddown)
-            turn, dturn = cross(w, low), add(cross(dw, low), cross(w, dlow))
-            dta = add(turned_back(matrix, 9 * a, dturn), moved_back(matrix, 9 * a, turn, da))
-            turn, dturn = cross(down, w), add(cross(ddown, w), cross(down, dw))
-            dtb = add(turned_back(matrix, 9 * b, dturn), moved_back(matrix, 9 * b, turn, db))
+            low = add3(sub(load3(pose, POSE * b), load3(pose, POSE * a)), down)
+            dlow = add3(scale(-1.0 if j < 3 else (1.0 if 6 <= j < 9 else 0.0), unit), ddown)
+            turn, dturn = cross(w, low), add3(cross(dw, low), cross(w, dlow))
+            dta = add3(turned_back(matrix, 9 * a, dturn), moved_back(matrix, 9 * a, turn, da))
+            turn, dturn = cross(down, w), add3(cross(ddown, w), cross(down, dw))
+            dtb = add3(turned_back(matrix, 9 * b, dturn), moved_back(matrix, 9 * b, turn, db))
         elif kind == EDGE:
             w = multiply_matrix(matrix, 9 * b, n)
             dw = multiply_matrix(matrix, 9 * b, cross(db, n))
-            turn, dturn = cross(w, r), add(cross(dw, r), cross(w, dr))
-            dta = add(turned_back(matrix, 9 * a, dturn), moved_back(matrix, 9 * a, turn, da))
+            turn, dturn = cross(w, r), add3(cross(dw, r), cross(w, dr))
+            dta = add3(turned_back(matrix, 9 * a, dturn), moved_back(matrix, 9 * a, turn, da))
         elif kind == DISTANCE:
             value = math.sqrt(dot(gap, gap))
             if value > 0.0:
@@ -298,10 +298,10 @@ def hessian(
                 dgap = sub(dr, multiply_matrix(matrix, 9 * a, cross(da, pa)))
                 dw = scale(1.0 / value, sub(dgap, scale(dot(w, dgap), w)))
                 dta = cross(
-                    add(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da)), pa
+                    add3(turned_back(matrix, 9 * a, dw), moved_back(matrix, 9 * a, w, da)), pa
                 )
                 dtb = cross(
-                    pb, add(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db))
+                    pb, add3(turned_back(matrix, 9 * b, dw), moved_back(matrix, 9 * b, w, db))
                 )
         h = 12 * j
         H[h], H[h + 1], H[h + 2] = -dw[0], -dw[1], -dw[2]

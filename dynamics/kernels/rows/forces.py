@@ -1,4 +1,4 @@
-"""What acts on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
+"""Forces on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
 
 from dynamics.kernels.base.jit import kernel, natural
 from dynamics.kernels.base.layout import (
@@ -34,8 +34,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
-from dynamics.kernels.base.six import add
-from dynamics.kernels.base.twelve import halves, none, plus_row
+from dynamics.kernels.base.six import add, nothing, plus
 
 
 @kernel
@@ -105,14 +104,14 @@ def push(plan, constant, end, G, mu, scale, r):
         group = natural(groups + k * GROUP_FIELDS)
         a, b = plan[group + A], plan[group + B]
         row, equation = plan[group + FIRST_ROW], plan[group + EQUATION]
-        sums = none()
+        on_a, on_b = nothing(), nothing()
         for i in range(plan[group + N_ROWS]):
             part = scale * mu[equation + i]
             if soft:
                 theta = constant[constants + (row + i) * ROW_SIZE]
                 part *= 1.0 - theta if end else theta
-            sums = plus_row(sums, part, G, 12 * (row + i))
-        on_a, on_b = halves(sums)
+            at = natural(12 * (row + i))
+            on_a, on_b = plus(on_a, part, G, at), plus(on_b, part, G, at + 6)
         if a < n:
             add(r, TWIST * a, on_a)
         if b < n:
@@ -168,7 +167,7 @@ def drive(plan, constant, scale, G, control, wrench, f):
             if index < 0:
                 continue
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            if constant[c + GAIN] != 0.0:  # a servo's: see `late`
+            if constant[c + GAIN] != 0.0:  # a servo's: see `stiff_forces`
                 continue
             part = scale * bounded(constant, c, control[index])
             if a < n:

@@ -73,10 +73,10 @@ def turns(n, h, u):
 
 @kernel
 def turns_too_far(plan, constant, h, u, limit):
-    """Whether bodies turn too far in an interval: one above ``limit``, with contacts their mean.
+    """True if bodies turn too far in an interval: one above ``limit``, with contacts their mean.
 
-    The mean of |phi|^2 is weighted by kinetic energy, as what turning does to the energy is: a long
-    chain on the ground has a sphere that turns fast in most of its steps.
+    The mean of |phi|^2 is weighted by kinetic energy, as is the effect of turns on the energy: a
+    long chain on the ground has a sphere that turns fast in most of its steps.
     """
     n = plan[BODIES]
     most = turns(n, h, u)

@@ -1,4 +1,4 @@
-"""What rows measure between two frames: angles, headings and lowest points, some with slopes."""
+"""Geometry between two frames: angles, headings and lowest points, some with slopes."""
 
 import math
 
@@ -59,7 +59,7 @@ def heading(n, zero, now):
 
 
 @kernel
-def lowest(up, axis, radius):
+def lowest_point(up, axis, radius):
     """From the centre of a ball, or of a disc with this axis, to its lowest point."""
     c = dot(up, axis)
     v = (up[0] - c * axis[0], up[1] - c * axis[1], up[2] - c * axis[2])

@@ -33,6 +33,7 @@ frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTA
 
 import math
 
+from dynamics.kernels.base.arguments import Frames
 from dynamics.kernels.base.callback import call_constraint
 from dynamics.kernels.base.jit import inlined, kernel, natural
 from dynamics.kernels.base.layout import (
@@ -78,7 +79,13 @@ from dynamics.kernels.base.quaternion import (
     multiply_matrix,
     rotate,
 )
-from dynamics.kernels.rows.row_geometry import angle_about, carried, heading, logarithm, lowest
+from dynamics.kernels.rows.row_geometry import (
+    angle_about,
+    carried,
+    heading,
+    logarithm,
+    lowest_point,
+)
 
 POINT = 0
 TRANSLATION = 1
@@ -145,7 +152,7 @@ def relative(pose, at, bt, off, turns):
 
 @kernel
 def held_velocity(plan, row):
-    """Whether a row holds a velocity and no position."""
+    """True for a row that holds a velocity and no position."""
     return plan[plan[ROW_AT] + row * ROW_FIELDS + KIND] >= EDGE
 
 
@@ -193,7 +200,7 @@ def pin(matrix, a, b, point_a, point_b, gap, slopes, row, g, G):
 
 
 @inlined
-def hold(constant, c, rho, off, aligned, slopes, row, g, G):
+def held_axis(constant, c, rho, off, aligned, slopes, row, g, G):
     """A row that keeps two frames from turning about an axis."""
     n, v = load3(constant, c + AXIS), (rho[1], rho[2], rho[3])
     g[row] = 2.0 * dot(n, v) - constant[c + REST]
@@ -207,10 +214,10 @@ def hold(constant, c, rho, off, aligned, slopes, row, g, G):
 
 
 @kernel
-def other(
-    plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes, g, G
-):  # fmt: skip
-    """Row i, of no kind that `pin` or `hold` are for: apart from these, which are most."""
+def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
+    """Row i, of no kind that `pin` or `held_axis` are for: apart from these, which are most."""
+    a, b, point_a, point_b = frames.a, frames.b, frames.point_a, frames.point_b
+    off, r, gap, rho = frames.off, frames.r, frames.gap, frames.rho
     kind, c = kind_of(plan, i), natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
     n = load3(constant, c + AXIS)
     w, ta, tb = ZERO, ZERO, ZERO
@@ -274,7 +281,7 @@ def other(
             multiply_matrix(matrix, 9 * a, n),
             multiply_matrix(matrix, 9 * a, load3(constant, c + SECOND)),
         )
-        down = lowest(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
+        down = lowest_point(up, multiply_matrix(matrix, 9 * b, point_b), constant[c + PITCH])
         low = (
             pose[POSE * b] - pose[POSE * a] + down[0],
             pose[POSE * b + 1] - pose[POSE * a + 1] + down[1],
@@ -326,12 +333,12 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
     for i in range(start, row + rows):
         c = natural(plan[ROW_CONSTANT_AT] + i * ROW_SIZE)
         if kind_of(plan, i) == ROTATION:
-            hold(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
         else:
-            other(
-                plan, constant, pose, matrix, a, b, i, point_a, point_b, off, r, gap, rho, slopes,
-                g, G,
+            frames = Frames(
+                a=a, b=b, point_a=point_a, point_b=point_b, off=off, r=r, gap=gap, rho=rho
             )  # fmt: skip
+            other(plan, constant, pose, matrix, frames, i, slopes, g, G)
     if plan[group + EQUATION] != row:
         couple(
             constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],
@@ -377,5 +384,5 @@ def evaluate(
         rho = relative(pose, POSE * a + 3, POSE * b + 3, off, turns)
         c = natural(row_constants + (row + 3) * ROW_SIZE)
         for i in range(row + 3, row + rows):
-            hold(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
+            held_axis(constant, c, rho, off, turns == ALIGNED, slopes, i, g, G)
             c += ROW_SIZE

@@ -13,7 +13,7 @@ servos, gain (target + control).
 The impulse h f is that of half an interval before and after a node, as half kicks are. The first
 interval after velocities were given has h / 2: its node has no interval before (`first_part`).
 
-Aims, of the last iteration which forces are cut, and the part of h stand behind the values g of all
+Aims, of the last iteration which forces are cut, and the part of h stand after the values g of all
 rows.
 """
 
@@ -26,16 +26,16 @@ from dynamics.kernels.base.layout import (
     GAIN,
     GROUP_AT,
     GROUP_FIELDS,
+    IMPLICIT_DAMPING,
+    IMPLICIT_STIFFNESS,
     JOINTS,
-    LATE_DAMPING,
-    LATE_STIFFNESS,
-    LATES,
     N_ROWS,
     ROTORS,
     ROW_AT,
     ROW_CONSTANT_AT,
     ROW_FIELDS,
     ROW_SIZE,
+    STIFF_NUMBERS,
     TARGET,
     TWIST,
     A,
@@ -49,38 +49,38 @@ KEPT = 2
 
 
 @kernel
-def first_late(plan):
-    """First row of the groups that may be late."""
+def first_stiff(plan):
+    """First row of the groups that may be stiff."""
     return plan[plan[GROUP_AT] + plan[JOINTS] * GROUP_FIELDS + FIRST_ROW]
 
 
 @kernel
-def first_part(late):
+def first_part(stiff):
     """Part of h of an interval: 1/2 where the state has no interval before it."""
-    return 0.5 if late[0] == 0.0 else 1.0
+    return 0.5 if stiff[0] == 0.0 else 1.0
 
 
 @kernel
 def part_of(plan, h, g):
-    """Part of h for which late forces act in this interval."""
-    return h * g[3 * plan[ALL_ROWS]] if plan[LATES] > 0 else h
+    """Part of h for which stiff forces act in this interval."""
+    return h * g[3 * plan[ALL_ROWS]] if plan[STIFF_NUMBERS] > 0 else h
 
 
 @kernel
-def keep(plan, constant, h, g, g_next, late):
-    """Late <- h and, of each row, what of its force does not change with its rate, and 1 or 0.
+def store_forces(plan, constant, h, g, g_next, stiff):
+    """stiff <- h and, of each row, what of its force does not change with its rate, and 1 or 0.
 
     That is aim - k g_next, or the limit of a force that is cut.
     """
-    late[0] = h
+    stiff[0] = h
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            at = KEPT * (row - first_late(plan)) + 1
-            force, cut = late_force(plan, constant, h, row, g, g_next)
-            held = g[plan[ALL_ROWS] + row] - constant[c + LATE_STIFFNESS] * g_next[row]
-            late[at], late[at + 1] = force if cut != 0.0 else held, 1.0 - cut
+            at = KEPT * (row - first_stiff(plan)) + 1
+            force, cut = stiff_force(plan, constant, h, row, g, g_next)
+            held = g[plan[ALL_ROWS] + row] - constant[c + IMPLICIT_STIFFNESS] * g_next[row]
+            stiff[at], stiff[at + 1] = force if cut != 0.0 else held, 1.0 - cut
 
 
 @kernel
@@ -97,11 +97,11 @@ def aim(plan, constant, control, g):
 
 
 @kernel
-def late_force(plan, constant, h, row, g, g_next):
+def stiff_force(plan, constant, h, row, g, g_next):
     """f of a row, and whether it is cut."""
     c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-    free = g[plan[ALL_ROWS] + row] - constant[c + LATE_STIFFNESS] * g_next[row]
-    free -= constant[c + LATE_DAMPING] * way(constant, c, g[row], g_next[row]) / h
+    free = g[plan[ALL_ROWS] + row] - constant[c + IMPLICIT_STIFFNESS] * g_next[row]
+    free -= constant[c + IMPLICIT_DAMPING] * way(constant, c, g[row], g_next[row]) / h
     if constant[c + GAIN] == 0.0:
         return free, 0.0
     force = bounded(constant, c, free)
@@ -112,7 +112,7 @@ def late_force(plan, constant, h, row, g, g_next):
 def steepness(plan, constant, h, row, g):
     """h k + c of a row, 0 where its force is cut: what of the impulse changes with its way."""
     c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-    hard = h * constant[c + LATE_STIFFNESS] + constant[c + LATE_DAMPING]
+    hard = h * constant[c + IMPLICIT_STIFFNESS] + constant[c + IMPLICIT_DAMPING]
     if hard == 0.0 or g[2 * plan[ALL_ROWS] + row] != 0.0:
         return 0.0
     return hard
@@ -120,15 +120,15 @@ def steepness(plan, constant, h, row, g):
 
 @kernel
 def mark_cuts(plan, constant, h, g, g_next):
-    """Which forces are cut."""
+    """Mark the forces that are cut."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            g[2 * plan[ALL_ROWS] + row] = late_force(plan, constant, h, row, g, g_next)[1]
+            g[2 * plan[ALL_ROWS] + row] = stiff_force(plan, constant, h, row, g, g_next)[1]
 
 
 @kernel
-def add_late(plan, constant, h, g, g_next, G, r):
+def add_stiff_forces(plan, constant, h, g, g_next, G, r):
     """r <- r - h f G^T, or half of it, and which forces are cut."""
     n, part = plan[BODIES], part_of(plan, h, g)
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -136,9 +136,9 @@ def add_late(plan, constant, h, g, g_next, G, r):
         a, b = plan[group + A], plan[group + B]
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
-            if constant[c + LATE_STIFFNESS] == 0.0 and constant[c + LATE_DAMPING] == 0.0:
+            if constant[c + IMPLICIT_STIFFNESS] == 0.0 and constant[c + IMPLICIT_DAMPING] == 0.0:
                 continue
-            force, cut = late_force(plan, constant, h, row, g, g_next)
+            force, cut = stiff_force(plan, constant, h, row, g, g_next)
             g[2 * plan[ALL_ROWS] + row] = cut
             if a < n:
                 add_multiple(r, TWIST * a, -part * force, G, 12 * row)

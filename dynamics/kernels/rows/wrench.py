@@ -1,7 +1,7 @@
 """Wrenches of users' functions: w(t, z, u) at both ends of an interval, u its own velocities.
 
 Half of the impulse acts at each end, like a damper's: what depends on velocity stays of second
-order. A node keeps its time and what the functions gave behind its forces.
+order. A node keeps its time and the wrenches after its forces.
 """
 
 import math
@@ -22,10 +22,9 @@ from dynamics.kernels.base.layout import (
 
 
 @kernel
-def push_users(plan, scale, node, u, p):
+def add_user_impulses(plan, scale, pose, f, u, p):
     """p <- p + scale w(t, z, u), on the child and back on the parent; 1 where a function fails."""
     n = plan[BODIES]
-    pose, f = node[0], node[4]
     for k in range(plan[WRENCHES]):
         at = plan[WRENCH_AT] + k * WRENCH_FIELDS
         out = TWIST * n + 1 + k * WRENCH_SIZE
@@ -41,24 +40,24 @@ def push_users(plan, scale, node, u, p):
 
 
 @kernel
-def renew(plan, h, node, u, kick):
-    """Users' half impulse at the start node, kept behind the others in ``kick``, <- that of u."""
+def update_user_impulse(plan, h, node, u, kick):
+    """Users' half impulse at the start node, stored after the others in ``kick``, <- that of u."""
     m = TWIST * plan[BODIES]
     for i in range(m):
         kick[i] -= kick[m + i]
         kick[m + i] = 0.0
-    push_users(plan, 0.5 * h, node, u, pointer(kick, m))
+    add_user_impulses(plan, 0.5 * h, node.pose, node.f, u, pointer(kick, m))
     for i in range(m):
         kick[i] += kick[m + i]
 
 
 @kernel
-def ease(plan, h, node, values):
-    """Slopes of the wrenches in the child's own velocity to its block, behind `assemble`."""
+def add_user_slopes(plan, h, f, values):
+    """Slopes of the wrenches in the child's own velocity to its block, after `assemble`."""
     for k in range(plan[WRENCHES]):
         body = plan[plan[WRENCH_AT] + k * WRENCH_FIELDS + B]
         slope = TWIST * plan[BODIES] + 1 + k * WRENCH_SIZE + 2 * TWIST
         to = plan[plan[BODY_AT] + body]
         for i in range(TWIST):
             for j in range(TWIST):
-                values[to + TWIST * j + i] -= 0.5 * h * node[4][slope + TWIST * i + j]
+                values[to + TWIST * j + i] -= 0.5 * h * f[slope + TWIST * i + j]

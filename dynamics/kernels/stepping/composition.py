@@ -5,10 +5,11 @@ Wanner 2006, sec. V.3).
 """
 
 from dynamics.kernels.base.callback import call_three
-from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.interval.newton import FACTORIZATIONS
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
+from dynamics.kernels.base.step_info import FACTORIZATIONS, INTERVALS, ITERATIONS
 from dynamics.kernels.stepping import step as second_order
-from dynamics.kernels.stepping.step import DONE, INTERVALS, ITERATIONS, RESUMED, copy, note
+from dynamics.kernels.stepping.step import copy, record_step
 
 
 @kernel
@@ -66,22 +67,20 @@ def simulate(
     settings,
     steps,
     every,
-    controller,
-    controls,
-    wrenches,
+    inputs,
     # In and out:
     state,
     # Work:
     work,
     solver,
     # Out:
-    record,
-    info,
-    totals,
+    results,
 ):  # fmt: skip
-    """Run ``steps`` steps, record the state behind every ``every``; steps done (see `step`)."""
-    time = totals[0:1]
-    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    """Run ``steps`` steps, record the state after every ``every``; steps done (see `step`)."""
+    controller, controls, wrenches = inputs
+    record, info, totals = results
+    time = pointer(totals, END_TIME)
+    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
@@ -94,5 +93,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k - done
-        note(k, every, h, info, state, totals, record)
+        record_step(k, every, h, info, state, totals, record)
     return steps

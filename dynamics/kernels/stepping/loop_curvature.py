@@ -1,15 +1,15 @@
-"""How much loops change the velocities of an interval, theory/loops (4).
+"""Change of velocities that rotating constraints of loops cause, theory/loops (4).
 
-On a tree velocities change with what bodies turn. A loop near a change point moves what it carries
-far faster: its rows turn by (G_next - G) u, and the impulses nu that follow them,
+On a tree, velocities change with the turns of the bodies. Near a change point, a loop moves its
+bodies much faster: its rows rotate by (G_next - G) u, and the impulses nu that follow them,
 
     [M  -G^T] [dv]   [      0       ]
     [G    0 ] [nu] = [(G_next - G) u]
 
-on the factors that Newton's method has left, change velocities by dv, of which the energy is
-nu^T (G_next - G) u / 2. It is the same backwards in time, and so is what is cut for it, so that
-energy does not drift. (The change of velocities at both ends, on the same factors, is not: cut for
-it, a double pendulum gained half its energy and more in an hour.)
+change velocities by dv with the energy nu^T (G_next - G) u / 2. The factors are those that Newton's
+method left. The criterion is symmetric in time, and so are the substeps that it causes: energy does
+not drift. (The change of velocities at both ends is not: substeps by that criterion gave a double
+pendulum more than half of its energy in an hour.)
 """
 
 from dynamics.kernels.base.jit import inlined, kernel
@@ -37,19 +37,19 @@ from dynamics.kernels.rows.forces import inner
 from graphsys.kernels import solve
 
 #: Part of the kinetic energy above which the change of velocities has an interval cut.
-SWERVE = 0.05
+LARGEST_ROTATION_ENERGY = 0.05
 #: Part of the largest turn below which nobody looks.
-SLOWLY = 0.5
+CHECKED_TURN = 0.5
 
 
 @kernel
 def on_loop(constant, plan, row):
-    """Whether a row is one of a rigid loop's, which alone are regularized."""
+    """True for a row of a rigid loop; only these are regularized."""
     return constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + REGULARIZATION] > 0.0
 
 
 @kernel
-def turned_rows(plan, constant, G, G_next, u, r):
+def rotated_constraints(plan, constant, G, G_next, u, r):
     """r <- (0, (G_next - G) u) for rows on loops, 0 for others; whether there are any."""
     n = plan[BODIES]
     start, found = TWIST * n, False
@@ -72,12 +72,12 @@ def turned_rows(plan, constant, G, G_next, u, r):
 
 
 @inlined
-def swerve(plan, constant, program, node, trial, u, solver):
+def rotation_energy(plan, constant, program, node, trial, u, solver):
     """dv^T M dv / u^T M u of an interval with velocities u; the factors are those of its matrix."""
-    _, _, arena, work, _, rhs, solution, _ = solver
-    if not turned_rows(plan, constant, node[3], trial[3], u, rhs):
+    rhs, solution = solver.rhs, solver.solution
+    if not rotated_constraints(plan, constant, node.G, trial.G, u, rhs):
         return 0.0
-    solve(program, arena, rhs, 1, work, solution)
+    solve(program, solver.factors, rhs, 1, solver.workspace, solution)
     change = energy = 0.0
     n = plan[BODIES]
     for i in range(TWIST * n, TWIST * n + plan[ROWS]):

@@ -1,12 +1,13 @@
-"""How fast joints' forces make bodies shake, and whether steps begin with shorter intervals.
+"""Substeps against numerical resonance of chains.
 
-The method of an interval is stable for linear vibrations of h omega below 2, but from sqrt(2) on it
-carries energy from slow motions to fast ones where they are not linear (resonance of fourth order:
+The method of an interval is stable for linear vibrations with h omega below 2. From sqrt(2) on it
+carries energy from slow motions to fast ones if these are not linear (resonance of fourth order:
 Schlick, Mandziuk, Skeel, Srinivas, J. Comput. Phys. 140, 1998). A taut chain of many links then
-shakes more and more, and what is cut because Newton's method fails feeds the shaking. So omega is
-looked at: Rayleigh's quotient of the stiffness that forces have because the points turn where they
-act, along the last change of the accelerations, which fast vibrations rule. It is a mean of all
-that shakes, below the fastest.
+vibrates more and more, and substeps that follow failures of Newton's method feed the vibration.
+
+We estimate omega by the Rayleigh quotient of the geometric stiffness, which forces have because
+their points rotate with the bodies, along the last change of the accelerations. Fast vibrations
+dominate that change. The estimate is a mean over all vibrations, below the fastest.
 """
 
 from dynamics.kernels.base.jit import kernel
@@ -31,11 +32,8 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix
-from dynamics.kernels.interval.newton import CONTRACTION
-from dynamics.kernels.interval.predictor import ALIKE, SLOW
-
-# info of a step
-LEVEL = 36  # halvings at which it begins
+from dynamics.kernels.base.step_info import CONTRACTION, EQUAL_LENGTHS, STEP_HALVINGS
+from dynamics.kernels.interval.predictor import SLOW
 
 #: (h omega)^2 of the intervals above which the next step begins with halves of them, the same where
 #: Newton's method has failed, and that of doubled intervals below which it goes back to them.
@@ -46,7 +44,7 @@ MOST = 4
 
 
 @kernel
-def bent(at, u, past):
+def second_difference(at, u, past):
     """Three numbers of the second difference of velocities."""
     u_prev, u_before = past[0], past[1]
     return (
@@ -57,21 +55,21 @@ def bent(at, u, past):
 
 
 @kernel
-def turning(matrix, body, force, arm, u, past):
+def geometric_stiffness(matrix, body, force, arm, u, past):
     """Stiffness of a force against a body's turn: (f . r) |theta|^2 - (f . theta) (r . theta)."""
-    theta = multiply_matrix(matrix, 9 * body, bent(TWIST * body + 3, u, past))
+    theta = multiply_matrix(matrix, 9 * body, second_difference(TWIST * body + 3, u, past))
     return dot(force, arm) * dot(theta, theta) - dot(force, theta) * dot(arm, theta)
 
 
 @kernel
-def shaking(plan, constant, h, node, mu, u, past):
+def squared_frequency(plan, constant, h, node, mu, u, past):
     """(h omega)^2 of the bodies' last change of acceleration, joints' forces being G^T mu."""
-    pose, matrix, _, G, _ = node
+    pose, matrix, G = node.pose, node.matrix, node.G
     n = plan[BODIES]
     mass = stiffness = 0.0
     for i in range(n):
         c = i * BODY_SIZE
-        v, w = bent(TWIST * i, u, past), bent(TWIST * i + 3, u, past)
+        v, w = second_difference(TWIST * i, u, past), second_difference(TWIST * i + 3, u, past)
         mass += constant[c + MASS] * dot(v, v) + dot(w, multiply_matrix(constant, c + INERTIA, w))
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -87,27 +85,27 @@ def shaking(plan, constant, h, node, mu, u, past):
         point = load3(constant, plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE + POINT_B)
         arm = multiply_matrix(matrix, 9 * b, point)
         if b < n:
-            stiffness += turning(matrix, b, force, arm, u, past)
+            stiffness += geometric_stiffness(matrix, b, force, arm, u, past)
         if a < n:
             there = (
                 pose[POSE * b] + arm[0] - pose[POSE * a],
                 pose[POSE * b + 1] + arm[1] - pose[POSE * a + 1],
                 pose[POSE * b + 2] + arm[2] - pose[POSE * a + 2],
             )
-            stiffness -= turning(matrix, a, force, there, u, past)
+            stiffness -= geometric_stiffness(matrix, a, force, there, u, past)
     return h * h * stiffness / mass if mass > 0.0 else 0.0
 
 
 @kernel
-def begin(plan, constant, h, failed, node, mu, u, past, info):
-    """info[LEVEL] <- halvings of the step h that the next one, or a failed one, begins with."""
-    level = int(info[LEVEL])
-    if plan[CONTACTS] > 0 or info[ALIKE] < 3.0:
+def choose_halvings(plan, constant, h, failed, node, motion, past, info):
+    """info[STEP_HALVINGS] <- halvings that the next step h, or a failed one, begins with."""
+    level = int(info[STEP_HALVINGS])
+    if plan[CONTACTS] > 0 or info[EQUAL_LENGTHS] < 3.0:
         return
     if level == 0 and not failed and info[CONTRACTION] < SLOW:
         return
-    rate = shaking(plan, constant, h / (1 << level), node, mu, u, past)
+    rate = squared_frequency(plan, constant, h / (1 << level), node, motion.mu, motion.u, past)
     if rate > (TROUBLED if failed else CALM):
-        info[LEVEL] = min(level + 1, MOST)
+        info[STEP_HALVINGS] = min(level + 1, MOST)
     elif level > 0 and not failed and 4.0 * rate < TROUBLED:
-        info[LEVEL] = level - 1
+        info[STEP_HALVINGS] = level - 1

@@ -1,38 +1,58 @@
 """The equations of one interval, by the method that its mechanism needs.
 
-Where ``columns`` is None there are no contacts, and numba compiles nothing of the branch for them,
-a third of all there is to compile.
+If ``columns`` is None, there are no contacts, and numba does not compile the branch for them: a
+third of all code.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
+from dynamics.kernels.base.settings import TOLERANCE
+from dynamics.kernels.base.status import PASSED_THROUGH
+from dynamics.kernels.base.step_info import HAS_SLOPES, NEAREST
 from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
-from dynamics.kernels.interval.newton import PASSED, SLOPED, attempt
+from dynamics.kernels.interval.newton import attempt
 
 
 @kernel
-def solved(
-    plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
-    held, dc, contacts, solver, columns, info,
+def solve_interval(
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    whole,
+    node,
+    # In and out:
+    motion,
+    trial,
+    work,
+    # Work:
+    solver,
+    columns,
+    # Out:
+    info,
 ):  # fmt: skip
     """Solve the equations of an interval; iterations, or what went wrong."""
     if columns is None:
         return attempt(
-            plan, constant, program, h, settings[0], kick, node, x, trial, r, dx, held, solver,
-            info,
-        )  # fmt: skip
+            plan, constant, program, h, settings[TOLERANCE], node, trial, work, solver, info
+        )
     else:
+        contacts, c = work.contacts, motion.c
         for k in range(plan[CONTACTS]):
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
         impulses(plan, h, contacts, c)
         done = interior(
-            plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, trial, r, dx,
-            held, dc, contacts, solver, info, first,
-        )  # fmt: skip
+            plan, constant, program, h, settings, whole, node, motion, trial, work, solver, info
+        )
         impulses(plan, 1.0 / h, contacts, c)
-        info[SLOPED] = 1.0
-        if done >= 0 and passed(plan, constant, h, node, x, trial, pointer(info, 8), contacts):
-            return PASSED
+        info[HAS_SLOPES] = 1.0
+        if done >= 0 and passed(
+            plan, constant, h, node, work.x, trial, pointer(info, NEAREST), contacts
+        ):
+            return PASSED_THROUGH
         return done

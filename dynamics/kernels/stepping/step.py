@@ -5,6 +5,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics.kernels.base.arguments import Inputs, Motion, Node, Place, Solver, Work, node_of_tuple
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
@@ -18,77 +19,90 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
-    HELD,
     INERTIA,
     JOINTS,
-    LATES,
     MASS,
     N_ROWS,
     POSE,
     ROWS,
     SLOTS,
+    STIFF_NUMBERS,
+    STORED,
     TWIST,
     WRENCH_SIZE,
     WRENCHES,
 )
 from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
-from dynamics.kernels.interval.energy_audit import gained, kinetic
-from dynamics.kernels.interval.newton import FACTORIZATIONS, NOT_FINITE, PASSED, SLOPED
-from dynamics.kernels.interval.predictor import ALIKE, LENGTH, guess, shift
+from dynamics.kernels.base.run_totals import (
+    END_TIME,
+    FIRST_UNEXPLAINED,
+    MOST_INTERVALS_OF_STEP,
+    MOST_ITERATIONS_OF_STEP,
+    MOST_WORK,
+    RELAXED_STEPS,
+    RESUMED,
+    STEPS,
+    TOTAL_FACTORIZATIONS,
+    TOTAL_INTERVALS,
+    TOTAL_ITERATIONS,
+)
+from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
+from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
+from dynamics.kernels.base.step_info import (
+    EQUAL_LENGTHS,
+    FACTORIZATIONS,
+    HAS_SLOPES,
+    INTERVALS,
+    ITERATIONS,
+    LARGEST_WORK,
+    LAST_LENGTH,
+    NODE_SIDE,
+    RELAXATION,
+    STATUS,
+    STEP_HALVINGS,
+    TIME,
+    UNEXPLAINED_INTERVALS,
+    VIOLATION,
+)
+from dynamics.kernels.interval.energy_audit import constraint_work, kinetic
+from dynamics.kernels.interval.predictor import advance_history, predict
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import conservative, damp, drive, push
 from dynamics.kernels.rows.poses import rotation_matrices, turns, turns_too_far
 from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.rows import evaluate, held_velocity, turned_back
-from dynamics.kernels.rows.stiff_forces import aim, first_part, keep
-from dynamics.kernels.rows.wrench import push_users
+from dynamics.kernels.rows.stiff_forces import aim, first_part, store_forces
+from dynamics.kernels.rows.wrench import add_user_impulses
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
-from dynamics.kernels.stepping.loop_curvature import SLOWLY, SWERVE, swerve
-from dynamics.kernels.stepping.resonance import LEVEL, begin
-from dynamics.kernels.stepping.solve_interval import solved
+from dynamics.kernels.stepping.loop_curvature import (
+    CHECKED_TURN,
+    LARGEST_ROTATION_ENERGY,
+    rotation_energy,
+)
+from dynamics.kernels.stepping.resonance import choose_halvings
+from dynamics.kernels.stepping.solve_interval import solve_interval
 
-# info of a step
-WORST, OPENED, ITERATIONS, INTERVALS, STATUS = 0, 1, 3, 4, 5
-TIME = 24  # at the start of the step; 6 to 23 are scratch of contacts, 25 and 26 of `newton`
-SIDE = 27  # which half of the workspace holds the node of the state
-SOFTER = 30  # by how much the barrier of contacts was larger, 1 as a rule
-WORK = 37  # largest energy that joints and contacts give in an interval, J: see `audit`
-FORGIVEN = 38  # intervals where it is beyond the bound
-INFO_SIZE = 39  # 28, 29 and 31 to 36 are of `guess`, `newton` and `shaking`
-
-#: Places in the totals of a run, behind time and counts (`note`): its steps, whether its first one
-#: finds node and guess in the workspace, as a later one does, the largest work of joints and
-#: contacts, and the first step where it was beyond the bound, counted from 1; 0 where it never was.
-DONE, RESUMED, WORKED, BEYOND = 7, 8, 9, 10
-TOTALS_SIZE = 11
-
-#: Settings of an interval, of which there are as many sets as barriers to try.
-SETTINGS = 5
-ENERGY = 4  # largest work of joints and contacts over the kinetic energy; 0: any, < 0: at last any
-
-TURNED = -4  # status of an interval in which a body turns too far
-GAINED = -7  # status of an interval in which energy appears: see `audit`
-#: Behind an interval that turned too far one is not tried whose guess turns so much too far. Nearer
-#: to the limit the solution decides, which does the same backwards in time.
+#: Turn of the predictor over the limit above which an interval is not attempted if the last one
+#: turned too far. Nearer to the limit the solution decides, which is symmetric in time.
 SURELY = 1.5
 
 
 def node_of(
     plan: NDArray[np.int64], work: NDArray[np.float64], at: int
-) -> tuple[tuple[NDArray[np.float64], ...], int]:
-    """(pose, matrix, g, G, f) of a node, in the workspace from place ``at``; the place after.
+) -> tuple[Node, int]:  # fmt: skip
+    """A node in the workspace from place ``at``, and the place after it.
 
     Plain Python for callers outside: kernels, which count no references, can hand out no arrays.
     """
     n, rows = plan[BODIES], plan[ALL_ROWS]
     a = at + POSE * (n + 1)
     b = a + 9 * (n + 1)
-    c = b + 3 * rows + 1  # behind g is what `late` looks at
+    c = b + 3 * rows + 1
     d = c + 12 * rows
     e = d + TWIST * n
     if plan[WRENCHES] > 0:
         e += 1 + WRENCH_SIZE * plan[WRENCHES]
-    return (work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
+    return Node(work[at:a], work[a:b], work[b:c], work[c:d], work[d:e]), e
 
 
 place = kernel(node_of)
@@ -97,35 +111,40 @@ place = kernel(node_of)
 @kernel
 def pointers(node):
     """The same node as kernels see it."""
-    pose, matrix, g, G, f = node
-    return pointer(pose, 0), pointer(matrix, 0), pointer(g, 0), pointer(G, 0), pointer(f, 0)
+    return Node(
+        pointer(node.pose, 0),
+        pointer(node.matrix, 0),
+        pointer(node.g, 0),
+        pointer(node.G, 0),
+        pointer(node.f, 0),
+    )
 
 
 @kernel
-def look(plan, constant, node):
+def evaluate_node(plan, constant, node):
     """Rotation matrices, all rows with slopes, and conservative forces at the node's pose."""
-    pose, matrix, g, G, f = node
-    evaluate(plan, constant, 0, plan[GROUPS], pose, matrix, True, g, G)
-    conservative(plan, constant, G, g, f)
+    evaluate(plan, constant, 0, plan[GROUPS], node.pose, node.matrix, True, node.g, node.G)
+    conservative(plan, constant, node.G, node.g, node.f)
 
 
 @kernel
-def look_on(plan, constant, node):
-    """`look`, where the rows of joints are there with their slopes."""
-    pose, matrix, g, G, f = node
+def complete_node(plan, constant, node):
+    """`evaluate_node`, where the rows of joints are there with their slopes."""
+    pose, matrix, g, G = node.pose, node.matrix, node.g, node.G
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if held_velocity(plan, plan[group + FIRST_ROW] + plan[group + N_ROWS] - 1):
             evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)  # what `roll` wrote over
     evaluate(plan, constant, plan[JOINTS], plan[GROUPS], pose, matrix, True, g, G)
-    conservative(plan, constant, G, g, f)
+    conservative(plan, constant, G, g, node.f)
 
 
 @kernel
-def start(plan, constant, state, node, trial):
+def load_state(plan, constant, state, node, trial):
     """Node <- the state's pose, and what belongs to it; the world's pose in both."""
     n = plan[BODIES]
-    pose, moved = node[0], trial[0]
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    pose, moved = node.pose, trial.pose
     for i in range(POSE * n):
         pose[i] = state[i]
         moved[i] = state[i]
@@ -133,19 +152,19 @@ def start(plan, constant, state, node, trial):
         pose[i] = 0.0
         moved[i] = 0.0
     pose[POSE * n + 3], moved[POSE * n + 3] = 1.0, 1.0
-    rotation_matrices(n, pose, node[1])
-    rotation_matrices(n, moved, trial[1])
-    look(plan, constant, node)
+    rotation_matrices(n, pose, node.matrix)
+    rotation_matrices(n, moved, trial.matrix)
+    evaluate_node(plan, constant, node)
 
 
 @kernel
-def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
+def end_momentum(plan, constant, h, inputs, start, node, x, p):
     """p <- momentum at the end of an interval, theory/step (6), (12): M v, pi^+, later halves.
 
     0, or 1 where a user's function fails.
     """
     n = plan[BODIES]
-    G, f = node[3], node[4]
+    G, f = node.G, node.f
     for i in range(n):
         c, t = i * BODY_SIZE, TWIST * i
         for j in range(3):
@@ -161,10 +180,10 @@ def end_momentum(plan, constant, h, control, wrench, start, node, x, p):
         p[i] += 0.5 * h * f[i]
     add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, 0.0, -h, G, x, p)
-    add_rotors(plan, constant, h, start[2], node[2], G, p)
+    add_rotors(plan, constant, h, start.g, node.g, G, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
-    drive(plan, constant, 0.5 * h, G, control, wrench, p)
-    return push_users(plan, 0.5 * h, node, x, p)
+    drive(plan, constant, 0.5 * h, G, inputs.control, inputs.wrench, p)
+    return add_user_impulses(plan, 0.5 * h, node.pose, f, x, p)
 
 
 @kernel
@@ -172,7 +191,9 @@ def make_up(n, node, trial, r, p):
     """p <- p - r: what the residual left open is made up for, so that momenta do not drift."""
     for i in range(n):
         t = TWIST * i
-        turn = turned_back(trial[1], 9 * i, multiply_matrix(node[1], 9 * i, load3(r, t + 3)))
+        turn = turned_back(
+            trial.matrix, 9 * i, multiply_matrix(node.matrix, 9 * i, load3(r, t + 3))
+        )
         for j in range(3):
             p[t + j] -= r[t + j]
             p[t + 3 + j] -= turn[j]
@@ -180,73 +201,92 @@ def make_up(n, node, trial, r, p):
 
 @inlined
 def interval(
-    plan, constant, program, h, settings, control, wrench, p, u, u_prev, mu, c, late, first, last,
-    moving, node, trial, scratch, solver, columns, info,
+    # Tables:
+    plan,
+    constant,
+    program,
+    # In:
+    h,
+    settings,
+    inputs,
+    part,
+    # In and out:
+    motion,
+    node,
+    trial,
+    # Work:
+    work,
+    solver,
+    # Out:
+    info,
 ):  # fmt: skip
     """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
 
-    u, u_prev, mu and late are changed only when it succeeds. ``first``, ``last`` and ``moving`` say
-    whether it is a whole step, may turn too far, and u is that of the interval before.
+    The motion is changed only if it succeeds. ``part`` is its `Place` in the step.
     """
-    x, r, dx, held, kick, past, dc, contacts = scratch
-    n = TWIST * plan[BODIES]
-    guess(n, first, h, info, u, past, x)
-    fast = not last and turns_too_far(plan, constant, h, u, settings[1])
-    if fast and plan[CONTACTS] == 0 and turns(plan[BODIES], h, x) > SURELY * settings[1]:
-        return TURNED
+    x, r, dx, kick = work.x, work.r, work.dx, work.kick
+    u, last, contacts = motion.u, part.last, plan[CONTACTS] > 0
+    n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
+    predict(n, part.whole, h, info, u, work.past, x)
+    fast = not last and turns_too_far(plan, constant, h, u, turn)
+    if fast and not contacts and turns(plan[BODIES], h, x) > SURELY * turn:
+        return TURNED_TOO_FAR
     for i in range(n):
-        kick[i] = p[i] + 0.5 * h * node[4][i]
+        kick[i] = motion.p[i] + 0.5 * h * node.f[i]
         kick[n + i] = 0.0
     for i in range(plan[ROWS]):
-        x[n + i] = h * mu[i]
-    drive(plan, constant, 0.5 * h, node[3], control, wrench, kick)
-    if plan[LATES] > 0:
-        node[2][3 * plan[ALL_ROWS]] = first_part(late)
-    aim(plan, constant, control, node[2])
-    if fast and plan[CONTACTS] > 0:
-        return TURNED  # it hardly will turn less
-    done = solved(
-        plan, constant, program, h, settings, kick, node, x, u, u_prev, mu, c, first, trial, r, dx,
-        held, dc, contacts, solver, columns, info,
+        x[n + i] = h * motion.mu[i]
+    drive(plan, constant, 0.5 * h, node.G, inputs.control, inputs.wrench, kick)
+    if plan[STIFF_NUMBERS] > 0:
+        node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff)
+    aim(plan, constant, inputs.control, node.g)
+    if fast and contacts:
+        return TURNED_TOO_FAR  # it hardly will turn less
+    done = solve_interval(
+        plan, constant, program, h, settings, part.whole, node, motion, trial, work, solver,
+        solver.columns, info,
     )  # fmt: skip
     if done < 0:
         return done
-    if not last and turns_too_far(plan, constant, h, x, settings[1]):
-        return TURNED
-    if settings[ENERGY] != 0.0:
-        share = abs(settings[ENERGY])
-        after = kinetic(plan, constant, node[3], x, dx)
-        before = kinetic(plan, constant, node[3], u, dx)
+    if not last and turns_too_far(plan, constant, h, x, turn):
+        return TURNED_TOO_FAR
+    if settings[ENERGY_SHARE] != 0.0:
+        share = abs(settings[ENERGY_SHARE])
+        after = kinetic(plan, constant, node.G, x, dx)
+        before = kinetic(plan, constant, node.G, u, dx)
         if abs(after - before) > share * (after + before):
-            work, error = gained(
-                plan, constant, h, settings, info[OPENED], kick, node, trial, x, u, dx, moving,
-            )  # fmt: skip
+            given_work, error = constraint_work(
+                plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
+            )
             much = share * (after + before) + error
-            given, taken = min(work, after - before), min(-work, before - after)
-            if given > much and not (last and settings[ENERGY] < 0.0):
-                return GAINED
-            if taken > much and moving and plan[CONTACTS] == 0 and not last:
-                return GAINED  # backwards in time it is given
-            info[WORK] = max(info[WORK], given)
+            given, taken = min(given_work, after - before), min(-given_work, before - after)
+            if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
+                return ENERGY_GAINED
+            if taken > much and part.moving and not contacts and not last:
+                return ENERGY_GAINED  # backwards in time it is given
+            info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
             if given > much:
-                info[FORGIVEN] += 1.0
-    if info[SLOPED] == 1.0:
-        look_on(plan, constant, trial)
+                info[UNEXPLAINED_INTERVALS] += 1.0
+    if info[HAS_SLOPES] == 1.0:
+        complete_node(plan, constant, trial)
     else:
-        look(plan, constant, trial)
-    if end_momentum(plan, constant, h, control, wrench, node, trial, x, p) != 0:
+        evaluate_node(plan, constant, trial)
+    if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
-    if plan[CONTACTS] == 0:
-        make_up(plan[BODIES], node, trial, r, p)
-        if not last and turns(plan[BODIES], h, x) > SLOWLY * settings[1]:
-            if swerve(plan, constant, program, node, trial, x, solver) > SWERVE:
-                return TURNED
-    if plan[LATES] > 0:
-        keep(plan, constant, h, node[2], trial[2], late)
-    shift(n, h if plan[CONTACTS] == 0 else 0.0, info, x, u, past)
+    if not contacts:
+        make_up(plan[BODIES], node, trial, r, motion.p)
+        if not last and turns(plan[BODIES], h, x) > CHECKED_TURN * turn:
+            if (
+                rotation_energy(plan, constant, program, node, trial, x, solver)
+                > LARGEST_ROTATION_ENERGY
+            ):
+                return TURNED_TOO_FAR
+    if plan[STIFF_NUMBERS] > 0:
+        store_forces(plan, constant, h, node.g, trial.g, motion.stiff)
+    advance_history(n, 0.0 if contacts else h, info, x, u, work.past)
     rate = 1.0 / h
     for i in range(plan[ROWS]):
-        mu[i] = rate * x[n + i]
+        motion.mu[i] = rate * x[n + i]
     return done
 
 
@@ -258,19 +298,19 @@ def copy(source, target):
 
 
 @kernel
-def note(k, every, h, info, state, totals, record):
+def record_step(k, every, h, info, state, totals, record):
     """Totals of a run after its step k, and the state where it is an ``every``-th."""
-    totals[0] += h
-    totals[1] += info[ITERATIONS]
-    totals[2] += info[INTERVALS]
-    totals[3] = max(totals[3], info[ITERATIONS])
-    totals[4] = max(totals[4], info[INTERVALS])
-    totals[5] += info[FACTORIZATIONS]
-    totals[6] += 1.0 if info[SOFTER] > 1.0 else 0.0
-    totals[DONE] += 1.0
-    totals[WORKED] = max(totals[WORKED], info[WORK])
-    if info[FORGIVEN] > 0.0 and totals[BEYOND] == 0.0:
-        totals[BEYOND] = totals[DONE]
+    totals[END_TIME] += h
+    totals[TOTAL_ITERATIONS] += info[ITERATIONS]
+    totals[TOTAL_INTERVALS] += info[INTERVALS]
+    totals[MOST_ITERATIONS_OF_STEP] = max(totals[MOST_ITERATIONS_OF_STEP], info[ITERATIONS])
+    totals[MOST_INTERVALS_OF_STEP] = max(totals[MOST_INTERVALS_OF_STEP], info[INTERVALS])
+    totals[TOTAL_FACTORIZATIONS] += info[FACTORIZATIONS]
+    totals[RELAXED_STEPS] += 1.0 if info[RELAXATION] > 1.0 else 0.0
+    totals[STEPS] += 1.0
+    totals[MOST_WORK] = max(totals[MOST_WORK], info[LARGEST_WORK])
+    if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
+        totals[FIRST_UNEXPLAINED] = totals[STEPS]
     if (k + 1) % every == 0:
         copy(state, record[(k + 1) // every - 1])
 
@@ -298,10 +338,8 @@ def step(
 ):  # fmt: skip
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-    ``settings`` are the tolerance, the largest |phi| of an interval, and the barrier and tolerance
-    of contacts, then the same with larger barriers, for steps that are not solved with the first:
-    ``info[SOFTER]`` tells. ``ready`` says that the workspace holds the node of the state. The last
-    of the solver's arrays is None where there are no contacts: nothing of them is compiled then.
+    ``ready`` says that the workspace holds the node of the state. The last of the solver's arrays
+    is None where there are no contacts: nothing of them is compiled then.
     """
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
@@ -309,77 +347,101 @@ def step(
     one, at = place(plan, work, 0)
     two, at = place(plan, work, at)
     node, trial = pointers(one), pointers(two)
-    if info[SIDE] == 1.0:
+    if info[NODE_SIDE] == 1.0:
         node, trial = trial, node
-    x, held = pointer(work, at), pointer(work, at + 3 * N)
+    x, kept = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
-    blocks, magnitude, arena, many, status, columns = solver
-    arrays = (blocks, magnitude, arena, many, status, rhs, solution, columns)
-    r, dx = pointer(rhs, 0), pointer(solution, 0)
-    at += (3 + HELD) * N
+    values, magnitude, factors, workspace, status, columns = solver
+    linear = Solver(
+        values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
+        rhs=rhs, solution=solution, columns=columns,
+    )  # fmt: skip
+    at += (3 + STORED) * N
     kick = pointer(work, at)
     u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
     at += 4 * m
     saved = work[at : at + state.size]
     at += state.size
     dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
-    p, u = pointer(state, POSE * n), pointer(state, POSE * n + m)
-    u_prev, mu = pointer(state, POSE * n + 2 * m), pointer(state, POSE * n + 3 * m)
-    c = pointer(state, POSE * n + 3 * m + rows)
-    late = pointer(state, POSE * n + 3 * m + rows + plan[SLOTS])
-    past = (u_prev, u_before, u_third)
-    scratch = (x, r, dx, held, kick, past, dc, contacts)
+    after = POSE * n + 3 * m + rows
+    motion = Motion(
+        p=pointer(state, POSE * n),
+        u=pointer(state, POSE * n + m),
+        u_prev=pointer(state, POSE * n + 2 * m),
+        mu=pointer(state, POSE * n + 3 * m),
+        c=pointer(state, after),
+        stiff=pointer(state, after + plan[SLOTS]),
+    )
+    scratch = Work(
+        x=x,
+        r=pointer(rhs, 0),
+        dx=pointer(solution, 0),
+        kept=kept,
+        kick=kick,
+        past=(motion.u_prev, u_before, u_third),
+        dc=dc,
+        contacts=contacts,
+    )
+    inputs = Inputs(control=control, wrench=wrench)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
-        start(plan, constant, state, node, trial)
-        info[LENGTH], info[ALIKE] = h, 2.0
+        load_state(plan, constant, state, node, trial)
+        info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     copy(state, saved)
     info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
     done = 0
-    for first in range(0, settings.size, SETTINGS):
+    for first in range(0, settings.size, SETTINGS_SIZE):
         chosen = pointer(settings, first)
-        for half in range(2 * int(info[LEVEL]), 2 * DEPTH + 1):
-            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED)
+        for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
+            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
             if count == 0:
                 continue
             part = h / count
-            info[WORK], info[FORGIVEN] = 0.0, 0.0
+            info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
             for i in range(count):
                 if plan[WRENCHES] > 0:
-                    node[4][m], trial[4][m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
+                    node.f[m], trial.f[m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
+                location = Place(
+                    whole=count == 1, last=half == 2 * DEPTH, moving=ready or i > 0
+                )  # fmt: skip
                 for order in (program, fallback):
                     done = interval(
-                        plan, constant, order, part, chosen, control, wrench, p, u, u_prev, mu, c,
-                        late, count == 1, half == 2 * DEPTH, ready or i > 0, node, trial, scratch,
-                        arrays, columns, info,
+                        plan, constant, order, part, chosen, inputs,
+                        location, motion, node, trial,
+                        scratch, linear, info,
                     )  # fmt: skip
                     if done >= 0 or fallback.size == 0:
                         break
-                    if done == TURNED or done == PASSED or done == GAINED:
+                    if done == TURNED_TOO_FAR or done == PASSED_THROUGH or done == ENERGY_GAINED:
                         break
                 if done < 0:
                     break
                 info[ITERATIONS] += done
                 node, trial = trial, node
-                info[SIDE] = 1.0 - info[SIDE]
+                info[NODE_SIDE] = 1.0 - info[NODE_SIDE]
             if done >= 0:
                 info[INTERVALS] = count
-                begin(plan, constant, h, False, node, mu, u, past, info)
+                choose_halvings(plan, constant, h, False, node, motion, scratch.past, info)
                 break
             copy(saved, state)
-            if done != TURNED and done != PASSED and i == 0 and info[LENGTH] == part:
-                begin(plan, constant, h, True, node, mu, u, past, info)
+            if (
+                done != TURNED_TOO_FAR
+                and done != PASSED_THROUGH
+                and i == 0
+                and info[LAST_LENGTH] == part
+            ):
+                choose_halvings(plan, constant, h, True, node, motion, scratch.past, info)
             if i > 0:
-                info[LENGTH] = 0.0
+                info[LAST_LENGTH] = 0.0
             if count > 1:  # a single interval has left the node
-                start(plan, constant, state, node, trial)
+                load_state(plan, constant, state, node, trial)
         if done >= 0:
-            info[SOFTER] = chosen[2] / settings[2]
+            info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
             break
     info[STATUS] = min(done, 0)
     if done >= 0:
         for i in range(POSE * n):
-            state[i] = node[0][i]
+            state[i] = node.pose[i]
     return min(done, 0)
 
 
@@ -394,29 +456,27 @@ def simulate(
     settings,
     steps,
     every,
-    controller,
-    controls,
-    wrenches,
+    inputs,
     # In and out:
     state,
     # Work:
     work,
     solver,
     # Out:
-    record,
-    info,
-    totals,
+    results,
 ):  # fmt: skip
-    """Run ``steps`` more steps, record the state behind every ``every``; steps done.
+    """Run ``steps`` more steps, record the state after every ``every``; steps done.
 
-    Steps count from ``totals[DONE]``. Where that is not 0, or ``totals[RESUMED]`` is not, the run
-    goes on from an earlier call, whose node and guess the workspace and ``info`` still hold: no bit
-    depends on how a motion is cut. Row k of ``controls`` and ``wrenches`` is that of step k, the
-    last row that of all later ones. ``controller(time, state, control)`` changes row 0 where its
-    address is not 0.
+    ``inputs`` are a controller's address, controls and wrenches: row k is that of step k, the last
+    row that of all later ones. ``controller(time, state, control)`` changes row 0 if its address is
+    not 0. ``results`` are the record, the info and the totals. Steps count from ``totals[STEPS]``.
+    If that is not 0, or ``totals[RESUMED]`` is not, the run continues an earlier call, whose node
+    and predictor the workspace and the info still hold: no bit depends on how a motion is divided.
     """
-    time = totals[0:1]
-    done, resumed = int(totals[DONE]), totals[RESUMED] != 0.0
+    controller, controls, wrenches = inputs
+    record, info, totals = results
+    time = pointer(totals, END_TIME)
+    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
     for k in range(done, done + steps):
         row = min(k, controls.shape[0] - 1)
         if controller != 0:
@@ -430,5 +490,5 @@ def simulate(
         )  # fmt: skip
         if bad != 0:
             return k - done
-        note(k, every, h, info, state, totals, record)
+        record_step(k, every, h, info, state, totals, record)
     return steps

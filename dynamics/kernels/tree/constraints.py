@@ -58,7 +58,7 @@ def add_slope(tree, pins, c, nodes, a, motion, scale, out, at):
 
 
 @kernel
-def push(tree, pins, multiplier, s, nodes, motion, r):
+def add_constraint_wrenches(tree, pins, multiplier, s, nodes, motion, r):
     """F and r of nodes 0..s - 1 <- F and r + (dh/dq)^T lambda, as wrenches on the bodies (6)."""
     kind, ends, pin = pins
     n, m = tree[0].size, kind.size

@@ -1,4 +1,4 @@
-"""Where the numbers of a tree lie in its flat arrays, for the kernels ``tree_*``.
+"""Layout of the flat arrays of a tree, for the kernels in this folder.
 
 Bodies are numbered so that a parent comes before its children; joint i is the one above body i.
 A step has nodes 0..s. Spatial vectors are [rotation, translation] in the world's frame about its

@@ -24,16 +24,21 @@ def linearize(
     # Tables:
     tree, rule, pins, loads, method,
     # In, (steps, n):
-    h, first, steps, q, p, speed,
+    h, first, steps, starts,
     # Work:
-    work, step, gap, trial, nodes_q, r, composite, stages, blocks,
+    work, scratch, spare,
     # Out, (steps, n), (steps, s, m), (steps, 2 n + s m, 2 n + (s + 1) n):
-    q_next, p_next, multiplier, slopes,
+    results,
 ):  # fmt: skip
     """d(q^s, p^{k+1}, lambda)/d(q^0, p^k, u^0..u^s) of each step; the steps done and a status.
 
     From J dq + A dlambda = -dr, with dr of q^0 (Algorithms 2 and 3), of p, and of u^a, w^a h.
+    ``starts`` are q, p and velocities, ``results`` q and p after each step, multipliers and slopes.
     """
+    q, p, speed = starts
+    step, gap, _, nodes_q, r = scratch
+    composite, stages, blocks = spare
+    q_next, p_next, multiplier, slopes = results
     n, nodes, m = tree[0].size, rule[0].size, pins[0].size
     s = nodes - 1
     columns = 2 * n + nodes * n
@@ -47,7 +52,7 @@ def linearize(
         out = slopes[k * (2 * n + s * m) * columns : (k + 1) * (2 * n + s * m) * columns]
         status, _ = solve_step(
             tree, rule, pins, loads, method, h, first + k, p[at : at + n],
-            work, step, gap, trial, nodes_q, impulse, r,
+            work, scratch, nodes_q, impulse,
         )  # fmt: skip
         if status == SOLVED:
             status = factorize_step(tree, rule, pins, loads, False, h, first + k, impulse, work)

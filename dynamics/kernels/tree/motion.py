@@ -1,4 +1,4 @@
-"""Where the bodies of a tree are at the nodes of a step, and how fast (Fan 2018, Algorithm 1)."""
+"""Poses and velocities of the bodies of a tree at the nodes of a step (Fan 2018, Algorithm 1)."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.quaternion import cross, load3
@@ -24,7 +24,7 @@ from dynamics.kernels.tree.layout import (
 
 
 @kernel
-def move(tree, rule, h, q, motion):
+def evaluate_motion(tree, rule, h, q, motion):
     """g, S, v, dS/dt of every body at every node, dq/dt^a = sum_b b^ab q^b / h."""
     parent, body, _ = tree
     weights, slope = rule[0], rule[1]

@@ -228,7 +228,7 @@ def _hand_up(s, factor, P, B, X, above, width):
 
 
 @kernel
-def solve(
+def newton_step(
     # Tables:
     tree, rule,
     # In:

@@ -46,7 +46,7 @@ from dynamics.kernels.tree.motion import point
 
 
 @kernel
-def evaluate(
+def evaluate_equations(
     # Tables:
     tree, rule, loads,
     # In:
@@ -101,7 +101,7 @@ def momentum_of(body, at, motion, m):
     """Ad_g^-T M Ad_g^-1 v of one body."""
     turn, origin = load9(motion, m + ROTATION), load3(motion, m + ORIGIN)
     w, u = _body_velocity(turn, origin, load6(motion, m + VELOCITY))
-    return _in_world(turn, origin, _multiply(body, at + INERTIA, w, u))
+    return _in_world(turn, origin, _multiply_inertia(body, at + INERTIA, w, u))
 
 
 @kernel
@@ -116,7 +116,7 @@ def _body_velocity(turn, origin, v):
 
 
 @kernel
-def _multiply(body, at, w, u):
+def _multiply_inertia(body, at, w, u):
     """M [w, u] for the 6 x 6 matrix M at ``body[at:at + 36]``."""
     v = (w[0], w[1], w[2], u[0], u[1], u[2])
     return (
@@ -144,7 +144,7 @@ def _add_wrench(body, at, gravity, wh, wrench, wrench_at, frame, motion, m):
     add6((x, y, z, f[0], f[1], f[2]), motion, m + WRENCH)
     if body[at + DRAGGED] != 0.0:
         w, u = _body_velocity(turn, origin, load6(motion, m + VELOCITY))
-        a, b, c, d, e, g = _multiply(body, at + DRAG, w, u)
+        a, b, c, d, e, g = _multiply_inertia(body, at + DRAG, w, u)
         add6(
             _in_world(turn, origin, (-wh * a, -wh * b, -wh * c, -wh * d, -wh * e, -wh * g)),
             motion,

@@ -4,28 +4,28 @@ import math
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.tree.constraints import (
+    add_constraint_wrenches,
     add_slope,
     constraint,
     factorize_dense,
-    push,
     solve_dense,
 )
 from dynamics.kernels.tree.layout import NOT_CONVERGED, NOT_FINITE, RECORD, REDUNDANT, SOLVED
 from dynamics.kernels.tree.momentum import factorize_mass, solve_mass
-from dynamics.kernels.tree.motion import move
-from dynamics.kernels.tree.newton import factorize, solve
-from dynamics.kernels.tree.residual import evaluate
+from dynamics.kernels.tree.motion import evaluate_motion
+from dynamics.kernels.tree.newton import factorize, newton_step
+from dynamics.kernels.tree.residual import evaluate_equations
 
 
 @kernel
 def residual(tree, rule, pins, loads, h, k, q, p, multiplier, motion, r):
     """r(q^0..q^s, lambda) and the next momentum (6)."""
     n, nodes = tree[0].size, rule[0].size
-    move(tree, rule, h, q, motion)
+    evaluate_motion(tree, rule, h, q, motion)
     for j in range(nodes * n):
         r[j] = 0.0
-    push(tree, pins, multiplier, nodes - 1, nodes, motion, r)
-    evaluate(tree, rule, loads, h, k, p, motion, q, r)
+    add_constraint_wrenches(tree, pins, multiplier, nodes - 1, nodes, motion, r)
+    evaluate_equations(tree, rule, loads, h, k, p, motion, q, r)
 
 
 @kernel
@@ -55,7 +55,7 @@ def factorize_step(tree, rule, pins, loads, quasi, h, k, multiplier, work):
             right[j] = 0.0
         for i in range(n):
             right[a * n + i] = slopes[c * n + i]
-        direction(tree, rule, quasi, h, motion, factor, inertias, right, z, column)
+        newton_direction(tree, rule, quasi, h, motion, factor, inertias, right, z, column)
         for row in range(total):
             g = row // m + 1
             value = 0.0
@@ -66,10 +66,10 @@ def factorize_step(tree, rule, pins, loads, quasi, h, k, multiplier, work):
 
 
 @kernel
-def direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step):
+def newton_direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step):
     """step <- -J^-1 r, or -h K^-1 M^-1 r where J is taken as K M / h."""
     if not quasi:
-        solve(tree, rule, h, motion, factor, r, z, step)
+        newton_step(tree, rule, h, motion, factor, r, z, step)
         return
     n, nodes = tree[0].size, rule[0].size
     s = nodes - 1
@@ -88,7 +88,7 @@ def constrained_direction(tree, rule, m, quasi, h, r, gap, work, step):
     """dq and dlambda of J dq + A dlambda = -r, Dh dq = -gap (section 3.3); dlambda replaces gap."""
     motion, factor, inertias, z, columns, slopes, schur, rows = work
     n, s = tree[0].size, rule[0].size - 1
-    direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step)
+    newton_direction(tree, rule, quasi, h, motion, factor, inertias, r, z, step)
     total = s * m
     for row in range(total):
         g = row // m
@@ -111,12 +111,13 @@ def solve_step(
     # In, k the step's number:
     h, k, p,
     # Work:
-    work, step, gap, trial,
+    work, scratch,
     # Out, a guess before:
-    q, multiplier, r,
+    q, multiplier,
 ):  # fmt: skip
     """r(q^1..q^s, lambda) = 0, h(q^1) = .. = h(q^s) = 0 for q^0, p^k; (status, iterations)."""
     quasi, most, halvings, tolerance = method
+    step, gap, trial, _, r = scratch
     n, nodes, m = tree[0].size, rule[0].size, pins[0].size
     s = nodes - 1
     motion = work[0]
@@ -162,7 +163,7 @@ def solve_step(
 
 @kernel
 def _small(size, before, tolerance):
-    """What is left after a step, size * ratio / (1 - ratio), is below the tolerance or rounding."""
+    """True if the rest after a step, size * ratio / (1 - ratio), is below tolerance or rounding."""
     if size <= tolerance:
         return True
     if not math.isfinite(before):
@@ -226,11 +227,16 @@ def simulate(
     # In, with row 0 of q, p and speed:
     h, first, steps,
     # Work:
-    work, step, gap, trial, nodes_q, r,
+    work, scratch,
     # Out:
-    q, p, speed, multiplier, iterations,
+    results,
 ):  # fmt: skip
-    """(q, p)_{k+1} from (q, p)_k for first <= k < steps; the steps done and a status."""
+    """(q, p)_{k+1} from (q, p)_k for first <= k < steps; the steps done and a status.
+
+    ``results`` are q, p, velocities, multipliers and iterations of all steps.
+    """
+    q, p, speed, multiplier, iterations = results
+    _, _, _, nodes_q, r = scratch
     n, nodes, m = tree[0].size, rule[0].size, pins[0].size
     s = nodes - 1
     for k in range(first, steps):
@@ -242,7 +248,7 @@ def simulate(
             impulse[c] = multiplier[(k - 1) * s * m + c] if k > 0 else 0.0
         status, count = solve_step(
             tree, rule, pins, loads, method, h, k, p[k * n : (k + 1) * n],
-            work, step, gap, trial, nodes_q, impulse, r,
+            work, scratch, nodes_q, impulse,
         )  # fmt: skip
         iterations[k] = count
         if status == SOLVED:

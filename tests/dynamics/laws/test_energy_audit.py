@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.stepping import step as kernel
+from dynamics.kernels.base.settings import ENERGY_SHARE
 
 X, Y, Z = np.eye(3)
 
@@ -123,7 +123,7 @@ def strict(energy_audit):
     m.add_body(mass=1.0, inertia=[1.0] * 3, name="rests", gravity_scale=0.0)
     m.add_joint(dy.Revolute(m.world, rod, Y, child_point=(0, 0, 0.5), name="hinge"))
     model = m.finalize(0.05, energy_audit=energy_audit)
-    model.settings[kernel.ENERGY] *= 1e-12
+    model.settings[ENERGY_SHARE] *= 1e-12
     state = model.initial_state()
     model.set_joint(state, "hinge", 0.5, -1.0)
     return model, state
@@ -160,7 +160,7 @@ def test_contacts_that_store_energy_are_not_looked_at():
     ball = m.add_body(shape=dy.Sphere(0.1, mass=1.0), name="ball")
     m.add_contact(ball, compliance=1e-4)
     model = m.finalize(0.002)
-    assert model.settings[kernel.ENERGY] == 0.0
+    assert model.settings[ENERGY_SHARE] == 0.0
     state = model.initial_state()
     model.set_body(state, "ball", position=(0, 0, 0.3))
     energy = dy.simulate(model, state, 1.0).energy()

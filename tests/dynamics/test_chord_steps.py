@@ -1,12 +1,11 @@
-"""Iterations of contacts that keep the factors of the one before."""
+"""Chord iterations of path Newton: contacts with the factors of the iteration before."""
 
 import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.contacts.condensation import condense, sliding
-from dynamics.kernels.contacts.resume import resume
+from dynamics.kernels.base import layout
+from dynamics.kernels.contacts.condensation import chord_steps, condense, sliding
 
 H, BARRIER = 0.01, 5e-9
 
@@ -19,33 +18,35 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
     mechanism.add_contact(ball, friction=0.5, torsional=0.01)
     model = mechanism.finalize(H)
     plan, constant = model.tables.plan, model.tables.constant
-    kappa = BARRIER * constant[plan[at.CONTACT_CONSTANT_AT] + at.ENERGY]
+    kappa = BARRIER * constant[plan[layout.CONTACT_CONSTANT_AT] + layout.ENERGY]
     rng = np.random.default_rng(1)
-    own = np.zeros(at.CONTACT_WORK)
-    own[: at.GAP_AT] = rng.normal(size=at.GAP_AT)
-    own[at.ACTIVE_AT], own[at.MASS_AT : at.MASS_AT + 4] = 1.0, 1.0
+    own = np.zeros(layout.CONTACT_WORK)
+    own[: layout.GAP_AT] = rng.normal(size=layout.GAP_AT)
+    own[layout.ACTIVE_AT], own[layout.MASS_AT : layout.MASS_AT + 4] = 1.0, 1.0
     s = kappa / gamma
-    own[at.GAP_AT] = H * (s + 1e-7)  # the speed at the gap is off by 1e-7
-    u, c = rng.normal(size=6), np.zeros(plan[at.SLOTS])
+    own[layout.GAP_AT] = H * (s + 1e-7)  # the speed at the gap is off by 1e-7
+    u, c = rng.normal(size=6), np.zeros(plan[layout.SLOTS])
     c[0], c[1] = gamma, s
-    p = plan[at.CONTACT_CONSTANT_AT]
-    for i in range(plan[plan[at.CONTACT_AT] + at.BLOCKS]):
-        head = constant[p + at.FRICTION + i] * gamma
+    p = plan[layout.CONTACT_CONSTANT_AT]
+    for i in range(plan[plan[layout.CONTACT_AT] + layout.BLOCKS]):
+        head = constant[p + layout.FRICTION + i] * gamma
         one, two = speed * np.array([0.6, 0.8 if i == 0 else 0.0])
         heat, _ = sliding(kappa / head, one, two)
         c[2 + 5 * i : 7 + 5 * i] = -head * one / heat, -head * two / heat, heat, one, two
     before = np.zeros(6)
     condense(plan, constant, H, BARRIER, True, u, c, own, before)
-    free = own[at.FREE_AT : at.FREE_AT + 5].copy()
+    free = own[layout.FREE_AT : layout.FREE_AT + 5].copy()
     assert np.abs(free).max() > 0.0
-    own[at.FREE_AT : at.FREE_AT + 5] = np.nan
+    own[layout.FREE_AT : layout.FREE_AT + 5] = np.nan
 
     after = np.zeros(6)
-    resume(plan, constant, H, u, c, own, after)
+    chord_steps(plan, constant, H, u, c, own, after)
 
     # what is left of gamma s - kappa and of the cone is rounding, over s or eta0
-    rounding = 1e-12 * np.abs(own[at.K_AT : at.FREE_AT]).max()
-    np.testing.assert_allclose(own[at.FREE_AT : at.FREE_AT + 5], free, rtol=1e-6, atol=rounding)
+    rounding = 1e-12 * np.abs(own[layout.K_AT : layout.FREE_AT]).max()
+    np.testing.assert_allclose(
+        own[layout.FREE_AT : layout.FREE_AT + 5], free, rtol=1e-6, atol=rounding
+    )
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=10.0 * rounding)
 
 

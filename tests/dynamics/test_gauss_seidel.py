@@ -7,10 +7,11 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.contacts.gauss_seidel import responses, sweep
+from dynamics.kernels.base import layout
+from dynamics.kernels.contacts.gauss_seidel import sweep
 from dynamics.kernels.contacts.single_contact import contact_alone
 from dynamics.kernels.stepping.cuts import pieces
+from tests.dynamics.kernel_calls import responses
 from tests.dynamics.test_step import dense
 
 H = 0.01
@@ -55,21 +56,21 @@ def test_responses_are_those_of_the_dense_matrix():
     plan, space = model.tables.plan, model.workspace
     size = 6 * 8 + 3 * 7
     rng = np.random.default_rng(0)
-    contacts, chosen = rng.normal(size=8 * at.CONTACT_WORK), [1, 3, 4, 7]
-    contacts[at.UNDECIDED_AT :: at.CONTACT_WORK] = [k in chosen for k in range(8)]
-    rhs, solution, columns = np.zeros(size), np.zeros(size), np.zeros(2 * at.COLUMNS * size)
+    contacts, chosen = rng.normal(size=8 * layout.CONTACT_WORK), [1, 3, 4, 7]
+    contacts[layout.UNDECIDED_AT :: layout.CONTACT_WORK] = [k in chosen for k in range(8)]
+    rhs, solution, columns = np.zeros(size), np.zeros(size), np.zeros(2 * layout.COLUMNS * size)
     D = np.zeros(12 * 12)  # more than one lot of columns
     responses(plan, space.program, (*space.solver, rhs, solution, columns), 12, contacts, D)
 
     left, right = np.zeros((2, 12, size))
     for i, k in enumerate(chosen):
-        own = contacts[k * at.CONTACT_WORK :]
-        b = plan[plan[at.CONTACT_AT] + k * at.CONTACT_FIELDS + at.B]
+        own = contacts[k * layout.CONTACT_WORK :]
+        b = plan[plan[layout.CONTACT_AT] + k * layout.CONTACT_FIELDS + layout.B]
         assert b == k
         for j in range(3):
-            right[3 * i + j, 6 * b : 6 * b + 6] = own[at.W_AT + 12 * j + 6 :][:6]
-            left[3 * i + j, 6 * b : 6 * b + 6] = own[at.W_AT + 12 * j + 6 :][:6]
-        left[3 * i, 6 * b : 6 * b + 6] = own[at.NEXT_AT + 6 :][:6]
+            right[3 * i + j, 6 * b : 6 * b + 6] = own[layout.W_AT + 12 * j + 6 :][:6]
+            left[3 * i + j, 6 * b : 6 * b + 6] = own[layout.W_AT + 12 * j + 6 :][:6]
+        left[3 * i, 6 * b : 6 * b + 6] = own[layout.NEXT_AT + 6 :][:6]
     matrix = dense(model)
     expected = left @ np.linalg.solve(matrix, right.T)
     rounding = 1e3 * np.finfo(float).eps * np.linalg.cond(matrix) * np.abs(expected).max()
@@ -97,9 +98,9 @@ def test_undecided_contact_alone_settles_on_its_law():
     ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name="ball", position=(0, 0, 0.25))
     mechanism.add_contact(ball, friction=0.5)
     plan, constant = mechanism.finalize(H).tables.plan, mechanism.finalize(H).tables.constant
-    contacts, c, barrier = np.zeros(at.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 5e-9
-    kappa = barrier * constant[plan[at.CONTACT_CONSTANT_AT] + at.ENERGY]
-    contacts[at.ACTIVE_AT], contacts[at.UNDECIDED_AT] = 1.0, 1.0
+    contacts, c, barrier = np.zeros(layout.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 5e-9
+    kappa = barrier * constant[plan[layout.CONTACT_CONSTANT_AT] + layout.ENERGY]
+    contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
     D = np.diag([0.5, 1.75, 1.75])  # 1/m, and (1 + 5/2)/m at the surface
     start = np.array([-3.0, 4.0, 0.0])
     v = start + D @ [1.0, 0.0, 0.0]
@@ -143,8 +144,8 @@ def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
     ball = mechanism.add_body(dy.Sphere(0.25, mass=2.0), name="ball", position=(0, 0, 0.25))
     mechanism.add_contact(ball, friction=0.5)
     model = mechanism.finalize(H)
-    contacts = np.zeros(at.CONTACT_WORK)
-    contacts[at.ACTIVE_AT], contacts[at.UNDECIDED_AT] = 1.0, 1.0
+    contacts = np.zeros(layout.CONTACT_WORK)
+    contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
     D = np.array([[0.4, 0.2, 0.0], [0.2, 1.0, -0.3], [0.0, -0.3, 2.0]])
     D[1] *= 1e-2  # a thousandth of what the other direction gives
     D[:, 1] *= 1e-2

@@ -4,23 +4,24 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.kernels.base import layout as at
+from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.stepping import resonance
-from dynamics.kernels.stepping.step import INFO_SIZE
 from dynamics.zoo import pendulum
+from tests.dynamics.kernel_calls import choose_halvings, squared_frequency
 
 H = 0.01
 
 
 def hanging(n, forces):
-    """Arguments of `shaking.shaking` for n rods of 1 m and 1 kg that hang and turn to and fro.
+    """Arguments of `resonance.squared_frequency` for n rods of 1 m and 1 kg that hang and vibrate.
 
     ``forces`` are the tensions of the joints, the topmost first.
     """
     model, state = pendulum(n, angles=[np.pi / 2] + [0.0] * (n - 1), timestep=H)
     space = model.workspace
     node, _ = model.kernel.node_of(space.plan, space.work, 0)
-    model.kernel.start(
+    model.kernel.load_state(
         space.plan,
         space.constant,
         state.data,
@@ -43,11 +44,11 @@ def test_rods_between_taut_joints_turn_to_and_fro_by_hand():
     plan, constant = model.workspace.plan, model.workspace.constant
     still = (np.zeros(18), np.zeros(18))
 
-    found = resonance.shaking(plan, constant, H, node, multipliers, u, still)
+    found = squared_frequency(plan, constant, H, node, multipliers, u, still)
 
     stiffness = 0.5 * (30.0 + 20.0) + 0.5 * (20.0 + 10.0) + 0.5 * 10.0
     assert found == pytest.approx(H**2 * stiffness / (3.0 * 1.01 / 12.0), rel=1e-12)
-    back = resonance.shaking(plan, constant, H, node, -multipliers, u, still)
+    back = squared_frequency(plan, constant, H, node, -multipliers, u, still)
     assert back == pytest.approx(-found)
 
 
@@ -68,13 +69,17 @@ def test_steps_begin_with_halves_while_these_shake(rate, level, failed, begins):
     model, node, multipliers, u = hanging(3, [1.0, 1.0, 1.0])
     plan, constant = model.workspace.plan, model.workspace.constant
     still, info = (np.zeros(18), np.zeros(18)), np.zeros(INFO_SIZE)
-    info[resonance.ALIKE], info[resonance.CONTRACTION], info[resonance.LEVEL] = 3.0, 1.0, level
+    info[step_info.EQUAL_LENGTHS], info[step_info.CONTRACTION], info[step_info.STEP_HALVINGS] = (
+        3.0,
+        1.0,
+        level,
+    )
     length = H / 2**level
-    multipliers *= rate / resonance.shaking(plan, constant, length, node, multipliers, u, still)
+    multipliers *= rate / squared_frequency(plan, constant, length, node, multipliers, u, still)
 
-    resonance.begin(plan, constant, H, failed, node, multipliers, u, still, info)
+    choose_halvings(plan, constant, H, failed, node, multipliers, u, still, info)
 
-    assert info[resonance.LEVEL] == begins
+    assert info[step_info.STEP_HALVINGS] == begins
 
 
 def test_taut_chains_move_as_with_half_the_step():
@@ -89,8 +94,8 @@ def test_taut_chains_move_as_with_half_the_step():
     def speed(timestep):
         model, state = pendulum(n, angles=angles, timestep=timestep)
         motion = dy.simulate(model, state, 4.0, every=round(0.04 / timestep))
-        first = (at.POSE + at.TWIST) * n
-        turns = motion.states[50:, first : first + at.TWIST * n].reshape(-1, n, 6)[:, :, 4]
+        first = (layout.POSE + layout.TWIST) * n
+        turns = motion.states[50:, first : first + layout.TWIST * n].reshape(-1, n, 6)[:, :, 4]
         return np.sqrt(np.mean(turns**2)), motion.info
 
     (whole, info), (half, _) = speed(H), speed(H / 2)

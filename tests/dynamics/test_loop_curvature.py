@@ -5,17 +5,18 @@ import pytest
 
 import dynamics as dy
 from dynamics import zoo
-from dynamics.kernels.base import layout as at
-from dynamics.kernels.stepping import loop_curvature, step
+from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.stepping import loop_curvature
 from dynamics.tables import inputs
+from tests.dynamics.kernel_calls import rotation_energy
 
 H = 0.01
 
 
 def stepped(model, state):
-    """Data behind one step that is not cut, and what `swerve` says of it."""
+    """Data behind one step that is not cut, and what `rotation_energy` says of it."""
     space, kernel, data = model.workspace, model.kernel, state.data.copy()
-    info, n = np.zeros(step.INFO_SIZE), model.n_bodies
+    info, n = np.zeros(step_info.INFO_SIZE), model.n_bodies
     space.kick(data[None], 0.5)
     control, wrench = inputs.controls_in_step(model, None), inputs.wrenches_of(model, None)
     bad = kernel.step(
@@ -23,21 +24,21 @@ def stepped(model, state):
         space.step_solver, info, False,
     )  # fmt: skip
     space.kick(data[None], -0.5)
-    assert (bad, info[step.INTERVALS]) == (0, 1)
+    assert (bad, info[step_info.INTERVALS]) == (0, 1)
     one, after = kernel.node_of(space.plan, space.work, 0)
     two, _ = kernel.node_of(space.plan, space.work, after)
-    end, start = (two, one) if info[step.SIDE] == 1.0 else (one, two)
-    u = data[(at.POSE + at.TWIST) * n :][: at.TWIST * n]
-    unknowns = at.TWIST * n + model.n_rows
+    end, start = (two, one) if info[step_info.NODE_SIDE] == 1.0 else (one, two)
+    u = data[(layout.POSE + layout.TWIST) * n :][: layout.TWIST * n]
+    unknowns = layout.TWIST * n + model.n_rows
     solver = (*space.solver, np.empty(unknowns), np.empty(unknowns), np.empty(0))
-    return data, loop_curvature.swerve(*space.step_tables, start, end, u, solver)
+    return data, rotation_energy(*space.step_tables, start, end, u, solver)
 
 
 def backwards(model, data):
     """The state that goes back where data came from."""
     n = model.n_bodies
     data = data.copy()
-    data[at.POSE * n : (at.POSE + 3 * at.TWIST) * n] *= -1.0
+    data[layout.POSE * n : (layout.POSE + 3 * layout.TWIST) * n] *= -1.0
     return model.state_of(data)
 
 
@@ -75,7 +76,7 @@ def test_rhombi_near_their_flat_positions_swerve_alike_backwards_in_time():
         data, found = stepped(model, motion[k])
         pairs.append((found, stepped(model, backwards(model, data))[1]))
     there, back = np.array(pairs).T
-    assert there.max() > loop_curvature.SWERVE
+    assert there.max() > loop_curvature.LARGEST_ROTATION_ENERGY
     np.testing.assert_allclose(back, there, rtol=0.1)
 
 

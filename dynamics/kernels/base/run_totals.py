@@ -1,0 +1,14 @@
+"""Places in the totals of a run, which `simulate` adds up step by step."""
+
+END_TIME = 0  # s
+TOTAL_ITERATIONS = 1
+TOTAL_INTERVALS = 2
+MOST_ITERATIONS_OF_STEP = 3
+MOST_INTERVALS_OF_STEP = 4
+TOTAL_FACTORIZATIONS = 5
+RELAXED_STEPS = 6  # steps that needed a relaxed barrier
+STEPS = 7  # steps solved
+RESUMED = 8  # 1 if the workspace holds node and predictor of the first step, else 0
+MOST_WORK = 9  # largest work of joints and contacts in an interval, J
+FIRST_UNEXPLAINED = 10  # first step with more of it than the bound, from 1; 0 if there is none
+TOTALS_SIZE = 11

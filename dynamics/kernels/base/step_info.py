@@ -1,0 +1,52 @@
+"""Places in the info of a step: an array of `INFO_SIZE` numbers that a run keeps between steps.
+
+A place without a ``_SIZE`` holds one number. Flags are 0 or 1.
+"""
+
+# The last interval
+VELOCITY_ERROR = 0  # largest error of velocities, over units; with contacts also of their equations
+VIOLATION = 1  # largest constraint value |g|, over the unit of length, or rad
+
+# The step, as `StepInfo` reports it
+FACTORIZATIONS = 2  # numeric factorizations, those of failed attempts included
+ITERATIONS = 3  # Newton iterations of the intervals solved
+INTERVALS = 4  # intervals that the step is divided into
+STATUS = 5  # 0, or a code of `status`
+RELAXATION = 6  # barrier of contacts relative to the requested one
+LARGEST_WORK = 7  # largest work of joints and contacts in an interval, J: see `energy_audit`
+UNEXPLAINED_INTERVALS = 8  # intervals with more of it than the bound, accepted with a warning
+
+# Where the step is
+TIME = 9  # at its start, s
+NODE_SIDE = 10  # half of the workspace that holds the node of the state: 0 or 1
+
+# Newton's method: `interval.newton`
+LAST_ITERATIONS = 11  # of the last interval
+HAS_SLOPES = 12  # flag: the rows at the end of the interval are there with their slopes
+CONTRACTION = 13  # ratio of the first two changes of velocities; 0 if one was enough
+
+# Predictor of order 2: `interval.predictor`
+LAST_LENGTH = 14  # of the last interval, s; 0 if it was a part of a step that failed
+EQUAL_LENGTHS = 15  # last intervals of that length, at most DIFFERENCE_WEIGHTS_SIZE + 1
+DIFFERENCE_WEIGHTS = 16  # of the velocity and its first three backward differences
+DIFFERENCE_WEIGHTS_SIZE = 4
+
+# Substeps against resonance: `stepping.resonance`
+STEP_HALVINGS = 20  # log2 of the intervals that a step begins with
+
+# Contacts: `contacts.interior_point`
+EVERY_CONTACT = 21  # flag: the attempt includes contacts that cannot close
+COLD_START = 22  # flag: path Newton failed, the interior-point method starts cold
+NEAREST = 23  # what `geometry.gap` reports of one contact: see `contact_layout`
+NEAREST_SIZE = 10
+
+# Methods beyond order 2: `galerkin.predictor`, `galerkin.newton`
+STORED_STEPS = 33  # steps in the table of backward differences
+VELOCITY_TERMS = 34  # number of differences to add up for velocities, factors of the last two
+VELOCITY_TERMS_SIZE = 3
+IMPULSE_TERMS = 37  # the same for impulses
+IMPULSE_TERMS_SIZE = 3
+MIDDLE_WAIT = 40  # intervals until the matrix of the middle is tried again
+MIDDLE_PAUSE = 41  # length of the last such wait
+
+INFO_SIZE = 42

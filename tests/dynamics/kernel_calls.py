@@ -1,0 +1,76 @@
+"""Kernels that take named tuples, for calls from Python, which hands on plain ones."""
+
+from dynamics.kernels.base.arguments import Inputs, Motion, Solver, node_of_tuple
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.contacts import gauss_seidel
+from dynamics.kernels.galerkin import matrix, middle, residual, step
+from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
+from dynamics.kernels.interval import newton
+from dynamics.kernels.stepping import loop_curvature, resonance
+
+
+@kernel
+def solver_of_tuple(solver):
+    """The named tuple of a plain one."""
+    values, magnitude, factors, workspace, status, rhs, solution, columns = solver
+    return Solver(values, magnitude, factors, workspace, status, rhs, solution, columns)
+
+
+@kernel
+def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
+    """`newton.evaluate_residual`."""
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    return newton.evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r)
+
+
+@kernel
+def squared_frequency(plan, constant, h, node, mu, u, past):
+    """`resonance.squared_frequency`."""
+    return resonance.squared_frequency(plan, constant, h, node_of_tuple(node), mu, u, past)
+
+
+@kernel
+def choose_halvings(plan, constant, h, failed, node, mu, u, past, info):
+    """`resonance.choose_halvings`."""
+    motion = Motion(p=u, u=u, u_prev=u, mu=mu, c=u, stiff=u)
+    resonance.choose_halvings(plan, constant, h, failed, node_of_tuple(node), motion, past, info)
+
+
+@kernel
+def rotation_energy(plan, constant, program, node, trial, u, solver):
+    """`loop_curvature.rotation_energy`."""
+    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    return loop_curvature.rotation_energy(
+        plan, constant, program, node, trial, u, solver_of_tuple(solver)
+    )  # fmt: skip
+
+
+@kernel
+def responses(plan, program, solver, rows, contacts, D):
+    """`gauss_seidel.responses`."""
+    gauss_seidel.responses(plan, program, solver_of_tuple(solver), rows, contacts, D)
+
+
+@kernel
+def galerkin_residual(plan, constant, rule, time, h, control, wrench, p, x, nodes, f, r):
+    """`galerkin.residual.residual`."""
+    s, weights, slope, place = rule
+    rule = Rule(s=s, weights=weights, slope=slope, place=place)
+    inputs, nodes = Inputs(control=control, wrench=wrench), nodes_of_tuple(nodes)
+    return residual.residual(plan, constant, rule, time, h, inputs, p, x, nodes, f, r)
+
+
+@kernel
+def galerkin_matrix(plan, constant, rule, blocks, h, control, nodes, x, table, arrays, values):
+    """`galerkin.matrix.assemble`."""
+    s, weights, slope, place = rule
+    rule = Rule(s=s, weights=weights, slope=slope, place=place)
+    nodes, work = nodes_of_tuple(nodes), step.work_of(x, table, arrays)
+    matrix.assemble(plan, constant, rule, blocks, h, control, nodes, work, values)
+
+
+@kernel
+def factorize_middle(plan, constant, program, s, h, x, nodes, f, solver):
+    """`galerkin.middle.factorize_middle`."""
+    nodes = nodes_of_tuple(nodes)
+    return middle.factorize_middle(plan, constant, program, s, h, x, nodes, f, solver)
