@@ -262,7 +262,6 @@ def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
 
 
 def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
-    best = best.by_turns()
     front_start, front, fill, super_start, row_of, program = best.tables()
     return Symbolic(
         best.graph,

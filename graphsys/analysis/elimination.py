@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from graphsys.kernels.base.layout import (
     WIDEST,
     WORK_COLUMNS,
 )
-from graphsys.kernels.program.nodal import append_narrow, by_turns
+from graphsys.kernels.program.nodal import append_narrow
 from graphsys.kernels.program.supernodal import PIVOT_ROWS, build_program, supernodes
 from graphsys.matrix.graph import BlockGraph
 
@@ -129,27 +129,6 @@ class Elimination:
             count,
             below,
             operations,
-        )
-
-    def by_turns(self) -> Elimination:
-        """Itself, or for the first-touch program the same tree with independent nodes by turns."""
-        if not self._is_narrow():
-            return self
-        n, size = self.step_node.size, self.graph.size[self.step_node]
-        turns, place = np.empty(n, np.int64), np.full(n + 1, -1)
-        children, following, done = *np.empty((2, n), np.int64), np.empty(n, np.bool_)
-        top = np.empty(size.max() + 1, np.int64)
-        by_turns(self.parent, size, children, following, done, top, turns)
-        place[turns] = np.arange(n)
-        step_node, position = self.step_node[turns], np.empty(n, np.int64)
-        position[step_node] = np.arange(n)
-        return replace(
-            self,
-            step_node=step_node,
-            position=position,
-            parent=place[self.parent[turns]],
-            count=self.count[turns],
-            below=self.below[turns],
         )
 
     def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:

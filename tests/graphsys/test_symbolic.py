@@ -10,7 +10,6 @@ import graphsys as gs
 from graphsys.kernels.analysis import elimination
 from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
 from graphsys.kernels.program import supernodal
-from graphsys.kernels.program.nodal import by_turns
 from tests.graphsys.brute_force import eliminate, filled_by_label, fronts_by_label
 from tests.graphsys.work import lines_run
 
@@ -278,8 +277,6 @@ def analysis_lines(graph):
     tree = (start, neighbor, order, position, work[0], parent)
     lines.append(lines_run(elimination.elimination_tree, *tree))
     lines.append(lines_run(elimination.postorder, parent, *work))
-    top = np.empty(7, np.int64)
-    lines.append(lines_run(by_turns, parent, size, *work[:2], done, top, work[2]))
     tables = (start, neighbor, order, position, parent)
     lines.append(lines_run(elimination.front_counts, *tables, size, work[0], count, below))
     front_start = np.concatenate(([0], np.cumsum(count)))

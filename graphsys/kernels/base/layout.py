@@ -34,7 +34,7 @@ There are three magnitudes for each row, see `growth`.
 
 from graphsys.kernels.base.jit import kernel
 
-VERSION = 5
+VERSION = 6
 
 (
     PROGRAM_VERSION,
@@ -62,7 +62,7 @@ RUN_FIELDS = 3
 TARGET_FIELDS = 7
 LOAD_FIELDS = 5
 #: Of the narrow part.
-NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 5, 4
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 7, 5, 4
 # Places in a node.
 NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
 

@@ -7,7 +7,6 @@ from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, types
 from graphsys.kernels.blocks import reference
 from graphsys.kernels.blocks.blocks import _Lower, real_name
 
-inverse = LazyModule("graphsys.kernels.llvm.inverse")
 small_elimination = LazyModule("graphsys.kernels.llvm.small_elimination")
 small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
 
@@ -30,36 +29,6 @@ def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, sym
         arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4), low.pointer(4, 5)]
         more = [low.start(7)] if solving else []
         builder.call(function, [*arrays, low.integer(6), *more])
-        return low.none()
-
-    return signature, generate
-
-
-@intrinsic
-def _invert_two(
-    typing, arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
-):
-    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and of the other.
-
-    The block D is in values at ``source``, or in its panel where that is negative.
-    """
-    signature = types.none(
-        arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
-    )
-    real = real_name(arena.dtype)
-
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = inverse.two_inverses_function(builder.module, real)
-        places, w, ratios = [], low.integer(4), low.pointer(2, 3)
-        for at in (5, 9):
-            panel, ld, source = low.pointer(0, at), low.integer(at + 1), low.integer(at + 2)
-            outside = builder.icmp_signed(">=", source, source.type(0))
-            a = builder.select(outside, low.pointer(1, at + 2), panel)
-            lda = builder.select(outside, w, ld)
-            ratio = builder.gep(ratios, [low.integer(at + 3)])
-            places += [panel, ld, a, lda, low.pointer(2, at + 3), ratio]
-        builder.call(function, [*places, w])
         return low.none()
 
     return signature, generate
@@ -125,10 +94,8 @@ if DISABLE_JIT:
     eliminate_node = reference.eliminate_node
     forward_nodes = reference.forward_nodes
     backward_nodes = reference.backward_nodes
-    invert_two = reference.invert_two
 else:
     small_residual = _small_residual
     eliminate_node = _eliminate_node
     forward_nodes = _forward_nodes
     backward_nodes = _backward_nodes
-    invert_two = _invert_two

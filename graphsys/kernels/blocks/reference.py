@@ -191,12 +191,3 @@ def small_residual(
         for k, bound in enumerate((np.maximum(held, floor * total), held)):
             lanes = worst[8 * k : 8 * k + rows]
             lanes[...] = np.maximum(lanes, np.abs(rest) / bound)
-
-
-def invert_two(
-    arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
-):  # fmt: skip
-    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and the other."""
-    for d, ld, at, row in ((lower, m, source, first), (lower1, m1, source1, first1)):
-        a, a_at, lda = (values, at, w) if at >= 0 else (arena, d, ld)
-        s[ratio_at + row] = invert_small(arena, d, ld, a, a_at, lda, s, row, w)

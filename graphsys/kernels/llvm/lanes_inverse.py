@@ -12,8 +12,11 @@ from graphsys.kernels.llvm.emit import (
     integer,
     private_function,
 )
-from graphsys.kernels.llvm.inverse import GROWTH
 from graphsys.kernels.llvm.lanes import larger
+
+#: Largest multiplier for which the diagonal entry stays the pivot. It is larger than that of one
+#: system, `inverse.EXCHANGED`, because one lane beyond it repeats the elimination of all eight.
+GROWTH = 10.0
 
 
 def inverse_function(module, real):

@@ -16,9 +16,8 @@ from graphsys.kernels.llvm.emit import (
     integer,
     private_function,
 )
-from graphsys.kernels.llvm.inverse import GROWTH
 from graphsys.kernels.llvm.lanes import four_numbers, larger, load_tile, systems_at
-from graphsys.kernels.llvm.lanes_inverse import lowered_ratio
+from graphsys.kernels.llvm.lanes_inverse import GROWTH, lowered_ratio
 from graphsys.kernels.llvm.lanes_update import numbers
 
 #: Columns that are scaled at once.
