@@ -127,7 +127,7 @@ class Batch(Sealed):
         self._factors = False
         numbers, engine = self._start(values)
         engine.factorize(numbers, self.threads)
-        self.pivot_ratio = engine.ratio[: self.count]
+        self.pivot_ratio = engine.pivot_ratio[: self.count]
         self._values = numbers
         if engine.doubtful(self._refine_below).any():
             self._values = numbers.copy()
@@ -191,7 +191,7 @@ class Batch(Sealed):
             return self.refactorize(numbers).solve(b, trans)
         right = self._right_hand_sides(b, trans)
         x = engine.solve_once(numbers, right, self.threads)
-        self.pivot_ratio = engine.ratio[: self.count].copy()
+        self.pivot_ratio = engine.pivot_ratio[: self.count].copy()
         if engine.sure(self._refine_below):
             return x
         unsure = ~engine.trusted() | engine.doubtful(self._refine_below)
@@ -248,7 +248,7 @@ class Batch(Sealed):
         assert self._engine is not None
         self.backward_error = error
         refined = self._engine.doubtful(self._refine_below)
-        for i in np.flatnonzero(refined & ~(error <= self._engine.enough)).tolist():
+        for i in np.flatnonzero(refined & ~(error <= self._engine.largest_error)).tolist():
             if i not in self._alone and i not in self.failures and np.isfinite(b[i]).all():
                 self._go_alone(i, values[i])
         for i, factor in list(self._alone.items()):

@@ -17,7 +17,7 @@ from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import check_rows, join
 from graphsys.numeric import stability
-from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import REFINEMENTS, Matrix
 from graphsys.numeric.solver import explain_not_finite
 from graphsys.symbolic import Symbolic, analyze
@@ -164,8 +164,9 @@ class Condensation(Sealed):
             self._partial = _Partial(old.symbolic, self.dtype, old.last, self.rows)
             self._interrupted = False
         try:
-            self._partial.factorize(values)
-            self._partial.check(values)
+            found, _ = self._partial.factorize(values).checked(values)
+            assert isinstance(found, _Partial)
+            self._partial = found
             self._partial.refine_with(values)
         except (SingularPivotError, ValueError):
             raise
@@ -272,7 +273,7 @@ class Condensation(Sealed):
         )
 
 
-class _Partial(Numeric):
+class _Partial(Factorization):
     """Factors of A_ee, and what they leave of the last nodes."""
 
     def __init__(

@@ -15,7 +15,7 @@ from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
 from graphsys.kernels.single.refinement import GOOD, REACHED
-from graphsys.numeric.factorization import SINGULAR
+from graphsys.numeric.factorization import SINGULAR_RATIO
 from graphsys.numeric.residuals import REFINEMENTS, Matrix
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import share
@@ -58,29 +58,29 @@ class Engine(ABC):
     dtype : dtype
     tolerance : float
         Pivot ratio below which a pivot is singular.
-    enough : float
-        Backward error that a refined solution must have.
-    ratio, growth : ndarray, shape (count,) or longer
+    largest_error : float
+        Backward error up to which a refined solution is good.
+    pivot_ratio, growth : ndarray, shape (count,) or longer
         Smallest pivot ratio of each system, and the growth of its pivot blocks where that is a
         reason to check solutions.
     """
 
-    enough: float
-    ratio: Array
+    largest_error: float
+    pivot_ratio: Array
     growth: Array
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         self.symbolic, self.count, self.dtype = symbolic, count, dtype
-        self.tolerance = SINGULAR * float(np.finfo(dtype).eps)
+        self.tolerance = SINGULAR_RATIO * float(np.finfo(dtype).eps)
 
     def trusted(self) -> NDArray[np.bool_]:
         """Systems without a singular pivot, shape (count,)."""
-        return np.asarray(self.ratio[: self.count] > self.tolerance)
+        return np.asarray(self.pivot_ratio[: self.count] > self.tolerance)
 
     def doubtful(self, below: float) -> NDArray[np.bool_]:
         """Systems with a pivot ratio below a bound, or whose pivot blocks grew, shape (count,)."""
         grown = self.growth[: self.count] > 0.0
-        return np.asarray((self.ratio[: self.count] < below) | (grown & (below > 0.0)))
+        return np.asarray((self.pivot_ratio[: self.count] < below) | (grown & (below > 0.0)))
 
     @abstractmethod
     def factorize(self, values: Array, threads: int) -> None:
@@ -115,13 +115,13 @@ class Lanes(Engine):
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         super().__init__(symbolic, count, dtype)
-        self.enough = GOOD * float(np.finfo(dtype).eps)
+        self.largest_error = GOOD * float(np.finfo(dtype).eps)
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
         self.narrow = bool(symbolic.program[NARROW_AT])
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
-        self.ratio, self.growth = np.ones((2, self.padded), dtype)
+        self.pivot_ratio, self.growth = np.ones((2, self.padded), dtype)
         self.arena = np.zeros(0, dtype)
         self.idle: list[Workspace] = []
 
@@ -177,13 +177,13 @@ class Lanes(Engine):
             if b is not None and self.narrow:
                 solve_nodes(
                     self.symbolic.program, flat, self.padded, first, last, b, columns,
-                    own.magnitude, own.x, own.arena, self.ratio, self.growth, out,
+                    own.magnitude, own.x, own.arena, self.pivot_ratio, self.growth, out,
                 )  # fmt: skip
             else:
                 factorize_groups(
                     self.symbolic.program, self.table, flat, self.padded, first, last,
                     nothing if b is None else b, columns, own.magnitude, own.x,
-                    self.arena if b is None else own.arena, self.ratio, self.growth, out,
+                    self.arena if b is None else own.arena, self.pivot_ratio, self.growth, out,
                 )  # fmt: skip
             self.idle.append(own)
 
@@ -271,8 +271,8 @@ class Each(Engine):
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         super().__init__(symbolic, count, dtype)
-        self.enough = float(np.finfo(dtype).max)  # whatever `Solver` accepts
-        self.ratio, self.growth, self.weakest = np.ones((3, count))
+        self.largest_error = float(np.finfo(dtype).max)  # whatever `Solver` accepts
+        self.pivot_ratio, self.growth, self.weakest = np.ones((3, count))
         self.arena = np.empty(count * symbolic.arena_size, dtype)
 
     def factorize(self, values: Array, threads: int) -> None:
@@ -285,7 +285,7 @@ class Each(Engine):
             compiled.factorize_each(
                 program, flat, self.count, first, last, self.tolerance,
                 np.empty(work_sizes(program, 1)[1], real), np.zeros(3),
-                self.arena, self.ratio, self.growth, self.weakest,
+                self.arena, self.pivot_ratio, self.growth, self.weakest,
             )  # fmt: skip
 
         share(threads, self.count, work)
@@ -318,7 +318,7 @@ class Each(Engine):
         """Refined solutions of one system; an infinite error where that is not possible."""
         size, matrix = self.symbolic.arena_size, Matrix(self.symbolic.graph, values)
         arena = self.arena[i * size : (i + 1) * size]
-        ratio, weakest = float(self.ratio[i]), int(self.weakest[i])
+        ratio, weakest = float(self.pivot_ratio[i]), int(self.weakest[i])
         try:
             solver = Solver(self.symbolic, arena, matrix, ratio, weakest)
             x, report = solver.columns(b, trans)

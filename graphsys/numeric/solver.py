@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -215,31 +215,6 @@ class Solver:
 def _worse(first: SolveReport, second: SolveReport) -> SolveReport:
     """The report with the larger backward error."""
     return max(first, second, key=lambda report: report.backward_error or 0.0)
-
-
-def linear_operator(
-    solve: Callable[..., Array], shape: tuple[int, int], dtype: np.dtype[Any]
-) -> Any:
-    """`scipy.sparse.linalg.LinearOperator` of a solve.
-
-    Parameters
-    ----------
-    solve : callable
-        ``solve(b)`` and ``solve(b, "H")``, of one or many columns.
-    shape : tuple of int
-    dtype : numpy.dtype
-    """
-    from scipy.sparse.linalg import LinearOperator
-
-    def forward(b: Array) -> Array:
-        return solve(b)
-
-    def adjoint(b: Array) -> Array:
-        return solve(b, "H")
-
-    return LinearOperator(
-        shape, matvec=forward, rmatvec=adjoint, matmat=forward, rmatmat=adjoint, dtype=dtype
-    )
 
 
 def explain_not_finite(graph: BlockGraph, flat: Array) -> None:

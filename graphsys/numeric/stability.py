@@ -151,21 +151,30 @@ def is_singular(condition: float, dtype: np.dtype[Any]) -> bool:
     return not condition * EPS[dtype] < SINGULAR_CONDITION
 
 
-def inverse_sizes(program: Ints, arena: Array) -> Array:
-    """Largest entry of D^-1, L and W among the pivots of each supernode.
-
-    In an equilibrated matrix it is large where a pivot block is weak.
+def weak_supernodes(program: Ints, arena: Array, end: int | None = None) -> Ints:
+    """Supernodes whose largest entry of D^-1, L and W is large, worst first.
 
     Parameters
     ----------
     program : ndarray of int
     arena : ndarray
-        Factors.
-
-    Returns
-    -------
-    ndarray of float, shape (number of supernodes,)
+        Factors of an equilibrated matrix.
+    end : int, optional
+        Row of the first supernode that is left out.
     """
+    sizes = _inverse_sizes(program, arena)
+    if end is not None:
+        starts = program[int(program[STARTS_AT]) :][: int(program[SUPERNODES])]
+        of_end = int(np.searchsorted(program[starts + FIRST], end, side="right")) - 1
+        sizes = sizes[:of_end]
+    eps = EPS[np.dtype(arena.dtype)]
+    largest = sizes.max(initial=0.0)
+    weak = np.flatnonzero(sizes >= max(10.0, min(largest, 1.0 / eps) ** 0.5))
+    return weak[np.argsort(-sizes[weak], kind="stable")]
+
+
+def _inverse_sizes(program: Ints, arena: Array) -> Array:
+    """Largest entry of D^-1, L and W among the pivots of each supernode."""
     count = int(program[SUPERNODES])
     starts = program[int(program[STARTS_AT]) :][:count]
     p, below, lower = (program[starts + field] for field in (PIVOTS, BELOW, LOWER))
@@ -178,9 +187,3 @@ def inverse_sizes(program: Ints, arena: Array) -> Array:
                 size = float(np.abs(panel).max())
             sizes[s] = size if size == size else np.inf
     return sizes
-
-
-def supernode_of_row(program: Ints, row: int) -> int:
-    """Supernode that a row in elimination order belongs to."""
-    starts = program[int(program[STARTS_AT]) :][: int(program[SUPERNODES])]
-    return int(np.searchsorted(program[starts + FIRST], row, side="right")) - 1

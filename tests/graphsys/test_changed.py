@@ -38,7 +38,7 @@ def assert_equals_a_full_one(system, other, changed, symbolic=None):
     if factor.symbolic.program[NARROW_AT] == 0:
         assert np.array_equal(x, y)
         assert np.float32(factor.pivot_ratio) == np.float32(full.pivot_ratio)
-        assert factor._numeric.weakest == full._numeric.weakest
+        assert factor._factorization.weakest == full._factorization.weakest
     matrix = other.to_dense()
     bound = 10 * np.finfo(system.dtype).eps * (np.linalg.cond(matrix, np.inf) if b.size else 1)
     assert np.abs(x - y).max(initial=0) <= bound * np.abs(y).max(initial=0)

@@ -27,7 +27,7 @@ def test_factors_that_refine_solve_after_a_copy(again):
 
     assert np.array_equal(other.solve(B), x)
     assert other.report == factor.report and other.report.backward_error is not None
-    assert np.array_equal(other.refactorize(factor._held.values).solve(B), x)
+    assert np.array_equal(other.refactorize(factor._values.values).solve(B), x)
 
 
 @pytest.mark.parametrize(
@@ -76,4 +76,4 @@ def test_copies_share_what_never_changes():
 
     assert copy.copy(symbolic) is symbolic and copy.deepcopy(symbolic) is symbolic
     factor = pickle.loads(pickle.dumps(factor))
-    assert factor.symbolic.program is factor._numeric.program  # one array, as before
+    assert factor.symbolic.program is factor._factorization.program  # one array, as before

@@ -133,6 +133,6 @@ def test_zero_diagonals_and_larger_nodes_are_left_to_others():
 
 def kernel_of(factor):
     """Name of what a factorization calls."""
-    function = factor._numeric.direct.factorize
+    function = factor._factorization.fast_factorize
     held = zip(function.__code__.co_freevars, function.__closure__, strict=True)
     return dict(held)["kernel"].cell_contents.__name__

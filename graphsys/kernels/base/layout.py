@@ -66,6 +66,9 @@ NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 7, 5, 4
 # Places in a node.
 NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
 
+#: Places in ``info``, the result of a factorization: see `ldu.factorize`.
+PIVOT_RATIO, WEAKEST, GROWTH = range(3)
+
 #: Columns of the workspace: copied at once where a block is too large to be scaled in place.
 WORK_COLUMNS = 8
 

@@ -104,7 +104,7 @@ def _steps_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left
             rest += column[:, None] * factor
             rest[j] = column[j] * factor
             out[:, j] = column
-        if not (worst <= lanes_steps.GROWTH).all():
+        if not (worst <= lanes_steps.EXCHANGED).all():
             return 0
         new = 1.0 / np.fmax.reduce(losses) + (sum(losses) - sum(losses))
         view = ratio[ratio_at : ratio_at + LANES]

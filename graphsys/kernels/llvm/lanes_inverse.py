@@ -16,7 +16,7 @@ from graphsys.kernels.llvm.lanes import larger
 
 #: Largest multiplier for which the diagonal entry stays the pivot. It is larger than that of one
 #: system, `inverse.EXCHANGED`, because one lane beyond it repeats the elimination of all eight.
-GROWTH = 10.0
+EXCHANGED = 10.0
 
 
 def inverse_function(module, real):
@@ -24,8 +24,8 @@ def inverse_function(module, real):
 
     ``s`` holds the largest magnitude each row had before, and is raised. ``ratio`` becomes the
     smaller of itself and the smallest |pivot| / s, NaN where a pivot is zero or not finite.
-    Gauss-Jordan elimination, with the pivots on the diagonal; where a multiplier exceeds `GROWTH`
-    in any lane it starts again with rows exchanged in each lane by itself.
+    Gauss-Jordan elimination with the pivots on the diagonal. If a multiplier exceeds `EXCHANGED` in
+    any lane, it starts again, with rows exchanged in each lane by itself.
 
     The steps are matrices E_j that differ from I in column j: D^-1 = E_n ... E_1. Each column goes
     through all that concern it while it is in registers; the E_j are read from a workspace.
@@ -136,7 +136,7 @@ class _Inverse:
                 builder.store(step, self._step(q, i))
                 if i > q and not exchange:  # ordered: a NaN does not pass for small
                     size = emit.intrinsic("fabs", emit.vector, step)
-                    small = builder.fcmp_ordered("<=", size, emit.fill(GROWTH))
+                    small = builder.fcmp_ordered("<=", size, emit.fill(EXCHANGED))
                     tame = builder.and_(tame, small)
         bits = ir.IntType(LANES)
         tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))

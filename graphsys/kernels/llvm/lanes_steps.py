@@ -17,7 +17,7 @@ from graphsys.kernels.llvm.emit import (
     private_function,
 )
 from graphsys.kernels.llvm.lanes import four_numbers, larger, load_tile, systems_at
-from graphsys.kernels.llvm.lanes_inverse import GROWTH, lowered_ratio
+from graphsys.kernels.llvm.lanes_inverse import EXCHANGED, lowered_ratio
 from graphsys.kernels.llvm.lanes_update import numbers
 
 #: Columns that are scaled at once.
@@ -112,7 +112,7 @@ def _find_steps(emit, n, d, ldd, s, ratio, steps, meanwhile):
             scale = larger(emit, absolute(entry(q, i)), scale)
         emit.store(scale, emit.at(s, integer(LANES * i)))
         losses.append(builder.fmul(absolute(emit.load(place(i, i))), scale))
-    tame = builder.fcmp_ordered("<=", worst, emit.fill(GROWTH))
+    tame = builder.fcmp_ordered("<=", worst, emit.fill(EXCHANGED))
     bits = ir.IntType(LANES)
     tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))
     emit.store(builder.select(tame, lowered_ratio(emit, ratio, losses), emit.load(ratio)), ratio)

@@ -10,6 +10,7 @@ import numpy as np
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
+    GROWTH,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
@@ -17,11 +18,13 @@ from graphsys.kernels.base.layout import (
     PANEL_FIELDS,
     PANELS_AT,
     PARTIAL_PIVOTING,
+    PIVOT_RATIO,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    WEAKEST,
     WIDEST,
     WORK_AT,
     WORK_COLUMNS,
@@ -85,10 +88,10 @@ def factorize(
 ):
     """L, D^-1, W of A = L D W; 0, or 1 + row of a pivot block that is singular.
 
-    ``info[0]`` is the smallest pivot relative to the largest magnitude that its row ever had in
-    its pivot block, which must stay above ``tolerance``, ``info[1]`` the first row of its block.
-    ``info[2]`` is the `growth` of the pivot blocks where that is so large that solutions should be
-    checked, else 0. ``magnitude`` (3 rows,) is described there.
+    ``info[PIVOT_RATIO]`` is the smallest pivot relative to the largest magnitude that its row ever
+    had in its pivot block; it must stay above ``tolerance``. ``info[WEAKEST]`` is the first row of
+    that block. ``info[GROWTH]`` is the `growth` of the pivot blocks if it exceeds `growth.GROWN`,
+    else 0. ``magnitude`` (3 rows,) is described there.
     """
     if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         return factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
@@ -116,11 +119,11 @@ def factorize_supernodes(
     at, count = program[PANELS_AT], program[SUPERNODES]
     for s in range(count):
         given_magnitudes(program, program[program[STARTS_AT] + s], magnitude, arena)
-    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0.0, 0.0
     work_at = program[WORK_AT]
     failed = eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
     if failed == 0:
-        info[2] = pivot_growth(magnitude, rows)
+        info[GROWTH] = pivot_growth(magnitude, rows)
     return failed
 
 
@@ -146,7 +149,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     ``arena[work_at:]``.
     """
     table = pointer(program, 0)
-    smallest = info[0]
+    smallest = info[PIVOT_RATIO]
     symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
     partial = program[PARTIAL_PIVOTING] != 0
     in_registers = arena.itemsize == magnitude.itemsize and not partial  # real numbers
@@ -181,12 +184,12 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                 else:
                     ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
             if not (ratio > tolerance):
-                info[0] = ratio
+                info[PIVOT_RATIO] = ratio
                 return first + i + 1
             magnitude[scratch] = ratio
             if ratio < smallest:
                 smallest = ratio
-                info[1] = first + i
+                info[WEAKEST] = first + i
             if partial:
                 _refined_inverse(arena, d, m, w, copy_at, work_at)
                 row, column = (m, 1) if symmetric else (1, m)
@@ -228,7 +231,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
             target_at = update(program, target_at, p, m, lower, upper, symmetric, magnitude, arena)
-    info[0] = smallest
+    info[PIVOT_RATIO] = smallest
     return 0
 
 

@@ -21,13 +21,16 @@ import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
+    GROWTH,
     NARROW_AT,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
+    PIVOT_RATIO,
     ROWS,
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
+    WEAKEST,
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
@@ -67,7 +70,7 @@ def factorize_narrow(
     zeros = program[WORK_AT]
     arena[zeros : zeros + 8] = 0.0
     smallest = 1.0
-    info[1], info[2] = 0.0, 0.0
+    info[WEAKEST], info[GROWTH] = 0.0, 0.0
     at = program[NARROW_AT]
     far = is_far(values.size + arena.size, arena)
     ahead, waiting = at, program[SUPERNODES] if far else 0
@@ -82,16 +85,16 @@ def factorize_narrow(
         else:
             ratio = invert_small(arena, lower, m, arena, lower, m, magnitude, first, w)
         if not (ratio > tolerance):
-            info[0] = ratio
+            info[PIVOT_RATIO] = ratio
             return first + 1
         ratios[first] = ratio  # for `changed`
         if ratio < smallest:
             smallest = ratio
-            info[1] = first
+            info[WEAKEST] = first
         eliminate_node(arena, values, program, at, magnitude, rows, symmetric, x)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
         at += NODE_FIELDS + NEIGHBOUR_FIELDS * neighbours + UPDATE_FIELDS * pairs
-    info[0], info[2] = smallest, pivot_growth(magnitude, rows)
+    info[PIVOT_RATIO], info[GROWTH] = smallest, pivot_growth(magnitude, rows)
     return 0
 
 

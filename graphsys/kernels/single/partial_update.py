@@ -7,14 +7,17 @@ from a supernode to its ancestors are pulled here, in the same order.
 
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
+    GROWTH,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
     PANEL_FIELDS,
+    PIVOT_RATIO,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    WEAKEST,
     WORK_AT,
     panels_hold,
 )
@@ -134,7 +137,7 @@ def refactorize_reached(
     reached supernodes alone.
     """
     work_at = program[WORK_AT]
-    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0.0, 0.0
     for t in reached:
         load_panel(program, t, load_start, values, magnitude, arena)
         for k in range(source_start[t], source_start[t + 1]):

@@ -4,16 +4,19 @@ import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
+    GROWTH,
     NARROW_AT,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
     ORDER_AT,
     PANEL_FIELDS,
+    PIVOT_RATIO,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
+    WEAKEST,
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
@@ -46,7 +49,7 @@ def factorize_scalars(
         given[k] = np.inf
     f[program[WORK_AT]] = 0.0  # what is read where nothing was
     symmetric = program[SYMMETRIC] != 0
-    info[2] = 0.0
+    info[GROWTH] = 0.0
     smallest, weakest, at = 1.0, 0, 0
     for _ in range(program[SUPERNODES]):
         first, lower, upper = table[at + 2], table[at + 3], table[at + 4]
@@ -59,7 +62,7 @@ def factorize_scalars(
             held[first] = size
         ratio = size / held[first]
         if not (ratio > tolerance):
-            info[0], info[1] = ratio, first
+            info[PIVOT_RATIO], info[WEAKEST] = ratio, first
             return first + 1
         ratios[first] = ratio
         if ratio < smallest:
@@ -67,7 +70,7 @@ def factorize_scalars(
         f[lower] = 1.0 / pivot
         inverse = f[lower]  # in the precision of the factors
         if not (abs(inverse) < np.inf):
-            info[0], info[1] = np.nan, first
+            info[PIVOT_RATIO], info[WEAKEST] = np.nan, first
             return first + 1
         if x is not None:
             z = inverse * x[first]
@@ -93,7 +96,11 @@ def factorize_scalars(
                     if source >= 0:
                         given[row] = abs(old)
                 at += UPDATE_FIELDS
-    info[0], info[1], info[2] = smallest, weakest, pivot_growth(magnitude, rows)
+    info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = (
+        smallest,
+        weakest,
+        pivot_growth(magnitude, rows),
+    )
     return 0
 
 
