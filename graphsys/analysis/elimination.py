@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -40,6 +41,23 @@ NARROW_UPDATES = 1 / 3
 #: Where pivots may be noise rows are better exchanged in the pivot blocks of supernodes, unless
 #: these are hardly fewer than nodes.
 FEW_MERGE = 0.9
+
+
+class FactorStructure(NamedTuple):
+    """Where the factors have entries, and the program that computes them.
+
+    Attributes
+    ----------
+    front_start, front, fill, super_start, row_of, program : ndarray
+        As in `Symbolic`.
+    """
+
+    front_start: Ints
+    front: Ints
+    fill: npt.NDArray[np.bool_]
+    super_start: Ints
+    row_of: Ints
+    program: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,8 +149,8 @@ class Elimination:
             operations,
         )
 
-    def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
-        """Fronts (start, entries, fill-in), supernodes, first rows, program: as in `Symbolic`."""
+    def structure(self) -> FactorStructure:
+        """Fronts, supernodes and program of this order."""
         graph, order, n = self.graph, self.step_node, self.step_node.size
         start, neighbor = self.edges
         size = graph.size[order]
@@ -174,7 +192,7 @@ class Elimination:
                 size, row_of, front_start, front, self.symmetric, *loads,
                 np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
             )  # fmt: skip
-        return front_start, front, fill, super_start, row_of, program
+        return FactorStructure(front_start, front, fill, super_start, row_of, program)
 
     def worth_dissecting(self) -> bool:
         """Whether nested dissection may need fewer operations: large, and with much fill-in."""

@@ -2,6 +2,7 @@
 
 import copy
 import pickle
+from dataclasses import fields
 
 import numpy as np
 import pytest
@@ -64,7 +65,7 @@ def test_a_damaged_table_is_named():
     symbolic = random_saddle_system(body_joint_chain(3)).analyze()
     restore, (tables, stored) = symbolic.__reduce__()
     tables = [table.copy() if isinstance(table, np.ndarray) else table for table in tables]
-    tables[symbolic.__slots__.index("program")][3] ^= 1 << 20
+    tables[[field.name for field in fields(symbolic)].index("program")][3] ^= 1 << 20
 
     with pytest.raises(ValueError, match="this Symbolic is damaged"):
         restore(tuple(tables), stored)
