@@ -31,7 +31,7 @@ class Batch(Sealed):
     symbolic : Symbolic
         Of the graph that all systems share, from `System.analyze`.
     values : array_like, shape (count, graph.nnz), optional
-        Blocks of each system in the layout of `System.values`, to be factorized at once.
+        Blocks of each system in the layout of `System.values`, to be factorized in the constructor.
     refine : bool, optional
         Whether solves compute residuals and refine until they are at rounding level. By default
         they do for systems whose pivot ratio is below 0.05, or whose pivot growth is above 64.
@@ -100,7 +100,7 @@ class Batch(Sealed):
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """What became of each system, shape (count,): "batch", "alone" or "failed"."""
+        """Path of each system, shape (count,): "batch", "alone" or "failed"."""
         status = np.full(self.count, "batch", "<U6")
         status[list(self._alone)] = "alone"
         status[list(self.failures)] = "failed"

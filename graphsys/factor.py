@@ -20,7 +20,7 @@ from graphsys.matrix.block import as_dtype, as_plain, as_values
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.graph import BlockGraph
 from graphsys.numeric import measures
-from graphsys.numeric.factorization import DOUBTFUL, SHARED, Factorization
+from graphsys.numeric.factorization import DOUBTFUL, OTHER_THREAD, Factorization
 from graphsys.numeric.gradient import values_gradient
 from graphsys.numeric.regularization import Regularized
 from graphsys.numeric.residuals import EPS, Matrix, check_symmetric
@@ -30,17 +30,17 @@ from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
 
-#: Part of the digits of a number that may be lost before what is read off the factors alone comes
-#: with a warning: 10 of 16 in double precision.
+#: Largest part of the digits of a number that may be lost without a warning, for a result by the
+#: factors alone: 10 of 16 in double precision.
 LOST = 0.6
-#: Held by the thread that replaces factors by stable ones; solves with the old ones may go on.
+#: Lock of the thread that replaces factors by stable ones; solves with the old ones continue.
 _STABILIZING = threading.RLock()
-#: Held for a look at who refactorizes.
+#: Lock for the test if another thread refactorizes.
 _ENTERING = threading.Lock()
 
 
 def _unlock() -> None:
-    """Locks of a forked child, which has not the threads that may hold those of its parent."""
+    """Renew the locks in a forked child: it lacks the threads that may hold its parent's."""
     global _STABILIZING, _ENTERING
     _STABILIZING, _ENTERING = threading.RLock(), threading.Lock()
 
@@ -65,7 +65,8 @@ class Factor(Sealed):
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused.
     threads : int, optional
-        How many factorize together, to the same result; small and narrow systems stay with one.
+        Number of threads that factorize together, to the same result. Systems that are small, or
+        have small nodes only, use one.
 
     Raises
     ------
@@ -123,7 +124,7 @@ class Factor(Sealed):
 
     @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot beside the largest magnitude its row ever had in its pivot block.
+        """Smallest pivot relative to the largest magnitude its row ever had in its pivot block.
 
         It is at most 1: the smaller, the more digits were lost by cancellation.
         """
@@ -140,7 +141,7 @@ class Factor(Sealed):
 
     @property
     def refines(self) -> bool:
-        """Whether solves compute their residual, and refine until it is at rounding level."""
+        """True if solves compute their residual, and refine until it is at rounding level."""
         return self._refining is not None
 
     @property
@@ -155,7 +156,7 @@ class Factor(Sealed):
 
     @property
     def report(self) -> SolveReport:
-        """What the last solve took."""
+        """Refinements and errors of the last solve."""
         report = self._report
         return SolveReport(*report) if isinstance(report, tuple) else report
 
@@ -174,7 +175,7 @@ class Factor(Sealed):
         changed : iterable of labels, optional
             Nodes whose diagonal block is another than last time, and both ends of each edge with
             another block; all by default. Only they and their ancestors in the elimination tree
-            are computed anew, the result is the same.
+            are computed again; the result is the same.
 
         Returns
         -------
@@ -191,7 +192,7 @@ class Factor(Sealed):
             Where another thread is refactorizing this factor. Solves may share a factor.
         ValueError
             Where `values` has another shape or entries that are not finite. Of a symmetric matrix
-            this looks at what the elimination reads: one of the blocks (u, v) and (v, u), and one
+            this checks what the elimination reads: one of the blocks (u, v) and (v, u), and one
             triangle of diagonal blocks; that the other agrees is up to the caller.
         """
         if changed is None and self._fast_again is not None:
@@ -208,12 +209,12 @@ class Factor(Sealed):
                 self._break_off()
                 raise
             if status == BUSY:
-                raise RuntimeError(SHARED)
+                raise RuntimeError(OTHER_THREAD)
         mine = False
         try:
             with _ENTERING:
                 if self._entered:
-                    raise RuntimeError(SHARED)
+                    raise RuntimeError(OTHER_THREAD)
                 mine = self._entered = True
             return self._refactorize(values, changed)
         finally:
@@ -221,7 +222,7 @@ class Factor(Sealed):
                 self._entered = False
 
     def _refactorize(self, values: Any, changed: Iterable[Hashable] | None) -> Factor:
-        """Do as `refactorize`, whatever the values are."""
+        """`refactorize` for any values, and where a fast call refused them."""
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
@@ -420,7 +421,7 @@ class Factor(Sealed):
         return solution
 
     def _settled(self, report: SolveReport) -> bool:
-        """Whether no other elimination order would give a better solution."""
+        """True if no other elimination order would give a better solution."""
         found, error = self._factorization, report.backward_error
         strict = report.componentwise_error
         if error is None or found.stabilized or found.must_refine:
@@ -587,7 +588,7 @@ class Factor(Sealed):
             symmetric system it is symmetric, as every change then is: a change of the pair that
             ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block (u, v).
         b_gradient : ndarray, shape of g, or {label: vector}
-            The adjoint lam, ``A^H lam = g``: one solve, all that this costs beside the blocks.
+            The adjoint lam, ``A^H lam = g``: one solve, the only cost besides the blocks.
 
         Raises
         ------

@@ -22,14 +22,14 @@ from graphsys.analysis.cycles import (
     spanning_forest,
 )
 from graphsys.analysis.elimination import Elimination
-from graphsys.analysis.pivot_supply import Precedence, missing_rows, precedence
+from graphsys.analysis.pivot_supply import Precedence, find_precedence, missing_rows
 from graphsys.kernels.base.layout import ARENA_TOTAL, WIDEST
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
 
-#: A depth-first order is tried beside minimum degree up to this many nodes.
+#: Most nodes for which a depth-first order is tried besides minimum degree.
 SMALL_NODES = 1000
 
 
@@ -200,15 +200,15 @@ def analyze(
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
     values : ndarray, shape (graph.nnz,), optional
-        The blocks, looked at for singular diagonal blocks only.
+        The blocks, searched for singular diagonal blocks only.
     symmetric : bool, optional
         Whether the matrix equals its transpose.
     after_all : frozenset of int, optional
-        Nodes to eliminate behind all their neighbours.
+        Nodes to eliminate after all their neighbours.
     together : sequence of tuple of int, optional
         Groups of nodes to share a pivot block.
     last : frozenset of int, optional
-        Nodes to eliminate behind all others, in supernodes of their own: see `condense`.
+        Nodes to eliminate after all others, in supernodes of their own: see `condense`.
     partial_pivoting : bool, optional
         Whether pivot blocks are inverted with partial pivoting, which takes longer.
 
@@ -237,13 +237,15 @@ def analyze(
     kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
     demand = missing_rows(graph, zero_diagonal, values)
     demand[kept] = 0
-    who = precedence(graph, demand, after_all.union(kept.tolist()), together)
-    if not isinstance(ordering, str):  # taken as it is: nobody is brought together
-        who = replace(who, joined=())
-    edges = orders.adjacency(graph, who)
-    prepared = partial(Elimination.of, graph, edges, who, symmetric, kept.size, partial_pivoting)
+    precedence = find_precedence(graph, demand, after_all.union(kept.tolist()), together)
+    if not isinstance(ordering, str):  # taken as it is: no nodes are joined
+        precedence = replace(precedence, joined=())
+    edges = orders.adjacency(graph, precedence)
+    prepared = partial(
+        Elimination.of, graph, edges, precedence, symmetric, kept.size, partial_pivoting
+    )
     if not isinstance(ordering, str):
-        order = orders.behind(kept, orders.order_as_given(ordering, graph))
+        order = orders.with_last(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)
         return _finished(best, {"given": best.operations})
 
@@ -252,7 +254,7 @@ def analyze(
         found = (orders.order_by_name(name, edges, kept, seed) for seed in seeds)
         return min((prepared(name, order) for order in found), key=attrgetter("operations"))
 
-    names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
+    names = [ordering] if ordering != "auto" else _worth_trying(graph, precedence)
     tried = [tried_with(name) for name in names]
     best = min(tried, key=attrgetter("operations"))
     if ordering == "auto" and best.worth_dissecting() and find_spec("pymetis") is not None:
@@ -262,10 +264,10 @@ def analyze(
     return _finished(best, candidates)
 
 
-def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
+def _worth_trying(graph: BlockGraph, precedence: Precedence) -> list[str]:
     """A depth-first order is best on trees and good with few cycles; else minimum degree."""
     nodes, edges = len(graph.labels), graph.neighbor.size // 2
-    if edges < nodes and not who.waits.any():
+    if edges < nodes and not precedence.waits.any():
         if edges == nodes - spanning_forest(graph).n_components:
             return ["dfs"]
     few_cycles = edges < 2 * nodes - 1 and nodes <= SMALL_NODES
@@ -282,7 +284,7 @@ def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
         graph=best.graph,
         ordering=best.name,
         candidates=candidates,
-        precedence=best.who,
+        precedence=best.precedence,
         symmetric=best.symmetric,
         step_node=best.step_node,
         parent=best.parent,

@@ -1,4 +1,4 @@
-"""How a batch is factorized and solved: side by side in vector lanes, or one after another."""
+"""Engines of a batch: eight systems side by side in vector lanes, or one after another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
 from graphsys.kernels import work_sizes
-from graphsys.kernels.base.layout import NARROW_AT, WIDEST
+from graphsys.kernels.base.layout import NODAL_AT, WIDEST
 from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
@@ -93,8 +93,8 @@ class Engine(ABC):
         """Solutions and backward errors; refined where the pivot ratio is below a bound."""
 
 
-class Workspace(NamedTuple):
-    """What a thread of `Lanes` works with.
+class GroupArrays(NamedTuple):
+    """Work arrays of a thread of `Lanes`.
 
     Attributes
     ----------
@@ -118,18 +118,18 @@ class Lanes(Engine):
         self.largest_error = GOOD * float(np.finfo(dtype).eps)
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
-        self.narrow = bool(symbolic.program[NARROW_AT])
+        self.nodal = bool(symbolic.program[NODAL_AT])
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
         self.pivot_ratio, self.growth = np.ones((2, self.padded), dtype)
         self.arena = np.zeros(0, dtype)
-        self.idle: list[Workspace] = []
+        self.idle: list[GroupArrays] = []
 
     def sure(self, below: float) -> bool:
-        """Whether no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
+        """True if no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
         return bool(self.trusted().all() and not self.doubtful(below).any())
 
-    def _workspace(self, columns: int) -> Workspace:
+    def _arrays(self, columns: int) -> GroupArrays:
         """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
         try:
             own = self.idle.pop()
@@ -138,9 +138,9 @@ class Lanes(Engine):
         except IndexError:
             pass
         size = self.symbolic.arena_size
-        if self.narrow:
+        if self.nodal:
             size += node_room(self.symbolic.program)
-        return Workspace(
+        return GroupArrays(
             columns,
             aligned(LANES * 2 * self.rows, self.dtype),
             aligned(LANES * self.rows * columns, self.dtype),
@@ -162,7 +162,7 @@ class Lanes(Engine):
     def solve_once(self, values: Array, b: Array, threads: int) -> Array:
         """Solutions, unrefined; the factors are not kept."""
         columns = b.shape[2] if b.ndim == 3 else 1
-        if columns == 0:  # their pivots are looked at all the same
+        if columns == 0:  # their pivots are checked all the same
             self._factorize(values, threads, self._pad(np.zeros(b.shape[:2], b.dtype)), 1)
             return np.empty_like(b)
         out = self._factorize(values, threads, self._pad(b), columns)
@@ -173,8 +173,8 @@ class Lanes(Engine):
         out = nothing if b is None else np.empty_like(b)
 
         def work(first: int, last: int) -> None:
-            own = self._workspace(columns)
-            if b is not None and self.narrow:
+            own = self._arrays(columns)
+            if b is not None and self.nodal:
                 solve_nodes(
                     self.symbolic.program, flat, self.padded, first, last, b, columns,
                     own.magnitude, own.x, own.arena, self.pivot_ratio, self.growth, out,
@@ -201,7 +201,7 @@ class Lanes(Engine):
         error = np.full(self.count, np.nan)
         some = np.flatnonzero(self.trusted() & self.doubtful(below))
         if some.size:
-            with np.errstate(all="ignore"):  # what is not finite is told by its error
+            with np.errstate(all="ignore"):  # a solution that is not finite has an infinite error
                 x[some], error[some] = self._refined(values, b, x, trans != "N", some, threads)
         return x, error
 
@@ -225,19 +225,19 @@ class Lanes(Engine):
         """Solutions of some systems, refined until the backward error is at rounding or stalls."""
         graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
         right, known = self._by_columns(b[some]), self._by_columns(x[some])
-        enough = float(np.finfo(self.dtype).eps)
+        eps = float(np.finfo(self.dtype).eps)
         sizes, errors = np.empty(2 * self.rows, self.dtype), np.empty((2, some.size * columns))
 
         def check(x: Array) -> tuple[Array, Array]:
             r = np.empty_like(right)
             compiled.backward_errors(
                 graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
-                x.ravel(), columns, enough, sizes, r.reshape(-1), errors,
+                x.ravel(), columns, eps, sizes, r.reshape(-1), errors,
             )  # fmt: skip
             return r, errors[0].reshape(some.size, columns).copy()
 
         residual, error = check(known)
-        active, last = error > REACHED * enough, np.full(error.shape, np.inf)
+        active, last = error > REACHED * eps, np.full(error.shape, np.inf)
         for _ in range(REFINEMENTS):
             if not active.any():
                 break
@@ -248,14 +248,14 @@ class Lanes(Engine):
             change = self._by_columns(step.reshape(full.shape)[some])
             trial, correction = known + change, np.abs(change).max(axis=2, initial=0.0)
             following, new = check(trial)
-            going_on = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
-            better = active & ((new < error) | (going_on & (new < np.inf)))
-            active &= going_on & better & (new > REACHED * enough)
+            converging = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
+            better = active & ((new < error) | (converging & (new < np.inf)))
+            active &= converging & better & (new > REACHED * eps)
             known[better], residual[better] = trial[better], following[better]
             error[better], last = new[better], correction
         check(known)
         strict = errors[1].reshape(error.shape)
-        error[~(strict <= GOOD * enough)] = np.inf  # small unknowns may hide behind large ones
+        error[~(strict <= GOOD * eps)] = np.inf  # errors of small unknowns may be invisible
         return self._by_rows(known, b), error.max(axis=1, initial=0.0)
 
     def _by_columns(self, x: Array) -> Array:
@@ -324,8 +324,8 @@ class Each(Engine):
             x, report = solver.columns(b, trans)
         except FAILURES:
             return np.nan, np.inf
-        enough = GOOD * float(np.finfo(self.dtype).eps)
-        if not (report.componentwise_error or 0.0) <= enough:
+        good = GOOD * float(np.finfo(self.dtype).eps)
+        if not (report.componentwise_error or 0.0) <= good:
             return x, np.inf  # another order may do better
         return x, report.backward_error or 0.0
 

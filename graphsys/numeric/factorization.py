@@ -27,7 +27,7 @@ from graphsys.numeric.partial_update import Reach
 from graphsys.numeric.reordering import REANALYSES, Reordering
 from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.numeric.solver import Solver
-from graphsys.numeric.threads import Shared, as_threads, more_room, worth_sharing
+from graphsys.numeric.threads import Tasks, as_threads, more_room, worth_sharing
 from graphsys.symbolic import Symbolic, analyze
 
 Array = NDArray[Any]
@@ -44,7 +44,7 @@ CONTRACTS = 0.01
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
 #: Error of a thread that refactorizes at the same time as another.
-SHARED = (
+OTHER_THREAD = (
     "another thread is refactorizing this factor: threads may share its solves, but each needs a "
     "factor of its own to refactorize, such as copy.deepcopy(factor)"
 )
@@ -119,11 +119,11 @@ class Factorization:
             self.program = symbolic.program.copy()
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
         self._reach: Reach | None = None
-        self._shared: Shared | None = None
+        self._tasks: Tasks | None = None
         size = symbolic.arena_size
         if self.threads > 1 and not self.last and worth_sharing(symbolic, self.dtype):
             self._reach = Reach.of(symbolic)
-            self._shared = Shared.of(self._reach, self.threads)
+            self._tasks = Tasks.of(self._reach, self.threads)
             size += more_room(symbolic, self.threads)
         self.info = np.zeros(INFO)
         self.info[TOLERANCE] = SINGULAR_RATIO * self.eps
@@ -178,13 +178,13 @@ class Factorization:
 
     @property
     def doubtful(self) -> bool:
-        """Whether small pivots, or growth, leave open how good the factors are."""
+        """True if small pivots, or growth, may have made the factors inaccurate."""
         return not self.pivot_ratio >= DOUBTFUL or self.info.item(GROWTH) > GROWN
 
     @property
     def plain(self) -> bool:
-        """Whether the last factorization was all that `fast_factorize` does by itself."""
-        whole = self.factorized == self._supernodes and self._shared is None
+        """True if `fast_factorize` alone repeats the last factorization."""
+        whole = self.factorized == self._supernodes and self._tasks is None
         return whole and self.scaling is None
 
     def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
@@ -220,11 +220,11 @@ class Factorization:
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
         self.factorized = self._supernodes
-        if self._shared is not None:
-            return self._shared.factorize(values, self.magnitude, self.arena, self.info)
+        if self._tasks is not None:
+            return self._tasks.factorize(values, self.magnitude, self.arena, self.info)
         status = self.fast_factorize(values)
         if status == BUSY:
-            raise RuntimeError(SHARED)
+            raise RuntimeError(OTHER_THREAD)
         return 1 + self.weakest if status == SINGULAR else 0
 
     def _update(self, values: Array, changed: Ints) -> int:
@@ -282,7 +282,7 @@ class Factorization:
         return Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric, self.last)
 
     def is_wild(self, values: Array) -> bool:
-        """Whether rows or columns of a matrix differ so much that unknowns hide behind others."""
+        """True if rows or columns differ so much that errors of small unknowns are invisible."""
         if not self.equilibrates or self.symbolic.graph.rows == 0:
             return False
         matrix = Matrix(self.symbolic.graph, values)
@@ -294,7 +294,7 @@ class Factorization:
         return bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
 
     def can_refine(self, values: Array) -> bool:
-        """Whether refinement will make up for what the factors of a matrix lack."""
+        """True if refinement will converge with the factors of a matrix."""
         error, condition = self.instability(values)
         hopeless = stability.is_singular(condition, self.dtype) or not error * condition < CONTRACTS
         return not hopeless and not self.is_wild(values)

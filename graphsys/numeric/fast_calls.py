@@ -17,21 +17,21 @@ from numpy.typing import NDArray
 
 from graphsys import kernels
 from graphsys.kernels.base.address_table import new_frame
-from graphsys.kernels.base.layout import ROWS, WIDEST, is_narrow
+from graphsys.kernels.base.layout import ROWS, WIDEST, is_nodal
 from graphsys.kernels.single.fused_solve import (
     DONE,
     MISFIT,
     entry,
     factors,
     factors_and_solution,
-    narrow_factors,
-    narrow_factors_and_solution,
+    nodal_factors,
+    nodal_factors_and_solution,
     scalar_factors,
     scalar_factors_and_solution,
 )
 from graphsys.kernels.single.refinement import refined_work, solve_refined
 from graphsys.kernels.single.scalar_ldu import solve_scalars
-from graphsys.kernels.single.substitution import solve, solve_narrow
+from graphsys.kernels.single.substitution import solve, solve_nodal
 from graphsys.matrix.graph import BlockGraph
 from graphsys.numeric.residuals import EPS, REFINEMENTS, Matrix, joined_tables
 
@@ -80,7 +80,7 @@ def solving(arrays: Arrays) -> Callable[[Any], Array | None]:
     """``solve(b)``: x; None if it overflows, or b is no contiguous vector of the factors' type."""
     program, arena, size = arrays.program, arrays.arena, arrays.work.size
     dtype, rows, kernel = arena.dtype, int(program[ROWS]), _kernels(arrays)[1]
-    narrow = is_narrow(program, dtype)
+    nodal = is_nodal(program, dtype)
     spare: list[Array] = []
     code: Callable[..., int] | None = None
 
@@ -94,8 +94,8 @@ def solving(arrays: Arrays) -> Callable[[Any], Array | None]:
         except IndexError:
             work = empty(size, dtype)
         if code is None:
-            code = entry(kernel, 1, program, arena, x, *((work, x) if narrow else (1, work, x)))
-        if narrow:
+            code = entry(kernel, 1, program, arena, x, *((work, x) if nodal else (1, work, x)))
+        if nodal:
             failed = code(program, arena, b, work, x)
         else:
             failed = code(program, arena, b, 1, work, x)
@@ -154,11 +154,11 @@ def solving_refined(
 
 def _kernels(arrays: Arrays) -> tuple[Any, Any, Any]:
     """Kernels that factorize, solve, and do both, for a program and a type of numbers."""
-    if not is_narrow(arrays.program, arrays.arena.dtype):
+    if not is_nodal(arrays.program, arrays.arena.dtype):
         return factors, solve, factors_and_solution
     if arrays.program[WIDEST] == 1:
         return scalar_factors, solve_scalars, scalar_factors_and_solution
-    return narrow_factors, solve_narrow, narrow_factors_and_solution
+    return nodal_factors, solve_nodal, nodal_factors_and_solution
 
 
 def new_arrays(program: Ints, size: int, dtype: np.dtype[Any], info: Array) -> Arrays:

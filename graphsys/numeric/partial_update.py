@@ -1,4 +1,4 @@
-"""What a change of some blocks reaches: the supernodes to factorize again."""
+"""Partial refactorization: the supernodes that a change of some blocks reaches."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Reach:
     source : ndarray of int, shape (u,)
         Supernodes, ascending.
     update_at : ndarray of int, shape (u,)
-        Where the program tells how.
+        Places in the program of these updates.
     pivot_row : ndarray of int, shape (b,)
         First row of each pivot block.
     """

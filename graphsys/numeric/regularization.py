@@ -26,8 +26,8 @@ Ints = NDArray[np.int64]
 
 #: Regularization of a constraint row is machine epsilon to this power times what its pivots scale
 #: with: 9e-8 in double precision. Inverses of pivot blocks with such a pivot carry errors of
-#: epsilon over it, which must stay well below it (power < 1/2); refinement, which leaves it beside
-#: the smallest pivot that is not redundant at each step, wants it small.
+#: epsilon over it, which must stay well below it (power < 1/2); refinement, whose error it
+#: multiplies at each step relative to the smallest pivot that is not redundant, wants it small.
 REGULARIZATION = 0.45
 #: Most steps of refinement.
 REFINEMENTS = 12
@@ -127,7 +127,7 @@ class Regularized(Factorization):
         return Factorization.stable(other or self, values)
 
     def _redundant_rows(self) -> dict[int, int]:
-        """How many pivots of each node are left to the regularization."""
+        """Number of pivots of each node that are left to the regularization."""
         bound = self.eps ** (-REGULARIZATION / 2)
         program, start = self.symbolic.program, self.symbolic.graph.row_start
         order = program[program[ORDER_AT] :][: int(program[ROWS])]
@@ -151,7 +151,7 @@ class Regularized(Factorization):
 
 
 def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array, Array]:
-    """What the pivots of each row scale with, and what to add to its diagonal entry.
+    """Scale of the pivots of each row, and the change of its diagonal entry.
 
     For a constraint row r that is ``s = sum_c |G_rc| |B_cr| / |M_cc|`` (the largest of all rows
     where nothing is coupled to it), and ``-size s`` with the sign of the same sum without absolute
@@ -179,19 +179,19 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     n_rows = graph.rows
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = node[row] == node[column]
-    held = np.zeros(n_rows, values.real.dtype)
-    np.maximum.at(held, row[inside], np.abs(values[inside]))
-    np.maximum.at(held, column[inside], np.abs(values[inside]))
-    constraint = held == 0.0
+    largest_inside = np.zeros(n_rows, values.real.dtype)
+    np.maximum.at(largest_inside, row[inside], np.abs(values[inside]))
+    np.maximum.at(largest_inside, column[inside], np.abs(values[inside]))
+    constraint = largest_inside == 0.0
     diagonal = values[_diagonal_places(graph)]
-    small = np.abs(diagonal) < np.finfo(held.dtype).eps * held
-    pivot = np.where(constraint, np.inf, np.where(small, held, diagonal))
+    small = np.abs(diagonal) < np.finfo(largest_inside.dtype).eps * largest_inside
+    pivot = np.where(constraint, np.inf, np.where(small, largest_inside, diagonal))
     matrix = coo_array((values, (row, column)), shape=(n_rows, n_rows)).tocsr()
     with np.errstate(all="ignore"):  # divided first: products of two entries may overflow
         divided = coo_array((values / pivot[column], (row, column)), shape=(n_rows, n_rows))
         products = divided.tocsr() * matrix.T  # entry by entry: (r, c) is A_rc A_cr / A_cc
         signed = products.sum(axis=1)
-        scale = np.where(constraint, abs(products).sum(axis=1), held)
+        scale = np.where(constraint, abs(products).sum(axis=1), largest_inside)
     largest = scale[constraint].max(initial=0.0) or 1.0
     scale = np.where(constraint & ~(scale > 0.0), largest, scale)
     with np.errstate(all="ignore"):
@@ -239,17 +239,17 @@ class RegularizedSolver(Solver):
     ) -> tuple[Array, SolveReport]:
         eps = float(np.finfo(x.dtype).eps)
         absolute = Matrix(matrix.graph, np.abs(matrix.values))
-        constraint, held = np.tile(self.change != 0.0, count), np.tile(self.scale, count)
+        constraint, scale = np.tile(self.change != 0.0, count), np.tile(self.scale, count)
 
         def sizes(x: Array) -> Array:
             return -absolute.residual(-np.abs(flat), x, count, transposed)
 
         def check(x: Array) -> tuple[Array, Array, float]:
             r = matrix.residual(flat, x, count, transposed)
-            # What holds a body at rest is known as well as its motion without constraints is, and
+            # A body at rest is known as accurately as its motion without constraints, and
             # multipliers do not count: those of rows that contradict each other are huge.
             free = np.where(constraint, 0.0, np.abs(x))
-            free = np.where(constraint, 0.0, np.maximum(free, sizes(free) / held))
+            free = np.where(constraint, 0.0, np.maximum(free, sizes(free) / scale))
             size = np.where(constraint, sizes(free), sizes(np.abs(x)))
             error = np.where(r == 0.0, 0.0, np.abs(r) / np.where(size == 0.0, 1.0, size))
             return r, error, float(error.max(initial=0.0))

@@ -91,8 +91,8 @@ class Matrix:
     ) -> tuple[int, float, float]:
         """Refine x in place until its backward error is at rounding level or stalls.
 
-        Returns the steps taken, the backward error, and what it is where rows that hold no more
-        than rounding noise count as well; infinity where a step overflows.
+        Returns the steps taken, the backward error, and the backward error with rows that contain
+        only rounding errors; infinity where a step overflows.
         """
         work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
         failed = refine(
@@ -121,7 +121,7 @@ def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array
 
 
 def check_symmetric(graph: BlockGraph, values: Array) -> None:
-    """Compare A x with A^T x for one x without a pattern, and look at blocks only if they differ.
+    """Compare A x with A^T x for one x without a pattern, and compare blocks only if they differ.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""How far factors are from those of a stable method, and which pivot blocks are to blame."""
+"""Stability: errors of factors relative to a stable method, and the pivot blocks to blame."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def instability(
         ``solve(b, transposed)`` with the factors alone, for `PROBES` columns, flat; NaN where the
         solution is not finite.
     both : bool
-        Whether to look at the transpose too.
+        Whether to measure the transpose too.
     rows_of : ndarray of bool, shape (N,), optional
         Rows that the factors are of; the others' unknowns are zero. All by default.
     normwise : bool, optional
@@ -142,12 +142,12 @@ def _largest(x: Array, component: Ints) -> Array:
 
 
 def is_stable(error: float, dtype: np.dtype[Any]) -> bool:
-    """Whether factors with such an `instability` are as good as those of a stable method."""
+    """True if factors with such an `instability` are as good as those of a stable method."""
     return error <= STABLE * EPS[dtype]
 
 
 def is_singular(condition: float, dtype: np.dtype[Any]) -> bool:
-    """Whether a matrix with such a condition number is singular to working precision."""
+    """True if a matrix with such a condition number is singular to working precision."""
     return not condition * EPS[dtype] < SINGULAR_CONDITION
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.base.layout import ARENA_SIZE, ARENA_TOTAL, is_narrow
+from graphsys.kernels.base.layout import ARENA_SIZE, ARENA_TOTAL, is_nodal
 from graphsys.kernels.single.fused_solve import TOLERANCE
 from graphsys.kernels.single.parallel import STOP, WAITING, subtree_roots, take_part, task_costs
 from graphsys.numeric.partial_update import Reach
@@ -113,8 +113,8 @@ def as_threads(threads: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shared:
-    """How several threads share the factorization of a `Symbolic`; made once.
+class Tasks:
+    """Tasks of a factorization by several threads; made once for a `Symbolic`.
 
     Attributes
     ----------
@@ -125,7 +125,7 @@ class Shared:
         Task i is the supernodes ``task[task_start[i]:task_start[i + 1]]``, ascending.
     task : ndarray of int, shape (s,)
     ready : ndarray of int, shape (s + 1,)
-        Number of the factorization that computed each supernode last; behind them, that of the
+        Number of the factorization that computed each supernode last; then that of the
         last factorization.
     """
 
@@ -136,7 +136,7 @@ class Shared:
     ready: Ints
 
     @classmethod
-    def of(cls, reach: Reach, threads: int) -> Shared:
+    def of(cls, reach: Reach, threads: int) -> Tasks:
         """Tasks: subtrees of the elimination tree, the largest first, and what is above them."""
         program, count = reach.symbolic.program, reach.parent.size
         own, below = np.empty((2, count))
@@ -206,14 +206,14 @@ class Shared:
 
 
 def worth_sharing(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:
-    """Whether a factorization takes long enough for several threads, and has none of its own way.
+    """True if a factorization takes long enough for several threads, and is not nodal.
 
     Parameters
     ----------
     symbolic : Symbolic
     dtype : dtype
     """
-    return symbolic.operations > WORTH_IT and not is_narrow(symbolic.program, dtype)
+    return symbolic.operations > WORTH_IT and not is_nodal(symbolic.program, dtype)
 
 
 def more_room(symbolic: Symbolic, threads: int) -> int:

@@ -18,7 +18,7 @@ from graphsys.kernels.base.layout import WIDEST
 from graphsys.kernels.single.fused_solve import DONE, MISFIT
 from tests.graphsys.test_factor import SLOW_TYPES, backward_error, right_hand_side
 
-#: A chain is narrow, a complete graph is not: each has kernels of its own.
+#: A chain has the nodal program, a complete graph has not: each has kernels of its own.
 GRAPHS = {"chain": gs.chain(6), "complete": nx.complete_graph(4)}
 
 
@@ -276,7 +276,7 @@ def test_threads_share_the_factorization_of_one_call(monkeypatch):
     expected = other.factorize(factor.symbolic).solve(b)
 
     assert np.array_equal(factor.refactorize_and_solve(other.values, b), expected)
-    assert factor._factorization._shared.ready[-1] == 2
+    assert factor._factorization._tasks.ready[-1] == 2
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])

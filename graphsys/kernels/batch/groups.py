@@ -66,7 +66,7 @@ def solve_groups(
 
 @kernel
 def backward_errors(
-    tables, values, nnz, systems, transposed, b, x, columns, enough, sizes, r, errors
+    tables, values, nnz, systems, transposed, b, x, columns, eps, sizes, r, errors
 ):  # fmt: skip
     """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
 
@@ -81,7 +81,7 @@ def backward_errors(
         mine = values[s * nnz : (s + 1) * nnz]
         subtract_matrix_product(*tables, mine, transposed, x, k * rows, r)
         errors[0, k], errors[1, k] = vector_error(
-            tables, mine, transposed, b, x, k * rows, enough, sizes, r
+            tables, mine, transposed, b, x, k * rows, eps, sizes, r
         )
 
 

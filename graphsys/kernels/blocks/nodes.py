@@ -13,9 +13,9 @@ small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
 
 @intrinsic
 def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, symmetric, x):
-    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `nodal_ldu`.
 
-    The node is at place ``at`` of the program. ``magnitude[:rows]`` is what rows held, and
+    The node is at place ``at`` of the program. ``magnitude[:rows]`` are largest magnitudes, and
     ``magnitude[given_at:]`` what they were given, see `growth`. Unless x is None, also what
     `forward_nodes` does.
     """
@@ -61,7 +61,7 @@ def _forward_nodes(typing, x, arena, program, starts, begin, end):
 def _backward_nodes(typing, x, arena, program, starts, begin, end):
     """x_k <- x_k - sum_j W_kj x_j for one vector and nodes down from ``end``.
 
-    The place behind the first, down to ``begin``, that is not one pivot block of up to `SMALL`
+    The place after the first, down to ``begin``, that is not one pivot block of up to `SMALL`
     rows; real only.
     """
     signature = types.int64(x, arena, program, starts, begin, end)

@@ -75,7 +75,7 @@ def _store(cols, d, ldd, column, rows=None):
 
 
 def _with_exchanges(cols, rows, column, scale):
-    """Inverse, its ratio, and 1 where rows were exchanged: ``rows`` tells its columns' places."""
+    """Inverse, its ratio, and 1 where rows were exchanged: ``rows`` knows its columns' places."""
     builder, pieces = cols.b, len(scale)
     inverses, pivot, exchanged = cols.fill(-1.0), cols.entry(column[0], 0), integer(0)
     for j in range(cols.rows):

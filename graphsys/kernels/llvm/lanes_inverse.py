@@ -110,10 +110,10 @@ class _Inverse:
 
     def _exchange(self, column, j):
         """Swap entry j with the one that became its pivot, lane by lane."""
-        builder, held = self.emit.b, column[j]
+        builder, pivot_row = self.emit.b, column[j]
         for i, mask in self.exchanges[j]:
             column[j] = builder.select(mask, column[i], column[j])
-            column[i] = builder.select(mask, held, column[i])
+            column[i] = builder.select(mask, pivot_row, column[i])
 
     def find_steps(self, exchange):
         """Store the E_j; scale / |pivot| of each, and whether every multiplier is small."""

@@ -1,7 +1,7 @@
 """Small blocks of eight systems at once, eliminated without an inverse; layout as in `lanes`.
 
 Gauss-Jordan elimination as in `lanes_inverse`: D^-1 = E_n ... E_1, where E_j differs from I in
-column j. Where nobody needs D^-1 itself, W = E_n ... E_1 U costs as much as W = D^-1 U.
+column j. Where D^-1 itself is not needed, W = E_n ... E_1 U costs as much as W = D^-1 U.
 """
 
 from llvmlite import ir
@@ -20,7 +20,7 @@ from graphsys.kernels.llvm.lanes import four_numbers, larger, load_tile, systems
 from graphsys.kernels.llvm.lanes_inverse import EXCHANGED, lowered_ratio
 from graphsys.kernels.llvm.lanes_update import numbers
 
-#: Columns that are scaled at once.
+#: Columns that are scaled together.
 WIDTH = 3
 
 

@@ -1,9 +1,9 @@
-"""The first-touch program of a factorization in which every supernode is one small node."""
+"""Nodal program: first-touch factorization in which every supernode is one small node."""
 
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
-    NARROW_AT,
     NEIGHBOUR_FIELDS,
+    NODAL_AT,
     NODE_FIELDS,
     STARTS_AT,
     UPDATE_FIELDS,
@@ -13,7 +13,7 @@ from graphsys.kernels.program.supernodal import _find
 
 
 @kernel
-def append_narrow(
+def append_nodal(
     # Tables:
     size,
     row_of,
@@ -32,7 +32,7 @@ def append_narrow(
     program,
     at,
 ):
-    """The first-touch part behind place ``at`` of the program; tables as in `build_program`.
+    """Write the nodal part from place ``at`` of the program; tables as in `build_program`.
 
     ``touched`` is (n,), ``by_entry`` (4, length of front).
     """
@@ -50,7 +50,7 @@ def append_narrow(
             if load < load_start[k + 1] and load_node[load] == front[e]:
                 edge[e] = load
                 load += 1
-    program[NARROW_AT] = at
+    program[NODAL_AT] = at
     starts = program[STARTS_AT]
     zeros = program[WORK_AT]
     for k in range(n):

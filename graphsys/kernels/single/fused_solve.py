@@ -11,11 +11,11 @@ import numpy as np
 
 from graphsys.kernels.base.address_table import doubles, enter, indices, leave, numbers, reals
 from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel
-from graphsys.kernels.base.layout import GROWTH, NARROW_AT, ORDER_AT, PIVOT_RATIO, ROWS, WEAKEST
+from graphsys.kernels.base.layout import GROWTH, NODAL_AT, ORDER_AT, PIVOT_RATIO, ROWS, WEAKEST
 from graphsys.kernels.single.ldu import factorize_supernodes
-from graphsys.kernels.single.nodal_ldu import factorize_narrow
+from graphsys.kernels.single.nodal_ldu import factorize_nodal
 from graphsys.kernels.single.scalar_ldu import backward_scalars, factorize_scalars
-from graphsys.kernels.single.substitution import backward_narrow, gather, scatter, solve
+from graphsys.kernels.single.substitution import backward_nodal, gather, scatter, solve
 
 #: Status of a factorization:
 #: `DONE`: factors, and the solution if one was asked for.
@@ -61,13 +61,13 @@ def factorize_and_solve(
     out,
 ):
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
-    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         gather(b, order, 1, x)
-        failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
+        failed = factorize_nodal(program, values, tolerance, magnitude, arena, info, x)
         if failed != 0:
             return failed
-        backward_narrow(program, arena, x)
+        backward_nodal(program, arena, x)
         return -scatter(x, order, 1, out)
     failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
     return failed if failed != 0 else -solve(program, arena, b, 1, x, out)
@@ -116,15 +116,15 @@ def factors_and_solution(frame, values, b, out):
 
 
 @kernel
-def narrow_factors(frame, values):
-    """`factors` by `narrow`."""
-    return _factors(frame, values, factorize_narrow)
+def nodal_factors(frame, values):
+    """`factors` by `nodal_ldu`."""
+    return _factors(frame, values, factorize_nodal)
 
 
 @kernel
-def narrow_factors_and_solution(frame, values, b, out):
-    """`factors_and_solution` by `narrow`."""
-    return _factors_and_solution(frame, values, b, out, factorize_narrow, backward_narrow)
+def nodal_factors_and_solution(frame, values, b, out):
+    """`factors_and_solution` by `nodal_ldu`."""
+    return _factors_and_solution(frame, values, b, out, factorize_nodal, backward_nodal)
 
 
 @kernel
@@ -141,7 +141,7 @@ def scalar_factors_and_solution(frame, values, b, out):
 
 @inlined
 def _factors(frame, values, factorize):
-    """`factors` by a function like `factorize_narrow`."""
+    """`factors` by a function like `factorize_nodal`."""
     program, arena, magnitude, _, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]):
         return MISFIT

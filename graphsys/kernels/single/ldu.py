@@ -14,7 +14,7 @@ from graphsys.kernels.base.layout import (
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
-    NARROW_AT,
+    NODAL_AT,
     PANEL_FIELDS,
     PANELS_AT,
     PARTIAL_PIVOTING,
@@ -42,7 +42,7 @@ from graphsys.kernels.blocks.blocks import (
 from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
-from graphsys.kernels.single.nodal_ldu import factorize_narrow
+from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
 @inlined
@@ -93,8 +93,8 @@ def factorize(
     that block. ``info[GROWTH]`` is the `growth` of the pivot blocks if it exceeds `growth.GROWN`,
     else 0. ``magnitude`` (3 rows,) is described there.
     """
-    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
-        return factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
+    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+        return factorize_nodal(program, values, tolerance, magnitude, arena, info, None)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
@@ -111,7 +111,7 @@ def factorize_supernodes(
     arena,
     info,
 ):
-    """`factorize` without the program of `narrow`."""
+    """`factorize` without the program of `nodal_ldu`."""
     load(program, values, arena)
     rows = program[ROWS]
     magnitude[:rows] = 0.0
@@ -145,7 +145,7 @@ def given_magnitudes(program, at, magnitude, arena):
 def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, info):
     """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
 
-    They update their ancestors' panels where ``push`` says so. The workspace is
+    They update their ancestors' panels if ``push`` is set. The workspace is
     ``arena[work_at:]``.
     """
     table = pointer(program, 0)
@@ -314,7 +314,7 @@ def _refined_rows(
 
 @inlined
 def update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
-    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
     table = pointer(program, 0)
     t_lower, t_m, t_upper, t_p = table[at], table[at + 1], table[at + 2], table[at + 3]
     t_first, columns, runs = table[at + 4], table[at + 5], table[at + 6]

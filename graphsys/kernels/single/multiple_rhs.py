@@ -1,7 +1,7 @@
 """Substitution for eight right-hand sides of one system side by side: a row is a vector of eight.
 
-What is known to be zero, or is not asked for, is left out. Rows come in elimination order, so that
-nothing is gathered: `row_places` tells where the user's rows are.
+Rows known to be zero, and unknowns that are not asked for, are skipped. Rows are in elimination
+order, so that nothing is gathered: `row_places` gives the places of the user's rows.
 """
 
 import numpy as np
@@ -52,7 +52,7 @@ else:
 
 @kernel
 def row_places(program, place, supernode):
-    """Where each of the user's rows is in elimination order, and the supernode it belongs to."""
+    """Place of each of the user's rows in elimination order, and its supernode."""
     order = program[ORDER_AT]
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]

@@ -22,8 +22,8 @@ import numpy as np
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
     GROWTH,
-    NARROW_AT,
     NEIGHBOUR_FIELDS,
+    NODAL_AT,
     NODE_FIELDS,
     PIVOT_RATIO,
     ROWS,
@@ -41,7 +41,7 @@ from graphsys.kernels.blocks.prefetch import AHEAD, fetch_block, is_far
 
 
 @inlined
-def factorize_narrow(
+def factorize_nodal(
     # Tables:
     program,
     # In:
@@ -61,17 +61,17 @@ def factorize_narrow(
     diagonal.
     """
     rows = program[ROWS]
-    table, held, given = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
+    table, largest, original = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
     ratios = pointer(magnitude, 2 * rows)
     for k in range(rows):
-        held[k] = 0.0
-        given[k] = np.inf
+        largest[k] = 0.0
+        original[k] = np.inf
     symmetric = program[SYMMETRIC] != 0
     zeros = program[WORK_AT]
     arena[zeros : zeros + 8] = 0.0
     smallest = 1.0
     info[WEAKEST], info[GROWTH] = 0.0, 0.0
-    at = program[NARROW_AT]
+    at = program[NODAL_AT]
     far = is_far(values.size + arena.size, arena)
     ahead, waiting = at, program[SUPERNODES] if far else 0
     for step in range(program[SUPERNODES]):

@@ -1,7 +1,7 @@
 """Forward and back substitution, theory/elimination (3), for A and for its transpose.
 
-Right-hand sides are the columns of a column-major array; ``x`` holds them in elimination order
-while they are worked on.
+Right-hand sides are the columns of a column-major array; ``x`` stores them in elimination
+order.
 """
 
 import numpy as np
@@ -35,8 +35,8 @@ def solve(
 ):
     """A out = b for ``count`` right-hand sides; 0, or 1 where the solution is not finite.
 
-    b and out are rows x count, column-major and flat; ``x`` holds them in elimination order, and
-    behind them the widest pivot block's rows.
+    b and out are rows x count, column-major and flat; ``x`` stores them in elimination order, and
+    then the widest pivot block's rows.
     """
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
@@ -47,7 +47,7 @@ def solve(
 
 
 @kernel
-def solve_narrow(
+def solve_nodal(
     # Tables:
     program,
     # In:
@@ -58,7 +58,7 @@ def solve_narrow(
     # Out:
     out,
 ):
-    """`solve` for one vector of real numbers where every supernode is one small node: `narrow`."""
+    """`solve` for one vector of real numbers by the program of `nodal_ldu`."""
     rows, count = program[ROWS], program[SUPERNODES]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, 1, x)
@@ -67,12 +67,12 @@ def solve_narrow(
         if stretch == 1:
             fetch_lower(program, s + AHEAD, arena)
         forward_nodes(x, arena, program, program[STARTS_AT], s, s + stretch)
-    backward_narrow(program, arena, x)
+    backward_nodal(program, arena, x)
     return scatter(x, order, 1, out)
 
 
 @inlined
-def backward_narrow(program, arena, x):
+def backward_nodal(program, arena, x):
     """`backward` for one vector of real numbers where every supernode is one small node."""
     count = program[SUPERNODES]
     stretch = 1 if is_far(arena.size, arena) else max(count, 1)
@@ -285,7 +285,7 @@ def _backward_transposed(program, arena, x_at, x, copy):
 
 @kernel
 def count_pivot_blocks(program):
-    """How many pivot blocks there are."""
+    """Number of pivot blocks."""
     count = 0
     for s in range(program[SUPERNODES]):
         count += program[program[program[STARTS_AT] + s] + 5]
