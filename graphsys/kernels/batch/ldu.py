@@ -40,6 +40,7 @@ from graphsys.kernels.blocks.batch_blocks import (
 from graphsys.kernels.blocks.blocks import any_beyond
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.blocks.prefetch import LINE, is_far
+from graphsys.kernels.blocks.supernodes import update_target
 
 
 def schedule(program: np.ndarray) -> np.ndarray:
@@ -295,30 +296,7 @@ def mirror(arena, d, m, w):
 @kernel
 def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
-    t_lower, t_upper = base + LANES * program[at], base + LANES * program[at + 2]
-    t_m, t_p, t_first = program[at + 1], program[at + 3], program[at + 4]
-    columns, runs = program[at + 5], program[at + 6]
-    at += TARGET_FIELDS
-    for c in range(columns):
-        c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
-        left = lower + LANES * (p + c_from)
-        diagonal = t_lower + LANES * (c_to * t_m + c_to)
-        raise_lanes(magnitude, LANES * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
-        for r in range(c if symmetric else 0, runs):
-            r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
-            subtract_lanes(
-                arena, t_lower + LANES * (c_to * t_m + program[at + 3 * r + 2]), t_m,
-                arena, lower + LANES * (p + r_from), m,
-                arena, upper + LANES * c_from * p, 1, p,
-                r_size, c_size, p,
-            )  # fmt: skip
-        if not symmetric:
-            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
-                r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
-                subtract_lanes(
-                    arena, t_upper + LANES * ((program[at + 3 * r + 2] - t_p) * t_p + c_to), t_p,
-                    arena, left, m,
-                    arena, upper + LANES * r_from * p, 1, p,
-                    c_size, r_size, p,
-                )  # fmt: skip
-    return at + 3 * runs
+    return update_target(
+        program, at, arena, base, p, m, lower, upper, symmetric, magnitude, LANES,
+        subtract_lanes, raise_lanes,
+    )  # fmt: skip

@@ -23,7 +23,6 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
-    TARGET_FIELDS,
     WEAKEST,
     WIDEST,
     WORK_AT,
@@ -42,6 +41,7 @@ from graphsys.kernels.blocks.blocks import (
 from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
+from graphsys.kernels.blocks.supernodes import update_target
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
@@ -230,7 +230,10 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
-            target_at = update(program, target_at, p, m, lower, upper, symmetric, magnitude, arena)
+            target_at = update_target(
+                program, target_at, arena, 0, p, m, lower, upper, symmetric, magnitude, 1,
+                subtract_product, raise_magnitude,
+            )  # fmt: skip
     info[PIVOT_RATIO] = smallest
     return 0
 
@@ -310,34 +313,3 @@ def _refined_rows(
             arena, work_at, w, arena, copy_at, w, arena, at, 1, ld, w, count, w
         )  # fmt: skip
         add_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
-
-
-@inlined
-def update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
-    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
-    table = pointer(program, 0)
-    t_lower, t_m, t_upper, t_p = table[at], table[at + 1], table[at + 2], table[at + 3]
-    t_first, columns, runs = table[at + 4], table[at + 5], table[at + 6]
-    at += TARGET_FIELDS
-    for c in range(columns):
-        c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
-        diagonal = t_lower + c_to * t_m + c_to
-        raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
-        for r in range(c if symmetric else 0, runs):
-            r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
-            subtract_product(
-                arena, t_lower + c_to * t_m + table[at + 3 * r + 2], t_m,
-                arena, lower + p + r_from, m,
-                arena, upper + c_from * p, 1, p,
-                r_size, c_size, p,
-            )  # fmt: skip
-        if not symmetric:
-            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
-                r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
-                subtract_product(
-                    arena, t_upper + (table[at + 3 * r + 2] - t_p) * t_p + c_to, t_p,
-                    arena, lower + p + c_from, m,
-                    arena, upper + r_from * p, 1, p,
-                    c_size, r_size, p,
-                )  # fmt: skip
-    return at + 3 * runs

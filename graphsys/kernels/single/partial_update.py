@@ -21,8 +21,9 @@ from graphsys.kernels.base.layout import (
     WORK_AT,
     panels_hold,
 )
-from graphsys.kernels.blocks.blocks import copy_block
-from graphsys.kernels.single.ldu import eliminate, given_magnitudes, update
+from graphsys.kernels.blocks.blocks import copy_block, raise_magnitude, subtract_product
+from graphsys.kernels.blocks.supernodes import update_target
+from graphsys.kernels.single.ldu import eliminate, given_magnitudes
 
 
 @kernel
@@ -172,4 +173,7 @@ def pull(program, source, at, magnitude, arena):
     s = program[program[STARTS_AT] + source]
     p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
     symmetric = program[SYMMETRIC] != 0
-    update(program, at, p, m, lower, program[s + 4], symmetric, magnitude, arena)
+    update_target(
+        program, at, arena, 0, p, m, lower, program[s + 4], symmetric, magnitude, 1,
+        subtract_product, raise_magnitude,
+    )  # fmt: skip
