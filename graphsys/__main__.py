@@ -53,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments.run(arguments)
             sys.stdout.flush()
             code = 0
-        except BrokenPipeError:  # as by `| head`; nobody is left to be told
+        except BrokenPipeError:  # as by `| head`: there is no reader any more
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = 1
         except REFUSED as error:

@@ -31,7 +31,7 @@ class Batch(Sealed):
     symbolic : Symbolic
         Of the graph that all systems share, from `System.analyze`.
     values : array_like, shape (count, graph.nnz), optional
-        Blocks of each system in the layout of `System.values`, to be factorized at once.
+        Blocks of each system in the layout of `System.values`, to be factorized in the constructor.
     refine : bool, optional
         Whether solves compute residuals and refine until they are at rounding level. By default
         they do for systems whose pivot ratio is below 0.05, or whose pivot growth is above 64.
@@ -100,7 +100,7 @@ class Batch(Sealed):
 
     @property
     def status(self) -> NDArray[np.str_]:
-        """What became of each system, shape (count,): "batch", "alone" or "failed"."""
+        """Path of each system, shape (count,): "batch", "alone" or "failed"."""
         status = np.full(self.count, "batch", "<U6")
         status[list(self._alone)] = "alone"
         status[list(self.failures)] = "failed"
@@ -127,7 +127,7 @@ class Batch(Sealed):
         self._factors = False
         numbers, engine = self._start(values)
         engine.factorize(numbers, self.threads)
-        self.pivot_ratio = engine.ratio[: self.count]
+        self.pivot_ratio = engine.pivot_ratio[: self.count]
         self._values = numbers
         if engine.doubtful(self._refine_below).any():
             self._values = numbers.copy()
@@ -191,7 +191,7 @@ class Batch(Sealed):
             return self.refactorize(numbers).solve(b, trans)
         right = self._right_hand_sides(b, trans)
         x = engine.solve_once(numbers, right, self.threads)
-        self.pivot_ratio = engine.ratio[: self.count].copy()
+        self.pivot_ratio = engine.pivot_ratio[: self.count].copy()
         if engine.sure(self._refine_below):
             return x
         unsure = ~engine.trusted() | engine.doubtful(self._refine_below)
@@ -248,7 +248,7 @@ class Batch(Sealed):
         assert self._engine is not None
         self.backward_error = error
         refined = self._engine.doubtful(self._refine_below)
-        for i in np.flatnonzero(refined & ~(error <= self._engine.enough)).tolist():
+        for i in np.flatnonzero(refined & ~(error <= self._engine.largest_error)).tolist():
             if i not in self._alone and i not in self.failures and np.isfinite(b[i]).all():
                 self._go_alone(i, values[i])
         for i, factor in list(self._alone.items()):

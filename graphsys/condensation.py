@@ -17,7 +17,7 @@ from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import check_rows, join
 from graphsys.numeric import stability
-from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import REFINEMENTS, Matrix
 from graphsys.numeric.solver import explain_not_finite
 from graphsys.symbolic import Symbolic, analyze
@@ -104,7 +104,7 @@ class Condensation(Sealed):
     rows : ndarray of int, shape (K,)
         Rows of the system that the rows of S are.
     pivot_ratio : float
-        Smallest pivot of A_ee beside what its row held, as `Factor.pivot_ratio`.
+        Smallest pivot of A_ee relative to its row, as `Factor.pivot_ratio`.
     """
 
     def __init__(self, symbolic: Symbolic, values: Array, nodes: tuple[Hashable, ...]) -> None:
@@ -126,7 +126,7 @@ class Condensation(Sealed):
 
     @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot of A_ee beside what its row held."""
+        """Smallest pivot of A_ee relative to its row, as `Factor.pivot_ratio`."""
         return self._partial.pivot_ratio
 
     @property
@@ -164,8 +164,9 @@ class Condensation(Sealed):
             self._partial = _Partial(old.symbolic, self.dtype, old.last, self.rows)
             self._interrupted = False
         try:
-            self._partial.factorize(values)
-            self._partial.check(values)
+            found, _ = self._partial.factorize(values).checked(values)
+            assert isinstance(found, _Partial)
+            self._partial = found
             self._partial.refine_with(values)
         except (SingularPivotError, ValueError):
             raise
@@ -223,7 +224,7 @@ class Condensation(Sealed):
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
 
     def expand(self, x: Any, b: Any = None) -> Array:
-        """Solution x_e = A_ee^-1 (b_e - A_en x_n) of the eliminated nodes, beside that of the kept.
+        """Solution x_e = A_ee^-1 (b_e - A_en x_n) of the eliminated nodes, with that of the kept.
 
         Parameters
         ----------
@@ -272,7 +273,7 @@ class Condensation(Sealed):
         )
 
 
-class _Partial(Numeric):
+class _Partial(Factorization):
     """Factors of A_ee, and what they leave of the last nodes."""
 
     def __init__(
@@ -294,8 +295,8 @@ class _Partial(Numeric):
         """Refine `reduce` and `expand` with what was factorized, where its factors are doubtful."""
         self._matrix = None
         if self.doubtful:
-            held = values.copy() if self.scaling is None else self.scaling.matrix(values)
-            self._matrix = Matrix(self.symbolic.graph, held)
+            matrix = values.copy() if self.scaling is None else self.scaling.matrix(values)
+            self._matrix = Matrix(self.symbolic.graph, matrix)
 
     def reduce(self, b: Array, count: int) -> Array:
         """b_n - A_ne A_ee^-1 b_e."""

@@ -1,4 +1,4 @@
-"""A look at what graphsys does: graphs with cycles solved beside SuperLU and LAPACK."""
+"""Demonstration: systems of graphs with cycles, solved by graphsys, SuperLU and LAPACK."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def _fastest(call: Callable[[], Any]) -> Timing:
 
 @contextmanager
 def _one_thread() -> Iterator[None]:
-    """Keep LAPACK to one thread: BLAS libraries look at the environment when they are loaded."""
+    """Keep LAPACK to one thread: BLAS libraries read the environment when they are loaded."""
     names = [f"{library}_NUM_THREADS" for library in ("OMP", "OPENBLAS", "MKL")]
     before = {name: os.environ.get(name) for name in names}
     os.environ.update(dict.fromkeys(names, "1"))

@@ -1,4 +1,4 @@
-"""What can go wrong, each with a sentence in the user's labels."""
+"""Errors and warnings, each with a sentence in the user's labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Numeric factorization of a system, and solves with it."""
+"""Factors of a matrix: numeric factorization and solves, stable whatever the values are."""
 
 from __future__ import annotations
 
@@ -8,40 +8,39 @@ import warnings
 from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import InaccurateSolutionWarning, SingularPivotError
-from graphsys.kernels.single.fused_solve import BUSY, MISFIT
+from graphsys.kernels.single.fused_solve import BUSY, DONE, REFINE
 from graphsys.kernels.single.refinement import GOOD
-from graphsys.matrix.block import as_dtype, as_values
+from graphsys.matrix.block import as_dtype, as_plain, as_values
 from graphsys.matrix.checksums import Sealed
-from graphsys.numeric.factorization import DOUBTFUL, Numeric
-from graphsys.numeric.fast_calls import SHARED, Direct
-from graphsys.numeric.measures import Measures
+from graphsys.matrix.graph import BlockGraph
+from graphsys.numeric import measures
+from graphsys.numeric.factorization import DOUBTFUL, OTHER_THREAD, Factorization
+from graphsys.numeric.gradient import values_gradient
 from graphsys.numeric.regularization import Regularized
 from graphsys.numeric.residuals import EPS, Matrix, check_symmetric
+from graphsys.numeric.selected_inverse import SelectedInverse, selected_inverse
 from graphsys.numeric.solver import UNREFINED, Solver, SolveReport
-from graphsys.symbolic import Symbolic, analyze
-
-if TYPE_CHECKING:
-    from graphsys.system import System
+from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
 
-#: Part of the digits of a number that may be lost before what is read off the factors alone comes
-#: with a warning: 10 of 16 in double precision.
+#: Largest part of the digits of a number that may be lost without a warning, for a result by the
+#: factors alone: 10 of 16 in double precision.
 LOST = 0.6
-#: Held by the thread that replaces factors by stable ones; solves with the old ones may go on.
+#: Lock of the thread that replaces factors by stable ones; solves with the old ones continue.
 _STABILIZING = threading.RLock()
-#: Held for a look at who refactorizes.
+#: Lock for the test if another thread refactorizes.
 _ENTERING = threading.Lock()
 
 
 def _unlock() -> None:
-    """Locks of a forked child, which has not the threads that may hold those of its parent."""
+    """Renew the locks in a forked child: it lacks the threads that may hold its parent's."""
     global _STABILIZING, _ENTERING
     _STABILIZING, _ENTERING = threading.RLock(), threading.Lock()
 
@@ -50,41 +49,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_unlock)
 
 
-def factorize(
-    system: System,
-    symbolic: Symbolic | None = None,
-    *,
-    refine: bool | None = None,
-    redundant: bool = False,
-    threads: int = 1,
-) -> Factor:
-    """Numeric factorization of a system.
-
-    Parameters
-    ----------
-    system : System
-    symbolic : Symbolic, optional
-        From `System.analyze`; made here with the automatic ordering by default.
-    refine, redundant, threads : optional
-        As for `Factor`.
-
-    Returns
-    -------
-    Factor
-
-    Raises
-    ------
-    SingularPivotError, ValueError
-        As for `Factor`; also where `symbolic` is of another graph.
-    """
-    if symbolic is None:
-        symbolic = analyze(system.graph, values=system.values, symmetric=system.symmetric)
-    elif not symbolic.graph.lies_like(system.graph) or symbolic.symmetric != system.symmetric:
-        raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
-    return Factor(symbolic, system.values, refine=refine, redundant=redundant, threads=threads)
-
-
-class Factor(Measures, Sealed):
+class Factor(Sealed):
     """Block L D U factors of a matrix; `solve` uses them, `refactorize` replaces them.
 
     Parameters
@@ -100,7 +65,8 @@ class Factor(Measures, Sealed):
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused.
     threads : int, optional
-        How many factorize together, to the same result; small and narrow systems stay with one.
+        Number of threads that factorize together, to the same result. Systems that are small, or
+        have small nodes only, use one.
 
     Raises
     ------
@@ -121,30 +87,48 @@ class Factor(Measures, Sealed):
         threads: int = 1,
     ) -> None:
         self.dtype = as_dtype(np.asarray(values).dtype)
-        self._told: SolveReport | tuple[int, float] = UNREFINED
-        kind = Regularized if redundant else Numeric
-        enough = DOUBTFUL if refine is None else np.inf if refine else 0.0
-        self._numeric = kind(symbolic, self.dtype, threads=threads, enough=enough)
-        self._regularized = self._numeric if redundant else None
-        self._nnz, self._enough = symbolic.graph.nnz, enough  # refined below that pivot ratio
-        self._solver: Solver | None = None
-        self._direct: Direct | None = None  # the short way for solves
-        self._once: Direct | None = None  # and for factorizations
-        self._refining: Matrix | None = None  # where solves refine
-        self._unseen = True
+        self._report: SolveReport | tuple[int, float] = UNREFINED
+        self._refine_below = DOUBTFUL if refine is None else np.inf if refine else 0.0
+        kind = Regularized if redundant else Factorization
+        self._factorization: Factorization = kind(
+            symbolic, self.dtype, threads=threads, refine_below=self._refine_below
+        )
+        self._regularized = self._factorization if redundant else None
+        self._nnz = symbolic.graph.nnz
+        self._values: Array | Matrix = values  # of the last factorization
+        self._solver: Solver | None = None  # None while there are no factors
+        self._fast: Factorization | None = None  # whose fast calls solve
+        self._fast_again: Factorization | None = None  # whose fast calls factorize again
+        self._refining: Matrix | None = None  # if solves refine
+        self._first = True  # until the first matrix is factorized
         self._entered = False  # by a thread that refactorizes
-        self._interrupted = False  # as by Ctrl-C: nothing of the factors is to be trusted
+        self._interrupted = False  # as by Ctrl-C: the factors are not valid
         if symbolic.symmetric:
             check_symmetric(symbolic.graph, as_values(values, self.dtype, self._nnz))
-        self.refactorize(values)
+        self._refactorize(values, None)
+
+    @property
+    def symbolic(self) -> Symbolic:
+        """Symbolic factorization in use: another than was given where a pivot was singular."""
+        return self._factorization.symbolic
+
+    @property
+    def graph(self) -> BlockGraph:
+        """The graph of the matrix."""
+        return self.symbolic.graph
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the matrix."""
+        return self.graph.rows, self.graph.rows
 
     @property
     def pivot_ratio(self) -> float:
-        """Smallest pivot beside the largest magnitude its row ever had in its pivot block.
+        """Smallest pivot relative to the largest magnitude its row ever had in its pivot block.
 
         It is at most 1: the smaller, the more digits were lost by cancellation.
         """
-        return self._numeric.pivot_ratio
+        return self._factorization.pivot_ratio
 
     @property
     def pivot_growth(self) -> float:
@@ -153,32 +137,33 @@ class Factor(Measures, Sealed):
         At least 1. An entry of the matrix may be lost in rounding errors so many times its size:
         beyond 64 solves check their solution, and refine it.
         """
-        return self._numeric.pivot_growth
+        return self._factorization.pivot_growth
 
     @property
     def refines(self) -> bool:
-        """Whether solves compute their residual, and refine until it is at rounding level."""
+        """True if solves compute their residual, and refine until it is at rounding level."""
         return self._refining is not None
 
     @property
     def refactorized(self) -> int:
         """Supernodes that the last factorization computed."""
-        return self._numeric.factorized
+        return self._factorization.factorized
 
     @property
     def redundant(self) -> dict[Hashable, int]:
         """Constraint rows that depend on others, by node; empty without ``redundant=True``."""
-        return self._numeric.redundant
+        return self._factorization.redundant
 
     @property
     def report(self) -> SolveReport:
-        """What the last solve took."""
-        return SolveReport(*self._told) if isinstance(self._told, tuple) else self._told
+        """Refinements and errors of the last solve."""
+        report = self._report
+        return SolveReport(*report) if isinstance(report, tuple) else report
 
     @property
     def nbytes(self) -> int:
         """Bytes of the factors."""
-        return self._numeric.arena.nbytes
+        return self._factorization.arena.nbytes
 
     def refactorize(self, values: Any, changed: Iterable[Hashable] | None = None) -> Factor:
         """Factors of another matrix on the same graph; everything symbolic is reused.
@@ -190,7 +175,7 @@ class Factor(Measures, Sealed):
         changed : iterable of labels, optional
             Nodes whose diagonal block is another than last time, and both ends of each edge with
             another block; all by default. Only they and their ancestors in the elimination tree
-            are computed anew, the result is the same.
+            are computed again; the result is the same.
 
         Returns
         -------
@@ -207,29 +192,29 @@ class Factor(Measures, Sealed):
             Where another thread is refactorizing this factor. Solves may share a factor.
         ValueError
             Where `values` has another shape or entries that are not finite. Of a symmetric matrix
-            this looks at what the elimination reads: one of the blocks (u, v) and (v, u), and one
+            this checks what the elimination reads: one of the blocks (u, v) and (v, u), and one
             triangle of diagonal blocks; that the other agrees is up to the caller.
         """
-        if changed is None and self._once is not None:
-            factorize = self._once.factorize  # found sooner than a method is
+        if changed is None and self._fast_again is not None:
+            factorize = self._fast_again.fast_factorize
             try:
-                ratio = factorize(values)
-                if ratio > 0.0 and self._refining is None:
-                    self._held = values  # as `_remember` would
+                status = factorize(values)
+                if status == DONE and self._refining is None:
+                    self._values = values  # as `_remember` would
                     return self
-                if ratio > MISFIT:
-                    self._remember(values, ratio < 0.0)
+                if status <= REFINE:
+                    self._remember(values, status == REFINE)
                     return self
             except BaseException:  # as by Ctrl-C
                 self._break_off()
                 raise
-            if ratio == BUSY:
-                raise RuntimeError(SHARED)
+            if status == BUSY:
+                raise RuntimeError(OTHER_THREAD)
         mine = False
         try:
             with _ENTERING:
                 if self._entered:
-                    raise RuntimeError(SHARED)
+                    raise RuntimeError(OTHER_THREAD)
                 mine = self._entered = True
             return self._refactorize(values, changed)
         finally:
@@ -237,7 +222,7 @@ class Factor(Measures, Sealed):
                 self._entered = False
 
     def _refactorize(self, values: Any, changed: Iterable[Hashable] | None) -> Factor:
-        """Do as `refactorize`, whatever the values are."""
+        """`refactorize` for any values, and where a fast call refused them."""
         values = as_values(values, self.dtype, self._nnz)
         nodes = None
         if changed is not None and self._solver is not None:
@@ -247,18 +232,20 @@ class Factor(Measures, Sealed):
             if self._interrupted:
                 self._renew()
             if self._regularized is not None:
-                self._numeric = self._regularized
-            numeric = self._numeric
+                self._factorization = self._regularized
             try:
-                numeric.factorize(values, nodes)
+                found = self._factorization.factorize(values, nodes)
             except SingularPivotError as failure:
-                self._held = values
+                self._values = values
                 self._go_regular(failure)
                 return self
-            if self._unseen:  # the first matrix may take its time
-                self._unseen = False
-                if numeric.doubtful and numeric.scaling is None and not numeric.can_refine(values):
-                    numeric.stabilize(values)
+            if self._first:  # which may take its time
+                self._first = False
+                if found.doubtful and found.scaling is None and not found.can_refine(values):
+                    found, *_ = found.stable(values)
+            self._factorization = found
+            if self._regularized is not None:
+                self._regularized = found
             self._use(values)
         return self
 
@@ -279,49 +266,50 @@ class Factor(Measures, Sealed):
         self._forget()
 
     def _renew(self) -> None:
-        """Make the arrays of the factors anew."""
-        old = self._numeric if self._regularized is None else self._regularized
-        kind = Numeric if self._regularized is None else Regularized
-        self._numeric = kind(old.symbolic, self.dtype, threads=old.threads, enough=self._enough)
-        self._regularized = None if self._regularized is None else self._numeric
-        self._unseen, self._interrupted = True, False
+        """Make new arrays for the factors."""
+        old = self._regularized or self._factorization
+        self._factorization = type(old)(
+            old.symbolic, self.dtype, threads=old.threads, refine_below=self._refine_below
+        )
+        self._regularized = self._factorization if self._regularized is not None else None
+        self._first, self._interrupted = True, False
 
     def _use(self, values: Array) -> None:
         """Solve with the present factors from now on."""
-        numeric = self._numeric
-        doubtful = numeric.doubtful or numeric.scaling is not None
-        refine = numeric.pivot_ratio < self._enough or (doubtful and self._enough > 0.0)
-        self._direct = self._once = None
-        self._remember(values, refine or numeric.must_refine)
-        if not numeric.must_refine and numeric.scaling is None:
-            self._direct = numeric.direct
-            self._once = numeric.direct if numeric.plain else None
+        found, bound = self._factorization, self._refine_below
+        doubtful = found.doubtful or found.scaling is not None
+        refine = found.pivot_ratio < bound or (doubtful and bound > 0.0)
+        self._fast = self._fast_again = None
+        self._remember(values, refine or found.must_refine)
+        if not found.must_refine and found.scaling is None:
+            self._fast = found
+            self._fast_again = found if found.plain else None
 
     def _remember(self, values: Array, refine: bool) -> None:
-        """Hold a matrix: as it is, or copied where solves refine with it."""
+        """Store a matrix: as it is, or copied if solves refine with it."""
         if refine or self._refining is not None or self._solver is None:
-            self._solver = self._numeric.solver(values if refine else None)
-            self._refining = self._numeric.direct.matrix = self._solver.matrix
+            self._solver = self._factorization.solver(values if refine else None)
+            self._refining = self._factorization.matrix = self._solver.matrix
         if self._refining is None:
-            self._held = values
+            self._values = values
         elif self._solver.scaling is None:
-            self._held = self._refining
+            self._values = self._refining
         else:
-            self._held = Matrix(self.graph, values.copy())
+            self._values = Matrix(self.graph, values.copy())
 
     def _forget(self) -> None:
         """Refuse to solve until the next factorization."""
-        self._solver = self._direct = self._once = None
+        self._solver = self._fast = self._fast_again = None
 
     def _stabilize(self) -> None:
         """Replace the factors by stable ones; other threads may solve with the old ones."""
         with _STABILIZING:
-            if self._numeric.stabilized:  # another thread was faster
+            if self._factorization.stabilized:  # another thread was faster
                 return
             values = self._matrix().values
             with self._whole():
                 try:
-                    self._numeric.stabilize(values)
+                    self._factorization, *_ = self._factorization.stable(values)
                 except SingularPivotError:
                     self._forget()
                     raise
@@ -329,37 +317,37 @@ class Factor(Measures, Sealed):
 
     def _go_regular(self, failure: SingularPivotError) -> None:
         """Replace regularized factors that failed: the matrix may be regular."""
-        if self._numeric is not self._regularized:
+        if self._factorization is not self._regularized:
             raise failure
         values = self._matrix().values
         with self._whole():
             try:
-                self._numeric = self._without_regularization(values)
+                self._factorization = self._without_regularization(values)
             except SingularPivotError:
                 raise failure from None
             self._use(values)
 
-    def _without_regularization(self, values: Array) -> Numeric:
+    def _without_regularization(self, values: Array) -> Factorization:
         """Stable factors of a regular matrix."""
-        threads = self._numeric.threads
-        numeric = Numeric(self.symbolic, self.dtype, threads=threads, enough=self._enough)
-        numeric.stabilize(values)
-        return numeric
+        threads, bound = self._factorization.threads, self._refine_below
+        found = Factorization(self.symbolic, self.dtype, threads=threads, refine_below=bound)
+        return found.stable(values)[0]
 
-    def _trusted(self, what: str) -> Numeric:
+    def _trusted(self, what: str) -> Factorization:
         """Factors that are right by themselves, without refinement or regularization."""
         self._ready()
         with _STABILIZING:
             values = self._matrix().values
-            if self._numeric.must_refine:
+            if self._factorization.must_refine:
                 return self._without_regularization(values)
             with self._whole():
                 try:
-                    replaced, lost = self._numeric.check(values)
+                    found, lost = self._factorization.checked(values)
                 except SingularPivotError:
                     self._forget()
                     raise
-                if replaced:
+                if found is not self._factorization:
+                    self._factorization = found
                     self._use(values)
             if lost > EPS[self.dtype] ** (1.0 - LOST):
                 warnings.warn(
@@ -369,7 +357,7 @@ class Factor(Measures, Sealed):
                     InaccurateSolutionWarning,
                     stacklevel=3,
                 )
-            return self._numeric
+            return self._factorization
 
     def solve(self, b: Any, trans: str = "N", *, out: Array | None = None) -> Any:
         """Solution of A x = b.
@@ -400,14 +388,15 @@ class Factor(Measures, Sealed):
         InaccurateSolutionWarning
             Where refinement leaves a residual well above rounding level.
         """
-        direct = self._direct
-        if direct is not None and trans == "N" and out is None:
-            if direct.matrix is not None:
-                if (told := direct.solve_refined(b)) is not None:
-                    solution, self._told = told
+        fast = self._fast
+        if fast is not None and trans == "N" and out is None:
+            matrix = fast.matrix
+            if matrix is not None:
+                if (refined := fast.fast_solve_refined(matrix, b)) is not None:
+                    solution, self._report = refined
                     return solution
-            elif (x := direct.solve(b)) is not None:
-                self._told = UNREFINED
+            elif (x := fast.fast_solve(b)) is not None:
+                self._report = UNREFINED
                 return x
             if isinstance(b, np.ndarray) and b.ndim == 1 and not b.flags.carray:
                 if b.dtype.newbyteorder("=") == self.dtype:  # the same numbers, laid out as usual
@@ -420,7 +409,7 @@ class Factor(Measures, Sealed):
         except SingularPivotError as failure:
             mend = partial(self._go_regular, failure)
         except OverflowError:  # on the way to a solution that may not overflow
-            if self._numeric.stabilized or self._numeric.must_refine:
+            if self._factorization.stabilized or self._factorization.must_refine:
                 raise
             mend = self._stabilize
         if mend is not None:
@@ -428,18 +417,19 @@ class Factor(Measures, Sealed):
             solver = self._ready()
             solution, report = solver.solve(b, trans, out)
         solver.judge(report)
-        self._told = report
+        self._report = report
         return solution
 
     def _settled(self, report: SolveReport) -> bool:
-        """Whether no other elimination order would give a better solution."""
-        numeric, error, strict = self._numeric, report.backward_error, report.componentwise_error
-        if error is None or numeric.stabilized or numeric.must_refine:
+        """True if no other elimination order would give a better solution."""
+        found, error = self._factorization, report.backward_error
+        strict = report.componentwise_error
+        if error is None or found.stabilized or found.must_refine:
             return True
-        enough = GOOD * EPS[self.dtype]
-        if strict is not None and strict <= enough:
+        good = GOOD * EPS[self.dtype]
+        if strict is not None and strict <= good:
             return True
-        return error <= enough and not numeric.is_wild(self._matrix().values)
+        return error <= good and not found.is_wild(self._matrix().values)
 
     def refactorize_and_solve(self, values: Any, b: Any) -> Any:
         """`refactorize` and then `solve` in one call, which is quicker for systems of a few nodes.
@@ -464,18 +454,197 @@ class Factor(Measures, Sealed):
         InaccurateSolutionWarning
             As for `solve`.
         """
-        if self._once is not None and self._refining is None:
-            both = self._once.factorize_and_solve
+        if self._fast_again is not None and self._refining is None:
+            both = self._fast_again.fast_factorize_and_solve
             try:
                 if (x := both(values, b)) is not None:
-                    self._held, self._told = values, UNREFINED
+                    self._values, self._report = values, UNREFINED
                     return x
             except BaseException:  # as by Ctrl-C
                 self._break_off()
                 raise
         return self.refactorize(values).solve(b)
 
+    def residual(self, x: Any, b: Any) -> Array:
+        """b - A x.
+
+        Parameters
+        ----------
+        x, b : array_like, shape (N,) or (N, k)
+
+        Returns
+        -------
+        ndarray, shape of b
+
+        Raises
+        ------
+        ValueError
+            Where x or b has another shape.
+        """
+        return measures.residual(self._matrix(), b, x)
+
+    def backward_error(self, x: Any, b: Any) -> float:
+        """Largest ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm.
+
+        Parameters
+        ----------
+        x, b : array_like, shape (N,) or (N, k)
+
+        Returns
+        -------
+        float
+            Without a unit; at rounding level, about the machine epsilon, after a good solve.
+
+        Raises
+        ------
+        ValueError
+            As for `residual`.
+        """
+        return measures.backward_error(self._matrix(), b, x)
+
+    def slogdet(self) -> tuple[Any, float]:
+        """Sign (or phase) of the determinant, and logarithm of its magnitude.
+
+        Returns
+        -------
+        sign : float or complex
+        logabsdet : float
+
+        Raises
+        ------
+        ValueError
+            Where the last `refactorize` failed.
+        SingularPivotError
+            Where the matrix is singular to working precision.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            Where many digits are lost: the matrix is close to a singular one.
+        """
+        return measures.slogdet(self._trusted("the determinant"))
+
+    def inertia(self) -> tuple[int, int]:
+        """Numbers of positive and negative eigenvalues of a symmetric matrix (Sylvester's law).
+
+        Returns
+        -------
+        positive, negative : int
+
+        Raises
+        ------
+        ValueError
+            Where the factorization is not of a real symmetric system, or failed.
+        SingularPivotError
+            As for `slogdet`.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            As for `slogdet`.
+        """
+        if not self.symbolic.symmetric or self.dtype.kind == "c":
+            raise ValueError("inertia needs a real system made with symmetric=True")
+        return measures.inertia(self._trusted("the inertia"))
+
+    def rcond(self) -> float:
+        """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.
+
+        Returns
+        -------
+        float
+            At most 1; about the machine epsilon where the matrix is singular to rounding, or where
+            its rows differ as much; 0 where the norm of the inverse overflows.
+
+        Raises
+        ------
+        ValueError, SingularPivotError
+            As for `solve`.
+
+        References
+        ----------
+        .. [1] N. J. Higham and F. Tisseur, A block algorithm for matrix 1-norm estimation, SIAM J.
+           Matrix Anal. Appl. 21, 2000.
+        """
+        return measures.rcond(self._matrix(), self.solve)
+
+    def solve_gradient(self, x: Any, g: Any) -> tuple[Array, Any]:
+        """Gradients of a real function f(x) of a solution x = A^-1 b in A and in b.
+
+        ``df = Re(sum(conj(values_gradient) * dvalues)) + Re(sum(conj(b_gradient) * db))`` for any
+        change of A on its pattern; the conjugates matter to complex systems only.
+
+        Parameters
+        ----------
+        x : array_like, shape (N,) or (N, k), or {label: vector}
+            Solution.
+        g : array_like, shape of x, or {label: vector}
+            Gradient of f in x, ``df = Re(sum(conj(g) * dx))``: df/dRe x + i df/dIm x.
+
+        Returns
+        -------
+        values_gradient : ndarray, shape (graph.nnz,)
+            Blocks ``-lam_i x_j^H`` laid out as `System.values`, summed over the columns. Of a
+            symmetric system it is symmetric, as every change then is: a change of the pair that
+            ``system[u, v] = block`` sets meets block (u, v) and (v, u), hence twice block (u, v).
+        b_gradient : ndarray, shape of g, or {label: vector}
+            The adjoint lam, ``A^H lam = g``: one solve, the only cost besides the blocks.
+
+        Raises
+        ------
+        ValueError
+            As for `solve`, and where x and g have different shapes.
+        """
+        lam = self.solve(g, "H")
+        return values_gradient(self.graph, self.dtype, self.symbolic.symmetric, x, lam), lam
+
+    def selected_inverse(self) -> SelectedInverse:
+        """Blocks of A^-1 on the nodes and edges of the graph, for about two factorizations' cost.
+
+        ``inverse[u, u]`` is the marginal covariance of node u where A is a precision matrix. The
+        blocks come from the factors alone, without refinement.
+
+        Returns
+        -------
+        SelectedInverse
+
+        Raises
+        ------
+        ValueError
+            Where the last `refactorize` failed.
+        SingularPivotError
+            As for `slogdet`.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            As for `slogdet`.
+
+        References
+        ----------
+        .. [1] A. M. Erisman and W. F. Tinney, On computing certain elements of the inverse of a
+           sparse matrix, Comm. ACM 18, 1975.
+        """
+        found = self._trusted("the selected inverse")
+        return selected_inverse(found.symbolic, found.arena, found.scaling)
+
+    def as_linear_operator(self) -> Any:
+        """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.
+
+        Returns
+        -------
+        scipy.sparse.linalg.LinearOperator, shape (N, N)
+        """
+        return measures.linear_operator(self.solve, self.shape, self.dtype)
+
+    def _matrix(self) -> Matrix:
+        """The matrix that was factorized last, to check solutions with."""
+        if not isinstance(self._values, Matrix):
+            self._values = Matrix(self.graph, as_plain(self._values))
+        return self._values
+
     def _ready(self) -> Solver:
+        """Solves with the factors; ValueError if the last factorization failed."""
         if self._solver is not None:
             return self._solver
         if self._interrupted:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass, fields, replace
+from functools import cached_property, partial
 from importlib.util import find_spec
 from operator import attrgetter
 from typing import Any
@@ -16,23 +16,24 @@ from graphsys.analysis import ordering as orders
 from graphsys.analysis.cycles import (
     Children,
     Cycle,
+    SpanningForest,
     children_of,
     fundamental_cycles,
     spanning_forest,
 )
 from graphsys.analysis.elimination import Elimination
-from graphsys.analysis.pivot_supply import Precedence, missing_rows, precedence
+from graphsys.analysis.pivot_supply import Precedence, find_precedence, missing_rows
 from graphsys.kernels.base.layout import ARENA_TOTAL, WIDEST
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
 
-#: A depth-first order is tried beside minimum degree up to this many nodes.
+#: Most nodes for which a depth-first order is tried besides minimum degree.
 SMALL_NODES = 1000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Symbolic:
     """Symbolic factorization of a block graph; all arrays are read-only.
 
@@ -71,6 +72,10 @@ class Symbolic:
         Rows of the largest pivot block.
     operations : float
         Floating-point operations of one numeric factorization, zeros between blocks not counted.
+    n_fill : int
+        Number of filled-in pairs of blocks.
+    nbytes : int
+        Bytes of the factors in double precision and of all tables.
     """
 
     graph: BlockGraph
@@ -89,11 +94,17 @@ class Symbolic:
     arena_size: int
     widest: int
     operations: float
+    n_fill: int
+    nbytes: int
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:
-            if isinstance(table := getattr(self, name), np.ndarray):
+        for table in self._fields():
+            if isinstance(table, np.ndarray):
                 table.setflags(write=False)
+
+    def _fields(self) -> tuple[Any, ...]:
+        """Values of all fields, in order."""
+        return tuple(getattr(self, field.name) for field in fields(self))
 
     # Immutable: a copy is the object itself. Pickled with a checksum, for kernels trust the tables.
     def __copy__(self) -> Symbolic:
@@ -103,55 +114,55 @@ class Symbolic:
         return self
 
     def __reduce__(self) -> tuple[Any, ...]:
-        tables = tuple(getattr(self, name) for name in self.__slots__)
-        return _unpickled, (tables, checksum(tables))
+        stored = self._fields()
+        return _unpickled, (stored, checksum(stored))
 
-    @property
+    # Computed from the fields, once, when they are first asked for.
+
+    @cached_property
     def order(self) -> tuple[Hashable, ...]:
         """Labels in elimination order."""
         return tuple(self.graph.labels[i] for i in self.step_node.tolist())
 
-    @property
-    def n_fill(self) -> int:
-        """Number of filled-in pairs of blocks."""
-        return int(np.count_nonzero(self.fill))
-
-    @property
-    def n_cycles(self) -> int:
-        """Number k of independent cycles, m - n + c."""
-        return self.graph.neighbor.size // 2 - len(self.graph.labels) + self.n_components
+    @cached_property
+    def forest(self) -> SpanningForest:
+        """Depth-first spanning forest of the graph."""
+        return spanning_forest(self.graph)
 
     @property
     def n_components(self) -> int:
         """Number of connected components."""
-        return spanning_forest(self.graph).n_components
+        return self.forest.n_components
 
-    @property
-    def nbytes(self) -> int:
-        """Bytes of the factors in double precision and of all tables."""
-        tables = (self.parent, self.front_start, self.front, self.fill, self.program)
-        return 8 * self.arena_size + sum(table.nbytes for table in tables)
+    @cached_property
+    def n_cycles(self) -> int:
+        """Number k of independent cycles, m - n + c."""
+        return self.graph.neighbor.size // 2 - len(self.graph.labels) + self.n_components
 
-    @property
+    @cached_property
     def cycles(self) -> tuple[Cycle, ...]:
         """Fundamental cycles of the depth-first spanning forest, each from its loop opener down."""
-        return fundamental_cycles(self.graph)
+        return fundamental_cycles(self.graph, self.forest)
 
-    @property
+    @cached_property
     def loop_openers(self) -> tuple[Hashable, ...]:
         """Ancestor ends of the edges that close a loop in the depth-first spanning forest."""
-        openers = spanning_forest(self.graph).loop_openers
-        return tuple(self.graph.labels[i] for i in openers.tolist())
+        return tuple(self.graph.labels[i] for i in self.forest.loop_openers.tolist())
+
+    @cached_property
+    def _children(self) -> tuple[Children, Children]:
+        """Acyclic and cyclic children of all nodes."""
+        return children_of(self)
 
     @property
     def acyclic_children(self) -> Children:
         """For each node, the children whose branch shares nothing else with it."""
-        return children_of(self)[0]
+        return self._children[0]
 
     @property
     def cyclic_children(self) -> Children:
         """For each node, the earlier nodes on loops it closes: they share a block with it."""
-        return children_of(self)[1]
+        return self._children[1]
 
     def __repr__(self) -> str:
         return (
@@ -160,9 +171,9 @@ class Symbolic:
         )
 
 
-def _unpickled(tables: tuple[Any, ...], stored: int) -> Symbolic:
-    check("Symbolic", stored, tables)
-    return Symbolic(*tables)
+def _unpickled(stored: tuple[Any, ...], known: int) -> Symbolic:
+    check("Symbolic", known, stored)
+    return Symbolic(*stored)
 
 
 def analyze(
@@ -189,15 +200,15 @@ def analyze(
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
     values : ndarray, shape (graph.nnz,), optional
-        The blocks, looked at for singular diagonal blocks only.
+        The blocks, searched for singular diagonal blocks only.
     symmetric : bool, optional
         Whether the matrix equals its transpose.
     after_all : frozenset of int, optional
-        Nodes to eliminate behind all their neighbours.
+        Nodes to eliminate after all their neighbours.
     together : sequence of tuple of int, optional
         Groups of nodes to share a pivot block.
     last : frozenset of int, optional
-        Nodes to eliminate behind all others, in supernodes of their own: see `condense`.
+        Nodes to eliminate after all others, in supernodes of their own: see `condense`.
     partial_pivoting : bool, optional
         Whether pivot blocks are inverted with partial pivoting, which takes longer.
 
@@ -226,13 +237,15 @@ def analyze(
     kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
     demand = missing_rows(graph, zero_diagonal, values)
     demand[kept] = 0
-    who = precedence(graph, demand, after_all.union(kept.tolist()), together)
-    if not isinstance(ordering, str):  # taken as it is: nobody is brought together
-        who = replace(who, joined=())
-    edges = orders.adjacency(graph, who)
-    prepared = partial(Elimination.of, graph, edges, who, symmetric, kept.size, partial_pivoting)
+    precedence = find_precedence(graph, demand, after_all.union(kept.tolist()), together)
+    if not isinstance(ordering, str):  # taken as it is: no nodes are joined
+        precedence = replace(precedence, joined=())
+    edges = orders.adjacency(graph, precedence)
+    prepared = partial(
+        Elimination.of, graph, edges, precedence, symmetric, kept.size, partial_pivoting
+    )
     if not isinstance(ordering, str):
-        order = orders.behind(kept, orders.order_as_given(ordering, graph))
+        order = orders.with_last(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)
         return _finished(best, {"given": best.operations})
 
@@ -241,7 +254,7 @@ def analyze(
         found = (orders.order_by_name(name, edges, kept, seed) for seed in seeds)
         return min((prepared(name, order) for order in found), key=attrgetter("operations"))
 
-    names = [ordering] if ordering != "auto" else _worth_trying(graph, who)
+    names = [ordering] if ordering != "auto" else _worth_trying(graph, precedence)
     tried = [tried_with(name) for name in names]
     best = min(tried, key=attrgetter("operations"))
     if ordering == "auto" and best.worth_dissecting() and find_spec("pymetis") is not None:
@@ -251,10 +264,10 @@ def analyze(
     return _finished(best, candidates)
 
 
-def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
+def _worth_trying(graph: BlockGraph, precedence: Precedence) -> list[str]:
     """A depth-first order is best on trees and good with few cycles; else minimum degree."""
     nodes, edges = len(graph.labels), graph.neighbor.size // 2
-    if edges < nodes and not who.waits.any():
+    if edges < nodes and not precedence.waits.any():
         if edges == nodes - spanning_forest(graph).n_components:
             return ["dfs"]
     few_cycles = edges < 2 * nodes - 1 and nodes <= SMALL_NODES
@@ -262,23 +275,23 @@ def _worth_trying(graph: BlockGraph, who: Precedence) -> list[str]:
 
 
 def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
-    best = best.by_turns()
-    front_start, front, fill, super_start, row_of, program = best.tables()
+    structure = best.structure()
+    arena_size, widest = int(structure.program[ARENA_TOTAL]), int(structure.program[WIDEST])
+    tables = (
+        best.parent, structure.front_start, structure.front, structure.fill, structure.program,
+    )  # fmt: skip
     return Symbolic(
-        best.graph,
-        best.name,
-        candidates,
-        best.who,
-        best.symmetric,
-        best.step_node,
-        best.parent,
-        front_start,
-        front,
-        fill,
-        super_start,
-        row_of,
-        program,
-        int(program[ARENA_TOTAL]),
-        int(program[WIDEST]),
-        best.operations,
+        graph=best.graph,
+        ordering=best.name,
+        candidates=candidates,
+        precedence=best.precedence,
+        symmetric=best.symmetric,
+        step_node=best.step_node,
+        parent=best.parent,
+        arena_size=arena_size,
+        widest=widest,
+        operations=best.operations,
+        n_fill=int(np.count_nonzero(structure.fill)),
+        nbytes=8 * arena_size + sum(table.nbytes for table in tables),
+        **structure._asdict(),
     )

@@ -519,9 +519,15 @@ class System(Sealed):
         -------
         Factor
         """
-        from graphsys.factor import factorize
+        from graphsys.factor import Factor
+        from graphsys.symbolic import analyze
 
-        return factorize(self, self._symbolic if symbolic is None else symbolic, **options)
+        symbolic = self._symbolic if symbolic is None else symbolic
+        if symbolic is None:
+            symbolic = analyze(self.graph, values=self._values, symmetric=self.symmetric)
+        elif not symbolic.graph.lies_like(self.graph) or symbolic.symmetric != self.symmetric:
+            raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
+        return Factor(symbolic, self._values, **options)
 
     def solve(self, b: Any, **options: Any) -> Any:
         """Solution x of A x = b.

@@ -35,21 +35,17 @@ class SpanningForest:
     lower, upper : ndarray of int, shape (k,)
         The edges outside the forest, each from a node to its ancestor: they close the k loops, and
         the ancestors are the loop openers.
+    loop_openers : ndarray of int
+        Each loop opener once, ascending.
+    n_components : int
+        Number of connected components.
     """
 
     parent: Ints
     lower: Ints
     upper: Ints
-
-    @property
-    def n_components(self) -> int:
-        """Number of connected components."""
-        return int(np.count_nonzero(self.parent == -1))
-
-    @property
-    def loop_openers(self) -> Ints:
-        """Ancestor ends of the edges outside the forest, each once, ascending."""
-        return np.unique(self.upper)
+    loop_openers: Ints
+    n_components: int
 
 
 def spanning_forest(graph: BlockGraph) -> SpanningForest:
@@ -70,15 +66,19 @@ def spanning_forest(graph: BlockGraph) -> SpanningForest:
     lower = np.repeat(np.arange(n), np.diff(graph.neighbor_start))
     upper = graph.neighbor
     closing = (place[lower] < place[upper]) & (parent[lower] != upper)
-    return SpanningForest(parent, lower[closing], upper[closing])
+    upper = upper[closing]
+    components = int(np.count_nonzero(parent == -1))
+    return SpanningForest(parent, lower[closing], upper, np.unique(upper), components)
 
 
-def fundamental_cycles(graph: BlockGraph) -> tuple[Cycle, ...]:
+def fundamental_cycles(graph: BlockGraph, forest: SpanningForest) -> tuple[Cycle, ...]:
     """One cycle for each edge outside the depth-first spanning forest, by labels.
 
     Parameters
     ----------
     graph : BlockGraph
+    forest : SpanningForest
+        Of this graph.
 
     Returns
     -------
@@ -86,7 +86,6 @@ def fundamental_cycles(graph: BlockGraph) -> tuple[Cycle, ...]:
         The loop opener, then the path from its child down to the other end of the edge. Written
         down they take up to k n entries.
     """
-    forest = spanning_forest(graph)
     labels, above = graph.labels, forest.parent.tolist()
     cycles = []
     for i, opener in zip(forest.lower.tolist(), forest.upper.tolist(), strict=True):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ from graphsys.kernels.base.layout import (
     WIDEST,
     WORK_COLUMNS,
 )
-from graphsys.kernels.program.nodal import append_narrow, by_turns
+from graphsys.kernels.program.nodal import append_nodal
 from graphsys.kernels.program.supernodal import PIVOT_ROWS, build_program, supernodes
 from graphsys.matrix.graph import BlockGraph
 
@@ -36,10 +37,27 @@ Ints = npt.NDArray[np.int64]
 DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
 #: entries: supernodes of small blocks save more. It always is where a node updates one other.
-NARROW_UPDATES = 1 / 3
-#: Where pivots may be noise rows are better exchanged in the pivot blocks of supernodes, unless
-#: these are hardly fewer than nodes.
+NODAL_UPDATES = 1 / 3
+#: Largest number of supernodes per node for which a matrix with monitored pivots uses supernodes:
+#: their pivot blocks have more rows to exchange. With more, they are hardly larger than nodes.
 FEW_MERGE = 0.9
+
+
+class FactorStructure(NamedTuple):
+    """Pattern of the factors, and the program that computes them.
+
+    Attributes
+    ----------
+    front_start, front, fill, super_start, row_of, program : ndarray
+        As in `Symbolic`.
+    """
+
+    front_start: Ints
+    front: Ints
+    fill: npt.NDArray[np.bool_]
+    super_start: Ints
+    row_of: Ints
+    program: Ints
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +69,7 @@ class Elimination:
     graph : BlockGraph
     edges : tuple of ndarray of int
         Adjacency lists (start, neighbours) of the edges that matter.
-    who : Precedence
+    precedence : Precedence
     symmetric : bool
     n_last : int
         How many of the last steps are not eliminated.
@@ -71,7 +89,7 @@ class Elimination:
 
     graph: BlockGraph
     edges: tuple[Ints, Ints]
-    who: Precedence
+    precedence: Precedence
     symmetric: bool
     n_last: int
     partial_pivoting: bool
@@ -88,7 +106,7 @@ class Elimination:
         cls,
         graph: BlockGraph,
         edges: orders.Adjacency,
-        who: Precedence,
+        precedence: Precedence,
         symmetric: bool,
         n_last: int,
         partial_pivoting: bool,
@@ -97,7 +115,7 @@ class Elimination:
     ) -> Elimination:
         """Renumber an order of nodes by a postorder of its tree, and count its work."""
         n = order.size
-        start, neighbor = orders.node_edges(graph, who, edges, order[n - n_last :])
+        start, neighbor = orders.node_edges(graph, precedence, edges, order[n - n_last :])
         position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
         position[order] = np.arange(n)
         mark, count, below = np.empty((3, n), np.int64)
@@ -118,7 +136,7 @@ class Elimination:
         return cls(
             graph,
             (start, neighbor),
-            who,
+            precedence,
             symmetric,
             n_last,
             partial_pivoting,
@@ -131,29 +149,8 @@ class Elimination:
             operations,
         )
 
-    def by_turns(self) -> Elimination:
-        """Itself, or for the first-touch program the same tree with independent nodes by turns."""
-        if not self._is_narrow():
-            return self
-        n, size = self.step_node.size, self.graph.size[self.step_node]
-        turns, place = np.empty(n, np.int64), np.full(n + 1, -1)
-        children, following, done = *np.empty((2, n), np.int64), np.empty(n, np.bool_)
-        top = np.empty(size.max() + 1, np.int64)
-        by_turns(self.parent, size, children, following, done, top, turns)
-        place[turns] = np.arange(n)
-        step_node, position = self.step_node[turns], np.empty(n, np.int64)
-        position[step_node] = np.arange(n)
-        return replace(
-            self,
-            step_node=step_node,
-            position=position,
-            parent=place[self.parent[turns]],
-            count=self.count[turns],
-            below=self.below[turns],
-        )
-
-    def tables(self) -> tuple[Ints, Ints, npt.NDArray[np.bool_], Ints, Ints, Ints]:
-        """Fronts (start, entries, fill-in), supernodes, first rows, program: as in `Symbolic`."""
+    def structure(self) -> FactorStructure:
+        """Fronts, supernodes and program of this order."""
         graph, order, n = self.graph, self.step_node, self.step_node.size
         start, neighbor = self.edges
         size = graph.size[order]
@@ -169,8 +166,8 @@ class Elimination:
         if 0 < self.n_last < n:
             parent[n - self.n_last - 1] = -1  # no supernode across
         n_super = supernodes(size, parent, self.below, joined, super_of, super_start)
-        narrow = self._is_narrow()
-        if narrow:
+        nodal = self._is_nodal()
+        if nodal:
             n_super, super_of, super_start = n, np.arange(n), np.arange(n + 1)
         super_start = super_start[: n_super + 1].copy()
         row_of = np.zeros(n + 1, np.int64)
@@ -186,37 +183,37 @@ class Elimination:
         if self.partial_pivoting:
             program[PARTIAL_PIVOTING] = 1
             program[ARENA_TOTAL] += int(program[WIDEST]) * (int(program[WIDEST]) + 2 * WORK_COLUMNS)
-        if narrow:
+        if nodal:
             pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
             more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS
             at = program.size
             program = np.concatenate((program, np.empty(more, np.int64)))
-            append_narrow(
+            append_nodal(
                 size, row_of, front_start, front, self.symmetric, *loads,
                 np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
             )  # fmt: skip
-        return front_start, front, fill, super_start, row_of, program
+        return FactorStructure(front_start, front, fill, super_start, row_of, program)
 
     def worth_dissecting(self) -> bool:
-        """Whether nested dissection may need fewer operations: large, and with much fill-in."""
+        """True if nested dissection may need fewer operations: large, and with much fill-in."""
         nodes, edges = self.step_node.size, self.graph.neighbor.size // 2
         large = self.operations > DISSECTION_OPERATIONS and nodes > DISSECTION_NODES
         return large and int(self.count.sum()) > 2 * edges
 
-    def _is_narrow(self) -> bool:
-        """Whether nodes are small and update few others: see `kernels.narrow`."""
+    def _is_nodal(self) -> bool:
+        """True if nodes are small and update few others: see `kernels.single.nodal_ldu`."""
         n, size = self.step_node.size, self.graph.size
-        if n == 0 or self.n_last or self.who.joined or self.partial_pivoting:
+        if n == 0 or self.n_last or self.precedence.joined or self.partial_pivoting:
             return False
         if size.min() == 0 or size.max() > PIVOT_ROWS:
             return False
-        if self.who.needy.any() and self._n_super() < FEW_MERGE * n:
+        if self.precedence.needy.any() and self._n_super() < FEW_MERGE * n:
             return False
         updates, entries = (float(np.square(counts).sum()) for counts in (self.count, size))
-        return updates <= max(n, NARROW_UPDATES * entries)
+        return updates <= max(n, NODAL_UPDATES * entries)
 
     def _n_super(self) -> int:
-        """How many supernodes there would be."""
+        """Number of supernodes without the nodal program."""
         n, size = self.step_node.size, self.graph.size[self.step_node]
         of, start = np.empty((2, n + 1), np.int64)
         return int(supernodes(size, self.parent, self.below, self._joined(), of, start))
@@ -224,7 +221,7 @@ class Elimination:
     def _joined(self) -> npt.NDArray[np.bool_]:
         """Steps that share a pivot block with the next one."""
         joined = np.zeros(self.step_node.size, np.bool_)
-        for group in self.who.joined:
+        for group in self.precedence.joined:
             steps = np.sort(self.position[list(group)])
             joined[steps[:-1]] = True
         return joined

@@ -63,13 +63,13 @@ class Adjacency:
                 table.setflags(write=False)
 
 
-def adjacency(graph: BlockGraph, who: Precedence) -> Adjacency:
+def adjacency(graph: BlockGraph, precedence: Precedence) -> Adjacency:
     """Adjacency of a graph under a precedence.
 
     Parameters
     ----------
     graph : BlockGraph
-    who : Precedence
+    precedence : Precedence
 
     Returns
     -------
@@ -77,24 +77,30 @@ def adjacency(graph: BlockGraph, who: Precedence) -> Adjacency:
     """
     n = graph.size.size
     start, neighbor = graph.neighbor_start, graph.neighbor
-    if who.joined or (graph.size == 0).any():
+    if precedence.joined or (graph.size == 0).any():
         source = np.repeat(np.arange(n), np.diff(start))
         keep = (graph.size[source] > 0) & (graph.size[neighbor] > 0)
         start, neighbor = _lists(source[keep], neighbor[keep], n)
-    if not who.joined:
+    if not precedence.joined:
         return Adjacency(
-            start, neighbor, graph.size, who.waits, who.release_start, who.release, None
+            start,
+            neighbor,
+            graph.size,
+            precedence.waits,
+            precedence.release_start,
+            precedence.release,
+            None,
         )
     member = np.arange(n)
-    for group in who.joined:
+    for group in precedence.joined:
         member[list(group)] = group[0]
     kept, member = np.unique(member, return_inverse=True)
     source = member[np.repeat(np.arange(n), np.diff(start))]
     target = member[neighbor]
     keep = source != target
     start, neighbor = _lists(source[keep], target[keep], kept.size)
-    supplier = member[np.repeat(np.arange(n), np.diff(who.release_start))]
-    release_start, release = _lists(supplier, member[who.release], kept.size)
+    supplier = member[np.repeat(np.arange(n), np.diff(precedence.release_start))]
+    release_start, release = _lists(supplier, member[precedence.release], kept.size)
     return Adjacency(
         start,
         neighbor,
@@ -115,14 +121,14 @@ def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
 
 
 def node_edges(
-    graph: BlockGraph, who: Precedence, edges: Adjacency, last: Ints
+    graph: BlockGraph, precedence: Precedence, edges: Adjacency, last: Ints
 ) -> tuple[Ints, Ints]:
     """Adjacency of the user's nodes, those that stay together in an order joined by edges.
 
     Parameters
     ----------
     graph : BlockGraph
-    who : Precedence
+    precedence : Precedence
     edges : Adjacency
     last : ndarray of int
         Nodes at the end of the order, in that order: a path through them keeps them there.
@@ -136,7 +142,7 @@ def node_edges(
     source = np.repeat(np.arange(graph.size.size), np.diff(graph.neighbor_start))
     target = graph.neighbor
     keep = (graph.size[source] > 0) & (graph.size[target] > 0)
-    groups = [(i, j) for group in who.joined for i in group for j in group if i != j]
+    groups = [(i, j) for group in precedence.joined for i in group for j in group if i != j]
     more = np.array(groups, np.int64).reshape(-1, 2)
     return _lists(
         np.concatenate((source[keep], more[:, 0], last[:-1], last[1:])),
@@ -145,7 +151,7 @@ def node_edges(
     )
 
 
-def behind(last: Ints, order: Ints) -> Ints:
+def with_last(last: Ints, order: Ints) -> Ints:
     """The order with some nodes moved to its end; nothing else changes.
 
     Parameters
@@ -171,14 +177,14 @@ def order_by_name(name: str, edges: Adjacency, last: Ints, seed: int = 0) -> Int
         The paper's depth-first search; approximate minimum degree; METIS' nested dissection.
     edges : Adjacency
     last : ndarray of int
-        Nodes to eliminate behind all others.
+        Nodes to eliminate after all others.
     seed : int, optional
         For METIS, one of `SEEDS`.
 
     Returns
     -------
     ndarray of int, shape (n,)
-        Nodes of the user's graph in elimination order; who waits comes after its suppliers.
+        Nodes of the user's graph in elimination order; a node that waits comes after its suppliers.
 
     Raises
     ------
@@ -205,11 +211,11 @@ def order_by_name(name: str, edges: Adjacency, last: Ints, seed: int = 0) -> Int
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
         order = np.argsort(place[edges.members], kind="stable")
-    return behind(last, order) if last.size else order
+    return with_last(last, order) if last.size else order
 
 
 def _roots(edges: Adjacency) -> Ints:
-    """Where a depth-first search begins: in a forest in the middle of each tree."""
+    """Roots of a depth-first search: the middle of each tree of a forest."""
     n, start, neighbor = edges.weight.size, edges.neighbor_start, edges.neighbor
     order = np.empty(n, np.int64)
     place, waits, peeled = np.empty(n, np.int64), edges.waits.copy(), np.empty(n, np.bool_)
@@ -226,7 +232,8 @@ def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
     """Minimum degree on a breadth-first numbering: hardly any two labellings differ then."""
     n = edges.weight.size
     waits = edges.waits.copy()
-    waits[last if edges.members is None else edges.members[last]] += 1  # for nobody: to the end
+    at_end = last if edges.members is None else edges.members[last]
+    waits[at_end] += 1  # for a supplier that never comes
     levels, position, order = np.empty((3, n), np.int64)
     start, neighbor = _by_levels(edges, position, order, levels)
     release_start, release = np.empty_like(edges.release_start), np.empty_like(edges.release)
@@ -246,7 +253,7 @@ def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
 
 def _by_levels(edges: Adjacency, position: Ints, work: Ints, levels: Ints) -> tuple[Ints, Ints]:
     """Adjacency on a breadth-first numbering, which ``levels`` and ``position`` get."""
-    free = edges.release.size == 0  # who waits for whom follows the user's numbering anyway
+    free = edges.release.size == 0  # waiting follows the user's numbering anyway
     breadth_first(edges.neighbor_start, edges.neighbor, free, position, work, levels)
     position[levels] = np.arange(levels.size)
     start, neighbor = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)

@@ -1,4 +1,4 @@
-"""Which nodes must wait for a pivot: zero diagonal blocks and who gives them one.
+"""Precedence of nodes with singular diagonal blocks: neighbours that supply their pivots.
 
 A node whose diagonal block is singular by structure can be eliminated only after neighbours have
 filled it. An integer flow decides after which: every such node demands the rows it lacks, every
@@ -22,14 +22,14 @@ from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
 
-#: Pivots smaller than this beside their row and column, in the equilibrated matrix, wait for a
+#: Pivots smaller than this relative to row and column, in the equilibrated matrix, wait for a
 #: neighbour: eliminated first, they would let the others grow by its inverse (tests/fuzz).
 WEAK = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Precedence:
-    """Who waits for whom in an elimination order.
+    """Constraints on an elimination order: nodes that wait for others.
 
     Attributes
     ----------
@@ -46,7 +46,7 @@ class Precedence:
     joined : tuple of tuple of int
         Groups of nodes that share a pivot block.
     short : ndarray of int
-        Nodes whose demand nobody can meet: redundant by structure.
+        Nodes whose demand no neighbours can meet: redundant by structure.
     """
 
     demand: Ints
@@ -62,7 +62,7 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     """Rows that each diagonal block lacks to be regular.
 
     A block lacks rows by structure where its zeros leave no pivot in them, and numerically where it
-    is next to singular beside the rest of the matrix.
+    is next to singular relative to the rest of the matrix.
 
     Parameters
     ----------
@@ -91,22 +91,22 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     from scipy.sparse.csgraph import structural_rank
 
     demand[suspects] = size[suspects]
-    held = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
-    if not held.size:
+    nonzero = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
+    if not nonzero.size:
         return demand
     scaled: npt.NDArray[Any] = values
     if weak.any():
         scaled = Scaling.of(graph, values, False).matrix(values)
-    demand[held] = 0
+    demand[nonzero] = 0
     with_zeros = np.zeros(size.size, np.bool_)
     with_zeros[node[diagonal == 0]] = True
-    for i in held[with_zeros[held]].tolist():
+    for i in nonzero[with_zeros[nonzero]].tolist():
         d, at = int(size[i]), int(graph.diagonal_at[i])
         demand[i] = d - structural_rank(csr_array(values[at : at + d * d].reshape(d, d) != 0))
     with_weak = np.zeros(size.size, np.bool_)
     with_weak[node[weak]] = True
-    for d in np.unique(size[held]).tolist():
-        mine = held[with_weak[held] & (size[held] == d)]
+    for d in np.unique(size[nonzero]).tolist():
+        mine = nonzero[with_weak[nonzero] & (size[nonzero] == d)]
         blocks = scaled[graph.diagonal_at[mine, None] + np.arange(d * d)].reshape(-1, d, d)
         lacking = (np.linalg.svd(blocks, compute_uv=False) < WEAK).sum(axis=1)
         demand[mine] = np.maximum(demand[mine], lacking)
@@ -116,7 +116,7 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
 def _weak_rows(
     graph: BlockGraph, values: npt.NDArray[np.generic], diagonal: npt.NDArray[np.floating[Any]]
 ) -> npt.NDArray[np.bool_]:
-    """Rows whose diagonal entry, not zero, is tiny beside both its row and its column."""
+    """Rows whose diagonal entry, not zero, is tiny relative to both its row and its column."""
     sums = np.empty((2, graph.rows), values.real.dtype)
     for transposed in (False, True):  # hardly any matrix needs the second, slower pass
         absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
@@ -130,7 +130,7 @@ def _weak_rows(
 
 
 def _not_zero(values: npt.NDArray[np.generic], at: Ints, size: Ints) -> npt.NDArray[np.bool_]:
-    """Which of some diagonal blocks, of size 1 or more, hold anything but zeros."""
+    """Mask of diagonal blocks, of size 1 or more, that have an entry other than zero."""
     count = size * size
     start = np.cumsum(count) - count
     entry = np.repeat(at - start, count) + np.arange(int(count.sum()))
@@ -169,7 +169,7 @@ def missing_rows(
     return np.zeros(graph.size.size, np.int64) if values is None else missing_rank(graph, values)
 
 
-def precedence(
+def find_precedence(
     graph: BlockGraph,
     demand: Ints,
     after_all: frozenset[int] = frozenset(),
@@ -206,8 +206,9 @@ def precedence(
     if last or joined:
         awaited = _awaited(graph, supplier, served, last, joined)
         keep = ~np.isin(served, list(awaited))
-        supplier = np.append(supplier[keep], [i for who in awaited.values() for i in who])
-        served = np.append(served[keep], [j for j, who in awaited.items() for _ in who])
+        new = [(i, j) for j, suppliers in awaited.items() for i in suppliers]
+        more = np.array(new, np.int64).reshape(-1, 2).T
+        supplier, served = np.append(supplier[keep], more[0]), np.append(served[keep], more[1])
     order = np.lexsort((served, supplier))
     n = graph.size.size
     release_start = np.zeros(n + 1, np.int64)
@@ -230,12 +231,12 @@ def _awaited(
     last: set[int],
     joined: list[tuple[int, ...]],
 ) -> dict[int, list[int]]:
-    """Whom those wait for who come behind their neighbours, or share a pivot block.
+    """Suppliers of the nodes that come after their neighbours, or share a pivot block.
 
     Groups that would wait for each other do not wait for each other at all.
     """
     awaited: dict[int, set[int]] = {}
-    for j in sorted(last):  # behind all neighbours that do not wait for as much themselves
+    for j in sorted(last):  # after all neighbours that do not wait for as much themselves
         row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
         awaited[j] = set(row.tolist()) - last
     for group in joined:  # whoever one of a group waits for, all do
@@ -244,8 +245,8 @@ def _awaited(
         awaited.update((j, together) for j in group)
     knot = _knots(awaited, joined)
     return {
-        j: sorted(i for i in who if i not in knot or knot[i] != knot.get(j))
-        for j, who in awaited.items()
+        j: sorted(i for i in suppliers if i not in knot or knot[i] != knot.get(j))
+        for j, suppliers in awaited.items()
     }
 
 
@@ -253,8 +254,8 @@ def _knots(awaited: dict[int, set[int]], joined: list[tuple[int, ...]]) -> dict[
     """Nodes that wait for each other, groups taken as one node: the number of their knot."""
     member = {j: group[0] for group in joined for j in group}
     waits = nx.DiGraph()
-    for j, who in awaited.items():
-        waits.add_edges_from((member.get(j, j), member.get(i, i)) for i in who)
+    for j, suppliers in awaited.items():
+        waits.add_edges_from((member.get(j, j), member.get(i, i)) for i in suppliers)
     knots = [part for part in nx.strongly_connected_components(waits) if len(part) > 1]
     of_group = {i: number for number, part in enumerate(knots) for i in part}
     nodes = {*awaited, *member, *of_group}
@@ -264,7 +265,7 @@ def _knots(awaited: dict[int, set[int]], joined: list[tuple[int, ...]]) -> dict[
 def _supplied(
     graph: BlockGraph, demand: Ints, needy: npt.NDArray[np.bool_]
 ) -> tuple[Ints, Ints, Ints]:
-    """Who supplies whom, as two arrays of nodes, and the nodes that nobody can supply enough.
+    """Pairs (supplier, served) as two arrays of nodes, and the nodes without enough suppliers.
 
     Nodes with the fewest regular neighbours are served first: they have no choice.
     """
@@ -292,7 +293,7 @@ def _supplied(
 
 
 class _Flow:
-    """Integer flow from regular nodes to the needy ones beside them."""
+    """Integer flow from regular nodes to the needy ones among their neighbours."""
 
     def __init__(
         self,
@@ -308,7 +309,7 @@ class _Flow:
             self._give(int(i), int(j), int(amount))
 
     def pairs(self) -> tuple[Ints, Ints]:
-        """Suppliers, and beside each whom it serves."""
+        """Pairs of a supplier and the node it serves, as two arrays."""
         pairs = [(i, j) for j, given in self.given.items() for i in given]
         supplier, served = np.array(pairs, np.int64).reshape(-1, 2).T
         return supplier, served

@@ -3,7 +3,7 @@
 A kernel is a Python function that numba compiles. Its machine code is stored as an object file,
 and so is a small function that takes Python's arguments apart and calls it (its *stub*). A later
 process loads both with LLVM's linker in milliseconds and imports numba only where a kernel is
-called with arguments of types that nobody has compiled it for.
+called with arguments of types that it was not compiled for.
 
 ==============  ==================================================================================
 module          what belongs there

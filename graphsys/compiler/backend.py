@@ -66,7 +66,7 @@ class _Callers(event.Listener):
         self.stack, self.ours = [], set()
 
     def by_name(self):
-        """Whether the innermost may call by name; C functions of users are not in the stack."""
+        """True if the innermost may call by name; C functions of users are not in the stack."""
         return bool(self.stack) and self.stack[-1] in self.ours
 
     def on_start(self, event):
@@ -196,7 +196,7 @@ def called_by_name(library):
 
 
 def callee(dispatcher, kernel, arguments):
-    """What callers need of a compiled kernel."""
+    """Interface of a compiled kernel for its callers."""
     key = dispatcher, tuple(arguments)
     if key not in _callees:
         _callees[key] = Callee(dispatcher, kernel, tuple(arguments))
@@ -216,13 +216,13 @@ def _place_of(kind):
 
 
 class Files:
-    """What numba calls a cache: the files of one kernel."""
+    """Files of one kernel, in the form of a cache of numba."""
 
     def __init__(self, kernel):
         self.kernel = kernel
 
     def load_overload(self, arguments, context):
-        """What numba made of a kernel, from disk, with the kernels that it calls; or None."""
+        """Compiled kernel from disk, with the kernels that it calls; or None."""
         name = self.kernel.file_of(_text(arguments), "kernel")
         entry = machine.read(name, payload=True)
         if entry is None:

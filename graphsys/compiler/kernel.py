@@ -1,4 +1,4 @@
-"""What the decorators of kernels make: objects that find or compile their machine code.
+"""Kernel objects, which the decorators make: they find or compile their machine code.
 
 None of this imports numba: a kernel does so when it is called with arguments of types for which
 there is no machine code, or from a function that numba compiles.
@@ -26,7 +26,7 @@ _tried = local()
 
 
 def _unlock() -> None:
-    """A lock that another thread held when this process was forked is nobody's any more."""
+    """A lock that another thread held when this process was forked is free again."""
     global _lock
     _lock = RLock()
 
@@ -191,7 +191,7 @@ class Kernel(Compiled):
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes it for in functions that it compiles."""
+        """Type that numba gives it in functions that it compiles."""
         return self.dispatcher._numba_type_
 
 

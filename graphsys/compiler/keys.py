@@ -40,7 +40,7 @@ def key_of(function: FunctionType) -> str:
     return total.hexdigest()
 
 
-#: What `_own` found, by function; functions are kept so that nobody else gets their id.
+#: What `_own` found, by function; functions are kept so that no other object gets their id.
 _known: dict[int, tuple[FunctionType, bytes, list[FunctionType]]] = {}
 
 
@@ -114,7 +114,7 @@ class _References:
 
 
 def _is_ours(module: str | None) -> bool:
-    """Whether code of a module is followed: not that of numpy, numba or Python itself."""
+    """True if code of a module is followed: not that of numpy, numba or Python itself."""
     top = (module or "").split(".")[0]
     return top not in {"numpy", "numba", "llvmlite", "scipy"} | sys.stdlib_module_names
 

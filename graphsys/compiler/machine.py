@@ -116,7 +116,7 @@ def folder() -> Path:
 
 
 def build_of() -> dict[str, str]:
-    """What machine code in a wheel must have in common with the process that loads it."""
+    """Properties that machine code in a wheel shares with the process that loads it."""
     return {
         "python": str(sys.implementation.cache_tag),
         "numpy": np.__version__.split(".")[0],

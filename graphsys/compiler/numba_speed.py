@@ -1,4 +1,4 @@
-"""What makes numba compile kernels faster: fewer questions, copies and garbage collections.
+"""Faster compilation by numba: fewer type queries, copies and garbage collections.
 
 This reaches into numba: `types.Function.get_call_type`, and how scopes and places in the source are
 copied, are replaced while a kernel is compiled. What a version of numba has not is left out.
@@ -14,12 +14,12 @@ PLAIN = types.Number, types.Boolean, types.Array
 
 
 def _is_operator(function):
-    """Whether Python calls it for a sign, such as ``+``, ``<`` or ``[]``, or for ``if``."""
+    """True if Python calls it for a sign, such as ``+``, ``<`` or ``[]``, or for ``if``."""
     return function is bool or getattr(function, "__module__", "") in ("operator", "_operator")
 
 
 def remembering(get_call_type):
-    """What operators make of numbers and arrays, asked for only once.
+    """Result types of operators on numbers and arrays, computed only once.
 
     numba goes through all that it knows of ``+``, for strings and lists among others, for every sum
     of every kernel, and two to four times: a fifth of the time.
@@ -51,7 +51,7 @@ SHARED = [getattr(ir, name) for name in ("Scope", "Loc") if hasattr(ir, name)]
 class Compiling(event.Listener):
     """While a kernel is compiled, operators are remembered, and only what that leaves is swept up.
 
-    The garbage collector by itself looks at all there is every now and then: an eighth of the time.
+    The garbage collector takes an eighth of the time otherwise: it visits all objects repeatedly.
     What else numba compiles is left alone. It compiles one function at a time, whatever the thread.
     """
 
@@ -60,8 +60,8 @@ class Compiling(event.Listener):
     def __init__(self):
         self.depth = 0
         self.was_on = False
-        self.anew = getattr(types.Function, "get_call_type", None)
-        self.remembered = remembering(self.anew)
+        self.original = getattr(types.Function, "get_call_type", None)
+        self.remembered = remembering(self.original)
 
     def on_start(self, event):
         """Before a function is compiled."""
@@ -70,7 +70,7 @@ class Compiling(event.Listener):
         if self.depth == 0:
             self.was_on = gc.isenabled()
             gc.disable()
-            if self.anew is not None:
+            if self.original is not None:
                 types.Function.get_call_type = self.remembered
             for kind in SHARED:
                 kind.__deepcopy__ = _same
@@ -83,8 +83,8 @@ class Compiling(event.Listener):
         gc.collect(0)
         self.depth -= 1
         if self.depth == 0:
-            if self.anew is not None:
-                types.Function.get_call_type = self.anew
+            if self.original is not None:
+                types.Function.get_call_type = self.original
             for kind in SHARED:
                 del kind.__deepcopy__
             if self.was_on:

@@ -14,7 +14,7 @@ C_FLAG, F_FLAG, ALIGNED, WRITEABLE = 1, 2, 0x100, 0x400
 
 
 def check() -> None:
-    """Look at the fields of an array.
+    """Find the fields of an array.
 
     Raises
     ------

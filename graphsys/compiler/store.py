@@ -41,7 +41,7 @@ def warn(what: str, folder: str) -> None:
 
 
 def read(path: Path, payload: bool = False) -> Entry | None:
-    """What a file holds; None where there is none, or, with a warning, where it is damaged.
+    """Content of a file; None if there is none, or, with a warning, if it is damaged.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 """Stubs: functions of CPython's fast calling convention around kernels.
 
-A stub looks at the kind of each argument, reads numbers and the fields of arrays, lets go of the
+A stub checks the kind of each argument, reads numbers and the fields of arrays, lets go of the
 GIL, calls its kernel and makes Python's objects of the result. Where a kind does not fit, it calls
 the object that Python hands it as ``self`` with the same arguments.
 """
@@ -64,7 +64,7 @@ class _Stub:
         return found
 
     def require(self, condition):
-        """Go on where a condition holds."""
+        """Continue only if a condition holds."""
         after = self.function.append_basic_block()
         self.builder.cbranch(condition, after, self.misfit)
         self.builder.position_at_end(after)
@@ -75,7 +75,7 @@ class _Stub:
         return self.builder.load(self.builder.bitcast(at, kind.as_pointer()))
 
     def is_of(self, value, type_name):
-        """Whether an object is of just a type."""
+        """True if an object is of exactly one type."""
         kind = self.field(value, TYPE, POINTER)
         return self.builder.icmp_unsigned("==", kind, self.object(type_name))
 
@@ -137,8 +137,8 @@ class _Stub:
         flags = self.field(item, FLAGS, INT)
         needed = ALIGNED | (0 if not kind.mutable else WRITEABLE)
         needed |= {"C": C_FLAG, "F": F_FLAG, "A": 0}[kind.layout]
-        held = builder.and_(flags, INT(needed))
-        self.require(builder.icmp_signed("==", held, INT(needed)))
+        present = builder.and_(flags, INT(needed))
+        self.require(builder.icmp_signed("==", present, INT(needed)))
         descriptor = self.field(item, DESCRIPTOR, POINTER)
         number = self.field(descriptor, NUMBER, INT)
         fits = [builder.icmp_signed("==", number, INT(one)) for one in NUMBERS[word.split(",")[0]]]

@@ -1,4 +1,4 @@
-"""What an analysis found, in words."""
+"""Text report of a symbolic or numeric factorization."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def explain(symbolic: Symbolic | Factor) -> str:
     Parameters
     ----------
     symbolic : Symbolic or Factor
-        Of a factor, how good its pivots are is told as well, and which rows depend on others where
+        With a factor, the text reports its pivots as well, and rows that depend on others where
         it was made with ``redundant=True``.
 
     Returns
@@ -109,7 +109,7 @@ Fact = tuple[str, str]
 
 
 def _quality(factor: Factor) -> list[tuple[str, str]]:
-    """How good the pivots of a factor are."""
+    """Pivot ratio and growth of a factor, in words."""
     text = (
         f"smallest pivot {factor.pivot_ratio:.1e} of what its row held; rows of pivot blocks grew "
         f"up to {factor.pivot_growth:.1e} times; solutions are "
@@ -198,45 +198,48 @@ def _cost(symbolic: Symbolic) -> Iterator[Fact]:
 
 
 def _pivots(symbolic: Symbolic) -> Iterator[Fact]:
-    graph, who = symbolic.graph, symbolic.precedence
-    lacking = np.flatnonzero(who.demand)
+    graph, precedence = symbolic.graph, symbolic.precedence
+    lacking = np.flatnonzero(precedence.demand)
     if lacking.size:
-        supplier = np.repeat(np.arange(graph.size.size), np.diff(who.release_start))
-        waiting = lacking[who.waits[lacking] > 0]
-        some = [(j, supplier[who.release == j]) for j in waiting[:FEW].tolist()]
+        supplier = np.repeat(np.arange(graph.size.size), np.diff(precedence.release_start))
+        waiting = lacking[precedence.waits[lacking] > 0]
+        some = [(j, supplier[precedence.release == j]) for j in waiting[:FEW].tolist()]
         pairs = [f"{_label(graph, j)} after {_labels(graph, i)}" for j, i in some]
         text = f"{_some(lacking.size, 'node')} with a diagonal block that is singular by its zeros"
         if pairs:
             text += f", {waiting.size:,} of them eliminated after neighbours that fill it: "
             text += _and_so_on(pairs, waiting.size, "; ")
         yield "zero diagonal", text
-    if who.joined:
-        pairs = [" with ".join(_label(graph, j) for j in group) for group in who.joined[:FEW]]
+    if precedence.joined:
+        pairs = [
+            " with ".join(_label(graph, j) for j in group) for group in precedence.joined[:FEW]
+        ]
         yield (
             "joined",
-            f"{_some(len(who.joined), 'group')} of such nodes share a pivot block: "
-            + _and_so_on(pairs, len(who.joined), "; "),
+            f"{_some(len(precedence.joined), 'group')} of such nodes share a pivot block: "
+            + _and_so_on(pairs, len(precedence.joined), "; "),
         )
-    failed = np.flatnonzero((who.waits > 0) & (who.demand == 0))
+    failed = np.flatnonzero((precedence.waits > 0) & (precedence.demand == 0))
     if failed.size:
         yield (
             "put later",
             f"{_some(failed.size, 'node')} behind all neighbours, for the pivot block was singular "
             f"in an earlier order: {_labels(graph, failed)}",
         )
-    if who.short.size:
-        verb = "finds" if who.short.size == 1 else "find"
-        found = f"{_some(who.short.size, 'node')} {verb} no neighbours to make the diagonal block "
-        if _regular_by_structure(graph, who.demand):
+    if precedence.short.size:
+        verb = "finds" if precedence.short.size == 1 else "find"
+        nodes = _some(precedence.short.size, "node")
+        found = f"{nodes} {verb} no neighbours to make the diagonal block "
+        if _regular_by_structure(graph, precedence.demand):
             name, found = "late pivots", f"{found}regular before others wait for pivots too: "
         else:
             name = "redundant"
             found += "regular, so that rows may be redundant and the matrix singular: "
-        yield name, found + _labels(graph, who.short)
+        yield name, found + _labels(graph, precedence.short)
 
 
 def _regular_by_structure(graph: BlockGraph, demand: Ints) -> bool:
-    """Whether rows and columns match by structure; no where a diagonal block lacks a part only."""
+    """True if rows and columns match by structure: no diagonal block lacks only a part."""
     if ((demand > 0) & (demand < graph.size)).any():
         return False
     from scipy.sparse import coo_array

@@ -12,7 +12,7 @@ _SEAL = "checksum"
 
 
 def checksum(*parts: Any) -> int:
-    """CRC-32 of all arrays, numbers and words in parts, and in what they hold.
+    """CRC-32 of all arrays, numbers and words in parts, and in what they contain.
 
     Parameters
     ----------
@@ -79,5 +79,5 @@ def _fed(crc: int, part: Any, seen: set[int]) -> int:
 def _attributes(thing: object) -> list[tuple[str, Any]]:
     """Names and values of all attributes."""
     slots = [name for kind in type(thing).__mro__ for name in getattr(kind, "__slots__", ())]
-    held = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
-    return sorted((held | getattr(thing, "__dict__", {})).items())
+    attributes = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
+    return sorted((attributes | getattr(thing, "__dict__", {})).items())

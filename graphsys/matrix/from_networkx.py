@@ -23,7 +23,7 @@ def attribute_blocks(
     block, diagonal : str
         Names of the edge attribute and of the node attribute.
     symmetric : bool
-        Whether block (v, u) is the transpose of (u, v), so that an undirected edge tells both:
+        Whether block (v, u) is the transpose of (u, v), so that an undirected edge defines both:
         its block is (u, v) where u has the lower index.
 
     Returns

@@ -35,7 +35,7 @@ LARGEST_FOUND_BLOCK = 32  # rows; larger dense blocks are better split, for pivo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Entries:
-    """Where the entries of one scipy pattern lie in `values`.
+    """Places of the entries of one scipy pattern in `values`.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Entries:
     at: Int
 
     def fit(self, rows: Any) -> bool:
-        """Whether a canonical CSR array has this pattern."""
+        """True if a canonical CSR array has this pattern."""
         return np.array_equal(rows.indptr, self.start) and np.array_equal(rows.indices, self.column)
 
 

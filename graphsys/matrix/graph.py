@@ -164,7 +164,7 @@ class BlockGraph:
         )
 
     def lies_like(self, other: BlockGraph) -> bool:
-        """Whether another graph lays its blocks out alike, under the same labels.
+        """True if another graph lays its blocks out alike, under the same labels.
 
         Parameters
         ----------

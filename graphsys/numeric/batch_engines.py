@@ -1,4 +1,4 @@
-"""How a batch is factorized and solved: side by side in vector lanes, or one after another."""
+"""Engines of a batch: eight systems side by side in vector lanes, or one after another."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
 from graphsys.kernels import work_sizes
-from graphsys.kernels.base.layout import NARROW_AT, WIDEST
+from graphsys.kernels.base.layout import NODAL_AT, WIDEST
 from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
 from graphsys.kernels.single.refinement import GOOD, REACHED
-from graphsys.numeric.factorization import SINGULAR
+from graphsys.numeric.factorization import SINGULAR_RATIO
 from graphsys.numeric.residuals import REFINEMENTS, Matrix
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import share
@@ -58,29 +58,29 @@ class Engine(ABC):
     dtype : dtype
     tolerance : float
         Pivot ratio below which a pivot is singular.
-    enough : float
-        Backward error that a refined solution must have.
-    ratio, growth : ndarray, shape (count,) or longer
+    largest_error : float
+        Backward error up to which a refined solution is good.
+    pivot_ratio, growth : ndarray, shape (count,) or longer
         Smallest pivot ratio of each system, and the growth of its pivot blocks where that is a
         reason to check solutions.
     """
 
-    enough: float
-    ratio: Array
+    largest_error: float
+    pivot_ratio: Array
     growth: Array
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         self.symbolic, self.count, self.dtype = symbolic, count, dtype
-        self.tolerance = SINGULAR * float(np.finfo(dtype).eps)
+        self.tolerance = SINGULAR_RATIO * float(np.finfo(dtype).eps)
 
     def trusted(self) -> NDArray[np.bool_]:
         """Systems without a singular pivot, shape (count,)."""
-        return np.asarray(self.ratio[: self.count] > self.tolerance)
+        return np.asarray(self.pivot_ratio[: self.count] > self.tolerance)
 
     def doubtful(self, below: float) -> NDArray[np.bool_]:
         """Systems with a pivot ratio below a bound, or whose pivot blocks grew, shape (count,)."""
         grown = self.growth[: self.count] > 0.0
-        return np.asarray((self.ratio[: self.count] < below) | (grown & (below > 0.0)))
+        return np.asarray((self.pivot_ratio[: self.count] < below) | (grown & (below > 0.0)))
 
     @abstractmethod
     def factorize(self, values: Array, threads: int) -> None:
@@ -93,8 +93,8 @@ class Engine(ABC):
         """Solutions and backward errors; refined where the pivot ratio is below a bound."""
 
 
-class Workspace(NamedTuple):
-    """What a thread of `Lanes` works with.
+class GroupArrays(NamedTuple):
+    """Work arrays of a thread of `Lanes`.
 
     Attributes
     ----------
@@ -115,21 +115,21 @@ class Lanes(Engine):
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         super().__init__(symbolic, count, dtype)
-        self.enough = GOOD * float(np.finfo(dtype).eps)
+        self.largest_error = GOOD * float(np.finfo(dtype).eps)
         self.padded = max(count, LANES)  # a group of less than eight has the last system again
         self.groups = -(-count // LANES)
-        self.narrow = bool(symbolic.program[NARROW_AT])
+        self.nodal = bool(symbolic.program[NODAL_AT])
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
-        self.ratio, self.growth = np.ones((2, self.padded), dtype)
+        self.pivot_ratio, self.growth = np.ones((2, self.padded), dtype)
         self.arena = np.zeros(0, dtype)
-        self.idle: list[Workspace] = []
+        self.idle: list[GroupArrays] = []
 
     def sure(self, below: float) -> bool:
-        """Whether no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
+        """True if no system of the last `solve_once` has a doubtful pivot, or a ratio below."""
         return bool(self.trusted().all() and not self.doubtful(below).any())
 
-    def _workspace(self, columns: int) -> Workspace:
+    def _arrays(self, columns: int) -> GroupArrays:
         """One that no thread uses, for so many right-hand sides; 0 where factors are kept."""
         try:
             own = self.idle.pop()
@@ -138,9 +138,9 @@ class Lanes(Engine):
         except IndexError:
             pass
         size = self.symbolic.arena_size
-        if self.narrow:
+        if self.nodal:
             size += node_room(self.symbolic.program)
-        return Workspace(
+        return GroupArrays(
             columns,
             aligned(LANES * 2 * self.rows, self.dtype),
             aligned(LANES * self.rows * columns, self.dtype),
@@ -162,7 +162,7 @@ class Lanes(Engine):
     def solve_once(self, values: Array, b: Array, threads: int) -> Array:
         """Solutions, unrefined; the factors are not kept."""
         columns = b.shape[2] if b.ndim == 3 else 1
-        if columns == 0:  # their pivots are looked at all the same
+        if columns == 0:  # their pivots are checked all the same
             self._factorize(values, threads, self._pad(np.zeros(b.shape[:2], b.dtype)), 1)
             return np.empty_like(b)
         out = self._factorize(values, threads, self._pad(b), columns)
@@ -173,17 +173,17 @@ class Lanes(Engine):
         out = nothing if b is None else np.empty_like(b)
 
         def work(first: int, last: int) -> None:
-            own = self._workspace(columns)
-            if b is not None and self.narrow:
+            own = self._arrays(columns)
+            if b is not None and self.nodal:
                 solve_nodes(
                     self.symbolic.program, flat, self.padded, first, last, b, columns,
-                    own.magnitude, own.x, own.arena, self.ratio, self.growth, out,
+                    own.magnitude, own.x, own.arena, self.pivot_ratio, self.growth, out,
                 )  # fmt: skip
             else:
                 factorize_groups(
                     self.symbolic.program, self.table, flat, self.padded, first, last,
                     nothing if b is None else b, columns, own.magnitude, own.x,
-                    self.arena if b is None else own.arena, self.ratio, self.growth, out,
+                    self.arena if b is None else own.arena, self.pivot_ratio, self.growth, out,
                 )  # fmt: skip
             self.idle.append(own)
 
@@ -201,7 +201,7 @@ class Lanes(Engine):
         error = np.full(self.count, np.nan)
         some = np.flatnonzero(self.trusted() & self.doubtful(below))
         if some.size:
-            with np.errstate(all="ignore"):  # what is not finite is told by its error
+            with np.errstate(all="ignore"):  # a solution that is not finite has an infinite error
                 x[some], error[some] = self._refined(values, b, x, trans != "N", some, threads)
         return x, error
 
@@ -225,19 +225,19 @@ class Lanes(Engine):
         """Solutions of some systems, refined until the backward error is at rounding or stalls."""
         graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
         right, known = self._by_columns(b[some]), self._by_columns(x[some])
-        enough = float(np.finfo(self.dtype).eps)
+        eps = float(np.finfo(self.dtype).eps)
         sizes, errors = np.empty(2 * self.rows, self.dtype), np.empty((2, some.size * columns))
 
         def check(x: Array) -> tuple[Array, Array]:
             r = np.empty_like(right)
             compiled.backward_errors(
                 graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
-                x.ravel(), columns, enough, sizes, r.reshape(-1), errors,
+                x.ravel(), columns, eps, sizes, r.reshape(-1), errors,
             )  # fmt: skip
             return r, errors[0].reshape(some.size, columns).copy()
 
         residual, error = check(known)
-        active, last = error > REACHED * enough, np.full(error.shape, np.inf)
+        active, last = error > REACHED * eps, np.full(error.shape, np.inf)
         for _ in range(REFINEMENTS):
             if not active.any():
                 break
@@ -248,14 +248,14 @@ class Lanes(Engine):
             change = self._by_columns(step.reshape(full.shape)[some])
             trial, correction = known + change, np.abs(change).max(axis=2, initial=0.0)
             following, new = check(trial)
-            going_on = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
-            better = active & ((new < error) | (going_on & (new < np.inf)))
-            active &= going_on & better & (new > REACHED * enough)
+            converging = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
+            better = active & ((new < error) | (converging & (new < np.inf)))
+            active &= converging & better & (new > REACHED * eps)
             known[better], residual[better] = trial[better], following[better]
             error[better], last = new[better], correction
         check(known)
         strict = errors[1].reshape(error.shape)
-        error[~(strict <= GOOD * enough)] = np.inf  # small unknowns may hide behind large ones
+        error[~(strict <= GOOD * eps)] = np.inf  # errors of small unknowns may be invisible
         return self._by_rows(known, b), error.max(axis=1, initial=0.0)
 
     def _by_columns(self, x: Array) -> Array:
@@ -271,8 +271,8 @@ class Each(Engine):
 
     def __init__(self, symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> None:
         super().__init__(symbolic, count, dtype)
-        self.enough = float(np.finfo(dtype).max)  # whatever `Solver` accepts
-        self.ratio, self.growth, self.weakest = np.ones((3, count))
+        self.largest_error = float(np.finfo(dtype).max)  # whatever `Solver` accepts
+        self.pivot_ratio, self.growth, self.weakest = np.ones((3, count))
         self.arena = np.empty(count * symbolic.arena_size, dtype)
 
     def factorize(self, values: Array, threads: int) -> None:
@@ -285,7 +285,7 @@ class Each(Engine):
             compiled.factorize_each(
                 program, flat, self.count, first, last, self.tolerance,
                 np.empty(work_sizes(program, 1)[1], real), np.zeros(3),
-                self.arena, self.ratio, self.growth, self.weakest,
+                self.arena, self.pivot_ratio, self.growth, self.weakest,
             )  # fmt: skip
 
         share(threads, self.count, work)
@@ -318,14 +318,14 @@ class Each(Engine):
         """Refined solutions of one system; an infinite error where that is not possible."""
         size, matrix = self.symbolic.arena_size, Matrix(self.symbolic.graph, values)
         arena = self.arena[i * size : (i + 1) * size]
-        ratio, weakest = float(self.ratio[i]), int(self.weakest[i])
+        ratio, weakest = float(self.pivot_ratio[i]), int(self.weakest[i])
         try:
             solver = Solver(self.symbolic, arena, matrix, ratio, weakest)
             x, report = solver.columns(b, trans)
         except FAILURES:
             return np.nan, np.inf
-        enough = GOOD * float(np.finfo(self.dtype).eps)
-        if not (report.componentwise_error or 0.0) <= enough:
+        good = GOOD * float(np.finfo(self.dtype).eps)
+        if not (report.componentwise_error or 0.0) <= good:
             return x, np.inf  # another order may do better
         return x, report.backward_error or 0.0
 

@@ -1,4 +1,4 @@
-"""Why a factorization failed, in the user's labels."""
+"""Diagnosis of a failed factorization, in the user's labels."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
-from graphsys.kernels.base.layout import NARROW_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import NODAL_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
 from graphsys.kernels.single.ldu import factorize_supernodes
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
@@ -16,7 +16,7 @@ from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
 
-#: Pivots larger than this relative to what their block held are singular for their size alone.
+#: Pivots larger than this relative to their block are singular for their size alone.
 REGULAR = 1e-3
 #: The way out where redundant rows are constraints that do not contradict each other.
 ALLOW = ", or allow them with factorize(redundant=True)"
@@ -45,7 +45,7 @@ def singular_step(
     -------
     step : int
     ratio : float
-        Smallest singular value of the block, its rows measured by what they ever held.
+        Smallest singular value of the block, its rows relative to their largest magnitudes.
     """
     program = symbolic.program.copy()
     starts = program[program[STARTS_AT] :][: program[SUPERNODES]]
@@ -55,7 +55,7 @@ def singular_step(
     sizes = program[at + PANEL_FIELDS : at + PANEL_FIELDS + pivots]
     block = int(np.searchsorted(np.cumsum(sizes), row - first, side="right"))
     w = int(sizes[block])
-    program[SUPERNODES], program[NARROW_AT] = s + 1, 0
+    program[SUPERNODES], program[NODAL_AT] = s + 1, 0
     program[at + 5], program[at + 7] = block, 0  # stop before the block, update nothing
     factorize_supernodes(program, values, -1.0, magnitude, arena, np.empty(3))
 
@@ -66,15 +66,15 @@ def singular_step(
     overflown = ~np.isfinite(pivot_block).all(axis=1)
     if overflown.any():  # by pivots before it that were next to nothing
         return _step_of(symbolic, row + int(np.argmax(overflown))), 0.0
-    held = np.fmax(magnitude[row : row + w], np.abs(pivot_block).max(axis=1))
-    left, singular_values, _ = np.linalg.svd(_relative(pivot_block, held))
+    largest = np.fmax(magnitude[row : row + w], np.abs(pivot_block).max(axis=1))
+    left, singular_values, _ = np.linalg.svd(_relative(pivot_block, largest))
     guilty = row + int(np.argmax(np.abs(left[:, -1]).round(8)))
     return _step_of(symbolic, guilty), float(singular_values[-1])
 
 
-def _relative(block: Array, held: Array) -> Array:
-    """Rows of a block relative to what they held: no quotient leaves the range of numbers."""
-    part, exponent = np.frexp(np.where(held > 0, held, 1.0))
+def _relative(block: Array, largest: Array) -> Array:
+    """Rows of a block relative to their largest magnitudes, without overflow."""
+    part, exponent = np.frexp(np.where(largest > 0, largest, 1.0))
     scaled = np.empty_like(block)
     scaled.real = np.ldexp(block.real, -exponent[:, None]) / part[:, None]
     if np.iscomplexobj(block):

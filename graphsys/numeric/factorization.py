@@ -1,83 +1,96 @@
-"""Numeric factorization, and what to do when its pivots cannot be trusted."""
+"""Numeric factorization in one elimination order, and the search for an order that is stable."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
+from copy import copy
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.analysis.pivot_supply import merged
 from graphsys.errors import SingularPivotError
-from graphsys.kernels.base.layout import ROWS, SUPERNODES
+from graphsys.kernels.base.layout import GROWTH, PIVOT_RATIO, ROWS, SUPERNODES, WEAKEST
 from graphsys.kernels.blocks.growth import GROWN
+from graphsys.kernels.single.fused_solve import (
+    BUSY,
+    INFO,
+    NNZ,
+    REFINE_BELOW,
+    SINGULAR,
+    TOLERANCE,
+)
 from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.from_scipy import check_finite
-from graphsys.numeric import diagnosis, stability
-from graphsys.numeric.fast_calls import Direct
+from graphsys.numeric import diagnosis, fast_calls, stability
 from graphsys.numeric.partial_update import Reach
-from graphsys.numeric.residuals import Matrix
+from graphsys.numeric.reordering import REANALYSES, Reordering
+from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.numeric.solver import Solver
-from graphsys.numeric.threads import Shared, as_threads, more_room, worth_sharing
+from graphsys.numeric.threads import Tasks, as_threads, more_room, worth_sharing
 from graphsys.symbolic import Symbolic, analyze
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
 
-#: How often an elimination order is replaced for one matrix.
-REANALYSES = 8
-#: A pivot this small relative to what its row held before is cancellation (times machine epsilon).
-SINGULAR = 64.0
-#: Solves check and refine their solution when a pivot is smaller than this relative to what its row
-#: held. A pivot at this bound and growth at `growth.GROWN` amplify rounding errors 64 / 0.05 times.
+#: Pivot ratio, in machine epsilons, below which a pivot is singular: it is cancellation.
+SINGULAR_RATIO = 64.0
+#: Pivot ratio below which factors are doubtful: solves check and refine their solution. A pivot at
+#: this bound and growth at `growth.GROWN` amplify rounding errors 64 / 0.05 times.
 DOUBTFUL = 0.05
 #: Error of solutions by the factors alone up to which refinement is sure to converge.
 CONTRACTS = 0.01
-#: Systems up to so many rows are inverted as one block where no other order helps.
-DENSE_ROWS = 2048
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
+#: Error of a thread that refactorizes at the same time as another.
+OTHER_THREAD = (
+    "another thread is refactorizing this factor: threads may share its solves, but each needs a "
+    "factor of its own to refactorize, such as copy.deepcopy(factor)"
+)
 
 
-class Numeric:
-    """Arrays of a numeric factorization, made once for a `Symbolic` and used for many matrices.
+class Factorization:
+    """Factors of a matrix in one elimination order; the arrays serve many matrices.
+
+    Where a matrix needs another order, the methods return another factorization and leave this one
+    with its arrays to the threads that solve with it.
 
     Parameters
     ----------
     symbolic : Symbolic
     dtype : dtype
     last : frozenset of int, optional
-        Nodes that the symbolic factorization has last, which stay as they are: see `condense`.
+        Nodes that the symbolic factorization has last and that are not eliminated: see `condense`.
     threads : int, optional
-        How many factorize together, where that is worth it.
-    enough : float, optional
-        Least pivot ratio for which no solution has to be refined.
+        How many factorize together, if that is worth it.
+    refine_below : float, optional
+        Pivot ratio below which solutions are refined.
 
     Attributes
     ----------
-    symbolic : Symbolic
-        Another one after a matrix needed another order.
     program : ndarray of int
         That of the symbolic factorization, as far as the first of the last nodes.
     arena, magnitude : ndarray
-        Factors and what each row held, as `kernels.factorize` leaves them.
-    direct : Direct
-        What works on these arrays.
+        Factors and magnitudes of their rows, as `kernels.factorize` leaves them.
+    info : ndarray, shape (6,)
+        Pivot ratio, weakest row and growth of the last factorization, and settings: see
+        `kernels.single.fused_solve`.
+    fast_factorize, fast_solve, fast_factorize_and_solve, fast_solve_refined : callable
+        See `fast_calls`.
+    matrix : Matrix or None
+        The matrix to refine with, if solves refine.
     scaling : Scaling or None
         Where it is not None, these are factors of the equilibrated matrix.
-    weakest : int
-        First row of the pivot block with the smallest pivot ratio.
     factorized : int
-        Supernodes that the last `factorize` computed.
+        Supernodes that the last factorization computed.
     stabilized : bool
         Whether order and scaling were chosen for the last matrix, not for one before.
     """
 
     #: Whether solves refine whatever the pivots are.
     must_refine = False
-    #: Whether a matrix that resists is equilibrated.
+    #: Whether `stable` equilibrates the matrix.
     equilibrates = True
     #: Rows that depend on others, by label: none, for `factorize` refuses them.
     redundant: dict[Hashable, int] = {}
@@ -88,42 +101,17 @@ class Numeric:
         dtype: np.dtype[Any],
         last: frozenset[int] = frozenset(),
         threads: int = 1,
-        enough: float = 0.0,
+        refine_below: float = 0.0,
     ) -> None:
         self.dtype, self.last, self.threads = dtype, last, as_threads(threads)
-        self._enough = enough
-        real = np.zeros(0, dtype).real.dtype
-        self.eps = float(np.finfo(real).eps)
-        self._tolerance = SINGULAR * self.eps
+        self.eps = EPS[dtype]
+        self._refine_below = refine_below
         self.scaling: Scaling | None = None
         self.stabilized = False
         self._allocate(symbolic)
 
-    @property
-    def pivot_ratio(self) -> float:
-        """Smallest pivot relative to what its row ever held in its block."""
-        return self.direct.ratio
-
-    @property
-    def pivot_growth(self) -> float:
-        """Largest magnitude of a row of a pivot block relative to what the matrix has there."""
-        rows = int(self.program[ROWS])
-        held, given = self.magnitude[:rows], self.magnitude[rows : 2 * rows]
-        with np.errstate(all="ignore"):
-            return float(np.max(held / given, initial=1.0, where=held > 0.0))
-
-    @property
-    def doubtful(self) -> bool:
-        """Whether pivots leave open how good the factors are: small ones, or growth."""
-        return not self.direct.ratio >= DOUBTFUL or self.direct.growth > GROWN
-
-    @property
-    def plain(self) -> bool:
-        """Whether the last factorization was all that `direct` does by itself."""
-        whole = self.factorized == self._supernodes and self._shared is None
-        return whole and self.scaling is None
-
     def _allocate(self, symbolic: Symbolic) -> None:
+        """Make new arrays for an elimination order."""
         self.symbolic, self.program = symbolic, symbolic.program
         if self.last:
             stay = int(symbolic.graph.size[list(self.last)].sum())
@@ -131,29 +119,87 @@ class Numeric:
             self.program = symbolic.program.copy()
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
         self._reach: Reach | None = None
-        self._shared: Shared | None = None
-        more = 0
+        self._tasks: Tasks | None = None
+        size = symbolic.arena_size
         if self.threads > 1 and not self.last and worth_sharing(symbolic, self.dtype):
             self._reach = Reach.of(symbolic)
-            self._shared = Shared.of(self._reach, self.threads)
-            more = more_room(symbolic, self.threads)
-        self.arena = np.empty(symbolic.arena_size + more, self.dtype)
-        self.direct = Direct(
-            self.program, self.arena, symbolic.graph, self._tolerance, self._enough
-        )
-        self.magnitude = self.direct.magnitude
-        self.weakest, self.factorized = 0, 0
-        self._supernodes = int(self.program[SUPERNODES])
+            self._tasks = Tasks.of(self._reach, self.threads)
+            size += more_room(symbolic, self.threads)
+        self.info = np.zeros(INFO)
+        self.info[TOLERANCE] = SINGULAR_RATIO * self.eps
+        self.info[REFINE_BELOW] = self._refine_below
+        self.info[NNZ] = symbolic.graph.nnz
+        self._arrays = fast_calls.new_arrays(self.program, size, self.dtype, self.info)
+        self.arena, self.magnitude = self._arrays.arena, self._arrays.magnitude
+        self.factorized, self._supernodes = 0, int(self.program[SUPERNODES])
+        self.matrix: Matrix | None = None
         self._solver = Solver(symbolic, self.arena, None, 0.0, 0)
+        self._bind()
 
-    def factorize(self, values: Array, changed: Ints | None = None) -> None:
+    def _bind(self) -> None:
+        """Make the callables that work on the arrays."""
+        self.fast_factorize = fast_calls.factorizing(self._arrays)
+        self.fast_solve = fast_calls.solving(self._arrays)
+        self.fast_factorize_and_solve = fast_calls.factorizing_and_solving(self._arrays)
+        self.fast_solve_refined = fast_calls.solving_refined(self._arrays, self.symbolic.graph)
+
+    def _in_order(self, symbolic: Symbolic, scaling: Scaling | None) -> Factorization:
+        """A copy with arrays of its own for another elimination order, not yet factorized."""
+        other = copy(self)
+        other.scaling = scaling
+        other._allocate(symbolic)
+        return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        made = ("fast_factorize", "fast_solve", "fast_factorize_and_solve", "fast_solve_refined")
+        return {name: value for name, value in self.__dict__.items() if name not in made}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
+
+    @property
+    def pivot_ratio(self) -> float:
+        """Smallest pivot relative to the largest magnitude of its row in its pivot block."""
+        return self.info.item(PIVOT_RATIO)
+
+    @property
+    def weakest(self) -> int:
+        """First row of the pivot block with the smallest pivot ratio."""
+        return int(self.info.item(WEAKEST))
+
+    @property
+    def pivot_growth(self) -> float:
+        """Largest magnitude of a row of a pivot block relative to that of the matrix there."""
+        rows = int(self.program[ROWS])
+        most, given = self.magnitude[:rows], self.magnitude[rows : 2 * rows]
+        with np.errstate(all="ignore"):
+            return float(np.max(most / given, initial=1.0, where=most > 0.0))
+
+    @property
+    def doubtful(self) -> bool:
+        """True if small pivots, or growth, may have made the factors inaccurate."""
+        return not self.pivot_ratio >= DOUBTFUL or self.info.item(GROWTH) > GROWN
+
+    @property
+    def plain(self) -> bool:
+        """True if `fast_factorize` alone repeats the last factorization."""
+        whole = self.factorized == self._supernodes and self._tasks is None
+        return whole and self.scaling is None
+
+    def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
         """Factorize a matrix; where a pivot is singular, in an order that avoids it.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
         changed : ndarray of int, optional
-            Nodes that the factors of last time, good ones, do not know yet: see `Reach`.
+            Nodes that the last factors, good ones, do not know yet: see `Reach`.
+
+        Returns
+        -------
+        Factorization
+            This one, or one in another order.
 
         Raises
         ------
@@ -166,23 +212,30 @@ class Numeric:
         if self.scaling is not None:
             check_finite(self.symbolic.graph, values)
             self.scaling = self._equilibration(values)
-            if self._eliminate(self.scaling.matrix(values)):
-                self.stabilize(values)
-        elif changed is None or not self._update(values, changed):
-            if self._eliminate(values):
-                self.stabilize(values)
+            failed = self._eliminate(self.scaling.matrix(values))
+        else:
+            failed = self._eliminate(values) if changed is None else self._update(values, changed)
+        return self.stable(values)[0] if failed else self
 
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
-        if self._shared is None:
-            failed, ratio, weakest, growth = self.direct.eliminate(values)
-        else:
-            failed, ratio, weakest, growth = self._shared.factorize(
-                values, self._tolerance, self.magnitude, self.arena
-            )
-        self.direct.report(ratio, int(weakest), growth)
-        self.weakest, self.factorized = int(weakest), self._supernodes
-        return failed
+        self.factorized = self._supernodes
+        if self._tasks is not None:
+            return self._tasks.factorize(values, self.magnitude, self.arena, self.info)
+        status = self.fast_factorize(values)
+        if status == BUSY:
+            raise RuntimeError(OTHER_THREAD)
+        return 1 + self.weakest if status == SINGULAR else 0
+
+    def _update(self, values: Array, changed: Ints) -> int:
+        """Factorize the supernodes that a change reaches, and all if one of these is singular."""
+        if self._reach is None:
+            self._reach = Reach.of(self.symbolic)
+        reached = self._reach.from_nodes(changed)
+        if self._reach.refactorize(reached, values, self.magnitude, self.arena, self.info):
+            return self._eliminate(values)
+        self.factorized = reached.size
+        return 0
 
     def solver(self, values: Array | None) -> Solver:
         """Solves with the factors.
@@ -190,25 +243,13 @@ class Numeric:
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,), or None
-            What to refine with, where solves refine: it is copied.
+            The matrix to refine with, if solves refine: it is copied.
         """
-        solver = self._solver
-        solver.pivot_ratio, solver.weakest = self.pivot_ratio, self.weakest
+        solver, info = self._solver, self.info
+        solver.pivot_ratio, solver.weakest = info.item(PIVOT_RATIO), int(info.item(WEAKEST))
         solver.scaling = self.scaling
         solver.refine_with(values)
         return solver
-
-    def _update(self, values: Array, changed: Ints) -> bool:
-        """Factorize what a change reaches; False where that asks for a look at the whole."""
-        if self._reach is None:
-            self._reach = Reach.of(self.symbolic)
-        reached = self._reach.from_nodes(changed)
-        self.factorized = reached.size
-        failed, ratio, self.weakest, growth = self._reach.refactorize(
-            reached, values, self._tolerance, self.magnitude, self.arena
-        )
-        self.direct.report(ratio, self.weakest, growth)
-        return failed == 0
 
     def instability(self, values: Array) -> tuple[float, float]:
         """Errors of the factors alone, and a lower bound of the condition number: `stability`.
@@ -241,7 +282,7 @@ class Numeric:
         return Scaling.of(self.symbolic.graph, values, self.symbolic.symmetric, self.last)
 
     def is_wild(self, values: Array) -> bool:
-        """Whether rows or columns of a matrix differ so much that unknowns hide behind others."""
+        """True if rows or columns differ so much that errors of small unknowns are invisible."""
         if not self.equilibrates or self.symbolic.graph.rows == 0:
             return False
         matrix = Matrix(self.symbolic.graph, values)
@@ -253,12 +294,12 @@ class Numeric:
         return bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
 
     def can_refine(self, values: Array) -> bool:
-        """Whether refinement will make up for what the factors of a matrix lack."""
+        """True if refinement will converge with the factors of a matrix."""
         error, condition = self.instability(values)
         hopeless = stability.is_singular(condition, self.dtype) or not error * condition < CONTRACTS
         return not hopeless and not self.is_wild(values)
 
-    def check(self, values: Array) -> tuple[bool, float]:
+    def checked(self, values: Array) -> tuple[Factorization, float]:
         """Replace doubtful factors that are less accurate than those of a stable method.
 
         Parameters
@@ -268,8 +309,8 @@ class Numeric:
 
         Returns
         -------
-        replaced : bool
-            Whether the factors are others now.
+        factorization : Factorization
+            This one, or a stable one.
         lost : float
             Bound on relative errors of the inverse; 0 where nothing is in doubt.
 
@@ -279,21 +320,18 @@ class Numeric:
             Where the matrix is singular to working precision.
         """
         if not self.doubtful:
-            return False, 0.0
+            return self, 0.0
+        found = self
         error, condition = self.instability(values)
         replace = not stability.is_stable(error, self.dtype)
         replace |= stability.is_singular(condition, self.dtype)
         replace |= self.scaling is None and self.is_wild(values)
         if replace:
-            error, condition = self.stabilize(values)
-        return replace, max(error, self.eps) * condition
+            found, error, condition = self.stable(values)
+        return found, max(error, self.eps) * condition
 
-    def stabilize(self, values: Array) -> tuple[float, float]:
-        """Factorize a matrix that resists: equilibrated, and in other orders until one is stable.
-
-        Nodes whose pivots are small wait for all their neighbours first. Then they share a pivot
-        block with their ancestors in the elimination tree, more of them each time, so that rows are
-        exchanged between these: with all of them it is Gaussian elimination with partial pivoting.
+    def stable(self, values: Array) -> tuple[Factorization, float, float]:
+        """Factorize a matrix that resists: equilibrated, in other orders until one is stable.
 
         Parameters
         ----------
@@ -301,8 +339,10 @@ class Numeric:
 
         Returns
         -------
+        factorization : Factorization
+            See `Reordering` for the orders that are tried.
         error, condition : float
-            What `stability.instability` makes of the factors.
+            Its `instability`.
 
         Raises
         ------
@@ -316,51 +356,45 @@ class Numeric:
         scaling = self._equilibration(values) if self.equilibrates else None
         matrix = values if scaling is None else scaling.matrix(values)
         diagnosis.check_structure(graph, matrix, self.last)
-        before = self.symbolic, self.scaling
-        self.scaling = scaling
+        trial, reordering = self, Reordering(self.last)
         best: tuple[float, float, Symbolic | None] = (np.inf, np.inf, None)
         failure = None
-        waiting: set[int] = set()
-        groups: list[tuple[int, ...]] = []
         for attempt in range(REANALYSES + 1):
-            self._allocate(self._analyzed(matrix, waiting, groups))
-            failed = self._eliminate(matrix)
+            trial = trial._in_order(trial._analyzed(matrix, reordering), scaling)
+            failed = trial._eliminate(matrix)
             if failed:
                 step, ratio = diagnosis.singular_step(
-                    self.symbolic, matrix, failed - 1, self.arena, self.magnitude
+                    trial.symbolic, matrix, failed - 1, trial.arena, trial.magnitude
                 )
-                failure = diagnosis.singular_pivot(self.symbolic, step, ratio)
-                culprits = [step, *self._weak_steps(failed - 1)]
+                failure = diagnosis.singular_pivot(trial.symbolic, step, ratio)
+                culprits = [step, *trial._weak_steps(failed - 1)]
             else:
-                error, condition = self._error(matrix)
+                error, condition = trial._error(matrix)
                 stable = stability.is_stable(error, self.dtype)
                 if stability.is_singular(condition, self.dtype):
-                    failure = self._singular(condition)
+                    failure = trial._singular(condition)
                     if stable:  # no other order will find another condition number
                         break
                 elif stable:
-                    self.stabilized = True
-                    return error, condition
+                    trial.stabilized = True
+                    return trial, error, condition
                 elif error < best[0]:
-                    best = error, condition, self.symbolic
-                culprits = self._weak_steps()
-            if self.symbolic.ordering == "given":
+                    best = error, condition, trial.symbolic
+                culprits = trial._weak_steps()
+            if trial.symbolic.ordering == "given":
                 break
-            if not self._regroup(culprits, attempt, waiting, groups):
+            if not reordering.extend(trial.symbolic, culprits, attempt):
                 break
         error, condition, symbolic = best
-        if symbolic is not None and symbolic is not self.symbolic:
-            self._allocate(symbolic)
-            self._eliminate(matrix)
+        if symbolic is not None and symbolic is not trial.symbolic:
+            trial = trial._in_order(symbolic, scaling)
+            trial._eliminate(matrix)
         if symbolic is not None and not error < self.eps**0.5:
-            error, condition = self._error(matrix, normwise=True)
+            error, condition = trial._error(matrix, normwise=True)
         if symbolic is None or not error < self.eps**0.5:
-            failure = failure or self._unstable(error)
-            symbolic, self.scaling = before  # for the matrices that follow
-            self._allocate(symbolic)
-            raise failure
-        self.stabilized = True
-        return error, condition
+            raise failure or trial._unstable(error)
+        trial.stabilized = True
+        return trial, error, condition
 
     def _singular(self, condition: float) -> SingularPivotError:
         """Error for a matrix that is singular to working precision."""
@@ -380,69 +414,20 @@ class Numeric:
         return weak[0] if weak else 0
 
     def _weak_steps(self, end: int | None = None) -> list[int]:
-        """First step of each supernode with entries of D^-1, L or W that are large, worst first.
-
-        Of those before the one that row ``end`` is in, where it is given.
-        """
-        symbolic = self.symbolic
-        sizes = stability.inverse_sizes(self.program, self.arena)
-        if end is not None:
-            sizes = sizes[: stability.supernode_of_row(self.program, end)]
-        largest = sizes.max(initial=0.0)
-        weak = np.flatnonzero(sizes >= max(10.0, min(largest, 1.0 / self.eps) ** 0.5))
-        weak = weak[np.argsort(-sizes[weak], kind="stable")]
-        steps: list[int] = symbolic.super_start[weak].tolist()
+        """First steps of supernodes with large entries in D^-1, L or W, before row ``end``."""
+        weak = stability.weak_supernodes(self.program, self.arena, end)
+        steps: list[int] = self.symbolic.super_start[weak].tolist()
         return steps
 
-    def _regroup(
-        self, steps: list[int], attempt: int, waiting: set[int], groups: list[tuple[int, ...]]
-    ) -> bool:
-        """Let the nodes of some steps wait, or join their ancestors; False where they all do."""
-        symbolic = self.symbolic
-        before = len(waiting), sorted(groups)
-        inside = {node for group in groups for node in group}
-        more: list[tuple[int, ...]] = []
-        super_of = np.searchsorted(symbolic.super_start, steps, side="right") - 1
-        for step, s in zip(steps, super_of.tolist()):
-            own = symbolic.step_node[symbolic.super_start[s] : symbolic.super_start[s + 1]]
-            node = int(symbolic.step_node[step])
-            if attempt == 0 and own.size == 1 and node not in waiting | inside:
-                waiting.add(node)
-                continue
-            group, at = set(own.tolist()), int(symbolic.super_start[s + 1]) - 1
-            for _ in range(2**attempt):
-                at = int(symbolic.parent[at])
-                if at < 0 or int(symbolic.step_node[at]) in self.last:
-                    break
-                group.add(int(symbolic.step_node[at]))
-            more.append(tuple(sorted(group - self.last)))
-        self._join(more, waiting, groups)
-        if (len(waiting), sorted(groups)) == before or attempt == REANALYSES - 1:
-            if int(symbolic.row_of[-1]) <= DENSE_ROWS:
-                nodes = np.flatnonzero(symbolic.graph.size > 0).tolist()
-                every = tuple(node for node in nodes if node not in self.last)
-                self._join([every], waiting, groups)
-        return (len(waiting), sorted(groups)) != before
-
-    @staticmethod
-    def _join(
-        more: list[tuple[int, ...]], waiting: set[int], groups: list[tuple[int, ...]]
-    ) -> None:
-        """Let more groups of nodes share a pivot block."""
-        groups[:] = merged([*groups, *(group for group in more if len(group) > 1)])
-        waiting -= {node for group in groups for node in group}
-
-    def _analyzed(
-        self, values: Array, waiting: set[int], groups: list[tuple[int, ...]]
-    ) -> Symbolic:
+    def _analyzed(self, values: Array, reordering: Reordering) -> Symbolic:
         """Symbolic factorization in which some nodes come later, or share a pivot block."""
         return analyze(
             self.symbolic.graph,
             self.symbolic.order if self.symbolic.ordering == "given" else self.symbolic.ordering,
             values=values,
             symmetric=self.symbolic.symmetric,
-            after_all=frozenset(waiting),
-            together=groups,
+            after_all=frozenset(reordering.waiting),
+            together=reordering.groups,
             last=self.last,
             partial_pivoting=True,
         )

@@ -1,4 +1,4 @@
-"""What a change of some blocks reaches: the supernodes to factorize again."""
+"""Partial refactorization: the supernodes that a change of some blocks reaches."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.base.layout import ROWS, SUPERNODES
+from graphsys.kernels.base.layout import GROWTH, PIVOT_RATIO, ROWS, SUPERNODES, WEAKEST
 from graphsys.kernels.blocks.growth import pivot_growth
+from graphsys.kernels.single.fused_solve import TOLERANCE
 from graphsys.kernels.single.partial_update import (
     climb,
     reach_sizes,
@@ -42,7 +43,7 @@ class Reach:
     source : ndarray of int, shape (u,)
         Supernodes, ascending.
     update_at : ndarray of int, shape (u,)
-        Where the program tells how.
+        Places in the program of these updates.
     pivot_row : ndarray of int, shape (b,)
         First row of each pivot block.
     """
@@ -93,24 +94,20 @@ class Reach:
         return np.sort(reached[: climb(self.parent, rows, self.super_of_row, mark, reached)])
 
     def refactorize(
-        self, reached: Ints, values: Array, tolerance: float, magnitude: Array, arena: Array
-    ) -> tuple[int, float, int, float]:
-        """Factorize some supernodes again.
+        self, reached: Ints, values: Array, magnitude: Array, arena: Array, info: Array
+    ) -> int:
+        """Factorize some supernodes again: 0, or 1 + the row of a singular pivot block.
 
         Parameters
         ----------
         reached : ndarray of int
             From `from_nodes`.
         values : ndarray, shape (graph.nnz,)
-        tolerance, magnitude, arena
-            As for `kernels.factorize`, the arrays as it left them.
-
-        Returns
-        -------
-        failed, pivot_ratio, weakest, growth
-            Of all supernodes, as from `kernels.factorize`.
+        magnitude, arena : ndarray
+            As the last factorization left them.
+        info : ndarray, shape (6,)
+            See `kernels.single.fused_solve`; gets the result for all supernodes.
         """
-        info = np.zeros(3)
         failed = refactorize_reached(
             self.symbolic.program,
             self.load_start,
@@ -119,22 +116,27 @@ class Reach:
             self.update_at,
             reached,
             values,
-            tolerance,
+            info[TOLERANCE],
             magnitude,
             arena,
             info,
         )
-        if failed:
-            return failed, float(info[0]), int(info[1]), 0.0
-        return self.summary(magnitude)
+        if failed == 0:
+            self.summarize(magnitude, info)
+        return int(failed)
 
-    def summary(self, magnitude: Array) -> tuple[int, float, int, float]:
-        """What `refactorize` returns when no pivot failed, read off the magnitudes it left."""
+    def summarize(self, magnitude: Array, info: Array) -> None:
+        """Write pivot ratio, weakest row and growth of all supernodes into ``info``.
+
+        Parameters
+        ----------
+        magnitude : ndarray
+            As a factorization without a singular pivot left it.
+        info : ndarray, shape (6,)
+        """
         rows = int(self.symbolic.program[ROWS])
+        info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0, pivot_growth(magnitude, rows)
         ratios = magnitude[2 * rows + self.pivot_row]
-        if not ratios.size:
-            return 0, 1.0, 0, 0.0
-        least = int(np.argmin(ratios))
-        weakest = int(self.pivot_row[least]) if ratios[least] < 1.0 else 0
-        growth = float(pivot_growth(magnitude, rows))
-        return 0, min(1.0, float(ratios[least])), weakest, growth
+        if ratios.min(initial=1.0) < 1.0:
+            least = int(np.argmin(ratios))
+            info[PIVOT_RATIO], info[WEAKEST] = ratios[least], self.pivot_row[least]

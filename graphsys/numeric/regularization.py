@@ -15,7 +15,8 @@ from graphsys.kernels.base.layout import ORDER_AT, ROWS
 from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.matrix.from_scipy import check_finite, coordinates
 from graphsys.matrix.graph import BlockGraph
-from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.factorization import Factorization
+from graphsys.numeric.reordering import Reordering
 from graphsys.numeric.residuals import Matrix
 from graphsys.numeric.solver import Solver, SolveReport
 from graphsys.symbolic import Symbolic
@@ -25,8 +26,8 @@ Ints = NDArray[np.int64]
 
 #: Regularization of a constraint row is machine epsilon to this power times what its pivots scale
 #: with: 9e-8 in double precision. Inverses of pivot blocks with such a pivot carry errors of
-#: epsilon over it, which must stay well below it (power < 1/2); refinement, which leaves it beside
-#: the smallest pivot that is not redundant at each step, wants it small.
+#: epsilon over it, which must stay well below it (power < 1/2); refinement, whose error it
+#: multiplies at each step relative to the smallest pivot that is not redundant, wants it small.
 REGULARIZATION = 0.45
 #: Most steps of refinement.
 REFINEMENTS = 12
@@ -34,7 +35,7 @@ REFINEMENTS = 12
 PROXIMAL = 2
 
 
-class Regularized(Numeric):
+class Regularized(Factorization):
     """Factors of a saddle-point matrix [M B; G 0] whose constraint rows may be redundant.
 
     Where a row of a diagonal block is zero, a small number stands in its place on the diagonal,
@@ -53,14 +54,19 @@ class Regularized(Numeric):
     equilibrates = False  # the regularization stands in what its rows scale with
     _all_wait = False
 
-    def factorize(self, values: Array, changed: Ints | None = None) -> None:
-        """Factorize a matrix; as `Numeric`, but dependent constraint rows are no failure.
+    def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
+        """Factorize a matrix; as `Factorization`, but dependent constraint rows are no failure.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
         changed : ndarray of int, optional
-            Of no use here: everything is computed anew.
+            Ignored: everything is computed anew.
+
+        Returns
+        -------
+        Regularized
+            This one, or one in another order.
         """
         self._plain = values
         graph = self.symbolic.graph
@@ -69,12 +75,15 @@ class Regularized(Numeric):
         self._scale, self._change, self._constraint = scale, change, change != 0.0
         at = np.flatnonzero(change)
         regular[_diagonal_places(graph)[at]] += change[at]
-        super().factorize(regular)
-        found = self._redundant_rows()
-        if found and self._let_wait(regular):
-            super().factorize(regular)
-            found = self._redundant_rows()
-        self.redundant = {graph.labels[i]: count for i, count in sorted(found.items())}
+        factors = super().factorize(regular)
+        assert isinstance(factors, Regularized)
+        rows = factors._redundant_rows()
+        if rows and (other := factors._let_wait(regular)) is not None:
+            factors = Factorization.factorize(other, regular)
+            assert isinstance(factors, Regularized)
+            rows = factors._redundant_rows()
+        factors.redundant = {graph.labels[i]: count for i, count in sorted(rows.items())}
+        return factors
 
     def solver(self, values: Array | None) -> Solver:
         """Solves with the factors, as `RegularizedSolver`."""
@@ -85,41 +94,40 @@ class Regularized(Numeric):
         solver.refine_with(values)
         return solver
 
-    def _analyzed(
-        self, values: Array, waiting: set[int], groups: list[tuple[int, ...]]
-    ) -> Symbolic:
+    def _analyzed(self, values: Array, reordering: Reordering) -> Symbolic:
         """Symbolic factorization by the zeros of the matrix as it is."""
+        waiting, groups = reordering.waiting, reordering.groups
         if self._all_wait:
             node = np.repeat(np.arange(self.symbolic.graph.size.size), self.symbolic.graph.size)
             last = set(node[self._constraint].tolist()) - {i for group in groups for i in group}
             waiting = waiting | last
-        return super()._analyzed(self._plain, waiting, groups)
+        return super()._analyzed(self._plain, Reordering(self.last, waiting, groups))
 
-    def _let_wait(self, values: Array) -> bool:
-        """Order all nodes with constraints behind their neighbours; False where they are already.
+    def _let_wait(self, values: Array) -> Factorization | None:
+        """Order all nodes with constraints after their neighbours; None if they are already.
 
-        What is left of the others' elimination is then as definite as their part of the matrix, so
+        The Schur complement of the other nodes is then as definite as their part of the matrix, so
         that no order among the constraints makes its factors grow.
         """
         if self._all_wait or self.symbolic.ordering == "given":
-            return False
+            return None
         self._all_wait = True
-        self._allocate(self._analyzed(values, set(), []))
-        return True
+        return self._in_order(self._analyzed(values, Reordering(self.last)), None)
 
     def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
         """Nothing: refinement with the matrix as it is judges each solution."""
         return 0.0, 1.0
 
-    def stabilize(self, values: Array) -> tuple[float, float]:
-        """As `Numeric`, after all constraints wait."""
+    def stable(self, values: Array) -> tuple[Factorization, float, float]:
+        """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)
-        if self._let_wait(values) and not self._eliminate(values):
-            return 0.0, 1.0
-        return super().stabilize(values)
+        other = self._let_wait(values)
+        if other is not None and not other._eliminate(values):
+            return other, 0.0, 1.0
+        return Factorization.stable(other or self, values)
 
     def _redundant_rows(self) -> dict[int, int]:
-        """How many pivots of each node are left to the regularization."""
+        """Number of pivots of each node that are left to the regularization."""
         bound = self.eps ** (-REGULARIZATION / 2)
         program, start = self.symbolic.program, self.symbolic.graph.row_start
         order = program[program[ORDER_AT] :][: int(program[ROWS])]
@@ -143,7 +151,7 @@ class Regularized(Numeric):
 
 
 def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array, Array]:
-    """What the pivots of each row scale with, and what to add to its diagonal entry.
+    """Scale of the pivots of each row, and the change of its diagonal entry.
 
     For a constraint row r that is ``s = sum_c |G_rc| |B_cr| / |M_cc|`` (the largest of all rows
     where nothing is coupled to it), and ``-size s`` with the sign of the same sum without absolute
@@ -171,19 +179,19 @@ def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array
     n_rows = graph.rows
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = node[row] == node[column]
-    held = np.zeros(n_rows, values.real.dtype)
-    np.maximum.at(held, row[inside], np.abs(values[inside]))
-    np.maximum.at(held, column[inside], np.abs(values[inside]))
-    constraint = held == 0.0
+    largest_inside = np.zeros(n_rows, values.real.dtype)
+    np.maximum.at(largest_inside, row[inside], np.abs(values[inside]))
+    np.maximum.at(largest_inside, column[inside], np.abs(values[inside]))
+    constraint = largest_inside == 0.0
     diagonal = values[_diagonal_places(graph)]
-    small = np.abs(diagonal) < np.finfo(held.dtype).eps * held
-    pivot = np.where(constraint, np.inf, np.where(small, held, diagonal))
+    small = np.abs(diagonal) < np.finfo(largest_inside.dtype).eps * largest_inside
+    pivot = np.where(constraint, np.inf, np.where(small, largest_inside, diagonal))
     matrix = coo_array((values, (row, column)), shape=(n_rows, n_rows)).tocsr()
     with np.errstate(all="ignore"):  # divided first: products of two entries may overflow
         divided = coo_array((values / pivot[column], (row, column)), shape=(n_rows, n_rows))
         products = divided.tocsr() * matrix.T  # entry by entry: (r, c) is A_rc A_cr / A_cc
         signed = products.sum(axis=1)
-        scale = np.where(constraint, abs(products).sum(axis=1), held)
+        scale = np.where(constraint, abs(products).sum(axis=1), largest_inside)
     largest = scale[constraint].max(initial=0.0) or 1.0
     scale = np.where(constraint & ~(scale > 0.0), largest, scale)
     with np.errstate(all="ignore"):
@@ -231,17 +239,17 @@ class RegularizedSolver(Solver):
     ) -> tuple[Array, SolveReport]:
         eps = float(np.finfo(x.dtype).eps)
         absolute = Matrix(matrix.graph, np.abs(matrix.values))
-        constraint, held = np.tile(self.change != 0.0, count), np.tile(self.scale, count)
+        constraint, scale = np.tile(self.change != 0.0, count), np.tile(self.scale, count)
 
         def sizes(x: Array) -> Array:
             return -absolute.residual(-np.abs(flat), x, count, transposed)
 
         def check(x: Array) -> tuple[Array, Array, float]:
             r = matrix.residual(flat, x, count, transposed)
-            # What holds a body at rest is known as well as its motion without constraints is, and
+            # A body at rest is known as accurately as its motion without constraints, and
             # multipliers do not count: those of rows that contradict each other are huge.
             free = np.where(constraint, 0.0, np.abs(x))
-            free = np.where(constraint, 0.0, np.maximum(free, sizes(free) / held))
+            free = np.where(constraint, 0.0, np.maximum(free, sizes(free) / scale))
             size = np.where(constraint, sizes(free), sizes(np.abs(x)))
             error = np.where(r == 0.0, 0.0, np.abs(r) / np.where(size == 0.0, 1.0, size))
             return r, error, float(error.max(initial=0.0))

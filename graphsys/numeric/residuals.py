@@ -1,8 +1,7 @@
-"""How good a solution is: residuals, norms, backward errors; and the pivots of a factorization."""
+"""Accuracy of solutions: residuals, norms, backward errors, iterative refinement."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,11 +10,9 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
 from graphsys.kernels.single.refinement import refine, refined_work
-from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.matrix import from_scipy
-from graphsys.matrix.block import SYMMETRY_ULP, as_numbers
+from graphsys.matrix.block import SYMMETRY_ULP
 from graphsys.matrix.graph import BlockGraph
-from graphsys.matrix.vectors import check_rows
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -94,8 +91,8 @@ class Matrix:
     ) -> tuple[int, float, float]:
         """Refine x in place until its backward error is at rounding level or stalls.
 
-        Returns the steps taken, the backward error, and what it is where rows that hold no more
-        than rounding noise count as well; infinity where a step overflows.
+        Returns the steps taken, the backward error, and the backward error with rows that contain
+        only rounding errors; infinity where a step overflows.
         """
         work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
         failed = refine(
@@ -124,7 +121,7 @@ def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array
 
 
 def check_symmetric(graph: BlockGraph, values: Array) -> None:
-    """Compare A x with A^T x for one x without a pattern, and look at blocks only if they differ.
+    """Compare A x with A^T x for one x without a pattern, and compare blocks only if they differ.
 
     Parameters
     ----------
@@ -146,89 +143,6 @@ def check_symmetric(graph: BlockGraph, values: Array) -> None:
     if not alike.all():
         from_scipy.check_finite(graph, values)
         from_scipy.symmetric_values(graph, values, from_scipy.offsets(graph))
-
-
-def residual(matrix: Matrix, b: Any, x: Any) -> Array:
-    """b - A x, complex where b or x is.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    b, x : array_like, shape (N,) or (N, k)
-    """
-    b, x, dtype = np.asarray(b), np.asarray(x), matrix.values.dtype
-    if "c" in (b.dtype.kind, x.dtype.kind) and dtype.kind != "c":
-        return residual(matrix, b.real, x.real) + 1j * residual(matrix, b.imag, x.imag)
-    b, x = as_numbers(b, dtype, "b"), as_numbers(x, dtype, "x")
-    check_rows(matrix.graph, b)
-    if x.shape != b.shape:
-        raise ValueError(f"x has shape {x.shape}, b {b.shape}")
-    count = 1 if b.ndim == 1 else b.shape[1]
-    r = matrix.residual(b.ravel(order="F"), x.ravel(order="F"), count, False)
-    return r.reshape(b.shape, order="F")
-
-
-def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
-    """Inverses of all pivot blocks, those of one size w together.
-
-    Parameters
-    ----------
-    program : ndarray of int
-    arena : ndarray
-        Factors.
-
-    Yields
-    ------
-    ndarray, shape (count, w, w)
-    """
-    at, ld, w = pivot_blocks(program)
-    for size in np.unique(w):
-        chosen = w == size
-        steps = np.arange(size)
-        places = (
-            at[chosen, None, None]
-            + steps[None, :, None]
-            + steps[None, None, :] * ld[chosen, None, None]
-        )
-        yield arena[places]
-
-
-def slogdet(program: NDArray[np.int64], arena: Array) -> tuple[Any, float]:
-    """Sign (or phase) and logarithm of the absolute determinant.
-
-    Parameters
-    ----------
-    program : ndarray of int
-    arena : ndarray
-        Factors.
-    """
-    sign: Any = np.ones((), arena.dtype)[()]
-    logarithm = 0.0
-    for inverses in pivot_inverses(program, arena):
-        signs, logs = np.linalg.slogdet(inverses)
-        sign *= np.prod(signs).conj()
-        logarithm -= float(logs.sum())
-    return sign, logarithm
-
-
-def inertia(program: NDArray[np.int64], arena: Array) -> tuple[int, int]:
-    """Numbers of positive and negative eigenvalues of all symmetric pivot blocks.
-
-    An inverse has its errors on one side, X = S^-1 (I + E), and so keeps the signs of all
-    eigenvalues; its symmetric part does not where S is ill-conditioned.
-
-    Parameters
-    ----------
-    program : ndarray of int
-    arena : ndarray
-        Factors.
-    """
-    positive = negative = 0
-    for inverses in pivot_inverses(program, arena):
-        eigenvalues = np.linalg.eigvals(inverses).real
-        positive += int((eigenvalues > 0).sum())
-        negative += int((eigenvalues < 0).sum())
-    return positive, negative
 
 
 def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:

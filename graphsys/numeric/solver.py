@@ -1,9 +1,9 @@
-"""Solving with numeric factors: substitution, refinement, and what is told about it."""
+"""Solves with numeric factors: substitution, refinement, and their report."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from graphsys import kernels
 from graphsys.errors import InaccurateSolutionWarning
-from graphsys.kernels.base.layout import is_narrow
+from graphsys.kernels.base.layout import is_nodal
 from graphsys.kernels.single.refinement import GOOD
-from graphsys.kernels.single.substitution import solve_narrow
+from graphsys.kernels.single.substitution import solve_nodal
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.graph import BlockGraph
@@ -28,7 +28,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class SolveReport:
-    """What the last solve of a factor took.
+    """Refinements and errors of the last solve of a factor.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class SolveReport:
     redundant : dict of label to int
         Rows that depend on others, by node; found with ``factorize(redundant=True)`` only.
     componentwise_error : float or None
-        The same for rows that hold no more than rounding noise, too.
+        The same, with rows that contain only rounding errors.
     normwise_error : float or None
         ``|A x - b| / (|A| |x| + |b|)`` in the maximum norm, of the equilibrated matrix; None where
         the backward error is good, or the matrix not equilibrated.
@@ -68,13 +68,13 @@ class Solver:
     matrix : Matrix or None
         The matrix to refine with, where solves refine.
     pivot_ratio : float
-        Smallest pivot beside what its row ever held.
+        As `Factor.pivot_ratio`.
     weakest : int
         First row of the pivot block it was in.
     scaling : Scaling or None
         Where it is not None, factors and matrix are those of the equilibrated one.
-    narrow : bool
-        Whether every supernode is one small node, of real numbers: see `kernels.narrow`.
+    nodal : bool
+        Whether every supernode is one small node, of real numbers: see `kernels.single.nodal_ldu`.
     """
 
     symbolic: Symbolic
@@ -83,11 +83,11 @@ class Solver:
     pivot_ratio: float
     weakest: int
     scaling: Scaling | None = field(init=False, default=None)
-    narrow: bool = field(init=False)
+    nodal: bool = field(init=False)
     _kept: Matrix | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        self.narrow = is_narrow(self.symbolic.program, self.arena.dtype)
+        self.nodal = is_nodal(self.symbolic.program, self.arena.dtype)
 
     def refine_with(self, values: Array | None) -> None:
         """Refine with a copy of a matrix, or not at all.
@@ -164,8 +164,8 @@ class Solver:
         """Forward and back substitution for ``count`` columns, flat."""
         symbolic, size = self.symbolic, flat.size
         work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
-        if self.narrow and count == 1 and not transposed:
-            failed = solve_narrow(symbolic.program, self.arena, flat, work, x)
+        if self.nodal and count == 1 and not transposed:
+            failed = solve_nodal(symbolic.program, self.arena, flat, work, x)
         else:
             substitute = kernels.solve_transposed if transposed else kernels.solve
             failed = substitute(symbolic.program, self.arena, flat, count, work, x)
@@ -215,31 +215,6 @@ class Solver:
 def _worse(first: SolveReport, second: SolveReport) -> SolveReport:
     """The report with the larger backward error."""
     return max(first, second, key=lambda report: report.backward_error or 0.0)
-
-
-def linear_operator(
-    solve: Callable[..., Array], shape: tuple[int, int], dtype: np.dtype[Any]
-) -> Any:
-    """`scipy.sparse.linalg.LinearOperator` of a solve.
-
-    Parameters
-    ----------
-    solve : callable
-        ``solve(b)`` and ``solve(b, "H")``, of one or many columns.
-    shape : tuple of int
-    dtype : numpy.dtype
-    """
-    from scipy.sparse.linalg import LinearOperator
-
-    def forward(b: Array) -> Array:
-        return solve(b)
-
-    def adjoint(b: Array) -> Array:
-        return solve(b, "H")
-
-    return LinearOperator(
-        shape, matvec=forward, rmatvec=adjoint, matmat=forward, rmatmat=adjoint, dtype=dtype
-    )
 
 
 def explain_not_finite(graph: BlockGraph, flat: Array) -> None:

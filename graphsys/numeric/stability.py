@@ -1,4 +1,4 @@
-"""How far factors are from those of a stable method, and which pivot blocks are to blame."""
+"""Stability: errors of factors relative to a stable method, and the pivot blocks to blame."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def instability(
         ``solve(b, transposed)`` with the factors alone, for `PROBES` columns, flat; NaN where the
         solution is not finite.
     both : bool
-        Whether to look at the transpose too.
+        Whether to measure the transpose too.
     rows_of : ndarray of bool, shape (N,), optional
         Rows that the factors are of; the others' unknowns are zero. All by default.
     normwise : bool, optional
@@ -142,30 +142,39 @@ def _largest(x: Array, component: Ints) -> Array:
 
 
 def is_stable(error: float, dtype: np.dtype[Any]) -> bool:
-    """Whether factors with such an `instability` are as good as those of a stable method."""
+    """True if factors with such an `instability` are as good as those of a stable method."""
     return error <= STABLE * EPS[dtype]
 
 
 def is_singular(condition: float, dtype: np.dtype[Any]) -> bool:
-    """Whether a matrix with such a condition number is singular to working precision."""
+    """True if a matrix with such a condition number is singular to working precision."""
     return not condition * EPS[dtype] < SINGULAR_CONDITION
 
 
-def inverse_sizes(program: Ints, arena: Array) -> Array:
-    """Largest entry of D^-1, L and W among the pivots of each supernode.
-
-    In an equilibrated matrix it is large where a pivot block is weak.
+def weak_supernodes(program: Ints, arena: Array, end: int | None = None) -> Ints:
+    """Supernodes whose largest entry of D^-1, L and W is large, worst first.
 
     Parameters
     ----------
     program : ndarray of int
     arena : ndarray
-        Factors.
-
-    Returns
-    -------
-    ndarray of float, shape (number of supernodes,)
+        Factors of an equilibrated matrix.
+    end : int, optional
+        Row of the first supernode that is left out.
     """
+    sizes = _inverse_sizes(program, arena)
+    if end is not None:
+        starts = program[int(program[STARTS_AT]) :][: int(program[SUPERNODES])]
+        of_end = int(np.searchsorted(program[starts + FIRST], end, side="right")) - 1
+        sizes = sizes[:of_end]
+    eps = EPS[np.dtype(arena.dtype)]
+    largest = sizes.max(initial=0.0)
+    weak = np.flatnonzero(sizes >= max(10.0, min(largest, 1.0 / eps) ** 0.5))
+    return weak[np.argsort(-sizes[weak], kind="stable")]
+
+
+def _inverse_sizes(program: Ints, arena: Array) -> Array:
+    """Largest entry of D^-1, L and W among the pivots of each supernode."""
     count = int(program[SUPERNODES])
     starts = program[int(program[STARTS_AT]) :][:count]
     p, below, lower = (program[starts + field] for field in (PIVOTS, BELOW, LOWER))
@@ -178,9 +187,3 @@ def inverse_sizes(program: Ints, arena: Array) -> Array:
                 size = float(np.abs(panel).max())
             sizes[s] = size if size == size else np.inf
     return sizes
-
-
-def supernode_of_row(program: Ints, row: int) -> int:
-    """Supernode that a row in elimination order belongs to."""
-    starts = program[int(program[STARTS_AT]) :][: int(program[SUPERNODES])]
-    return int(np.searchsorted(program[starts + FIRST], row, side="right")) - 1

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.base.layout import ARENA_SIZE, ARENA_TOTAL, is_narrow
+from graphsys.kernels.base.layout import ARENA_SIZE, ARENA_TOTAL, is_nodal
+from graphsys.kernels.single.fused_solve import TOLERANCE
 from graphsys.kernels.single.parallel import STOP, WAITING, subtree_roots, take_part, task_costs
 from graphsys.numeric.partial_update import Reach
 from graphsys.symbolic import Symbolic
@@ -112,8 +113,8 @@ def as_threads(threads: Any) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Shared:
-    """How several threads share the factorization of a `Symbolic`; made once.
+class Tasks:
+    """Tasks of a factorization by several threads; made once for a `Symbolic`.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class Shared:
         Task i is the supernodes ``task[task_start[i]:task_start[i + 1]]``, ascending.
     task : ndarray of int, shape (s,)
     ready : ndarray of int, shape (s + 1,)
-        Number of the factorization that computed each supernode last; behind them, that of the
+        Number of the factorization that computed each supernode last; then that of the
         last factorization.
     """
 
@@ -135,7 +136,7 @@ class Shared:
     ready: Ints
 
     @classmethod
-    def of(cls, reach: Reach, threads: int) -> Shared:
+    def of(cls, reach: Reach, threads: int) -> Tasks:
         """Tasks: subtrees of the elimination tree, the largest first, and what is above them."""
         program, count = reach.symbolic.program, reach.parent.size
         own, below = np.empty((2, count))
@@ -151,18 +152,16 @@ class Shared:
         task_start = np.append(np.flatnonzero(first), count)
         return cls(reach, threads, task_start, task, np.zeros(count + 1, np.int64))
 
-    def factorize(
-        self, values: Array, tolerance: float, magnitude: Array, arena: Array
-    ) -> tuple[int, float, int, float]:
-        """Factorize all supernodes; arguments and results as of `Reach.refactorize`.
+    def factorize(self, values: Array, magnitude: Array, arena: Array, info: Array) -> int:
+        """Factorize all supernodes; arguments and result as of `Reach.refactorize`.
 
         `arena` has the room that `more_room` asks for.
         """
         self.ready[-1] += 1
         ticket = np.zeros(2, np.int64)
 
-        def part(thread: int) -> tuple[int, float, int, float]:
-            return self._take_part(thread, ticket, values, tolerance, magnitude, arena)
+        def part(thread: int) -> int:
+            return self._take_part(thread, ticket, values, info[TOLERANCE], magnitude, arena)
 
         crew = Crew()
         try:
@@ -175,8 +174,10 @@ class Shared:
             ticket[STOP] = 1
             crew.dismiss()
             raise
-        failed = [result for result in results if result[0]]
-        return min(failed) if failed else self.reach.summary(magnitude)
+        if failed := [result for result in results if result]:
+            return min(failed)
+        self.reach.summarize(magnitude, info)
+        return 0
 
     def _take_part(
         self,
@@ -186,8 +187,8 @@ class Shared:
         tolerance: float,
         magnitude: Array,
         arena: Array,
-    ) -> tuple[int, float, int, float]:
-        """Tasks of one thread: status and, where it failed, what `Reach.refactorize` returns."""
+    ) -> int:
+        """Tasks of one thread: 0, or 1 + the row of a singular pivot block."""
         reach, program = self.reach, self.reach.symbolic.program
         panels, total = int(program[ARENA_SIZE]), int(program[ARENA_TOTAL])
         state, info = np.array([-1, 0, -1]), np.array([1.0, 0.0, 0.0])
@@ -201,18 +202,18 @@ class Shared:
             )  # fmt: skip
             if status == WAITING:
                 time.sleep(0)
-        return status, float(info[0]), int(info[1]), 0.0
+        return int(status)
 
 
 def worth_sharing(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:
-    """Whether a factorization takes long enough for several threads, and has none of its own way.
+    """True if a factorization takes long enough for several threads, and is not nodal.
 
     Parameters
     ----------
     symbolic : Symbolic
     dtype : dtype
     """
-    return symbolic.operations > WORTH_IT and not is_narrow(symbolic.program, dtype)
+    return symbolic.operations > WORTH_IT and not is_nodal(symbolic.program, dtype)
 
 
 def more_room(symbolic: Symbolic, threads: int) -> int:

@@ -107,7 +107,7 @@ def test_refinement_after_an_interrupt_never_uses_the_matrix_before(monkeypatch,
 
     monkeypatch.setattr(kind, "_remember", interrupt)
     if not once:
-        factor._once = None
+        factor._fast_again = None
     with pytest.raises(KeyboardInterrupt):
         factor.refactorize(both[1])
     monkeypatch.setattr(kind, "_remember", remember)
@@ -123,15 +123,15 @@ def test_a_condensation_that_was_interrupted_says_so(monkeypatch):
     system, both, b, solutions = two_matrices((4, 4), 3)
     condensation = gs.condense(system, [(0, 0), (3, 3)])
     partial = type(condensation._partial)
-    check = partial.check
+    checked = partial.checked
 
     def interrupt(self, values):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(partial, "check", interrupt)
+    monkeypatch.setattr(partial, "checked", interrupt)
     with pytest.raises(KeyboardInterrupt):
         condensation.refactorize(both[1])
-    monkeypatch.setattr(partial, "check", check)
+    monkeypatch.setattr(partial, "checked", checked)
 
     with pytest.raises(ValueError, match="was interrupted, so nothing is condensed"):
         condensation.schur()

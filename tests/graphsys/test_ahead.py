@@ -5,7 +5,7 @@ import pytest
 
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
-from graphsys.kernels.base.layout import ARENA_SIZE, NARROW_AT, SUPERNODES
+from graphsys.kernels.base.layout import ARENA_SIZE, NODAL_AT, SUPERNODES
 from graphsys.kernels.blocks import prefetch
 from graphsys.kernels.single import nodal_ldu
 
@@ -32,7 +32,7 @@ def recorder(size):
 
 def program_of(system):
     program = system.factorize().symbolic.program
-    assert program[NARROW_AT] > 0
+    assert program[NODAL_AT] > 0
     return program
 
 
@@ -42,7 +42,7 @@ def test_every_block_of_the_matrix_is_asked_for_once(name, monkeypatch):
     program = program_of(system)
     asked, fetch_block = recorder(system.values.size)
     monkeypatch.setattr(nodal_ldu, "fetch_block", fetch_block)
-    at = program[NARROW_AT]
+    at = program[NODAL_AT]
     for _ in range(program[SUPERNODES]):
         at = python(nodal_ldu._fetch_node)(program, at, system.values, False)
     assert at == program.size
@@ -54,7 +54,7 @@ def test_half_of_a_symmetric_matrix_is_asked_for(monkeypatch):
     program = program_of(system)
     asked, fetch_block = recorder(system.values.size)
     monkeypatch.setattr(nodal_ldu, "fetch_block", fetch_block)
-    at = program[NARROW_AT]
+    at = program[NODAL_AT]
     for _ in range(program[SUPERNODES]):
         at = python(nodal_ldu._fetch_node)(program, at, system.values, True)
     assert at == program.size

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import body_joint_tree, random_saddle_system, random_system
-from graphsys.kernels.base.layout import NARROW_AT
+from graphsys.kernels.base.layout import NODAL_AT
 from tests.graphsys.test_factor import SLOW_TYPES
 
 
@@ -35,10 +35,10 @@ def assert_equals_a_full_one(system, other, changed, symbolic=None):
     full = gs.Factor(factor.symbolic, other.values)
     b = np.random.default_rng(0).normal(size=system.shape[0]).astype(system.dtype)
     x, y = factor.solve(b), full.solve(b)
-    if factor.symbolic.program[NARROW_AT] == 0:
+    if factor.symbolic.program[NODAL_AT] == 0:
         assert np.array_equal(x, y)
         assert np.float32(factor.pivot_ratio) == np.float32(full.pivot_ratio)
-        assert factor._numeric.weakest == full._numeric.weakest
+        assert factor._factorization.weakest == full._factorization.weakest
     matrix = other.to_dense()
     bound = 10 * np.finfo(system.dtype).eps * (np.linalg.cond(matrix, np.inf) if b.size else 1)
     assert np.abs(x - y).max(initial=0) <= bound * np.abs(y).max(initial=0)

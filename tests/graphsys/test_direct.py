@@ -15,10 +15,10 @@ import graphsys as gs
 from graphsys import kernels
 from graphsys.families import body_joint_chain, random_saddle_system, random_system
 from graphsys.kernels.base.layout import WIDEST
-from graphsys.kernels.single.fused_solve import MISFIT
+from graphsys.kernels.single.fused_solve import DONE, MISFIT
 from tests.graphsys.test_factor import SLOW_TYPES, backward_error, right_hand_side
 
-#: A chain is narrow, a complete graph is not: each has kernels of its own.
+#: A chain has the nodal program, a complete graph has not: each has kernels of its own.
 GRAPHS = {"chain": gs.chain(6), "complete": nx.complete_graph(4)}
 
 
@@ -153,11 +153,11 @@ def test_refined_solutions_are_those_of_the_long_way(kind, dtype):
     for seed in range(10):  # whether factors are refined, or replaced, depends on their rounding
         system = random_system(graph, size, seed, dominance=0.0, dtype=dtype)
         factor, b = system.factorize(), right_hand_side(system)
-        if factor._direct is not None and factor._refining is not None:
+        if factor._fast is not None and factor._refining is not None:
             break
     assert (factor.symbolic.program[WIDEST] > 8) == (kind == "wide")
 
-    x, told = factor._direct.solve_refined(b)
+    x, told = factor._fast.fast_solve_refined(factor._refining, b)
     y, report = factor._solver.solve(b, "N", None)
     assert np.array_equal(x, y)
     assert told == (report.refinements, report.backward_error) and report.refinements > 0
@@ -200,7 +200,7 @@ def test_pivots_that_lost_nothing_are_good_even_where_all_is_refined(graph, refi
     factor, b = system.factorize(refine=refine), np.arange(1.0, 3.0 * len(graph) + 1.0)
     for x in (factor.refactorize(system.values).solve(b), factor.solve(b)):
         assert factor.pivot_ratio == 1.0 and np.array_equal(x, b / 2.0)
-    assert factor._once is not None and np.array_equal(
+    assert factor._fast_again is not None and np.array_equal(
         factor.refactorize_and_solve(system.values, b), x
     )
     assert (factor.report.backward_error == 0.0) == (refine is True)
@@ -219,17 +219,17 @@ def test_refinement_keeps_a_matrix_of_its_own():
 def test_what_refinement_cannot_mend_goes_the_long_way():
     system = random_saddle_system(body_joint_chain(12))
     factor, b = system.factorize(), right_hand_side(system)
-    assert factor._direct.solve_refined(b[:-1]) is None
+    assert factor._fast.fast_solve_refined(factor._refining, b[:-1]) is None
     b[3] = np.nan
     with pytest.raises(ValueError, match="b is not finite"):
         factor.solve(b)
     b[3] = 1.0
-    factor._numeric.arena[:] *= 1.0 + 1e-3  # factors of no matrix at all
-    factor._numeric.arena[:] += 1e2
+    factor._factorization.arena[:] *= 1.0 + 1e-3  # factors of no matrix at all
+    factor._factorization.arena[:] += 1e2
     x = factor.solve(b)  # found by its residual, and mended by another factorization
     assert backward_error(system.to_dense(), x, b) < 1e-14
     factor = system.factorize(refine=False)
-    factor._numeric.arena[:] += 1e2
+    factor._factorization.arena[:] += 1e2
     assert not backward_error(system.to_dense(), factor.solve(b), b) < 1e-2  # unchecked
 
 
@@ -276,7 +276,7 @@ def test_threads_share_the_factorization_of_one_call(monkeypatch):
     expected = other.factorize(factor.symbolic).solve(b)
 
     assert np.array_equal(factor.refactorize_and_solve(other.values, b), expected)
-    assert factor._numeric._shared.ready[-1] == 2
+    assert factor._factorization._tasks.ready[-1] == 2
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
@@ -287,7 +287,7 @@ def test_a_copy_works_by_itself(graph, copied):
     twin = copied(factor)
 
     assert np.array_equal(twin.solve(b), x)
-    assert twin._direct.solve(b) is not None  # the short way
+    assert twin._fast.fast_solve(b) is not None  # the short way
     y = twin.refactorize_and_solve(other.values, b)
     assert np.array_equal(y, other.factorize(factor.symbolic).solve(b))
     assert np.array_equal(factor.solve(b), x)
@@ -298,14 +298,15 @@ def test_a_copy_works_by_itself(graph, copied):
 def test_what_is_called_keeps_the_arrays_that_it_works_on(graph, dims):
     system, other = two_systems(graph, dims)
     factor, b = system.factorize(), right_hand_side(system)
-    factorize, solve = factor._direct.factorize, factor._direct.solve
-    both, magnitude = factor._once.factorize_and_solve, weakref.ref(factor._direct.magnitude)
+    factorize, solve = factor._fast.fast_factorize, factor._fast.fast_solve
+    both = factor._fast_again.fast_factorize_and_solve
+    magnitude = weakref.ref(factor._fast.magnitude)
     expected = other.factorize(factor.symbolic).solve(b)
     del factor
     gc.collect()
 
     assert magnitude() is not None
-    assert factorize(system.values) > 0.0 and np.array_equal(both(other.values, b), expected)
+    assert factorize(system.values) == DONE and np.array_equal(both(other.values, b), expected)
     assert np.array_equal(solve(b), expected)
     del factorize, both
     gc.collect()
@@ -315,17 +316,17 @@ def test_what_is_called_keeps_the_arrays_that_it_works_on(graph, dims):
 def test_the_everyday_calls_go_the_short_way(graph):
     system = random_system(graph, 3)
     factor, b = system.factorize(), right_hand_side(system)
-    direct = factor._direct
+    fast = factor._fast
 
-    assert direct.factorize(system.values) > 0.0 and direct.solve(b) is not None
-    assert direct.factorize_and_solve(system.values, b) is not None
+    assert fast.fast_factorize(system.values) == DONE and fast.fast_solve(b) is not None
+    assert fast.fast_factorize_and_solve(system.values, b) is not None
     for other in (b[:-1], b.astype(np.float32), np.repeat(b, 2)[::2], b[:, None], b.tolist()):
-        assert direct.solve(other) is None
-        assert direct.factorize_and_solve(system.values, other) is None
+        assert fast.fast_solve(other) is None
+        assert fast.fast_factorize_and_solve(system.values, other) is None
     apart = np.repeat(system.values, 2)[::2]
     for other in (system.values[1:], apart, apart.reshape(-1, 1), apart.tolist()):
-        assert direct.factorize(other) == MISFIT
-        assert direct.factorize_and_solve(other, b) is None
+        assert fast.fast_factorize(other) == MISFIT
+        assert fast.fast_factorize_and_solve(other, b) is None
 
 
 def test_systems_without_rows_or_of_one_row():

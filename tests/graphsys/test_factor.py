@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from types import SimpleNamespace
 
 import networkx as nx
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.numeric import residuals
+from graphsys.numeric import measures
 
 TYPES = [np.float64, np.float32, np.complex128]
 #: For a path whose kernels take long to compile for one more type: in every run that path is
@@ -165,8 +166,9 @@ def test_inertia_of_inverses_with_rounding_on_one_side(monkeypatch, negative):
         block = basis * eigenvalues @ basis.T
         rounding = 1e-6 * rng.uniform(-1.0, 1.0, (6, 6))  # as LU leaves it, eps cond
         inverse = np.linalg.inv(block) @ (np.eye(6) + rounding)
-        monkeypatch.setattr(residuals, "pivot_inverses", lambda *_, found=inverse: [found])
-        assert residuals.inertia(np.zeros(0, np.int64), np.zeros(0)) == (6 - negative, negative)
+        monkeypatch.setattr(measures, "pivot_inverses", lambda *_, found=inverse: [found])
+        factors = SimpleNamespace(program=None, arena=None)
+        assert measures.inertia(factors) == (6 - negative, negative)
 
 
 @pytest.mark.parametrize(("dtype", "symmetric"), [(np.float64, False), (np.complex128, True)])

@@ -6,11 +6,10 @@ import pytest
 from numba import njit
 
 import graphsys as gs
-from graphsys.kernels.blocks import nodes, reference
+from graphsys.kernels.blocks import blocks, nodes, reference
 
 TYPES = [np.float64, np.float32]
 STARTS = 3  # where the programs below say where their panels begin
-RATIOS = 30  # where ratios of two blocks lie behind the magnitudes of their rows
 
 
 @njit
@@ -19,11 +18,8 @@ def compiled_eliminate(arena, values, program, magnitude, given_at, symmetric, x
 
 
 @njit
-def compiled_two(arena, values, s, w, places):
-    lower, m, source, first, lower1, m1, source1, first1 = places
-    nodes.invert_two(
-        arena, values, s, RATIOS, w, lower, m, source, first, lower1, m1, source1, first1
-    )  # fmt: skip
+def compiled_invert(d, d_at, ldd, a, a_at, lda, s, s_at, n):
+    return blocks.invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n)
 
 
 @njit
@@ -70,7 +66,7 @@ def node(rng, w, sizes, symmetric, dtype):
     zeros = upper + w * below
     free = zeros + 8
     places = np.cumsum([0, *sizes])[:-1].tolist()
-    program, at = [99, w, below, below + 4, lower, upper, len(sizes), -1, 0], 5
+    program, at = [99, w, below, below + 4, lower, upper, len(sizes), -1], 5
     for i, (rows, place) in enumerate(zip(sizes, places, strict=True)):
         outside = i % 2 == 0
         left, right = (
@@ -124,53 +120,34 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("w", range(1, 9))
-@pytest.mark.parametrize("exchanged", [(), (0,), (1,), (0, 1)])
-@pytest.mark.parametrize("origin", [(1, 1), (1, -1), (-1, 1), (-1, -1)])
-def test_two_blocks_are_inverted_like_their_twins(w, dtype, exchanged, origin):
+@pytest.mark.parametrize("exchanged", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+def test_a_pivot_block_is_inverted_like_its_twin(w, dtype, exchanged, outside):
     rng = np.random.default_rng(w)
-    lowers, ld, firsts = (3, 200), (w, w + 2), (1, 12)
-    sources = (5, 100)
-    places, blocks = [], []
-    arena, values = numbers(rng, 300, dtype), numbers(rng, 200, dtype)
-    for k in range(2):
-        block = numbers(rng, w * w, dtype).reshape(w, w) + 100 * np.eye(w, dtype=dtype)
-        if k in exchanged and w > 1:  # no pivots on the diagonal
-            block = np.roll(block, 1, axis=0)
-        outside = origin[k] > 0
-        array, at, lda = (values, sources[k], w) if outside else (arena, lowers[k], ld[k])
-        for j in range(w):
-            array[at + j * lda : at + j * lda + w] = block[:, j]
-        places += [lowers[k], ld[k], sources[k] if outside else -1, firsts[k]]
-        blocks.append(block)
-    s = np.full(2 * RATIOS, 200.0, dtype)
-    result, ratios, twin, expected = arena.copy(), s.copy(), arena.copy(), s.copy()
+    arena, values = numbers(rng, 200, dtype), numbers(rng, 200, dtype)
+    block = numbers(rng, w * w, dtype).reshape(w, w) + 100 * np.eye(w, dtype=dtype)
+    if exchanged and w > 1:  # no pivots on the diagonal
+        block = np.roll(block, 1, axis=0)
+    lower, ld, first = 3, w + 2, 1
+    source = (values, 5, w) if outside else (arena, lower, ld)
+    array, at, lda = source
+    for j in range(w):
+        array[at + j * lda : at + j * lda + w] = block[:, j]
+    s, expected_s, twin = np.full(20, 200.0, dtype), np.full(20, 200.0, dtype), arena.copy()
+    twin_source = source if outside else (twin, lower, ld)
 
-    compiled_two(result, values, ratios, w, tuple(places))
-    reference.invert_two(twin, values, expected, RATIOS, w, *places)
+    expected = reference.invert_small(twin, lower, ld, *twin_source, expected_s, first, w)
+    before = arena.copy()
+    ratio = compiled_invert(arena, lower, ld, *source, s, first, w)
 
     # entries of size 1/100 and pivots of size 100 at least 90 apart from 0: w^2 roundings
     rounding = 4 * w**2 * float(np.finfo(dtype).eps)
-    assert np.allclose(result, twin, rtol=0, atol=rounding)
-    assert np.array_equal(result[twin == arena], arena[twin == arena])
-    assert np.array_equal(ratios[:RATIOS], expected[:RATIOS])
-    for k in range(2):
-        first = firsts[k]
-        assert abs(ratios[RATIOS + first] - expected[RATIOS + first]) <= 16 * rounding
-        inverse = result[lowers[k] + ld[k] * np.arange(w) + np.arange(w)[:, None]]
-        assert np.allclose(inverse @ blocks[k], np.eye(w), rtol=0, atol=16 * rounding)
-
-
-@pytest.mark.parametrize("dtype", TYPES)
-@pytest.mark.parametrize("w", range(1, 9))
-def test_a_block_that_cannot_be_inverted_says_so_beside_one_that_can(w, dtype):
-    for bad in (np.zeros((w, w)), np.full((w, w), np.nan)):
-        values = np.concatenate([bad.ravel(), (3 * np.eye(w)).ravel()]).astype(dtype)
-        arena, s = np.zeros(2 * w * w + 8, dtype), np.zeros(2 * RATIOS, dtype)
-        compiled_two(arena, values, s, w, (0, w, 0, 0, w * w, w, w * w, 8))
-        assert not s[RATIOS] > 0
-        assert s[RATIOS + 8] == 1
-        good = arena[w * w : 2 * w * w].reshape(w, w)
-        assert np.allclose(good, np.eye(w) / 3, rtol=0, atol=float(np.finfo(dtype).eps))
+    assert np.allclose(arena, twin, rtol=0, atol=rounding)
+    assert np.array_equal(arena[twin == before], before[twin == before])
+    assert np.array_equal(s, expected_s)
+    assert abs(ratio - expected) <= 16 * rounding
+    inverse = arena[lower + ld * np.arange(w) + np.arange(w)[:, None]]
+    assert np.allclose(inverse @ block, np.eye(w), rtol=0, atol=16 * rounding)
 
 
 def panels(w, lists, several=None):

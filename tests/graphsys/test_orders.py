@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from graphsys.analysis.ordering import adjacency, order_by_name
-from graphsys.analysis.pivot_supply import precedence
+from graphsys.analysis.pivot_supply import find_precedence
 from graphsys.matrix.graph import block_graph
 
 NAMES = ("dfs", "amd", "nd") if find_spec("pymetis") else ("dfs", "amd")
@@ -30,7 +30,7 @@ def needs(seed):
 
 
 def check_orders(graph, *needs):
-    edges = adjacency(graph, precedence(graph, *needs))
+    edges = adjacency(graph, find_precedence(graph, *needs))
     n = graph.size.size
     group = np.arange(n) if edges.members is None else edges.members
     supplier = np.repeat(np.arange(edges.weight.size), np.diff(edges.release_start))
@@ -40,7 +40,7 @@ def check_orders(graph, *needs):
         first, last = np.full(edges.weight.size, n), np.full(edges.weight.size, -1)
         np.minimum.at(first, group[order], np.arange(n))
         np.maximum.at(last, group[order], np.arange(n))
-        assert (last[supplier] < first[edges.release]).all()  # who waits comes after all suppliers
+        assert (last[supplier] < first[edges.release]).all()  # after all suppliers
         assert (last - first + 1 == np.bincount(group)).all()  # groups stay together
 
 
@@ -55,14 +55,14 @@ def test_two_groups_that_would_wait_for_each_other():
     demand = np.zeros(4, np.int64)
 
     check_orders(graph, demand, frozenset({0, 2}), [(0, 1), (2, 3)])
-    who = precedence(graph, demand, frozenset({0, 2}), [(0, 1), (2, 3)])
-    assert not who.waits.any()
+    precedence = find_precedence(graph, demand, frozenset({0, 2}), [(0, 1), (2, 3)])
+    assert not precedence.waits.any()
 
 
 @pytest.mark.parametrize("seed", range(40))
 def test_nobody_waits_in_a_circle(seed):
     graph, *rest = needs(seed)
-    edges = adjacency(graph, precedence(graph, *rest))
+    edges = adjacency(graph, find_precedence(graph, *rest))
     waits = nx.DiGraph()
     suppliers = np.repeat(np.arange(edges.weight.size), np.diff(edges.release_start))
     waits.add_edges_from(zip(suppliers.tolist(), edges.release.tolist(), strict=True))

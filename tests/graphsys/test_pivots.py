@@ -1,4 +1,4 @@
-"""Zero diagonal blocks: who waits for whom, accuracy on mechanisms, what cannot be saved."""
+"""Zero diagonal blocks: precedence waits for whom, accuracy on mechanisms, what cannot be saved."""
 
 import networkx as nx
 import numpy as np
@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
-from graphsys.analysis.pivot_supply import missing_rank, precedence
+from graphsys.analysis.pivot_supply import find_precedence, missing_rank
 from graphsys.families import (
     body_joint_chain,
     body_joint_tree,
@@ -23,12 +23,14 @@ ORDERINGS = ["auto", "dfs", "amd", "nd"]
 def waits_of(system, demand):
     """{node: nodes it waits for} by label."""
     graph = system.graph
-    who = precedence(graph, np.array([demand.get(v, 0) for v in graph.labels], np.int64))
+    precedence = find_precedence(
+        graph, np.array([demand.get(v, 0) for v in graph.labels], np.int64)
+    )
     result = {}
     for i, label in enumerate(graph.labels):
-        for j in who.release[who.release_start[i] : who.release_start[i + 1]]:
+        for j in precedence.release[precedence.release_start[i] : precedence.release_start[i + 1]]:
             result.setdefault(graph.labels[j], set()).add(label)
-    return result, who
+    return result, precedence
 
 
 def test_missing_rank_is_found_in_values():
@@ -46,10 +48,10 @@ def test_a_chain_of_joints_takes_one_body_each():
     system = gs.System(
         nx.path_graph(["j0", "b0", "j1", "b1"]), {"j0": 5, "b0": 6, "j1": 5, "b1": 6}
     )
-    waits, who = waits_of(system, {"j0": 5, "j1": 5})
+    waits, precedence = waits_of(system, {"j0": 5, "j1": 5})
 
     assert waits == {"j0": {"b0"}, "j1": {"b1"}}
-    assert who.joined == () and who.short.size == 0
+    assert precedence.joined == () and precedence.short.size == 0
 
 
 def test_a_demand_is_shared_when_no_neighbour_can_meet_it_alone():
@@ -62,18 +64,18 @@ def test_supplies_move_on_along_an_augmenting_path():
     # j can only lean on a; k took a first and changes to b
     graph = nx.Graph([("k", "a"), ("k", "b"), ("j", "a"), ("l", "b"), ("l", "c")])
     system = gs.System(graph, {"k": 2, "a": 2, "b": 2, "j": 2, "l": 2, "c": 2})
-    waits, who = waits_of(system, {"k": 2, "j": 2, "l": 2})
+    waits, precedence = waits_of(system, {"k": 2, "j": 2, "l": 2})
 
     assert waits == {"j": {"a"}, "k": {"b"}, "l": {"c"}}
-    assert who.short.size == 0
+    assert precedence.short.size == 0
 
 
 def test_structural_redundancy_is_told():
     # 3 + 3 + 3 rows on a body of 6: three are too many
     graph = nx.star_graph(3)
-    waits, who = waits_of(gs.System(graph, [6, 3, 3, 3]), {1: 3, 2: 3, 3: 3})
+    waits, precedence = waits_of(gs.System(graph, [6, 3, 3, 3]), {1: 3, 2: 3, 3: 3})
 
-    assert who.short.size == 1
+    assert precedence.short.size == 1
     assert waits == {1: {0}, 2: {0}, 3: {0}}
 
 

@@ -8,7 +8,7 @@ import graphsys as gs
 from graphsys import kernels
 from graphsys.families import random_system
 from graphsys.kernels.base.jit import kernel
-from graphsys.kernels.base.layout import NARROW_AT
+from graphsys.kernels.base.layout import NODAL_AT
 from graphsys.kernels.single.scalar_ldu import factorize_scalars, solve_scalars
 from tests.graphsys.test_factor import backward_error, right_hand_side
 
@@ -62,7 +62,7 @@ def test_a_chain_of_three_by_hand():
 def test_factors_are_those_of_small_nodes(name, symmetric, dtype):
     system = random_system(GRAPHS[name], 1, symmetric=symmetric, dtype=dtype)
     symbolic = system.analyze(ORDERS.get(name, "auto"))
-    assert symbolic.program[NARROW_AT] != 0 and symbolic.fill.any() == (name == "filled")
+    assert symbolic.program[NODAL_AT] != 0 and symbolic.fill.any() == (name == "filled")
     expected, found = arrays(symbolic, dtype), arrays(symbolic, dtype)
 
     assert kernels.factorize(symbolic.program, system.values, 1e-6, *expected) == 0
@@ -133,6 +133,6 @@ def test_zero_diagonals_and_larger_nodes_are_left_to_others():
 
 def kernel_of(factor):
     """Name of what a factorization calls."""
-    function = factor._numeric.direct.factorize
+    function = factor._factorization.fast_factorize
     held = zip(function.__code__.co_freevars, function.__closure__, strict=True)
     return dict(held)["kernel"].cell_contents.__name__

@@ -156,7 +156,7 @@ def test_it_takes_twice_the_operations_of_the_factorization(monkeypatch, graph, 
     # 2 d s (s + 2 d) beside half of those. A tenth more for zeros that supernodes store.
     system = dominant(graph, 6, symmetric=symmetric)
     factor = system.factorize(system.analyze("amd"))
-    program, arena = factor.symbolic.program, factor._numeric.arena
+    program, arena = factor.symbolic.program, factor._factorization.arena
     work = np.empty(kernels.selected_work_size(program))
     inverse = np.empty_like(arena)
     count = operations(monkeypatch, kernels, kernels.invert_selected, program, arena, work, inverse)
@@ -169,7 +169,7 @@ def test_on_chains_it_takes_operations_in_proportion_to_the_nodes(monkeypatch):
     counts = []
     for n in (40, 80, 160):
         factor = dominant(gs.chain(n), 3).factorize()
-        program, arena = factor.symbolic.program, factor._numeric.arena
+        program, arena = factor.symbolic.program, factor._factorization.arena
         work = np.empty(kernels.selected_work_size(program))
         inverse = np.empty_like(arena)
         arguments = (program, arena, work, inverse)
@@ -193,7 +193,7 @@ def test_rows_and_columns_scaled_apart_scale_the_inverse_the_other_way(dtype):
     factor = scaled.factorize()
     found = factor.selected_inverse().to_scipy().toarray().astype(float)
 
-    assert factor._numeric.scaling is not None
+    assert factor._factorization.scaling is not None
     inverse = np.linalg.inv(matrix.astype(float))
     bound = 10 * np.linalg.cond(matrix, np.inf) * np.finfo(dtype).eps * np.abs(inverse).max()
     kept = found != 0.0

@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import random_system
+from graphsys.kernels.base.layout import GROWTH
 from graphsys.kernels.blocks.growth import GROWN
-from graphsys.numeric.factorization import Numeric
+from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import Matrix
 from graphsys.numeric.solver import Solver
 
@@ -42,7 +43,7 @@ def test_growth_of_a_pivot_by_hand():
     values[0] = 0.001  # 2 - 1000 = -998
     factor.refactorize(values)
     assert factor.pivot_growth == pytest.approx(499.0) and factor.pivot_growth > GROWN
-    assert factor._numeric.direct.growth == factor.pivot_growth  # that of the kernel, beyond GROWN
+    assert factor._factorization.info[GROWTH] == factor.pivot_growth  # of the kernel, beyond GROWN
     doubtful = system.factorize(system.analyze([0, 1])).refactorize(values)
     assert doubtful.refines and doubtful.solve([1.0, 1.0]) is not None
     assert doubtful.report.backward_error <= 4 * EPS
@@ -282,8 +283,7 @@ def test_inverses_of_a_resisting_matrix_solve_as_well_as_substitution(size):
     matrix = u * np.logspace(0, -12, size) @ v.T
     system = gs.System(nx.empty_graph(1), size)
     system[0, 0] = matrix
-    numeric = Numeric(system.analyze(), np.dtype(float))
-    numeric.stabilize(system.values)
+    numeric, *_ = Factorization(system.analyze(), np.dtype(float)).stable(system.values)
     scaled = numeric.scaling.matrix(system.values).reshape(size, size, order="F")
     solver = Solver(numeric.symbolic, numeric.arena, None, 1.0, 0)
     x = solver.substitute(np.eye(size).ravel(), size, False).reshape(size, size, order="F")

@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys import symbolic as symbolic_module
 from graphsys.kernels.analysis import elimination
 from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
 from graphsys.kernels.program import supernodal
-from graphsys.kernels.program.nodal import by_turns
 from tests.graphsys.brute_force import eliminate, filled_by_label, fronts_by_label
 from tests.graphsys.work import lines_run
 
@@ -134,6 +134,19 @@ def test_the_papers_lists_hold_for_the_depth_first_order(n, extra, seed):
         assert set(cyclic) == on_cycles[v]
         assert not set(acyclic) & set(cyclic)
         assert {*acyclic, *cyclic} == {u for u in graph if v in fronts[u]}
+
+
+def test_the_spanning_forest_is_searched_once(monkeypatch):
+    symbolic = gs.System(gs.net(4), 2).analyze()
+    searches = []
+    search = symbolic_module.spanning_forest
+    monkeypatch.setattr(
+        symbolic_module, "spanning_forest", lambda graph: searches.append(1) or search(graph)
+    )
+
+    assert len(symbolic.cycles) == symbolic.n_cycles == 9
+    assert symbolic.n_components == 1 and symbolic.loop_openers and len(searches) == 1
+    assert symbolic.cycles is symbolic.cycles and symbolic.order is symbolic.order
 
 
 @pytest.mark.parametrize("ordering", ORDERINGS)
@@ -278,8 +291,6 @@ def analysis_lines(graph):
     tree = (start, neighbor, order, position, work[0], parent)
     lines.append(lines_run(elimination.elimination_tree, *tree))
     lines.append(lines_run(elimination.postorder, parent, *work))
-    top = np.empty(7, np.int64)
-    lines.append(lines_run(by_turns, parent, size, *work[:2], done, top, work[2]))
     tables = (start, neighbor, order, position, parent)
     lines.append(lines_run(elimination.front_counts, *tables, size, work[0], count, below))
     front_start = np.concatenate(([0], np.cumsum(count)))

@@ -20,7 +20,7 @@ def small_is_worth_it(monkeypatch):
 
 def panels(factor):
     """The factors alone, without workspace."""
-    return factor._numeric.arena[: factor.symbolic.program[ARENA_SIZE]]
+    return factor._factorization.arena[: factor.symbolic.program[ARENA_SIZE]]
 
 
 def check_same(system, symbolic=None, counts=(2, 3, 16), **options):
@@ -29,7 +29,7 @@ def check_same(system, symbolic=None, counts=(2, 3, 16), **options):
     b = np.random.default_rng(1).standard_normal(system.shape[0])
     for count in counts:
         many = system.factorize(symbolic, threads=count, **options)
-        assert many._numeric._shared is not None
+        assert many._factorization._tasks is not None
         assert np.array_equal(panels(one), panels(many))
         assert (one.pivot_ratio, one.redundant) == (many.pivot_ratio, many.redundant)
         assert np.array_equal(one.solve(b), many.solve(b))
@@ -89,7 +89,7 @@ def test_who_waits_long_leaves_and_goes_on_where_it_was():
     system = families.random_system(nx.grid_graph((8, 8)), 4)
     symbolic = system.analyze()
     one, two = system.factorize(symbolic), system.factorize(symbolic, threads=2)
-    part, numeric = two._numeric._shared, two._numeric
+    part, numeric = two._factorization._tasks, two._factorization
     reach, arena, magnitude = part.reach, numeric.arena, numeric.magnitude
     arena[:] = np.nan
     part.ready[-1] += 1
@@ -122,7 +122,7 @@ def test_a_count_below_one_is_refused(count):
 
 def test_small_and_narrow_systems_stay_with_one_thread(monkeypatch):
     chain = families.random_system(nx.path_graph(50), 6)
-    assert chain.factorize(threads=2)._numeric._shared is None
+    assert chain.factorize(threads=2)._factorization._tasks is None
     monkeypatch.undo()
     net = families.random_system(nx.grid_graph((5, 5)), 6)
-    assert net.factorize(threads=2)._numeric._shared is None
+    assert net.factorize(threads=2)._factorization._tasks is None

@@ -1,4 +1,4 @@
-"""What hatchling calls to put machine code into a wheel.
+"""Build hook of hatchling that puts machine code into a wheel.
 
 ``GRAPHSYS_LEVELS`` names the processor levels, separated by spaces: ``host`` by default, ``none``
 for a wheel that compiles at the first use, and for publishing ``x86-64 x86-64-v3 x86-64-v4``.

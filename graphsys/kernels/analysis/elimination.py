@@ -307,7 +307,7 @@ def defer(
     # Out:
     result,
 ):
-    """An order in which nodes that wait for others move behind the last of these.
+    """An order in which nodes that wait for others move after the last of these.
 
     ``waits`` (n,) counts the outstanding suppliers of each node and is used up.
     """
@@ -323,7 +323,7 @@ def defer(
         first = found
         result[found] = node
         found += 1
-        while first < found:  # nodes released on the way follow at once
+        while first < found:  # nodes released on the way follow immediately
             supplier = result[first]
             first += 1
             for p in range(release_start[supplier], release_start[supplier + 1]):

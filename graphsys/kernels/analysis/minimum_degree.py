@@ -224,7 +224,7 @@ def minimum_degree(
                 i = hash_next[i]
         stamp += 1
 
-        # Out with me and its members; those that waited for them may go on.
+        # Out with me and its members; those that waited for them are free.
         node = me
         while node != -1:
             order[found] = node
@@ -262,7 +262,7 @@ def minimum_degree(
 
 @kernel
 def _close_gaps(lists, start, length, spare):
-    """spare <- the lists that are left, one behind the other; returns where they end.
+    """spare <- the lists that are left, one after the other; returns where they end.
 
     They are no longer than all neighbours: an element takes the place of what it is made of.
     """
@@ -292,7 +292,7 @@ def peel(
 ):
     """Nodes with at most one neighbour left, again and again: they fill nothing; returns how many.
 
-    A tree goes entirely, and a hub loses its leaves without a look at its list for each of them.
+    A tree goes entirely, and a hub loses its leaves without a search of its list for each of them.
     """
     n = degree.size
     for i in range(n):

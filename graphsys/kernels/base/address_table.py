@@ -23,7 +23,7 @@ def new_frame(*arrays) -> object:
 
 @inlined
 def enter(frame):
-    """Whether no other thread works on the arrays of a frame; until `leave`, none can then."""
+    """True if no other thread works on the arrays of a frame; until `leave`, none can then."""
     flag = frame[-1] if DISABLE_JIT else frame
     return exchange(flag, flag.size - 1, 1) == 0
 
@@ -52,7 +52,7 @@ def _double(like):
 
 
 def _placed(kind, text):
-    """Intrinsic that makes an array of an address, numbers of the type that ``kind`` tells."""
+    """Intrinsic that makes an array of an address, numbers of the type that ``kind`` returns."""
 
     def typed(typing, frame, k, like):
         # tables are read-only, as where Python hands them over: another type, compiled once more

@@ -24,17 +24,14 @@ ir = LazyModule("llvmlite.ir")
 
 
 def kernel(function):
-    """Decorator of a kernel: it allocates nothing, and hands no array to Python.
-
-    So nobody has to count references.
-    """
+    """Decorator of a kernel: it allocates nothing and counts no references."""
     return function if DISABLE_JIT else Kernel(function, _nrt=False)
 
 
 def inlined(function):
     """Decorator of a kernel with one caller: compiled as part of it.
 
-    LLVM optimizes a function anew with every caller that links it.
+    LLVM optimizes a function again with every caller that links it.
     """
     return function if DISABLE_JIT else Inlined(function, _nrt=False)
 

@@ -17,14 +17,14 @@ targets        for each target of each supernode: (lower, leading dimension, upp
                column runs, runs), then its runs (place among the q rows, length, place
                among the target's rows); the first ``column runs`` of them lie among the target's
                pivots
-narrow         where ``narrow_at`` is not 0: the same factorization for small nodes, see `narrow`
+nodal          where ``nodal_at`` is not 0: the same factorization for small nodes, see `nodal_ldu`
 =============  ==================================================================================
 
 The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p with the pivots'
 block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
 only, and memory is fastest where it is read without gaps. After the factorization the pivot blocks
 hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
-Behind the panels lies ``work``, room for 8 columns of the ``widest`` pivot block and for 256
+After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block and for 256
 numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
 both. Where ``partial_pivoting`` is not 0, every pivot block is inverted by LU factors with partial
 pivoting, D^-1 and W are refined once, which takes longer; there is room for a copy of the widest
@@ -34,7 +34,7 @@ There are three magnitudes for each row, see `growth`.
 
 from graphsys.kernels.base.jit import kernel
 
-VERSION = 5
+VERSION = 6
 
 (
     PROGRAM_VERSION,
@@ -50,7 +50,7 @@ VERSION = 5
     PANELS_AT,
     WIDEST,
     ARENA_TOTAL,
-    NARROW_AT,
+    NODAL_AT,
     PARTIAL_PIVOTING,
     HEADER,
 ) = range(16)
@@ -61,12 +61,15 @@ PIVOTS, BELOW, FIRST, LOWER, UPPER, BLOCKS, RUNS, TARGETS, TARGET_AT = range(PAN
 RUN_FIELDS = 3
 TARGET_FIELDS = 7
 LOAD_FIELDS = 5
-#: Of the narrow part.
-NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 8, 5, 4
+#: Fields of the nodal part.
+NODE_FIELDS, NEIGHBOUR_FIELDS, UPDATE_FIELDS = 7, 5, 4
 # Places in a node.
 NODE_ROWS, NODE_BELOW, NODE_FIRST, NODE_LOWER, NODE_UPPER, NODE_NEIGHBOURS = range(6)
 
-#: Columns of the workspace: copied at once where a block is too large to be scaled in place.
+#: Places in ``info``, the result of a factorization: see `ldu.factorize`.
+PIVOT_RATIO, WEAKEST, GROWTH = range(3)
+
+#: Columns of the workspace: a block too large to be scaled in place is copied by so many.
 WORK_COLUMNS = 8
 
 
@@ -77,14 +80,14 @@ def work_sizes(program, count):
     return program[ARENA_TOTAL], 3 * rows, rows * count + program[WIDEST]
 
 
-def is_narrow(program, dtype) -> bool:
-    """Whether numbers of a type are factorized by the program of `narrow`: real ones."""
-    return bool(program[NARROW_AT]) and dtype.kind != "c"
+def is_nodal(program, dtype) -> bool:
+    """True if numbers of a type are factorized by the program of `nodal_ldu`: real ones."""
+    return bool(program[NODAL_AT]) and dtype.kind != "c"
 
 
 @kernel
 def panels_hold(program, s, place):
-    """Whether a place in the arena lies in one of the panels of supernode s."""
+    """True if a place in the arena lies in one of the panels of supernode s."""
     at = program[program[STARTS_AT] + s]
     p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
     return lower <= place < lower + (p + q) * p or upper <= place < upper + p * q

@@ -4,7 +4,7 @@ import os
 
 from graphsys.kernels.base.jit import DISABLE_JIT, arrayobj, cgutils, inlined, intrinsic, types
 
-#: Whether kernels are plain Python, or look at every index (``NUMBA_BOUNDSCHECK=1``).
+#: True if kernels are plain Python, or check every index (``NUMBA_BOUNDSCHECK=1``).
 CHECKED = DISABLE_JIT or bool(int(os.environ.get("NUMBA_BOUNDSCHECK") or 0))
 
 
@@ -26,9 +26,9 @@ else:
 
     @intrinsic
     def pointer(typing, x, at):
-        """x[at:] by the place of its first number: no index is looked at for being negative.
+        """x[at:] by the place of its first number: negative indices are not wrapped.
 
-        What may have gaps stays an array.
+        An array that may have gaps stays an array.
         """
         gaps = isinstance(x, types.Array) and x.layout != "C"
 

@@ -1,4 +1,4 @@
-"""How many numbers go side by side, and up to which size blocks stay in registers."""
+"""Widths: numbers side by side in a vector, rows of blocks that stay in registers."""
 
 #: Elements of a vector whatever the host: LLVM cuts them to the registers it has.
 LANES = 8

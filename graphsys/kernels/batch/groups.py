@@ -6,7 +6,15 @@ Arrays hold system after system: ``values`` (count nnz,), ``b`` and ``out`` (cou
 import numpy as np
 
 from graphsys.kernels.base.jit import kernel
-from graphsys.kernels.base.layout import ARENA_TOTAL, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import (
+    ARENA_TOTAL,
+    GROWTH,
+    PIVOT_RATIO,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    WEAKEST,
+)
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.batch.substitution import (
     backward_eight,
@@ -58,7 +66,7 @@ def solve_groups(
 
 @kernel
 def backward_errors(
-    tables, values, nnz, systems, transposed, b, x, columns, enough, sizes, r, errors
+    tables, values, nnz, systems, transposed, b, x, columns, eps, sizes, r, errors
 ):  # fmt: skip
     """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
 
@@ -73,7 +81,7 @@ def backward_errors(
         mine = values[s * nnz : (s + 1) * nnz]
         subtract_matrix_product(*tables, mine, transposed, x, k * rows, r)
         errors[0, k], errors[1, k] = vector_error(
-            tables, mine, transposed, b, x, k * rows, enough, sizes, r
+            tables, mine, transposed, b, x, k * rows, eps, sizes, r
         )
 
 
@@ -103,8 +111,8 @@ def factorize_each(
             program, values[s * nnz : (s + 1) * nnz], tolerance, magnitude,
             arena[s * length : (s + 1) * length], info,
         )  # fmt: skip
-        ratio[s] = info[0] if failed == 0 else np.nan
-        growth[s], weakest[s] = info[2], info[1]
+        ratio[s] = info[PIVOT_RATIO] if failed == 0 else np.nan
+        growth[s], weakest[s] = info[GROWTH], info[WEAKEST]
 
 
 @kernel

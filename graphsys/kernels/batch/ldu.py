@@ -2,8 +2,8 @@
 
 `ldu` and `substitution` with a vector in the place of each number: the same program, the arena with
 eight numbers for each of its own, ``arena[base + 8 * place + lane]``. Rows are exchanged within a
-pivot block in each lane by itself. A singular pivot stops nobody: what follows is of no use in its
-lane and harms no other, and the lane's ratio tells.
+pivot block in each lane by itself. A singular pivot stops no lane: the numbers of its own lane are
+invalid from then on, and the lane's pivot ratio reports it.
 """
 
 import numpy as np
@@ -40,6 +40,7 @@ from graphsys.kernels.blocks.batch_blocks import (
 from graphsys.kernels.blocks.blocks import any_beyond
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.blocks.prefetch import LINE, is_far
+from graphsys.kernels.blocks.supernodes import update_target
 
 
 def schedule(program: np.ndarray) -> np.ndarray:
@@ -52,7 +53,7 @@ def schedule(program: np.ndarray) -> np.ndarray:
 
 @kernel
 def fill_schedule(program, table, touched, first_load, filled):
-    """Which panels to load when: those that a supernode is the first to touch, before it starts.
+    """Order of loading panels: before each supernode, those that it is the first to touch.
 
     For each supernode: how many supernodes it is the first to touch, then for each of these (place
     in the program, whether its panels must be cleared first, loads, place in the load table). The
@@ -108,7 +109,7 @@ def _clear(arena, first, length):
 
 @kernel
 def _load(program, table, place, values, first, stride, magnitude, arena, base):
-    """Panels <- their blocks, of what the schedule names at ``place``; returns the place behind."""
+    """Panels <- their blocks, listed in the schedule at ``place``; returns the next place."""
     panels = table[place]
     place += 1
     for _ in range(panels):
@@ -143,7 +144,7 @@ def _given_magnitudes(program, at, magnitude, arena, base):
 
 @kernel
 def lane_growth(magnitude, rows, growth, system):
-    """growth <- max_i held_i / given_i of each lane where beyond `GROWN`, else 0: see `growth`."""
+    """growth <- max_i largest_i / original_i of each lane if beyond `GROWN`, else 0: `growth`."""
     given = LANES * rows
     for lane in range(LANES):
         growth[system + lane] = 0.0
@@ -151,9 +152,9 @@ def lane_growth(magnitude, rows, growth, system):
         return
     for i in range(rows):
         for lane in range(LANES):
-            held = magnitude[LANES * i + lane]
-            if held > GROWN * magnitude[given + LANES * i + lane]:
-                quotient = held / magnitude[given + LANES * i + lane]
+            largest = magnitude[LANES * i + lane]
+            if largest > GROWN * magnitude[given + LANES * i + lane]:
+                quotient = largest / magnitude[given + LANES * i + lane]
                 growth[system + lane] = max(growth[system + lane], quotient)
 
 
@@ -197,7 +198,7 @@ def factorize_groups(
     divide by eight, and computes the same numbers again. ``values``, ``b`` and ``out`` hold system
     after system, ``columns`` numbers for each row. ``arena`` is for one group where there are
     right-hand sides, its factors are lost; it is for all groups else. ``ratio`` is the smallest
-    pivot relative to what its row held, NaN where one is singular; ``growth`` that of pivot blocks,
+    pivot ratio, NaN where a pivot is singular; ``growth`` that of pivot blocks,
     as in `growth`. ``magnitude`` is for ``2 rows`` vectors; ``table`` is from `schedule`.
     """
     nnz, rows = values.size // count, program[ROWS]
@@ -233,8 +234,8 @@ def factorize_groups(
                 right, below = p - i - w, m - i - w
                 if symmetric:
                     mirror(arena, d, m, w)
-                held = LANES * (row + i)
-                invert_lanes(arena, d, m, magnitude, held, ratio, system, w)
+                row_at = LANES * (row + i)
+                invert_lanes(arena, d, m, magnitude, row_at, ratio, system, w)
                 if symmetric:
                     if right > 0:  # W = D^-1 L^T: the rows to the right are never stored before
                         assign_lanes(
@@ -294,31 +295,8 @@ def mirror(arena, d, m, w):
 
 @kernel
 def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
-    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
-    t_lower, t_upper = base + LANES * program[at], base + LANES * program[at + 2]
-    t_m, t_p, t_first = program[at + 1], program[at + 3], program[at + 4]
-    columns, runs = program[at + 5], program[at + 6]
-    at += TARGET_FIELDS
-    for c in range(columns):
-        c_from, c_size, c_to = program[at + 3 * c], program[at + 3 * c + 1], program[at + 3 * c + 2]
-        left = lower + LANES * (p + c_from)
-        diagonal = t_lower + LANES * (c_to * t_m + c_to)
-        raise_lanes(magnitude, LANES * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
-        for r in range(c if symmetric else 0, runs):
-            r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
-            subtract_lanes(
-                arena, t_lower + LANES * (c_to * t_m + program[at + 3 * r + 2]), t_m,
-                arena, lower + LANES * (p + r_from), m,
-                arena, upper + LANES * c_from * p, 1, p,
-                r_size, c_size, p,
-            )  # fmt: skip
-        if not symmetric:
-            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
-                r_from, r_size = program[at + 3 * r], program[at + 3 * r + 1]
-                subtract_lanes(
-                    arena, t_upper + LANES * ((program[at + 3 * r + 2] - t_p) * t_p + c_to), t_p,
-                    arena, left, m,
-                    arena, upper + LANES * r_from * p, 1, p,
-                    c_size, r_size, p,
-                )  # fmt: skip
-    return at + 3 * runs
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
+    return update_target(
+        program, at, arena, base, p, m, lower, upper, symmetric, magnitude, LANES,
+        subtract_lanes, raise_lanes,
+    )  # fmt: skip

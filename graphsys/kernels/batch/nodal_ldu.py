@@ -1,4 +1,4 @@
-"""The first-touch program (`narrow`) for eight systems at once, solved while it is factorized.
+"""The first-touch program (`nodal_ldu`) for eight systems at once, solved while it is factorized.
 
 Nothing is kept but what the substitution reads, W: L and the pivot's elimination steps lie in a
 workspace that the next node takes over. Blocks of the eight systems are transposed where they are
@@ -10,8 +10,8 @@ import numpy as np
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
-    NARROW_AT,
     NEIGHBOUR_FIELDS,
+    NODAL_AT,
     NODE_FIELDS,
     ORDER_AT,
     ROWS,
@@ -41,7 +41,7 @@ from graphsys.kernels.blocks.prefetch import is_far
 
 @kernel
 def node_room(program):
-    """Vectors behind the arena that `solve_nodes` needs: a node's steps and its L."""
+    """Vectors after the arena that `solve_nodes` needs: a node's steps and its L."""
     room, at = 0, program[STARTS_AT]
     for s in range(program[SUPERNODES]):
         panel = program[at + s]
@@ -78,7 +78,7 @@ def solve_nodes(
     for g in range(first_group, last_group):
         system = min(LANES * g, count - LANES)
         values_at = system * nnz
-        if far:  # as in `batch`; what it is put into is zero again at once
+        if far:  # as in `batch.ldu`; the next line clears it again
             arena[zeros] = pass_over(values, values_at, values_at + LANES * nnz)
         arena[zeros : zeros + LANES * SMALL] = 0.0
         if columns == 1:
@@ -93,7 +93,7 @@ def solve_nodes(
         magnitude[given:] = np.inf
         for lane in range(system, system + LANES):
             ratio[lane] = 1.0
-        at = program[NARROW_AT]
+        at = program[NODAL_AT]
         for _ in range(program[SUPERNODES]):
             w, q, first = program[at], program[at + 1], LANES * program[at + 2]
             d, upper, neighbours = LANES * program[at + 3], LANES * program[at + 4], program[at + 5]
@@ -154,22 +154,22 @@ def solve_nodes(
                     left, lda = d + LANES * (w + program[i + 1]), m
                     if program[i + 3] >= 0:
                         left, lda = scratch + LANES * w * program[i + 1], program[i]
-                    source, held = program[update], LANES * program[i + 2]
+                    source, row_at = program[update], LANES * program[i + 2]
                     to, ld = LANES * program[update + 2], program[update + 3]
                     if source >= 0:
                         update_lanes_values(
                             arena, to, ld, values, values_at + source, nnz,
                             arena, left, lda, arena, right, w, program[i], program[j], w,
-                            i == j, magnitude, held,
+                            i == j, magnitude, row_at,
                         )  # fmt: skip
                         if i == j:  # the first update
-                            for k in range(held, held + LANES * program[i]):
+                            for k in range(row_at, row_at + LANES * program[i]):
                                 magnitude[given + k] = magnitude[k]
                     else:
                         update_lanes_stored(
                             arena, to, ld, arena, LANES * ~source, program[update + 1],
                             arena, left, lda, arena, right, w, program[i], program[j], w,
-                            i == j, magnitude, held,
+                            i == j, magnitude, row_at,
                         )  # fmt: skip
                     update += UPDATE_FIELDS
             at = update

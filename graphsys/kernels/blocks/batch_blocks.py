@@ -37,8 +37,10 @@ def _product_twin(mode, transposed):
 def _magnitude_twin(s, s_at, a, a_at, lda, m, n):
     """s_i <- max(s_i, max_j |A_ij|)."""
     if n:
-        held = _block(s, s_at, 1, 1, m, 1)[:, 0]
-        held[...] = np.fmax(held, np.fmax.reduce(np.abs(_block(a, a_at, 1, lda, m, n)), axis=1))
+        current = _block(s, s_at, 1, 1, m, 1)[:, 0]
+        current[...] = np.fmax(
+            current, np.fmax.reduce(np.abs(_block(a, a_at, 1, lda, m, n)), axis=1)
+        )
 
 
 def _load_twin(b, b_at, ldb, a, a_at, stride, m, n):
@@ -51,11 +53,11 @@ def _load_twin(b, b_at, ldb, a, a_at, stride, m, n):
 
 def _invert_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n):
     """D <- D^-1 with partial pivoting; ratio <- min(ratio, |pivot| / s)."""
-    block, held = _block(d, d_at, 1, ldd, n, n), _block(s, s_at, 1, 1, n, 1)[:, 0]
+    block, current = _block(d, d_at, 1, ldd, n, n), _block(s, s_at, 1, 1, n, 1)[:, 0]
     with np.errstate(all="ignore"):
         for lane in range(LANES):
             rows = np.column_stack([block[:, :, lane], np.eye(n)])
-            scale = np.fmax(held[:, lane], np.fmax.reduce(np.abs(rows[:, :n]), axis=1))
+            scale = np.fmax(current[:, lane], np.fmax.reduce(np.abs(rows[:, :n]), axis=1))
             least = ratio[ratio_at + lane]
             for j in range(n):
                 pivot = j + int(np.argmax(np.abs(rows[j:, j])))
@@ -90,8 +92,8 @@ def _steps_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left
     """E_1 ... E_n of a block; 1, or 0 where rows must be exchanged."""
     if ahead:
         _load_twin(left, left_at, n, source, source_at, step, n, n)
-    block, held = _block(d, d_at, 1, ldd, n, n), _block(s, s_at, 1, 1, n, 1)[:, 0]
-    scale = np.fmax(held, np.fmax.reduce(np.abs(block), axis=1))
+    block, current = _block(d, d_at, 1, ldd, n, n), _block(s, s_at, 1, 1, n, 1)[:, 0]
+    scale = np.fmax(current, np.fmax.reduce(np.abs(block), axis=1))
     out, rest = _block(steps, steps_at, 1, n, n, n), block.copy()
     worst, losses = np.zeros(LANES, d.dtype), []
     with np.errstate(all="ignore"):
@@ -104,7 +106,7 @@ def _steps_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left
             rest += column[:, None] * factor
             rest[j] = column[j] * factor
             out[:, j] = column
-        if not (worst <= lanes_steps.GROWTH).all():
+        if not (worst <= lanes_steps.EXCHANGED).all():
             return 0
         new = 1.0 / np.fmax.reduce(losses) + (sum(losses) - sum(losses))
         view = ratio[ratio_at : ratio_at + LANES]
@@ -115,16 +117,16 @@ def _steps_twin(d, d_at, ldd, s, s_at, ratio, ratio_at, n, steps, steps_at, left
 def _scale_twin(stored):
     def twin(w, w_at, ldw, steps, steps_at, source, source_at, row_step, column_step, n, columns):
         if stored:
-            held = _block(source, source_at, row_step, column_step, n, columns).copy()
+            current = _block(source, source_at, row_step, column_step, n, columns).copy()
         else:
             flat = np.empty(LANES * n * columns, w.dtype)
             _load_twin(flat, 0, n, source, source_at, column_step, n, columns)
-            held = _block(flat, 0, 1, n, n, columns)
+            current = _block(flat, 0, 1, n, n, columns)
         for j, column in enumerate(_block(steps, steps_at, n, 1, n, n)):
-            factor = held[j].copy()
-            held += column[:, None] * factor
-            held[j] = column[j] * factor
-        _block(w, w_at, 1, ldw, n, columns)[...] = held
+            factor = current[j].copy()
+            current += column[:, None] * factor
+            current[j] = column[j] * factor
+        _block(w, w_at, 1, ldw, n, columns)[...] = current
 
     return twin
 

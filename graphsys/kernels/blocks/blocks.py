@@ -24,7 +24,7 @@ def _is_complex(array):
 
 
 class _Lower:
-    """What a code generator needs: pointers to reals, and counts of reals."""
+    """Arguments of a code generator: pointers to reals, and counts of reals."""
 
     def __init__(self, context, builder, signature, arguments):
         self.context, self.builder = context, builder
@@ -51,7 +51,7 @@ class _Lower:
         return made.data if offset is None else self.builder.gep(made.data, [self.integer(offset)])
 
     def length(self, array):
-        """How many numbers an array has."""
+        """Number of entries of an array."""
         kind = self.types[array]
         made = self.context.make_array(kind)(self.context, self.builder, self.arguments[array])
         return made.nitems

@@ -1,8 +1,8 @@
-"""Growth of pivot blocks: how far their rows outgrew what the matrix held there.
+"""Growth of pivot blocks: largest magnitudes of their rows relative to those of the matrix.
 
 An update A_ij <- A_ij - L_i W_j carries rounding errors of the size of |L_i| |W_j|. Where that is
-far larger than what row i of the pivot block held in the matrix, the errors are larger than the
-matrix's own entries, and nothing but a residual tells whether they matter (N. J. Higham, Accuracy
+far larger than row i of the pivot block in the matrix, the errors are larger than the matrix's own
+entries, and only a residual reveals if they matter (N. J. Higham, Accuracy
 and Stability of Numerical Algorithms, SIAM, 2002, ch. 9). Rows that began as zeros outgrow them by
 any factor. The measure does not change when rows are scaled.
 
@@ -23,12 +23,12 @@ GROWN = 64.0
 
 @kernel
 def pivot_growth(magnitude, rows):
-    """max_i held_i / given_i where beyond `GROWN`, else 0."""
+    """max_i largest_i / original_i where beyond `GROWN`, else 0."""
     if any_beyond(magnitude, 0, magnitude, rows, GROWN, rows) == 0:
         return 0.0
-    largest = 0.0
+    growth = 0.0
     for i in range(rows):
-        held, given = magnitude[i], magnitude[rows + i]
-        if held > 0.0:
-            largest = max(largest, held / given if given > 0.0 else np.inf)
-    return largest
+        largest, original = magnitude[i], magnitude[rows + i]
+        if largest > 0.0:
+            growth = max(growth, largest / original if original > 0.0 else np.inf)
+    return growth

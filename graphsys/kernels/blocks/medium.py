@@ -19,7 +19,7 @@ from graphsys.kernels.blocks.large import invert_large
 MEDIUM = 16
 #: Numbers of workspace: four halves of halves.
 MEDIUM_WORK = 256
-#: Smallest pivot, beside what its row holds in the whole block, for which halves are good enough.
+#: Least pivot, relative to its row in the whole block, for which halves are accurate enough.
 GOOD = 0.01
 
 

@@ -7,16 +7,15 @@ from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, types
 from graphsys.kernels.blocks import reference
 from graphsys.kernels.blocks.blocks import _Lower, real_name
 
-inverse = LazyModule("graphsys.kernels.llvm.inverse")
 small_elimination = LazyModule("graphsys.kernels.llvm.small_elimination")
 small_nodes = LazyModule("graphsys.kernels.llvm.small_nodes")
 
 
 @intrinsic
 def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, symmetric, x):
-    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `nodal_ldu`.
 
-    The node is at place ``at`` of the program. ``magnitude[:rows]`` is what rows held, and
+    The node is at place ``at`` of the program. ``magnitude[:rows]`` are largest magnitudes, and
     ``magnitude[given_at:]`` what they were given, see `growth`. Unless x is None, also what
     `forward_nodes` does.
     """
@@ -30,36 +29,6 @@ def _eliminate_node(typing, arena, values, program, at, magnitude, given_at, sym
         arrays = [low.start(0), low.start(1), low.table(2, 3), low.start(4), low.pointer(4, 5)]
         more = [low.start(7)] if solving else []
         builder.call(function, [*arrays, low.integer(6), *more])
-        return low.none()
-
-    return signature, generate
-
-
-@intrinsic
-def _invert_two(
-    typing, arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
-):
-    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and of the other.
-
-    The block D is in values at ``source``, or in its panel where that is negative.
-    """
-    signature = types.none(
-        arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
-    )
-    real = real_name(arena.dtype)
-
-    def generate(context, builder, signature, arguments):
-        low = _Lower(context, builder, signature, arguments)
-        function = inverse.two_inverses_function(builder.module, real)
-        places, w, ratios = [], low.integer(4), low.pointer(2, 3)
-        for at in (5, 9):
-            panel, ld, source = low.pointer(0, at), low.integer(at + 1), low.integer(at + 2)
-            outside = builder.icmp_signed(">=", source, source.type(0))
-            a = builder.select(outside, low.pointer(1, at + 2), panel)
-            lda = builder.select(outside, w, ld)
-            ratio = builder.gep(ratios, [low.integer(at + 3)])
-            places += [panel, ld, a, lda, low.pointer(2, at + 3), ratio]
-        builder.call(function, [*places, w])
         return low.none()
 
     return signature, generate
@@ -92,7 +61,7 @@ def _forward_nodes(typing, x, arena, program, starts, begin, end):
 def _backward_nodes(typing, x, arena, program, starts, begin, end):
     """x_k <- x_k - sum_j W_kj x_j for one vector and nodes down from ``end``.
 
-    The place behind the first, down to ``begin``, that is not one pivot block of up to `SMALL`
+    The place after the first, down to ``begin``, that is not one pivot block of up to `SMALL`
     rows; real only.
     """
     signature = types.int64(x, arena, program, starts, begin, end)
@@ -125,10 +94,8 @@ if DISABLE_JIT:
     eliminate_node = reference.eliminate_node
     forward_nodes = reference.forward_nodes
     backward_nodes = reference.backward_nodes
-    invert_two = reference.invert_two
 else:
     small_residual = _small_residual
     eliminate_node = _eliminate_node
     forward_nodes = _forward_nodes
     backward_nodes = _backward_nodes
-    invert_two = _invert_two

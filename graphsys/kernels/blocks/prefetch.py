@@ -1,8 +1,7 @@
-"""Asking for memory before it is read: a numba intrinsic over LLVM's prefetch.
+"""Prefetch of memory before it is read: a numba intrinsic over LLVM's prefetch.
 
-A processor foresees streams without gaps by itself. But the blocks of a node lie in the user's
-order and panels lie in chunks; where they come from beyond the caches, waiting for them takes as
-long as the arithmetic.
+The processor prefetches contiguous streams by itself. The blocks of a node lie in the user's order
+and panels lie in chunks; if they come from main memory, the wait takes as long as the arithmetic.
 """
 
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, inlined, intrinsic, ir, types
@@ -12,15 +11,15 @@ emit = LazyModule("graphsys.kernels.llvm.emit")
 
 #: Bytes of a cache line.
 LINE = 64
-#: Bytes that do not stay in the caches.
+#: Least bytes of a system that does not stay in the caches.
 FAR = 2**24
-#: Memory is asked for so many nodes ahead.
+#: Nodes between a prefetch and its use.
 AHEAD = 4
 
 
 @intrinsic
 def _fetch(typing, array, at):
-    """Ask for the cache line of array[at], soon to be read."""
+    """Prefetch the cache line of array[at]."""
 
     def generate(context, builder, signature, arguments):
         made = context.make_array(signature.args[0])(context, builder, arguments[0])
@@ -45,13 +44,13 @@ fetch = _fetch_nothing if DISABLE_JIT else _fetch
 
 @inlined
 def is_far(count, array):
-    """Whether so many numbers of an array's type have to be asked for."""
+    """True if so many numbers of an array's type do not stay in the caches."""
     return count * array.itemsize > FAR
 
 
 @inlined
 def fetch_block(values, source, length):
-    """Ask for ``length`` numbers behind a source; a negative one is in the arena, see `narrow`."""
+    """Prefetch ``length`` numbers from a source: see `nodal_ldu`; none from the arena."""
     line = LINE // values.itemsize
     if source >= 0:
         for k in range(source, source + length + line - 1, line):
@@ -60,7 +59,7 @@ def fetch_block(values, source, length):
 
 @inlined
 def fetch_lower(program, s, arena):
-    """Ask for the lower panel of supernode s, or for nothing behind the last one."""
+    """Prefetch the lower panel of supernode s; nothing after the last one."""
     if s < program[SUPERNODES]:
         at = program[program[STARTS_AT] + s]
         fetch_block(arena, program[at + 3], (program[at] + program[at + 1]) * program[at])
@@ -68,7 +67,7 @@ def fetch_lower(program, s, arena):
 
 @inlined
 def fetch_upper(program, s, arena):
-    """Ask for the upper panel of supernode s, or for nothing before the first one."""
+    """Prefetch the upper panel of supernode s; nothing before the first one."""
     if s >= 0:
         at = program[program[STARTS_AT] + s]
         fetch_block(arena, program[at + 4], program[at] * program[at + 1])

@@ -85,17 +85,17 @@ def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
 def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
     """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1.
 
-    ``s`` is raised to what the rows of A hold.
+    ``s`` is raised to the magnitudes of the rows of A.
     """
     raise_magnitude(s, s_at, a, a_at, lda, n, n)
-    held = s[s_at : s_at + n].copy()
+    raised = s[s_at : s_at + n].copy()
     ratio = invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
-    s[s_at : s_at + n] = held
+    s[s_at : s_at + n] = raised
     return ratio
 
 
 def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x):
-    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `narrow`.
+    """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `nodal_ldu`.
 
     The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
     """
@@ -122,8 +122,8 @@ def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x
         for i in range(j if symmetric else 0, count):
             rows, place, first, _, _ = neighbours[i]
             source, lds, to, ld = program[at : at + UPDATE_FIELDS]
-            held = (values, source) if source >= 0 else (arena, ~source)
-            old = _strided(*held, 1, lds, rows, columns).copy()
+            block = (values, source) if source >= 0 else (arena, ~source)
+            old = _strided(*block, 1, lds, rows, columns).copy()
             left = _matrix(arena, lower + w + place, m, rows, w)
             _matrix(arena, to, ld, rows, columns)[...] = old - left @ scaled
             if i == j:
@@ -178,25 +178,16 @@ def small_residual(
     worst[...] = 0.0
     for i, (rows, row) in enumerate(zip(size, row_start, strict=False)):
         own = slice(row, row + rows)
-        rest, held, total = b[own].copy(), np.abs(b[own]), np.zeros(rows)
+        rest, d, total = b[own].copy(), np.abs(b[own]), np.zeros(rows)
         near = range(neighbor_start[i], neighbor_start[i + 1])
         for j, at in [(i, diagonal_at[i]), *((neighbor[p], block_at[p]) for p in near)]:
             block = _matrix(values, at, rows, rows, size[j])
             known = x[row_start[j] : row_start[j] + size[j]]
             rest -= block @ known
-            held += np.abs(block) @ np.abs(known)
+            d += np.abs(block) @ np.abs(known)
             total += np.abs(block).sum(axis=1)
         r[own] = rest
-        held = np.maximum(held, np.finfo(r.dtype).tiny)
-        for k, bound in enumerate((np.maximum(held, floor * total), held)):
+        d = np.maximum(d, np.finfo(r.dtype).tiny)
+        for k, bound in enumerate((np.maximum(d, floor * total), d)):
             lanes = worst[8 * k : 8 * k + rows]
             lanes[...] = np.maximum(lanes, np.abs(rest) / bound)
-
-
-def invert_two(
-    arena, values, s, ratio_at, w, lower, m, source, first, lower1, m1, source1, first1
-):  # fmt: skip
-    """D^-1 of two nodes of one size; ratios are left at ``s[ratio_at + first]``, and the other."""
-    for d, ld, at, row in ((lower, m, source, first), (lower1, m1, source1, first1)):
-        a, a_at, lda = (values, at, w) if at >= 0 else (arena, d, ld)
-        s[ratio_at + row] = invert_small(arena, d, ld, a, a_at, lda, s, row, w)

@@ -74,7 +74,7 @@ class Columns:
         return [wide] * len(self.starts)
 
     def select(self, test, x, y):
-        """x in the rows with ``test(row)``, else y; lanes behind the last row count as rows."""
+        """x in the rows with ``test(row)``, else y; lanes after the last row count as rows."""
         chosen = []
         for at, p, q in zip(self.starts, x, y, strict=True):
             mask = constant_mask(self.emit.lanes, lambda lane, at=at: test(at + lane))
@@ -145,7 +145,7 @@ class MaskedColumns(Columns):
 
 
 def _whole(rows):
-    """Whether there is a register of that many lanes."""
+    """True if there is a register of that many lanes."""
     return rows & (rows - 1) == 0
 
 

@@ -20,7 +20,7 @@ TINY = {"f64": 2.0**-1022, "f32": 2.0**-126}
 
 
 def host_has(feature):
-    """Whether numba compiles for a processor with an LLVM feature such as "avx512f"."""
+    """True if numba compiles for a processor with an LLVM feature such as "avx512f"."""
     if config.CPU_FEATURES is not None:
         return f"+{feature}" in config.CPU_FEATURES.split(",")
     if config.CPU_NAME is not None:  # another processor, of which no more is known
@@ -101,12 +101,12 @@ class Emitter:
         return self.b.gep(pointer, [total])
 
     def here(self, value):
-        """Pointer or i64 that LLVM takes for a new one: what hangs on it is computed behind it."""
+        """Pointer or i64 that LLVM takes for a new one: it computes what depends on it later."""
         kind = ir.FunctionType(value.type, [value.type])
         return self.b.asm(kind, "", "=r,0", [value], True)
 
     def forget(self):
-        """What is loaded behind here comes from memory: LLVM would keep all of it on the stack."""
+        """Fence: later loads come from memory. LLVM would keep all of it on the stack."""
         self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
 
     def load_scalar(self, pointer):
@@ -215,8 +215,8 @@ def cases(builder, value, numbers, skip=False):
 
     It must be one of them unless others may ``skip`` to what follows.
     """
-    behind = builder.append_basic_block("behind")
-    never = behind if skip else builder.append_basic_block("never")
+    after = builder.append_basic_block("after")
+    never = after if skip else builder.append_basic_block("never")
     switch = builder.switch(value, never)
     for number in numbers:
         block = builder.append_basic_block(f"case.{number}")
@@ -224,11 +224,11 @@ def cases(builder, value, numbers, skip=False):
         builder.position_at_end(block)
         yield number
         if not builder.block.is_terminated:
-            builder.branch(behind)
+            builder.branch(after)
     if not skip:
         builder.position_at_end(never)
         builder.unreachable()
-    builder.position_at_end(behind)
+    builder.position_at_end(after)
 
 
 def tile_cases(builder, rows, columns, most_rows, most_columns):

@@ -2,24 +2,20 @@
 
 from llvmlite import ir
 
-from graphsys.kernels.llvm.columns import Columns, lanes_of
+from graphsys.kernels.llvm.columns import Columns
 from graphsys.kernels.llvm.emit import (
-    BYTES,
     I32,
     I64,
     REAL,
     SMALL,
     Emitter,
     cases,
-    host_has,
     integer,
     private_function,
 )
 
-#: Largest multiplier of blocks that are inverted with the diagonal as pivots, two at once.
-GROWTH = 10.0
-#: Largest multiplier for which a block by itself keeps a row in its place: 10 was too large for a
-#: mechanism whose loops are nearly redundant, and blocks take longer the smaller it is.
+#: Largest multiplier for which the diagonal entry stays the pivot. 10 loses too many digits in a
+#: mechanism whose loops are nearly redundant; a smaller bound exchanges rows more often.
 EXCHANGED = 3.0
 
 
@@ -60,60 +56,6 @@ def inverse_function(module, real):
     return function
 
 
-def two_inverses_function(module, real):
-    """`inverse_function` of two blocks of one size, their instructions by turns.
-
-    Arguments ``(d, ldd, a, lda, s, ratio)`` of the one and of the other, then n. In one inverse
-    nearly every instruction waits for the one before. A block that turns out to need an exchange of
-    rows is inverted again, by itself.
-    """
-    element = REAL[real]
-    pointer = element.as_pointer()
-    names = ["d", "ldd", "a", "lda", "s", "ratio"]
-    function, builder = private_function(
-        module,
-        f"graphsys_two_inverses_{real}",
-        ir.VoidType(),
-        [pointer, I64, pointer, I64, pointer, pointer] * 2 + [I64],
-        [name + which for which in ("", "_2") for name in names] + ["n"],
-    )
-    if builder is None:
-        return function
-    blocks, n = (function.args[:6], function.args[6:12]), function.args[12]
-    emit = Emitter(builder, real)
-    for size in cases(builder, n, [k for k in range(1, SMALL + 1) if _two_fit(real, k)], skip=True):
-        cols = Columns(builder, real, size)
-        results = _without_exchanges(cols, [_loaded(cols, *block[2:5]) for block in blocks])
-        for place, (inverse, ratio, large) in zip(blocks, results, strict=True):
-            small = builder.icmp_unsigned("==", large, integer(0))
-            with builder.if_else(small) as (tame, wild):
-                with tame:
-                    _store(cols, *place[:2], inverse)
-                    builder.store(ratio, place[5], align=emit.align)
-                with wild:
-                    exchanged = builder.call(inverse_function(module, real), [*place[:5], n])
-                    builder.store(exchanged, place[5], align=emit.align)
-        builder.ret_void()
-    for place in blocks:  # one after the other
-        ratio = builder.call(inverse_function(module, real), [*place[:5], n])
-        builder.store(ratio, place[5], align=emit.align)
-    builder.ret_void()
-    return function
-
-
-def _two_fit(real, size):
-    """Whether the columns of two blocks leave a quarter of the host's registers for the rest."""
-    if host_has("avx512f"):
-        registers, width = 32, 64
-    elif host_has("avx2"):
-        registers, width = 16, 32
-    else:
-        registers, width = 16, 16
-    lanes = lanes_of(real, size)
-    each = -(-size // lanes) * -(-lanes * BYTES[real] // width)
-    return 2 * size * each <= registers * 3 // 4
-
-
 def _loaded(cols, a, lda, s):
     """Columns of A, and the largest magnitude of each row now or before."""
     builder, emit = cols.b, cols.emit
@@ -132,34 +74,8 @@ def _store(cols, d, ldd, column, rows=None):
         cols.store(entries, cols.emit.at(d, cols.b.mul(place, ldd)))
 
 
-def _without_exchanges(cols, blocks):
-    """(Inverse, its ratio, bits of rows that had too large a multiplier) of each (column, scale).
-
-    Pivots are those of the diagonal. Blocks take turns, a pivot each.
-    """
-    columns = [list(column) for column, _ in blocks]
-    inverses = [cols.fill(-1.0) for _ in blocks]
-    squares = [cols.fill(0.0) for _ in blocks]
-    pivots = [cols.entry(column[0], 0) for column in columns]
-    for j in range(cols.rows):
-        for b, column in enumerate(columns):
-            inverse, scaled = _scaled(cols, column, j, pivots[b])
-            pivots[b] = _next_pivot(cols, column, j, inverse)
-            multipliers = _eliminate(cols, column, j, scaled)
-            inverses[b] = _put(cols, j, cols.splat(inverse), inverses[b])
-            if j + 1 < cols.rows:
-                grown = cols.fma(multipliers, multipliers, squares[b])
-                squares[b] = cols.select(lambda row, j=j: row > j, grown, squares[b])
-    return [
-        (*_finished(cols, column, scale, inverse), _rows_beyond(cols, grown, GROWTH * GROWTH))
-        for column, (_, scale), inverse, grown in zip(
-            columns, blocks, inverses, squares, strict=True
-        )
-    ]
-
-
 def _with_exchanges(cols, rows, column, scale):
-    """Inverse, its ratio, and 1 where rows were exchanged: ``rows`` tells its columns' places."""
+    """Inverse, its ratio, and 1 where rows were exchanged: ``rows`` knows its columns' places."""
     builder, pieces = cols.b, len(scale)
     inverses, pivot, exchanged = cols.fill(-1.0), cols.entry(column[0], 0), integer(0)
     for j in range(cols.rows):
@@ -211,14 +127,13 @@ def _next_pivot(cols, column, j, inverse):
 
 
 def _eliminate(cols, column, j, scaled):
-    """Column j out of the others; the pivot row is scaled at the end only. Returns multipliers."""
+    """Column j out of the others; the pivot row is scaled at the end only."""
     multipliers = _put(cols, j, cols.fill(0.0), scaled)
     for q in range(cols.rows):
         if q != j:
             row = cols.splat(cols.entry(column[q], j))
             column[q] = cols.fma(multipliers, row, column[q])
     column[j] = _put(cols, j, cols.fill(1.0), multipliers)
-    return multipliers
 
 
 def _put(cols, j, x, y):

@@ -22,7 +22,7 @@ from graphsys.kernels.llvm.emit import (
 
 
 def tile_columns():
-    """Columns of a tile: as many as fit the registers of the host beside `TILE_ROWS` rows."""
+    """Columns of a tile: as many as fit the registers of the host besides `TILE_ROWS` rows."""
     return 3 if host_has("avx512f") else 1
 
 

@@ -12,8 +12,11 @@ from graphsys.kernels.llvm.emit import (
     integer,
     private_function,
 )
-from graphsys.kernels.llvm.inverse import GROWTH
 from graphsys.kernels.llvm.lanes import larger
+
+#: Largest multiplier for which the diagonal entry stays the pivot. It is larger than that of one
+#: system, `inverse.EXCHANGED`, because one lane beyond it repeats the elimination of all eight.
+EXCHANGED = 10.0
 
 
 def inverse_function(module, real):
@@ -21,8 +24,8 @@ def inverse_function(module, real):
 
     ``s`` holds the largest magnitude each row had before, and is raised. ``ratio`` becomes the
     smaller of itself and the smallest |pivot| / s, NaN where a pivot is zero or not finite.
-    Gauss-Jordan elimination, with the pivots on the diagonal; where a multiplier exceeds `GROWTH`
-    in any lane it starts again with rows exchanged in each lane by itself.
+    Gauss-Jordan elimination with the pivots on the diagonal. If a multiplier exceeds `EXCHANGED` in
+    any lane, it starts again, with rows exchanged in each lane by itself.
 
     The steps are matrices E_j that differ from I in column j: D^-1 = E_n ... E_1. Each column goes
     through all that concern it while it is in registers; the E_j are read from a workspace.
@@ -107,10 +110,10 @@ class _Inverse:
 
     def _exchange(self, column, j):
         """Swap entry j with the one that became its pivot, lane by lane."""
-        builder, held = self.emit.b, column[j]
+        builder, pivot_row = self.emit.b, column[j]
         for i, mask in self.exchanges[j]:
             column[j] = builder.select(mask, column[i], column[j])
-            column[i] = builder.select(mask, held, column[i])
+            column[i] = builder.select(mask, pivot_row, column[i])
 
     def find_steps(self, exchange):
         """Store the E_j; scale / |pivot| of each, and whether every multiplier is small."""
@@ -133,7 +136,7 @@ class _Inverse:
                 builder.store(step, self._step(q, i))
                 if i > q and not exchange:  # ordered: a NaN does not pass for small
                     size = emit.intrinsic("fabs", emit.vector, step)
-                    small = builder.fcmp_ordered("<=", size, emit.fill(GROWTH))
+                    small = builder.fcmp_ordered("<=", size, emit.fill(EXCHANGED))
                     tame = builder.and_(tame, small)
         bits = ir.IntType(LANES)
         tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))

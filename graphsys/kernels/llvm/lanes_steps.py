@@ -1,7 +1,7 @@
 """Small blocks of eight systems at once, eliminated without an inverse; layout as in `lanes`.
 
 Gauss-Jordan elimination as in `lanes_inverse`: D^-1 = E_n ... E_1, where E_j differs from I in
-column j. Where nobody needs D^-1 itself, W = E_n ... E_1 U costs as much as W = D^-1 U.
+column j. Where D^-1 itself is not needed, W = E_n ... E_1 U costs as much as W = D^-1 U.
 """
 
 from llvmlite import ir
@@ -16,12 +16,11 @@ from graphsys.kernels.llvm.emit import (
     integer,
     private_function,
 )
-from graphsys.kernels.llvm.inverse import GROWTH
 from graphsys.kernels.llvm.lanes import four_numbers, larger, load_tile, systems_at
-from graphsys.kernels.llvm.lanes_inverse import lowered_ratio
+from graphsys.kernels.llvm.lanes_inverse import EXCHANGED, lowered_ratio
 from graphsys.kernels.llvm.lanes_update import numbers
 
-#: Columns that are scaled at once.
+#: Columns that are scaled together.
 WIDTH = 3
 
 
@@ -113,7 +112,7 @@ def _find_steps(emit, n, d, ldd, s, ratio, steps, meanwhile):
             scale = larger(emit, absolute(entry(q, i)), scale)
         emit.store(scale, emit.at(s, integer(LANES * i)))
         losses.append(builder.fmul(absolute(emit.load(place(i, i))), scale))
-    tame = builder.fcmp_ordered("<=", worst, emit.fill(GROWTH))
+    tame = builder.fcmp_ordered("<=", worst, emit.fill(EXCHANGED))
     bits = ir.IntType(LANES)
     tame = builder.icmp_unsigned("==", builder.bitcast(tame, bits), ir.Constant(bits, -1))
     emit.store(builder.select(tame, lowered_ratio(emit, ratio, losses), emit.load(ratio)), ratio)

@@ -1,4 +1,4 @@
-"""Elimination of one small node as an LLVM function: what `narrow` repeats.
+"""Elimination of one small node as an LLVM function: the inner step of `nodal_ldu`.
 
 A node of up to `SMALL` rows keeps its inverse in registers while it meets all of its neighbours:
 for blocks this small, going through memory takes as long as the arithmetic. And what goes through
@@ -27,9 +27,9 @@ from graphsys.kernels.llvm.small_nodes import field
 def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 
-    Arguments ``(arena, values, node, held, given, symmetric)``: the node's place in the program,
-    `narrow` says how it is laid out, and magnitudes by row, see `growth`. Where ``solving`` is set
-    one more, ``x``: what `forward_function` does to it, on the way.
+    Arguments ``(arena, values, node, largest, original, symmetric)``: the node's place in the
+    program, laid out as in `nodal_ldu`, and magnitudes by row, see `growth`. With ``solving`` one
+    more, ``x``: forward substitution with this node, as by `forward_function`.
     """
     pointer = REAL[real].as_pointer()
     more = ["x"] if solving else []
@@ -38,7 +38,7 @@ def eliminate_function(module, real, solving):
         f"graphsys_eliminate_{'and_solve_' if solving else ''}{real}",
         ir.VoidType(),
         [pointer, pointer, I64.as_pointer(), pointer, pointer, I64, *[pointer] * len(more)],
-        ["arena", "values", "node", "held", "given", "symmetric", *more],
+        ["arena", "values", "node", "largest", "original", "symmetric", *more],
     )
     if builder is None:
         return function
@@ -51,11 +51,11 @@ def eliminate_function(module, real, solving):
 
 
 class _Node:
-    """What all neighbours of a node of ``size`` rows need."""
+    """Loaded fields of a node of ``size`` rows, for all its neighbours."""
 
     def __init__(self, emit, arguments, size):
         self.emit, self.size = emit, size
-        self.arena, self.values, node, self.held, self.given, _, *solving = arguments
+        self.arena, self.values, node, self.largest, self.original, _, *solving = arguments
         b, w = emit.b, integer(size)
 
         def header(place):
@@ -80,7 +80,7 @@ class _Node:
         return self.emit.at(base, b.select(inside, place, b.not_(place)))
 
     def entries(self, columns, start, step=None):
-        """As many numbers as the node has rows, each in all rows of a column."""
+        """One number for each row of the node, each in all rows of a column."""
         emit, found = self.emit, []
         for k in range(self.size):
             at = integer(k) if step is None else emit.b.mul(step, integer(k))
@@ -151,16 +151,16 @@ def _update(node, theirs, rows, i, j, at, columns, right):
     source_from, source_step = node.field(at, 0), node.field(at, 1)
     source = node.source(source_from)
     to, to_step = emit.at(node.arena, node.field(at, 2)), node.field(at, 3)
-    held = emit.at(node.held, row)
-    start = [source, to, right, *theirs.load(held)]
+    largest = emit.at(node.largest, row)
+    start = [source, to, right, *theirs.load(largest)]
     loop = emit.loop(f"update.{node.size}", integer(0), columns, integer(1), start)
-    with loop as (_, (source, to, scaled, *largest)):
+    with loop as (_, (source, to, scaled, *magnitude)):
         old = theirs.load(source)
         product = theirs.combine(block, node.entries(theirs, scaled))
         theirs.store(theirs.map(builder.fsub, old, product), to)
         following = [emit.at(source, source_step), emit.at(to, to_step), emit.at(scaled, w)]
-        loop.carry([*following, *theirs.larger(theirs.fabs(old), largest)])
+        loop.carry([*following, *theirs.larger(theirs.fabs(old), magnitude)])
     with builder.if_then(builder.icmp_signed("==", i, j)):
-        theirs.store(loop.results[3:], held)
+        theirs.store(loop.results[3:], largest)
         with builder.if_then(builder.icmp_signed(">=", source_from, integer(0))):
-            theirs.store(loop.results[3:], emit.at(node.given, row))  # the first update
+            theirs.store(loop.results[3:], emit.at(node.original, row))  # the first update

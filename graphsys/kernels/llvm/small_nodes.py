@@ -118,7 +118,7 @@ def _forward(own, place, x, panel, m, runs, fields):
 def backward_function(module, real):
     """``x_k <- x_k - sum_j W_kj x_j`` for small nodes down from the last before ``end``.
 
-    Arguments as in `forward_function`. The place behind the first that is not one pivot block of up
+    Arguments as in `forward_function`. The place after the first that is not one pivot block of up
     to `SMALL` rows, or ``begin``.
     """
     function, builder = _substitution_function(module, f"graphsys_backward_{real}", real)
@@ -128,9 +128,9 @@ def backward_function(module, real):
     emit = Emitter(builder, real)
     count = builder.sub(end, begin)
     with emit.loop("nodes", integer(0), count, integer(1), []) as (done, _):
-        behind = builder.sub(end, done)
-        place = builder.gep(starts, [builder.sub(behind, integer(1))])
-        at, w = _small(builder, table, builder.load(place), behind)
+        above = builder.sub(end, done)
+        place = builder.gep(starts, [builder.sub(above, integer(1))])
+        at, w = _small(builder, table, builder.load(place), above)
         first, upper = field(builder, table, at, FIRST), field(builder, table, at, UPPER)
         runs = _runs(builder, table, at)
         for size in cases(builder, w, range(1, SMALL + 1), skip=True):
@@ -185,7 +185,7 @@ def residual_function(module, real):
     Arguments ``(r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor,
     diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most `SMALL`
     rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets the
-    largest ``|r| / max(d, floor s)`` and behind them the largest ``|r| / d``, lane k for row k of
+    largest ``|r| / max(d, floor s)`` and then the largest ``|r| / d``, lane k for row k of
     all nodes; NaN where one is, or where a bound overflows.
     """
     element = REAL[real]
@@ -231,29 +231,29 @@ def residual_function(module, real):
             columns, column = field(builder, size, j, 0), field(builder, row_start, j, 0)
             start = [emit.at(values, builder.load(place)), *carried]
             columns_loop = emit.loop("columns", integer(0), columns, integer(1), start)
-            with columns_loop as (c, (from_, *chains)):  # two chains of each sum, by turns
-                rest, next_rest, held, next_held, total, next_total = chains
+            with columns_loop as (c, (from_, *chains)):  # two chains of each sum, alternating
+                rest, next_rest, d, next_d, total, next_total = chains
                 entries = emit.load(from_, mask)
                 known = emit.splat(emit.load_scalar(emit.at(x, column, c)))
                 rest = emit.fma(builder.fneg(entries), known, rest)
                 entries = absolute(entries)
-                held = emit.fma(entries, absolute(known), held)
+                d = emit.fma(entries, absolute(known), d)
                 total = builder.fadd(total, entries)
                 columns_loop.carry(
-                    [emit.at(from_, rows), next_rest, rest, next_held, held, next_total, total]
+                    [emit.at(from_, rows), next_rest, rest, next_d, d, next_total, total]
                 )
             blocks_loop.carry(columns_loop.results[1:])
-        rest, held, total = (builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2))
+        rest, d, total = (builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2))
         emit.store(rest, emit.at(r, row), mask)
-        held = larger(held, tiny)
-        raised = larger(builder.fmul(total, floor), held)
+        d = larger(d, tiny)
+        raised = larger(builder.fmul(total, floor), d)
         following = []
-        for bound, held_before in zip((raised, held), most, strict=True):
+        for bound, before in zip((raised, d), most, strict=True):
             quotient = builder.fdiv(absolute(rest), bound)
             overflown = builder.fsub(bound, bound)  # NaN, and no quotient of 0
             quotient = builder.bitcast(absolute(builder.fadd(quotient, overflown)), integers)
-            beyond = builder.icmp_signed(">", quotient, held_before)
-            following.append(builder.select(beyond, quotient, held_before))
+            beyond = builder.icmp_signed(">", quotient, before)
+            following.append(builder.select(beyond, quotient, before))
         nodes_loop.carry(following)
     for k, most in enumerate(nodes_loop.results):
         emit.store(builder.bitcast(most, emit.vector), emit.at(worst, integer(emit.lanes * k)))

@@ -183,7 +183,7 @@ def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
         loop.carry([*new, builder.add(a_at, lda), builder.add(b_at, row_step)])
     sums = loop.results[:-2]
 
-    # All loads of C before its first store: a masked store holds up a load of the bytes it masks.
+    # All loads of C before its first store: a masked store delays a load of the bytes it masks.
     totals = []
     for q in range(nc):
         c_column = emit.at(c, builder.mul(integer(q), ldc))
@@ -273,14 +273,14 @@ def magnitude_function(module, real, mode):
     with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
         mask = emit.first_lanes(builder.sub(m, i))
         loop = emit.loop("columns", integer(0), n, integer(1), [emit.load(emit.at(s, i), mask)])
-        with loop as (j, (held,)):
+        with loop as (j, (carried,)):
             entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
             entry = emit.intrinsic("fabs", emit.vector, entry)
             if mode == "add":
-                loop.carry([builder.fadd(held, entry)])
+                loop.carry([builder.fadd(carried, entry)])
             else:
-                larger = builder.fcmp_ordered(">", entry, held)
-                loop.carry([builder.select(larger, entry, held)])
+                larger = builder.fcmp_ordered(">", entry, carried)
+                loop.carry([builder.select(larger, entry, carried)])
         emit.store(loop.results[0], emit.at(s, i), mask)
     builder.ret_void()
     return function
@@ -307,9 +307,9 @@ def largest_function(module, real):
     integers = ir.VectorType(ir.IntType(8 * emit.align), LANES)
     nothing = ir.Constant(integers, [0] * LANES)
     rows = emit.loop("rows", integer(0), m, integer(LANES), [nothing])
-    with rows as (i, (held,)):
+    with rows as (i, (carried,)):
         mask = emit.first_lanes(builder.sub(m, i))
-        columns = emit.loop("columns", integer(0), n, integer(1), [held])
+        columns = emit.loop("columns", integer(0), n, integer(1), [carried])
         with columns as (j, (most,)):
             entry = emit.load(emit.at(a, i, builder.mul(j, lda)), mask)
             size = builder.bitcast(emit.intrinsic("fabs", emit.vector, entry), integers)

@@ -1,9 +1,9 @@
-"""The first-touch program of a factorization in which every supernode is one small node."""
+"""Nodal program: first-touch factorization in which every supernode is one small node."""
 
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
-    NARROW_AT,
     NEIGHBOUR_FIELDS,
+    NODAL_AT,
     NODE_FIELDS,
     STARTS_AT,
     UPDATE_FIELDS,
@@ -13,60 +13,7 @@ from graphsys.kernels.program.supernodal import _find
 
 
 @kernel
-def by_turns(
-    # Tables:
-    parent,
-    size,
-    # Work:
-    children,
-    following,
-    done,
-    top,
-    # Out:
-    order,
-):
-    """Steps of a forest, children first, in which two independent ones of a size follow each other.
-
-    What waits for the last step fits between it and the next but one then. The first of each two
-    is the first that is left of a postorder, the second is in a subtree close by. ``children`` that
-    are left; ``top`` (largest size + 1,) of the lists of steps of one size that may come next.
-    """
-    n = parent.size
-    for k in range(n):
-        children[k] = 0
-        following[k] = -1
-        done[k] = False
-        top[size[k]] = -1
-    for k in range(n):
-        if parent[k] != -1:
-            children[parent[k]] += 1
-    for k in range(n - 1, -1, -1):
-        if children[k] == 0:
-            following[k], top[size[k]] = top[size[k]], k
-    found = 0
-    for first in range(n):
-        if done[first]:
-            continue
-        done[first] = True
-        second = top[size[first]]
-        while second != -1 and done[second]:
-            second = following[second]
-        top[size[first]] = -1 if second == -1 else following[second]
-        for k in (first, second):
-            if k == -1:
-                continue
-            order[found] = k
-            found += 1
-            done[k] = True
-            above = parent[k]
-            if above != -1:
-                children[above] -= 1
-                if children[above] == 0:
-                    following[above], top[size[above]] = top[size[above]], above
-
-
-@kernel
-def append_narrow(
+def append_nodal(
     # Tables:
     size,
     row_of,
@@ -85,7 +32,7 @@ def append_narrow(
     program,
     at,
 ):
-    """The first-touch part behind place ``at`` of the program; tables as in `build_program`.
+    """Write the nodal part from place ``at`` of the program; tables as in `build_program`.
 
     ``touched`` is (n,), ``by_entry`` (4, length of front).
     """
@@ -103,10 +50,9 @@ def append_narrow(
             if load < load_start[k + 1] and load_node[load] == front[e]:
                 edge[e] = load
                 load += 1
-    program[NARROW_AT] = at
+    program[NODAL_AT] = at
     starts = program[STARTS_AT]
     zeros = program[WORK_AT]
-    before = at
     for k in range(n):
         first, last = front_start[k], front_start[k + 1]
         panel = program[starts + k]
@@ -117,11 +63,6 @@ def append_narrow(
         program[at + 4] = program[panel + 4]
         program[at + 5] = last - first
         program[at + 6] = -1 if touched[k] else diagonal_at[k]
-        program[at + 7] = 0
-        apart = first == front_start[k - 1] or front[front_start[k - 1]] != k if k > 0 else False
-        if apart and size[k - 1] == size[k] and program[before + 7] == 0:
-            program[before + 7], program[at + 7] = at, -1
-        before = at
         at += NODE_FIELDS
         for e in range(first, last):
             left = program[panel + 3] + size[k] + offset[e]

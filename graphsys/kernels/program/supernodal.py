@@ -8,7 +8,7 @@ from graphsys.kernels.base.layout import (
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
-    NARROW_AT,
+    NODAL_AT,
     ORDER_AT,
     PANEL_FIELDS,
     PANELS_AT,
@@ -32,7 +32,7 @@ PIVOT_ROWS = 8
 MOST_COLUMNS = 48
 #: Zeros stored, as a part of a panel, for the sake of a wider supernode; the second one while it
 #: still fits one pivot block.
-ZEROS, ZEROS_NARROW = 0.1, 0.5
+ZEROS, ZEROS_IN_BLOCK = 0.1, 0.5
 
 
 @kernel
@@ -62,7 +62,7 @@ def supernodes(
             wider = columns + size[k]
             full = float(wider) * (wider + 2 * below[k])
             zeros = full - (entries + own)
-            allowed = ZEROS_NARROW if wider <= PIVOT_ROWS else ZEROS
+            allowed = ZEROS_IN_BLOCK if wider <= PIVOT_ROWS else ZEROS
             extend = wider <= MOST_COLUMNS and zeros <= allowed * full
         if k > 0 and joined[k - 1]:
             extend = True
@@ -95,7 +95,7 @@ def _find(front, first, last, k):
 def _targets(front, first, last, row_of, super_of, super_start, runs_of):
     """Sizes of one supernode's part: (runs, targets, runs of all targets).
 
-    Leaves in ``runs_of[e - first]`` how many runs start at or behind entry e of the front.
+    Leaves in ``runs_of[e - first]`` how many runs start at or after entry e of the front.
     """
     runs = 0
     for e in range(last - 1, first - 1, -1):
@@ -110,7 +110,7 @@ def _targets(front, first, last, row_of, super_of, super_start, runs_of):
             continue
         targets += 1
         of_targets += runs_of[e - first]
-        # a run that goes on behind the target's pivots is cut there
+        # a run that continues after the target's pivots is cut there
         end = _find(front, e, last, super_start[t + 1])
         if end < last and front[end - 1] + 1 == front[end]:
             of_targets += 1
@@ -142,13 +142,13 @@ def build_program(
     # Out:
     program,
 ):
-    """The program if it has the length that comes back.
+    """Write the program if it has the length that is returned.
 
     ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's.
 
     ``load_node[load_start[k]:load_start[k + 1]]`` are the later neighbours of step k, with the
-    offsets in values of the blocks (neighbour, k) and (k, neighbour) beside them. There is room for
-    a number for each front entry, five for each supernode, and n + 1 runs.
+    offsets in values of the blocks (neighbour, k) and (k, neighbour). There is room for a number
+    for each front entry, five for each supernode, and n + 1 runs.
     """
     n = size.size
     count = super_start.size - 1
@@ -157,7 +157,7 @@ def build_program(
     # Rows of each front entry inside its supernode's panel, and sizes of all parts.
     last_step, below = by_supernode[0], by_supernode[1]
     lower, upper, pivots = by_supernode[2], by_supernode[3], by_supernode[4]
-    length = behind = 0  # of the panels' part, and of the targets'
+    length = targets_length = 0  # of the panels' part, and of the targets'
     arena = 0
     widest = 0
     for s in range(count):
@@ -185,12 +185,12 @@ def build_program(
             front, front_start[last], front_start[last + 1], row_of, super_of, super_start, runs_of
         )
         length += PANEL_FIELDS + pivots[s] + 3 * runs
-        behind += TARGET_FIELDS * targets + 3 * of_targets
+        targets_length += TARGET_FIELDS * targets + 3 * of_targets
     for s in range(count):
         upper[s] = arena
         arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
     loads = n + load_node.size * (1 if symmetric else 2)
-    total = HEADER + rows + LOAD_FIELDS * loads + count + length + behind
+    total = HEADER + rows + LOAD_FIELDS * loads + count + length + targets_length
     if program.size != total:
         return total
     program[PROGRAM_VERSION] = VERSION
@@ -205,7 +205,7 @@ def build_program(
     program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
-    program[NARROW_AT] = program[PARTIAL_PIVOTING] = 0
+    program[NODAL_AT] = program[PARTIAL_PIVOTING] = 0
     work = WORK_COLUMNS * widest
     if widest > PIVOT_ROWS and work < MEDIUM_WORK:
         work = MEDIUM_WORK
@@ -316,7 +316,7 @@ def _put_targets(
     program, at, s, front_start, front, super_of, super_start, row_of,
     offset, last_step, below, lower, upper,
 ):  # fmt: skip
-    """What one supernode updates."""
+    """Targets of one supernode."""
     last = last_step[s]
     first, front_last = front_start[last], front_start[last + 1]
     while first < front_last:

@@ -96,7 +96,7 @@ def expand(
     # Out:
     out,
 ):
-    """x_e = A_ee^-1 (b_e - A_en x_n) beside the x_n that are known, by columns."""
+    """x_e = A_ee^-1 (b_e - A_en x_n) and the x_n that are known, by columns."""
     rows, kept = program[ROWS], place.size
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)

@@ -1,9 +1,8 @@
 """One matrix and one right-hand side in as few and short calls as possible.
 
 `factorize_and_solve` is for compiled code, the others are for Python, and are given a `frame`.
-What Python would take long to check of ``values`` and ``b`` is checked here, and a single number
-comes back: the pivot ratio where all is well, its negative where it is so small, or pivot blocks
-have grown so much, that solutions are to be refined, and otherwise one of the numbers below.
+They check what Python would take long to check of ``values`` and ``b``, and return one of the
+statuses below; the pivot ratio and the weakest row are in ``info``.
 """
 
 from typing import Any
@@ -12,27 +11,28 @@ import numpy as np
 
 from graphsys.kernels.base.address_table import doubles, enter, indices, leave, numbers, reals
 from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel
-from graphsys.kernels.base.layout import NARROW_AT, ORDER_AT, ROWS
+from graphsys.kernels.base.layout import GROWTH, NODAL_AT, ORDER_AT, PIVOT_RATIO, ROWS, WEAKEST
 from graphsys.kernels.single.ldu import factorize_supernodes
-from graphsys.kernels.single.nodal_ldu import factorize_narrow
+from graphsys.kernels.single.nodal_ldu import factorize_nodal
 from graphsys.kernels.single.scalar_ldu import backward_scalars, factorize_scalars
-from graphsys.kernels.single.substitution import backward_narrow, gather, scatter, solve
+from graphsys.kernels.single.substitution import backward_nodal, gather, scatter, solve
 
-#: Nothing was done: an array has another size, or gaps.
-MISFIT = -2.0
-#: The solution is not finite.
-OVERFLOW = -3.0
-#: Nothing was done: another thread is at work on the same factor.
-BUSY = -4.0
-#: Less the row of a singular pivot block.
-SINGULAR = -5.0
+#: Status of a factorization:
+#: `DONE`: factors, and the solution if one was asked for.
+#: `REFINE`: factors whose pivot ratio is below ``info[REFINE_BELOW]``, or whose pivot blocks grew.
+#: `SINGULAR`: the pivot block whose first row is ``info[WEAKEST]`` is singular.
+#: `OVERFLOW`: factors, and a solution that is not finite.
+#: `MISFIT`: nothing was computed; an array has another type or size, or gaps.
+#: `BUSY`: nothing was computed; another thread factorizes in the same arrays.
+DONE, REFINE, SINGULAR, OVERFLOW, MISFIT, BUSY = range(6)
 
-#: Places in ``info``, behind what factorizations tell.
-TOLERANCE, ENOUGH, NNZ, INFO = 3, 4, 5, 6
+#: Places in ``info`` after the result of a factorization: least pivot ratio of a regular block,
+#: pivot ratio below which solutions are refined, length of ``values``. Then the length of ``info``.
+TOLERANCE, REFINE_BELOW, NNZ, INFO = range(GROWTH + 1, GROWTH + 5)
 
 
 def entry(function: Any, misfit: Any, *arguments: Any) -> Any:
-    """Callable for arguments of just the types of these; ``misfit`` is its answer to others."""
+    """Callable for arguments of the types of these; it returns ``misfit`` for others."""
     if not DISABLE_JIT:
         return function.entry(misfit, *arguments)
 
@@ -61,13 +61,13 @@ def factorize_and_solve(
     out,
 ):
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
-    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         gather(b, order, 1, x)
-        failed = factorize_narrow(program, values, tolerance, magnitude, arena, info, x)
+        failed = factorize_nodal(program, values, tolerance, magnitude, arena, info, x)
         if failed != 0:
             return failed
-        backward_narrow(program, arena, x)
+        backward_nodal(program, arena, x)
         return -scatter(x, order, 1, out)
     failed = factorize_supernodes(program, values, tolerance, magnitude, arena, info)
     return failed if failed != 0 else -solve(program, arena, b, 1, x, out)
@@ -77,7 +77,7 @@ def factorize_and_solve(
 def _unpacked(frame, like):
     """Program, arena, magnitudes, workspace and ``info`` of a frame.
 
-    ``info`` is that of `factorize`, and behind it what is named above.
+    ``info`` is that of `factorize`, followed by the places named above.
     """
     return (
         indices(frame, 0, like), numbers(frame, 1, like), reals(frame, 2, like),
@@ -87,44 +87,44 @@ def _unpacked(frame, like):
 
 @kernel
 def factors(frame, values):
-    """Factors by `ldu`; the ratio is negative where below what is enough."""
+    """Factors by `ldu`; a status."""
     program, arena, magnitude, _, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]):
         return MISFIT
     if not enter(frame):
         return BUSY
     failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
-    ratio = _verdict(failed, info)
+    status = _status(failed, info)
     leave(frame)
-    return ratio
+    return status
 
 
 @kernel
 def factors_and_solution(frame, values, b, out):
-    """`factors`, then A out = b unless that had to be refined."""
+    """`factors`, then A out = b if the status is `DONE`."""
     program, arena, magnitude, x, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]) or _misfit(b, program[ROWS]):
         return MISFIT
     if not enter(frame):
         return BUSY
     failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
-    ratio = _verdict(failed, info)
-    if ratio >= 0.0 and solve(program, arena, b, 1, x, out) != 0:
-        ratio = OVERFLOW
+    status = _status(failed, info)
+    if status == DONE and solve(program, arena, b, 1, x, out) != 0:
+        status = OVERFLOW
     leave(frame)
-    return ratio
+    return status
 
 
 @kernel
-def narrow_factors(frame, values):
-    """`factors` by `narrow`."""
-    return _factors(frame, values, factorize_narrow)
+def nodal_factors(frame, values):
+    """`factors` by `nodal_ldu`."""
+    return _factors(frame, values, factorize_nodal)
 
 
 @kernel
-def narrow_factors_and_solution(frame, values, b, out):
-    """`factors_and_solution` by `narrow`."""
-    return _factors_and_solution(frame, values, b, out, factorize_narrow, backward_narrow)
+def nodal_factors_and_solution(frame, values, b, out):
+    """`factors_and_solution` by `nodal_ldu`."""
+    return _factors_and_solution(frame, values, b, out, factorize_nodal, backward_nodal)
 
 
 @kernel
@@ -141,16 +141,16 @@ def scalar_factors_and_solution(frame, values, b, out):
 
 @inlined
 def _factors(frame, values, factorize):
-    """`factors` by a function like `factorize_narrow`."""
+    """`factors` by a function like `factorize_nodal`."""
     program, arena, magnitude, _, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]):
         return MISFIT
     if not enter(frame):
         return BUSY
     failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, None)
-    ratio = _verdict(failed, info)
+    status = _status(failed, info)
     leave(frame)
-    return ratio
+    return status
 
 
 @inlined
@@ -164,25 +164,27 @@ def _factors_and_solution(frame, values, b, out, factorize, backward):
     order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
     gather(b, order, 1, x)
     failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, x)
-    ratio = _verdict(failed, info)
-    if ratio >= 0.0:
+    status = _status(failed, info)
+    if status == DONE:
         backward(program, arena, x)
         if scatter(x, order, 1, out) != 0:
-            ratio = OVERFLOW
+            status = OVERFLOW
     leave(frame)
-    return ratio
+    return status
 
 
 @kernel
 def _misfit(array, size):
-    """Whether an array has another size, or gaps."""
+    """True if an array has another size, or gaps."""
     return array.size != size or (size > 1 and array.strides[0] != array.itemsize)
 
 
 @kernel
-def _verdict(failed, info):
-    """The pivot ratio, negative where solutions are to be refined; or `SINGULAR` less a row."""
+def _status(failed, info):
+    """`DONE`, `REFINE` or `SINGULAR` for what a factorization returned."""
     if failed != 0:
-        return SINGULAR - (failed - 1)
-    doubtful = info[0] < info[ENOUGH] or (info[2] > 0.0 and info[ENOUGH] > 0.0)
-    return -info[0] if doubtful else info[0]
+        info[WEAKEST] = failed - 1
+        return SINGULAR
+    refine_below = info[REFINE_BELOW]
+    grown = info[GROWTH] > 0.0 and refine_below > 0.0
+    return REFINE if info[PIVOT_RATIO] < refine_below or grown else DONE

@@ -10,18 +10,20 @@ import numpy as np
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
+    GROWTH,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
-    NARROW_AT,
+    NODAL_AT,
     PANEL_FIELDS,
     PANELS_AT,
     PARTIAL_PIVOTING,
+    PIVOT_RATIO,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
-    TARGET_FIELDS,
+    WEAKEST,
     WIDEST,
     WORK_AT,
     WORK_COLUMNS,
@@ -39,7 +41,8 @@ from graphsys.kernels.blocks.blocks import (
 from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
-from graphsys.kernels.single.nodal_ldu import factorize_narrow
+from graphsys.kernels.blocks.supernodes import update_target
+from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
 @inlined
@@ -85,13 +88,13 @@ def factorize(
 ):
     """L, D^-1, W of A = L D W; 0, or 1 + row of a pivot block that is singular.
 
-    ``info[0]`` is the smallest pivot relative to the largest magnitude that its row ever had in
-    its pivot block, which must stay above ``tolerance``, ``info[1]`` the first row of its block.
-    ``info[2]`` is the `growth` of the pivot blocks where that is so large that solutions should be
-    checked, else 0. ``magnitude`` (3 rows,) is described there.
+    ``info[PIVOT_RATIO]`` is the smallest pivot relative to the largest magnitude that its row ever
+    had in its pivot block; it must stay above ``tolerance``. ``info[WEAKEST]`` is the first row of
+    that block. ``info[GROWTH]`` is the `growth` of the pivot blocks if it exceeds `growth.GROWN`,
+    else 0. ``magnitude`` (3 rows,) is described there.
     """
-    if program[NARROW_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
-        return factorize_narrow(program, values, tolerance, magnitude, arena, info, None)
+    if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
+        return factorize_nodal(program, values, tolerance, magnitude, arena, info, None)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
@@ -108,7 +111,7 @@ def factorize_supernodes(
     arena,
     info,
 ):
-    """`factorize` without the program of `narrow`."""
+    """`factorize` without the program of `nodal_ldu`."""
     load(program, values, arena)
     rows = program[ROWS]
     magnitude[:rows] = 0.0
@@ -116,11 +119,11 @@ def factorize_supernodes(
     at, count = program[PANELS_AT], program[SUPERNODES]
     for s in range(count):
         given_magnitudes(program, program[program[STARTS_AT] + s], magnitude, arena)
-    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0.0, 0.0
     work_at = program[WORK_AT]
     failed = eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
     if failed == 0:
-        info[2] = pivot_growth(magnitude, rows)
+        info[GROWTH] = pivot_growth(magnitude, rows)
     return failed
 
 
@@ -142,11 +145,11 @@ def given_magnitudes(program, at, magnitude, arena):
 def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, info):
     """D^-1, L and W of ``count`` supernodes from place ``at``; as `factorize`, their panels loaded.
 
-    They update their ancestors' panels where ``push`` says so. The workspace is
+    They update their ancestors' panels if ``push`` is set. The workspace is
     ``arena[work_at:]``.
     """
     table = pointer(program, 0)
-    smallest = info[0]
+    smallest = info[PIVOT_RATIO]
     symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
     partial = program[PARTIAL_PIVOTING] != 0
     in_registers = arena.itemsize == magnitude.itemsize and not partial  # real numbers
@@ -181,12 +184,12 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                 else:
                     ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
             if not (ratio > tolerance):
-                info[0] = ratio
+                info[PIVOT_RATIO] = ratio
                 return first + i + 1
             magnitude[scratch] = ratio
             if ratio < smallest:
                 smallest = ratio
-                info[1] = first + i
+                info[WEAKEST] = first + i
             if partial:
                 _refined_inverse(arena, d, m, w, copy_at, work_at)
                 row, column = (m, 1) if symmetric else (1, m)
@@ -227,8 +230,11 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
-            target_at = update(program, target_at, p, m, lower, upper, symmetric, magnitude, arena)
-    info[0] = smallest
+            target_at = update_target(
+                program, target_at, arena, 0, p, m, lower, upper, symmetric, magnitude, 1,
+                subtract_product, raise_magnitude,
+            )  # fmt: skip
+    info[PIVOT_RATIO] = smallest
     return 0
 
 
@@ -307,34 +313,3 @@ def _refined_rows(
             arena, work_at, w, arena, copy_at, w, arena, at, 1, ld, w, count, w
         )  # fmt: skip
         add_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
-
-
-@inlined
-def update(program, at, p, m, lower, upper, symmetric, magnitude, arena):
-    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place behind it."""
-    table = pointer(program, 0)
-    t_lower, t_m, t_upper, t_p = table[at], table[at + 1], table[at + 2], table[at + 3]
-    t_first, columns, runs = table[at + 4], table[at + 5], table[at + 6]
-    at += TARGET_FIELDS
-    for c in range(columns):
-        c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
-        diagonal = t_lower + c_to * t_m + c_to
-        raise_magnitude(magnitude, t_first + c_to, arena, diagonal, t_m, c_size, c_size)
-        for r in range(c if symmetric else 0, runs):
-            r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
-            subtract_product(
-                arena, t_lower + c_to * t_m + table[at + 3 * r + 2], t_m,
-                arena, lower + p + r_from, m,
-                arena, upper + c_from * p, 1, p,
-                r_size, c_size, p,
-            )  # fmt: skip
-        if not symmetric:
-            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
-                r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
-                subtract_product(
-                    arena, t_upper + (table[at + 3 * r + 2] - t_p) * t_p + c_to, t_p,
-                    arena, lower + p + c_from, m,
-                    arena, upper + r_from * p, 1, p,
-                    c_size, r_size, p,
-                )  # fmt: skip
-    return at + 3 * runs

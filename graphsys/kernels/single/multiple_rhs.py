@@ -1,15 +1,16 @@
 """Substitution for eight right-hand sides of one system side by side: a row is a vector of eight.
 
-What is known to be zero, or is not asked for, is left out. Rows come in elimination order, so that
-nothing is gathered: `row_places` tells where the user's rows are.
+Rows known to be zero, and unknowns that are not asked for, are skipped. Rows are in elimination
+order, so that nothing is gathered: `row_places` gives the places of the user's rows.
 """
 
 import numpy as np
 
-from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, kernel, types
-from graphsys.kernels.base.layout import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, inlined, intrinsic, kernel, types
+from graphsys.kernels.base.layout import ORDER_AT, ROWS, STARTS_AT, SUPERNODES
 from graphsys.kernels.base.widths import LANES, TILE_ROWS
 from graphsys.kernels.blocks.blocks import _Lower, real_name
+from graphsys.kernels.blocks.supernodes import backward_supernode, forward_supernode
 
 lanes_rows = LazyModule("graphsys.kernels.llvm.lanes_rows")
 
@@ -50,9 +51,26 @@ else:
     assign_rows = _product("assign", "C <- A B; C may be B when m <= 8.")
 
 
+@inlined
+def _subtract(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """C <- C - A B, with the arguments of `supernodes`."""
+    subtract_rows(c, c_at, a, a_at, lda, b, b_at, m, k)
+
+
+@inlined
+def _apply_inverse(x, at, rows, arena, d, m, count, w, work):
+    """x_k <- D_k^-1 x_k; a large block works on a copy."""
+    if w <= TILE_ROWS:
+        assign_rows(x, at, arena, d, m, x, at, w, w)
+        return
+    for i in range(LANES * w):
+        work[i] = x[at + i]
+    assign_rows(x, at, arena, d, m, work, 0, w, w)
+
+
 @kernel
 def row_places(program, place, supernode):
-    """Where each of the user's rows is in elimination order, and the supernode it belongs to."""
+    """Place of each of the user's rows in elimination order, and its supernode."""
     order = program[ORDER_AT]
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
@@ -84,44 +102,9 @@ def solve_side_by_side(
     """X <- A^-1 x, eight columns that are zero before supernode ``first``, down to ``last``."""
     for s in range(first, program[SUPERNODES]):  # z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k
         at = program[program[STARTS_AT] + s]
-        p, m, row = program[at], program[at] + program[at + 1], LANES * program[at + 2]
-        lower, pivots, runs = program[at + 3], program[at + 5], program[at + 6]
-        at += PANEL_FIELDS
-        i = 0
-        for b in range(pivots):
-            w = program[at + b]
-            d, here = lower + i * m + i, row + LANES * i
-            if w <= TILE_ROWS:
-                assign_rows(x, here, arena, d, m, x, here, w, w)
-            else:
-                for j in range(LANES * w):
-                    copy[j] = x[here + j]
-                assign_rows(x, here, arena, d, m, copy, 0, w, w)
-            i += w
-            if i < p:
-                subtract_rows(x, row + LANES * i, arena, d + w, m, x, here, p - i, w)
-        for run in range(at + pivots, at + pivots + 3 * runs, 3):
-            subtract_rows(
-                x, LANES * program[run + 2], arena, lower + p + program[run], m, x, row,
-                program[run + 1], p,
-            )  # fmt: skip
+        forward_supernode(
+            program, at, arena, 0, x, 1, LANES, copy, 1, LANES, _subtract, _apply_inverse
+        )
     for s in range(program[SUPERNODES] - 1, last - 1, -1):  # x_k = z_k - sum_j W_kj x_j
         at = program[program[STARTS_AT] + s]
-        p, m, row = program[at], program[at] + program[at + 1], LANES * program[at + 2]
-        lower, upper, pivots = program[at + 3], program[at + 4], program[at + 5]
-        runs = program[at + 6]
-        at += PANEL_FIELDS
-        for run in range(at + pivots, at + pivots + 3 * runs, 3):
-            subtract_rows(
-                x, row, arena, upper + program[run] * p, p, x, LANES * program[run + 2], p,
-                program[run + 1],
-            )  # fmt: skip
-        i = p
-        for b in range(pivots - 1, -1, -1):
-            w = program[at + b]
-            if i < p:
-                here = row + LANES * (i - w)
-                subtract_rows(
-                    x, here, arena, lower + i * m + i - w, m, x, row + LANES * i, w, p - i
-                )  # fmt: skip
-            i -= w
+        backward_supernode(program, at, arena, 0, x, 1, LANES, 1, LANES, _subtract)

@@ -8,40 +8,40 @@ arithmetic otherwise.
 The program of one node, read forwards:
 
 =========  =====================================================================================
-node       (p, q, first, lower, upper, neighbours, diagonal, mate)
+node       (p, q, first, lower, upper, neighbours, diagonal)
 neighbour  (rows, place among the q rows, first row, source of L, source of U)
 update     (source, its leading dimension, destination, its leading dimension) for each pair of
            neighbours (i, j), j outermost, i >= j only when symmetric: A_ij <- source - L_i W_j
 =========  =====================================================================================
 
 A source is a place in values, or -1 - a place in the arena: the panel itself, or zeros for fill-in.
-A node's mate is the place of the next node in the program where both have one size and do not meet:
-they are inverted together, which takes less time than one after the other. The next node then has
--1 there; nodes alone have 0.
 """
 
 import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
-    NARROW_AT,
+    GROWTH,
     NEIGHBOUR_FIELDS,
+    NODAL_AT,
     NODE_FIELDS,
+    PIVOT_RATIO,
     ROWS,
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
+    WEAKEST,
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import invert_small
 from graphsys.kernels.blocks.growth import pivot_growth
-from graphsys.kernels.blocks.nodes import eliminate_node, invert_two
+from graphsys.kernels.blocks.nodes import eliminate_node
 from graphsys.kernels.blocks.prefetch import AHEAD, fetch_block, is_far
 
 
 @inlined
-def factorize_narrow(
+def factorize_nodal(
     # Tables:
     program,
     # In:
@@ -61,17 +61,17 @@ def factorize_narrow(
     diagonal.
     """
     rows = program[ROWS]
-    table, held, given = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
+    table, largest, original = pointer(program, 0), pointer(magnitude, 0), pointer(magnitude, rows)
     ratios = pointer(magnitude, 2 * rows)
     for k in range(rows):
-        held[k] = 0.0
-        given[k] = np.inf
+        largest[k] = 0.0
+        original[k] = np.inf
     symmetric = program[SYMMETRIC] != 0
     zeros = program[WORK_AT]
     arena[zeros : zeros + 8] = 0.0
     smallest = 1.0
-    info[1], info[2] = 0.0, 0.0
-    at = program[NARROW_AT]
+    info[WEAKEST], info[GROWTH] = 0.0, 0.0
+    at = program[NODAL_AT]
     far = is_far(values.size + arena.size, arena)
     ahead, waiting = at, program[SUPERNODES] if far else 0
     for step in range(program[SUPERNODES]):
@@ -79,33 +79,22 @@ def factorize_narrow(
             ahead = _fetch_node(program, ahead, values, symmetric)
             waiting -= 1
         w, first, lower, neighbours = table[at], table[at + 2], table[at + 3], table[at + 5]
-        source, mate = table[at + 6], table[at + 7]
-        m = w + table[at + 1]
-        if mate > 0:  # the next node's inverse along with this one's
-            q1 = table[mate + 1]
-            lower1, first1 = table[mate + 3], table[mate + 2]
-            source1 = table[mate + 6]
-            invert_two(
-                arena, values, magnitude, 2 * rows, w, lower, m, source, first,
-                lower1, w + q1, source1, first1,
-            )  # fmt: skip
-        if mate != 0:
-            ratio = ratios[first]
-        elif source >= 0:
+        source, m = table[at + 6], w + table[at + 1]
+        if source >= 0:
             ratio = invert_small(arena, lower, m, values, source, w, magnitude, first, w)
         else:
             ratio = invert_small(arena, lower, m, arena, lower, m, magnitude, first, w)
         if not (ratio > tolerance):
-            info[0] = ratio
+            info[PIVOT_RATIO] = ratio
             return first + 1
         ratios[first] = ratio  # for `changed`
         if ratio < smallest:
             smallest = ratio
-            info[1] = first
+            info[WEAKEST] = first
         eliminate_node(arena, values, program, at, magnitude, rows, symmetric, x)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
         at += NODE_FIELDS + NEIGHBOUR_FIELDS * neighbours + UPDATE_FIELDS * pairs
-    info[0], info[2] = smallest, pivot_growth(magnitude, rows)
+    info[PIVOT_RATIO], info[GROWTH] = smallest, pivot_growth(magnitude, rows)
     return 0
 
 

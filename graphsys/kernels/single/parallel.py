@@ -2,7 +2,7 @@
 
 A task is a few supernodes, ascending: a whole subtree of the elimination tree, or one supernode
 above these subtrees. Threads take the tasks in their order; what a supernode needs is in the same
-task or in one that was taken before, so that the first of all unfinished tasks can always go on,
+task or in one that was taken before, so that the first of all unfinished tasks can always proceed,
 however few threads there are. A supernode's panel is written by one thread alone, in the same order
 as by `changed`: the factors are the same, whatever the threads do.
 """
@@ -19,7 +19,7 @@ LOOKS = 2000
 NEXT, STOP = range(2)
 #: Fields of a thread's state: its task, the place in it, and the source it comes to.
 TASK, PLACE, SOURCE = range(3)
-#: Statuses beside 1 + the row of a singular pivot block.
+#: Statuses besides 1 + the row of a singular pivot block.
 DONE, WAITING = 0, -1
 
 
@@ -102,14 +102,14 @@ def task_costs(program, super_of_row, own):
             columns, runs = program[at + 5], program[at + 6]
             t = super_of_row[program[at + 4]]
             at += TARGET_FIELDS
-            inside = behind = 0.0
+            inside = outside = 0.0
             for r in range(runs):
                 rows = float(program[at + 3 * r + 1])
                 if r < columns:
                     inside += rows
                 else:
-                    behind += rows
-            own[t] += 2.0 * p * inside * (inside + 2.0 * behind)
+                    outside += rows
+            own[t] += 2.0 * p * inside * (inside + 2.0 * outside)
             at += 3 * runs
 
 

@@ -1,25 +1,29 @@
 """Numeric factorization of the supernodes that a change reaches: its own, and their ancestors.
 
-All others keep their factors. Each supernode in reach is loaded anew and then updated by all its
+All others keep their factors. Each supernode in reach is loaded again and then updated by all its
 descendants, those out of reach too, whose L and W are still there: the updates that `ldu` pushes
 from a supernode to its ancestors are pulled here, in the same order.
 """
 
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
+    GROWTH,
     LOAD_AT,
     LOAD_FIELDS,
     LOADS,
     PANEL_FIELDS,
+    PIVOT_RATIO,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    WEAKEST,
     WORK_AT,
     panels_hold,
 )
-from graphsys.kernels.blocks.blocks import copy_block
-from graphsys.kernels.single.ldu import eliminate, given_magnitudes, update
+from graphsys.kernels.blocks.blocks import copy_block, raise_magnitude, subtract_product
+from graphsys.kernels.blocks.supernodes import update_target
+from graphsys.kernels.single.ldu import eliminate, given_magnitudes
 
 
 @kernel
@@ -46,7 +50,7 @@ def reach_tables(
     update_at,
     pivot_row,
 ):
-    """What `Reach` holds: parents, loads and updates of each supernode, rows of pivot blocks."""
+    """Tables of `Reach`: parents, loads and updates of each supernode, rows of pivot blocks."""
     count = program[SUPERNODES]
     found = 0
     for s in range(count):
@@ -130,11 +134,11 @@ def refactorize_reached(
 ):
     """L, D^-1, W of the supernodes ``reached``, ascending; status and ``info`` as `factorize`.
 
-    ``magnitude`` and ``arena`` are those of the factorization before, ``info`` tells of the
-    reached supernodes alone.
+    ``magnitude`` and ``arena`` are those of the factorization before, ``info`` is that of
+    the reached supernodes alone.
     """
     work_at = program[WORK_AT]
-    info[0], info[1], info[2] = 1.0, 0.0, 0.0
+    info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0.0, 0.0
     for t in reached:
         load_panel(program, t, load_start, values, magnitude, arena)
         for k in range(source_start[t], source_start[t + 1]):
@@ -165,8 +169,11 @@ def load_panel(program, t, load_start, values, magnitude, arena):
 
 @kernel
 def pull(program, source, at, magnitude, arena):
-    """Update of a supernode by a descendant, ``source``, as the program tells at place ``at``."""
+    """Update of a supernode by a descendant, ``source``, from place ``at`` of the program."""
     s = program[program[STARTS_AT] + source]
     p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
     symmetric = program[SYMMETRIC] != 0
-    update(program, at, p, m, lower, program[s + 4], symmetric, magnitude, arena)
+    update_target(
+        program, at, arena, 0, p, m, lower, program[s + 4], symmetric, magnitude, 1,
+        subtract_product, raise_magnitude,
+    )  # fmt: skip

@@ -17,12 +17,12 @@ from graphsys.kernels.blocks.nodes import small_residual
 from graphsys.kernels.single.matrix import raise_sizes, subtract_matrix_product
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
-#: Beyond this many times ``enough``, a backward error is not good.
+#: Beyond this many times ``eps``, a backward error is not good.
 GOOD = 1e3
-#: Times ``enough`` from which on a backward error is at rounding level: residuals of rows with tens
+#: Times ``eps`` from which on a backward error is at rounding level: residuals of rows with tens
 #: of entries are themselves no better (body/joint chains took one step more without).
 REACHED = 4.0
-#: Power of ``enough`` that bounds from below what a residual is compared with.
+#: Power of ``eps`` that bounds from below what a residual is compared with.
 FLOOR = 2.0 / 3.0
 
 
@@ -41,7 +41,7 @@ def solve_refined(
     arena,
     values,
     b,
-    enough,
+    eps,
     most,
     # Work:
     work,
@@ -67,9 +67,9 @@ def solve_refined(
         return -1, 0.0
     failed = refine(
         size, row_start, neighbor_start, neighbor, diagonal_at, block_at, program, arena, values,
-        enough, most, False, b, 1, work, x, info,
+        eps, most, False, b, 1, work, x, info,
     )  # fmt: skip
-    good = failed == 0 and info[2] <= GOOD * enough
+    good = failed == 0 and info[2] <= GOOD * eps
     return int(info[0]) if good else -1, float(info[1])
 
 
@@ -86,7 +86,7 @@ def refine(
     # In:
     arena,
     values,
-    enough,
+    eps,
     most,
     transposed,
     b,
@@ -112,10 +112,10 @@ def refine(
     solving = work[3 * length + 2 * max(rows, LANES) :]
     tables = (size, row_start, neighbor_start, neighbor, diagonal_at, block_at)
     error, strict = _residual(
-        tables, program, values, transposed, b, count, x, enough, sizes, residual
+        tables, program, values, transposed, b, count, x, eps, sizes, residual
     )
     steps, last = 0, np.inf
-    while error > REACHED * enough and steps < most:
+    while error > REACHED * eps and steps < most:
         if transposed:
             failed = solve_transposed(program, arena, residual, count, solving, trial)
         else:
@@ -126,28 +126,28 @@ def refine(
         for i in range(length):
             trial[i] += x[i]
         new_error, new_strict = _residual(
-            tables, program, values, transposed, b, count, trial, enough, sizes, following
+            tables, program, values, transposed, b, count, trial, eps, sizes, following
         )
-        going_on = new_error <= error / 2.0 or correction <= last / 2.0
-        if not (new_error < error or (going_on and new_error < np.inf)):
+        converging = new_error <= error / 2.0 or correction <= last / 2.0
+        if not (new_error < error or (converging and new_error < np.inf)):
             break
         for i in range(length):
             x[i], residual[i] = trial[i], following[i]
         error, strict = new_error, new_strict
         steps += 1
         last = correction
-        if not going_on:
+        if not converging:
             break
     info[0], info[1], info[2] = steps, error, strict
     return 0
 
 
 @kernel
-def _residual(tables, program, values, transposed, b, count, x, enough, sizes, r):
+def _residual(tables, program, values, transposed, b, count, x, eps, sizes, r):
     """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`."""
     rows = program[ROWS]
     if program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
-        floor = enough**FLOOR * _size(x, 0, rows)
+        floor = eps**FLOOR * _size(x, 0, rows)
         small_residual(r, sizes, b, values, x, floor, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
@@ -158,13 +158,13 @@ def _residual(tables, program, values, transposed, b, count, x, enough, sizes, r
         r[i] = b[i]
     for j in range(count):
         subtract_matrix_product(*tables, values, transposed, x, j * rows, r)
-        floored, plain = vector_error(tables, values, transposed, b, x, j * rows, enough, sizes, r)
+        floored, plain = vector_error(tables, values, transposed, b, x, j * rows, eps, sizes, r)
         worst, strict = _larger(floored, worst), _larger(plain, strict)
     return worst, strict
 
 
 @kernel
-def vector_error(tables, values, transposed, b, x, at, enough, sizes, r):
+def vector_error(tables, values, transposed, b, x, at, eps, sizes, r):
     """Backward error, with and without `FLOOR`, of one vector x[at:] whose residual is r[at:]."""
     size, row_start = tables[0], tables[1]
     rows = row_start[size.size]
@@ -172,14 +172,14 @@ def vector_error(tables, values, transposed, b, x, at, enough, sizes, r):
     for i in range(rows):
         sizes[i], sizes[rows + i] = abs(b[at + i]), 0.0
     raise_sizes(tables, values, transposed, x, at, sizes)
-    floor = enough**FLOOR * _size(x, at, rows)
+    floor = eps**FLOOR * _size(x, at, rows)
     for i in range(rows):
-        rest, held = abs(r[at + i]), sizes[i].real
+        rest, d = abs(r[at + i]), sizes[i].real
         if rest != 0.0:
             floored = floor * sizes[rows + i].real
-            bound = floored if held < floored < np.inf else held
+            bound = floored if d < floored < np.inf else d
             worst = _larger(_quotient(rest, bound), worst)
-            strict = _larger(_quotient(rest, held), strict)
+            strict = _larger(_quotient(rest, d), strict)
     return worst, strict
 
 

@@ -1,19 +1,22 @@
-"""`narrow` where every node is a single row: the same program, each block a number."""
+"""`nodal_ldu` where every node is a single row: the same program, each block a number."""
 
 import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
-    NARROW_AT,
+    GROWTH,
     NEIGHBOUR_FIELDS,
+    NODAL_AT,
     NODE_FIELDS,
     ORDER_AT,
     PANEL_FIELDS,
+    PIVOT_RATIO,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
+    WEAKEST,
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
@@ -36,17 +39,17 @@ def factorize_scalars(
     # In and out:
     x,
 ):
-    """L, D^-1, W of A = L D W, as `narrow.factorize_narrow`."""
-    table, a = pointer(program, program[NARROW_AT]), pointer(values, 0)
+    """L, D^-1, W of A = L D W, as `nodal_ldu.factorize_nodal`."""
+    table, a = pointer(program, program[NODAL_AT]), pointer(values, 0)
     rows = program[ROWS]
-    held, given, f = pointer(magnitude, 0), pointer(magnitude, rows), pointer(arena, 0)
+    largest, original, f = pointer(magnitude, 0), pointer(magnitude, rows), pointer(arena, 0)
     ratios = pointer(magnitude, 2 * rows)
     for k in range(rows):
-        held[k] = 0.0
-        given[k] = np.inf
+        largest[k] = 0.0
+        original[k] = np.inf
     f[program[WORK_AT]] = 0.0  # what is read where nothing was
     symmetric = program[SYMMETRIC] != 0
-    info[2] = 0.0
+    info[GROWTH] = 0.0
     smallest, weakest, at = 1.0, 0, 0
     for _ in range(program[SUPERNODES]):
         first, lower, upper = table[at + 2], table[at + 3], table[at + 4]
@@ -55,11 +58,11 @@ def factorize_scalars(
         source = table[at + 6]
         pivot = a[source] if source >= 0 else f[lower]
         size = abs(pivot)
-        if size > held[first]:
-            held[first] = size
-        ratio = size / held[first]
+        if size > largest[first]:
+            largest[first] = size
+        ratio = size / largest[first]
         if not (ratio > tolerance):
-            info[0], info[1] = ratio, first
+            info[PIVOT_RATIO], info[WEAKEST] = ratio, first
             return first + 1
         ratios[first] = ratio
         if ratio < smallest:
@@ -67,7 +70,7 @@ def factorize_scalars(
         f[lower] = 1.0 / pivot
         inverse = f[lower]  # in the precision of the factors
         if not (abs(inverse) < np.inf):
-            info[0], info[1] = np.nan, first
+            info[PIVOT_RATIO], info[WEAKEST] = np.nan, first
             return first + 1
         if x is not None:
             z = inverse * x[first]
@@ -88,12 +91,16 @@ def factorize_scalars(
                 old = a[source] if source >= 0 else f[~source]
                 f[table[at + 2]] = old - left * right
                 if i == j:
-                    if abs(old) > held[row]:
-                        held[row] = abs(old)
+                    if abs(old) > largest[row]:
+                        largest[row] = abs(old)
                     if source >= 0:
-                        given[row] = abs(old)
+                        original[row] = abs(old)
                 at += UPDATE_FIELDS
-    info[0], info[1], info[2] = smallest, weakest, pivot_growth(magnitude, rows)
+    info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = (
+        smallest,
+        weakest,
+        pivot_growth(magnitude, rows),
+    )
     return 0
 
 

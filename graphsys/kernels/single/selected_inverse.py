@@ -57,7 +57,7 @@ def invert_selected(
         at += PANEL_FIELDS
         for _ in range(targets):
             target_at = _gather(program, target_at, p, m, inverse, work)
-        if q > 0:  # all pivots at once: wide products
+        if q > 0:  # all pivots together: wide products
             known = p * m + p
             _clear(work, p, m, q, p)
             subtract_product(work, p, m, work, known, m, arena, lower + p, 1, m, q, p, q)
@@ -74,7 +74,7 @@ def invert_selected(
 
 @kernel
 def _gather(program, at, p, m, inverse, work):
-    """Z_RR <- its blocks in the panels of one target; returns the place behind it."""
+    """Z_RR <- its blocks in the panels of one target; returns the place after it."""
     t_lower, t_m, t_upper, t_p = program[at], program[at + 1], program[at + 2], program[at + 3]
     columns, runs = program[at + 5], program[at + 6]
     at += TARGET_FIELDS
@@ -107,7 +107,7 @@ def _invert_pivot(arena, lower, upper, p, q, i, w, symmetric, work):
     outer_l, outer_w = lower + i * m + p, upper + i
     inner_l, inner_w = d + w, d + w * m
     corner = i * m + i
-    below, beside, known = corner + w, corner + w * m, corner + w * m + w
+    below, across, known = corner + w, corner + w * m, corner + w * m + w
     if right > 0:
         _clear(work, below, m, right, w)
         subtract_product(work, below, m, work, known, m, arena, inner_l, 1, m, rest, w, right)
@@ -121,13 +121,13 @@ def _invert_pivot(arena, lower, upper, p, q, i, w, symmetric, work):
     if symmetric:
         for r in range(rest):
             for c in range(w):
-                work[beside + r * m + c] = work[below + c * m + r]
+                work[across + r * m + c] = work[below + c * m + r]
     elif right > 0:
-        _clear(work, beside, m, w, right)
-        subtract_product(work, beside, m, arena, inner_w, m, work, known, 1, m, w, rest, right)
+        _clear(work, across, m, w, right)
+        subtract_product(work, across, m, arena, inner_w, m, work, known, 1, m, w, rest, right)
         if q > 0:
             z = (i + w) * m + p
-            subtract_product(work, beside, m, arena, outer_w, p, work, z, 1, m, w, right, q)
+            subtract_product(work, across, m, arena, outer_w, p, work, z, 1, m, w, right, q)
     copy_block(work, corner, m, arena, d, m, w, w)
     if right > 0:
         subtract_product(work, corner, m, arena, inner_w, m, work, below, 1, m, w, w, right)

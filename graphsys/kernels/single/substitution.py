@@ -1,7 +1,7 @@
 """Forward and back substitution, theory/elimination (3), for A and for its transpose.
 
-Right-hand sides are the columns of a column-major array; ``x`` holds them in elimination order
-while they are worked on.
+Right-hand sides are the columns of a column-major array; ``x`` stores them in elimination
+order.
 """
 
 import numpy as np
@@ -18,6 +18,12 @@ from graphsys.kernels.blocks.blocks import (
 )
 from graphsys.kernels.blocks.nodes import backward_nodes, forward_nodes
 from graphsys.kernels.blocks.prefetch import AHEAD, fetch_lower, fetch_upper, is_far
+from graphsys.kernels.blocks.supernodes import (
+    backward_supernode,
+    backward_transposed_supernode,
+    forward_supernode,
+    forward_transposed_supernode,
+)
 
 
 @kernel
@@ -35,8 +41,8 @@ def solve(
 ):
     """A out = b for ``count`` right-hand sides; 0, or 1 where the solution is not finite.
 
-    b and out are rows x count, column-major and flat; ``x`` holds them in elimination order, and
-    behind them the widest pivot block's rows.
+    b and out are rows x count, column-major and flat; ``x`` stores them in elimination order, and
+    then the widest pivot block's rows.
     """
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
@@ -47,7 +53,7 @@ def solve(
 
 
 @kernel
-def solve_narrow(
+def solve_nodal(
     # Tables:
     program,
     # In:
@@ -58,7 +64,7 @@ def solve_narrow(
     # Out:
     out,
 ):
-    """`solve` for one vector of real numbers where every supernode is one small node: `narrow`."""
+    """`solve` for one vector of real numbers by the program of `nodal_ldu`."""
     rows, count = program[ROWS], program[SUPERNODES]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, 1, x)
@@ -67,12 +73,12 @@ def solve_narrow(
         if stretch == 1:
             fetch_lower(program, s + AHEAD, arena)
         forward_nodes(x, arena, program, program[STARTS_AT], s, s + stretch)
-    backward_narrow(program, arena, x)
+    backward_nodal(program, arena, x)
     return scatter(x, order, 1, out)
 
 
 @inlined
-def backward_narrow(program, arena, x):
+def backward_nodal(program, arena, x):
     """`backward` for one vector of real numbers where every supernode is one small node."""
     count = program[SUPERNODES]
     stretch = 1 if is_far(arena.size, arena) else max(count, 1)
@@ -100,8 +106,18 @@ def solve_transposed(
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
     for j in range(count):
-        _forward_transposed(program, arena, j * rows, x)
-        _backward_transposed(program, arena, j * rows, x, rows * count)
+        z, work = x[j * rows :], rows * (count - j)
+        for s in range(program[SUPERNODES]):
+            at = program[program[STARTS_AT] + s]
+            forward_transposed_supernode(
+                program, at, arena, 0, z, rows, 1, 1, 1, _subtract_transposed
+            )
+        for s in range(program[SUPERNODES] - 1, -1, -1):
+            at = program[program[STARTS_AT] + s]
+            backward_transposed_supernode(
+                program, at, arena, 0, z, rows, 1, work, 1, 1, _subtract_transposed,
+                _apply_inverse_transposed,
+            )  # fmt: skip
     return scatter(x, order, count, out)
 
 
@@ -136,7 +152,7 @@ def scatter(x, order, count, out):
 def forward(program, arena, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
     rows = program[ROWS]
-    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
+    starts = pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     far, nodes = is_far(arena.size, arena), program[SUPERNODES]
     s = 0
@@ -148,51 +164,31 @@ def forward(program, arena, count, x):
             if done > s:
                 s = done
                 continue
-        at = starts[s]
+        forward_supernode(
+            program, starts[s], arena, 0, x, rows, count, rows * count, 1, 1,
+            subtract_product, _apply_inverse,
+        )  # fmt: skip
         s += 1
-        p, q, first, lower = table[at], table[at + 1], table[at + 2], table[at + 3]
-        pivots, runs = table[at + 5], table[at + 6]
-        m = p + q
-        at += PANEL_FIELDS
-        i = 0
-        for b in range(pivots):
-            w = table[at + b]
-            d = lower + i * m + i
-            _apply_inverse(arena, d, m, w, x, first + i, rows, count)
-            if i + w < p:
-                subtract_product(
-                    x, first + i + w, rows, arena, d + w, m, x, first + i, 1, rows,
-                    p - i - w, count, w,
-                )  # fmt: skip
-            i += w
-        at += pivots
-        for _ in range(runs):
-            subtract_product(
-                x, table[at + 2], rows, arena, lower + p + table[at], m, x, first, 1, rows,
-                table[at + 1], count, p,
-            )  # fmt: skip
-            at += 3
 
 
 @inlined
-def _apply_inverse(arena, d, m, w, x, row, rows, count):
-    """x_k <- D_k^-1 x_k; a large block works on a copy."""
+def _apply_inverse(x, at, rows, arena, d, m, count, w, work):
+    """x_k <- D_k^-1 x_k; a large block works on a copy at ``x[work:]``."""
     if w <= SMALL:
-        assign_product(x, row, rows, arena, d, m, x, row, 1, rows, w, count, w)
+        assign_product(x, at, rows, arena, d, m, x, at, 1, rows, w, count, w)
         return
-    copy = rows * count
     for j in range(count):
-        place = j * rows + row
+        place = j * rows + at
         for i in range(w):
-            x[copy + i] = x[place + i]
-        assign_product(x, place, rows, arena, d, m, x, copy, 1, w, w, 1, w)
+            x[work + i] = x[place + i]
+        assign_product(x, place, rows, arena, d, m, x, work, 1, w, w, 1, w)
 
 
 @inlined
 def backward(program, arena, count, x):
     """x_k = z_k - sum_j W_kj x_j."""
     rows = program[ROWS]
-    table, starts = pointer(program, 0), pointer(program, program[STARTS_AT])
+    starts = pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
     far, s = is_far(arena.size, arena), program[SUPERNODES]
     while s > 0:
@@ -204,88 +200,27 @@ def backward(program, arena, count, x):
                 s = left
                 continue
         s -= 1
-        at = starts[s]
-        p, q, first, lower = table[at], table[at + 1], table[at + 2], table[at + 3]
-        upper, pivots, runs = table[at + 4], table[at + 5], table[at + 6]
-        m = p + q
-        at += PANEL_FIELDS
-        run_at = at + pivots
-        for _ in range(runs):
-            subtract_product(
-                x, first, rows, arena, upper + table[run_at] * p, p,
-                x, table[run_at + 2], 1, rows, p, count, table[run_at + 1],
-            )  # fmt: skip
-            run_at += 3
-        i = p
-        for b in range(pivots - 1, -1, -1):
-            w = table[at + b]
-            if i < p:
-                subtract_product(
-                    x, first + i - w, rows, arena, lower + i * m + i - w, m,
-                    x, first + i, 1, rows, w, count, p - i,
-                )  # fmt: skip
-            i -= w
+        backward_supernode(program, starts[s], arena, 0, x, rows, count, 1, 1, subtract_product)
 
 
-@kernel
-def _forward_transposed(program, arena, x_at, x):
-    """x_j <- x_j - W_kj^T x_k, every node before its ancestors."""
-    for s in range(program[SUPERNODES]):
-        at = program[program[STARTS_AT] + s]
-        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
-        upper, pivots, runs = program[at + 4], program[at + 5], program[at + 6]
-        m = p + q
-        row = x_at + first
-        at += PANEL_FIELDS
-        i = 0
-        for b in range(pivots):
-            w = program[at + b]
-            if i + w < p:
-                right = lower + (i + w) * m + i
-                subtract_transposed(x, row + i + w, arena, right, m, x, row + i, w, p - i - w)
-            i += w
-        at += pivots
-        for _ in range(runs):
-            later = x_at + program[at + 2]
-            subtract_transposed(
-                x, later, arena, upper + program[at] * p, p, x, row, p, program[at + 1]
-            )
-            at += 3
+@inlined
+def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """c <- c - A^T b, with the arguments of `supernodes`."""
+    subtract_transposed(c, c_at, a, a_at, lda, b, b_at, k, m)
 
 
-@kernel
-def _backward_transposed(program, arena, x_at, x, copy):
-    """x_k = D_k^-T (x_k - sum_i L_ik^T x_i)."""
-    for s in range(program[SUPERNODES] - 1, -1, -1):
-        at = program[program[STARTS_AT] + s]
-        p, q, first, lower = program[at], program[at + 1], program[at + 2], program[at + 3]
-        pivots, runs = program[at + 5], program[at + 6]
-        m = p + q
-        row = x_at + first
-        at += PANEL_FIELDS
-        run_at = at + pivots
-        for _ in range(runs):
-            later = x_at + program[run_at + 2]
-            subtract_transposed(
-                x, row, arena, lower + p + program[run_at], m, x, later, program[run_at + 1], p
-            )
-            run_at += 3
-        i = p
-        for b in range(pivots - 1, -1, -1):
-            w = program[at + b]
-            i -= w
-            d = lower + i * m + i
-            if i + w < p:
-                subtract_transposed(x, row + i, arena, d + w, m, x, row + i + w, p - i - w, w)
-            for r in range(w):
-                x[copy + r] = -x[row + i + r]
-                x[row + i + r] = 0.0
-            subtract_transposed(x, row + i, arena, d, m, x, copy, w, w)
+@inlined
+def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
+    """x_k <- D_k^-T x_k by a copy at ``x[work:]``."""
+    for i in range(w):
+        x[work + i] = -x[at + i]
+        x[at + i] = 0.0
+    subtract_transposed(x, at, arena, d, m, x, work, w, w)
 
 
 @kernel
 def count_pivot_blocks(program):
-    """How many pivot blocks there are."""
+    """Number of pivot blocks."""
     count = 0
     for s in range(program[SUPERNODES]):
         count += program[program[program[STARTS_AT] + s] + 5]

@@ -1,0 +1,161 @@
+"""Substitution with one supernode and updates of its ancestors, over block primitives.
+
+One text serves one system, eight systems in lanes, and eight right-hand sides side by side. They
+differ in ``wide`` and ``wide_x``, numbers per entry of the factors and of the vectors, and in the
+primitives:
+
+``subtract(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)``: C <- C - A B
+``subtract_transposed(...)``: C <- C - A^T B, of the same arguments
+``apply_inverse(x, at, rows, arena, d, m, count, w, work)``: x <- D^-1 x for a block D of w rows
+``raise_magnitude(s, s_at, a, a_at, lda, m, n)``: s_i <- max(s_i, max_j |A_ij|)
+
+Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
+system in the arena, ``at`` that of the supernode's panel in the program.
+"""
+
+from graphsys.kernels.base.jit import inlined
+from graphsys.kernels.base.layout import PANEL_FIELDS, TARGET_FIELDS
+from graphsys.kernels.base.pointers import pointer
+
+
+@inlined
+def forward_supernode(
+    program, at, arena, base, x, rows, count, work, wide, wide_x, subtract, apply_inverse
+):
+    """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k."""
+    table = pointer(program, at)
+    p, m, row = table[0], table[0] + table[1], wide_x * table[2]
+    lower, pivots, runs = base + wide * table[3], table[5], table[6]
+    i = 0
+    for b in range(PANEL_FIELDS, PANEL_FIELDS + pivots):
+        w = table[b]
+        d, here = lower + wide * (i * m + i), row + wide_x * i
+        apply_inverse(x, here, rows, arena, d, m, count, w, work)
+        i += w
+        if i < p:
+            subtract(
+                x, row + wide_x * i, rows, arena, d + wide * w, m, x, here, 1, rows,
+                p - i, count, w,
+            )  # fmt: skip
+    first = PANEL_FIELDS + pivots
+    for run in range(first, first + 3 * runs, 3):
+        subtract(
+            x, wide_x * table[run + 2], rows, arena, lower + wide * (p + table[run]), m,
+            x, row, 1, rows, table[run + 1], count, p,
+        )  # fmt: skip
+
+
+@inlined
+def backward_supernode(program, at, arena, base, x, rows, count, wide, wide_x, subtract):
+    """x_k = z_k - sum_j W_kj x_j."""
+    table = pointer(program, at)
+    p, m, row = table[0], table[0] + table[1], wide_x * table[2]
+    lower, upper = base + wide * table[3], base + wide * table[4]
+    pivots, runs = table[5], table[6]
+    first = PANEL_FIELDS + pivots
+    for run in range(first, first + 3 * runs, 3):
+        subtract(
+            x, row, rows, arena, upper + wide * table[run] * p, p,
+            x, wide_x * table[run + 2], 1, rows, p, count, table[run + 1],
+        )  # fmt: skip
+    i = p
+    for b in range(pivots - 1, -1, -1):
+        w = table[PANEL_FIELDS + b]
+        if i < p:
+            subtract(
+                x, row + wide_x * (i - w), rows, arena, lower + wide * (i * m + i - w), m,
+                x, row + wide_x * i, 1, rows, w, count, p - i,
+            )  # fmt: skip
+        i -= w
+
+
+@inlined
+def forward_transposed_supernode(
+    program, at, arena, base, x, rows, count, wide, wide_x, subtract_transposed
+):
+    """x_j <- x_j - W_kj^T x_k."""
+    table = pointer(program, at)
+    p, m, row = table[0], table[0] + table[1], wide_x * table[2]
+    lower, upper = base + wide * table[3], base + wide * table[4]
+    pivots, runs = table[5], table[6]
+    i = 0
+    for b in range(PANEL_FIELDS, PANEL_FIELDS + pivots):
+        w = table[b]
+        if i + w < p:
+            subtract_transposed(
+                x, row + wide_x * (i + w), rows, arena, lower + wide * ((i + w) * m + i), m,
+                x, row + wide_x * i, 1, rows, p - i - w, count, w,
+            )  # fmt: skip
+        i += w
+    first = PANEL_FIELDS + pivots
+    for run in range(first, first + 3 * runs, 3):
+        subtract_transposed(
+            x, wide_x * table[run + 2], rows, arena, upper + wide * table[run] * p, p,
+            x, row, 1, rows, table[run + 1], count, p,
+        )  # fmt: skip
+
+
+@inlined
+def backward_transposed_supernode(
+    program, at, arena, base, x, rows, count, work, wide, wide_x, subtract_transposed,
+    apply_inverse_transposed,
+):  # fmt: skip
+    """x_k = D_k^-T (x_k - sum_i L_ik^T x_i)."""
+    table = pointer(program, at)
+    p, m, row = table[0], table[0] + table[1], wide_x * table[2]
+    lower, pivots, runs = base + wide * table[3], table[5], table[6]
+    first = PANEL_FIELDS + pivots
+    for run in range(first, first + 3 * runs, 3):
+        subtract_transposed(
+            x, row, rows, arena, lower + wide * (p + table[run]), m,
+            x, wide_x * table[run + 2], 1, rows, p, count, table[run + 1],
+        )  # fmt: skip
+    i = p
+    for b in range(pivots - 1, -1, -1):
+        w = table[PANEL_FIELDS + b]
+        i -= w
+        d, here = lower + wide * (i * m + i), row + wide_x * i
+        if i + w < p:
+            subtract_transposed(
+                x, here, rows, arena, d + wide * w, m, x, here + wide_x * w, 1, rows,
+                w, count, p - i - w,
+            )  # fmt: skip
+        apply_inverse_transposed(x, here, rows, arena, d, m, count, w, work)
+
+
+@inlined
+def update_target(
+    program, at, arena, base, p, m, lower, upper, symmetric, magnitude, wide,
+    subtract, raise_magnitude,
+):  # fmt: skip
+    """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it.
+
+    ``lower`` and ``upper`` are the panels of the supernode, with p pivots and m rows.
+    """
+    table = pointer(program, 0)
+    t_lower, t_m = base + wide * table[at], table[at + 1]
+    t_upper, t_p, t_first = base + wide * table[at + 2], table[at + 3], table[at + 4]
+    columns, runs = table[at + 5], table[at + 6]
+    at += TARGET_FIELDS
+    for c in range(columns):
+        c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
+        diagonal = t_lower + wide * (c_to * t_m + c_to)
+        raise_magnitude(magnitude, wide * (t_first + c_to), arena, diagonal, t_m, c_size, c_size)
+        for r in range(c if symmetric else 0, runs):
+            r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
+            subtract(
+                arena, t_lower + wide * (c_to * t_m + table[at + 3 * r + 2]), t_m,
+                arena, lower + wide * (p + r_from), m,
+                arena, upper + wide * c_from * p, 1, p,
+                r_size, c_size, p,
+            )  # fmt: skip
+        if not symmetric:
+            for r in range(columns, runs):  # the same pivots as rows, the later ones as columns
+                r_from, r_size = table[at + 3 * r], table[at + 3 * r + 1]
+                subtract(
+                    arena, t_upper + wide * ((table[at + 3 * r + 2] - t_p) * t_p + c_to), t_p,
+                    arena, lower + wide * (p + c_from), m,
+                    arena, upper + wide * r_from * p, 1, p,
+                    c_size, r_size, p,
+                )  # fmt: skip
+    return at + 3 * runs
