@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,7 +20,7 @@ from dynamics.kinematics.redundancy import Redundancy, redundancy_of
 from dynamics.state import State, StepInfo
 from dynamics.tables import galerkin, inputs
 from dynamics.tables.finalize import tables_of
-from dynamics.tables.sharing import Shared
+from dynamics.tables.workspace import ThreadWorkspaces, Workspace, refuse_callbacks
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -39,7 +39,7 @@ SOFTER = (1.0, 1e2, 1e4)
 GIVEN = 0.05
 
 
-class Model(Shared):
+class Model:
     """Tables, symbolic factorization and settings of a mechanism; never changes.
 
     Parameters
@@ -126,7 +126,7 @@ class Model(Shared):
         self.tolerance = float(tolerance)
         self.tables = tables_of(mechanism, self.timestep, order)
         self.symbolic, self.stiff = self.tables.symbolic, self.tables.stiff
-        self.stages = galerkin.Stages(self.tables, order) if order > 2 else None
+        self.stages: Any = galerkin.Stages(self.tables, order) if order > 2 else None
         self.order, self.kernel = order, kernel if self.stages is None else self.stages.kernel
         self.nodes = np.array([0.5]) if self.stages is None else self.stages.rule[2]
         self.n_bodies = len(self.tables.body_index)
@@ -143,7 +143,28 @@ class Model(Shared):
         ]
         self.settings = np.array(sets).ravel()
         self.state_size = self.tables.state_size
-        self.prepare()
+        self._workspaces = ThreadWorkspaces(self)
+
+    def _replace(self, **changes: Any) -> Model:
+        """Copy of the model with other attributes, and with workspaces of its own."""
+        made = object.__new__(type(self))
+        made.__setstate__({**self.__dict__, **changes})
+        return made
+
+    @property
+    def workspace(self) -> Workspace:
+        """Workspace of the calling thread."""
+        return self._workspaces.mine
+
+    def __getstate__(self) -> dict[str, Any]:
+        refuse_callbacks(self.mechanism)
+        left_out = ("_workspaces", "kernel")
+        return {name: value for name, value in self.__dict__.items() if name not in left_out}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.kernel = kernel if self.stages is None else self.stages.kernel
+        self._workspaces = ThreadWorkspaces(self)
 
     # States
 

@@ -17,10 +17,6 @@ def whole_file(path: str | Path) -> Iterator[Path]:
     """Temporary file in the folder of a file, which it replaces once it is written.
 
     Where that fails, as on a full disk, the temporary file is removed and the file is as it was.
-
-    Parameters
-    ----------
-    path : str or Path
     """
     target = Path(path).resolve()
     if target.exists() and not target.is_file():  # a device or a pipe has nothing to replace

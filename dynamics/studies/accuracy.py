@@ -170,8 +170,4 @@ def _difference(
 
 def _timed(model: Model, timestep: float) -> Model:
     """The same model with another time step."""
-    made = object.__new__(type(model))
-    made.__dict__.update(model.__dict__)
-    made.timestep = timestep
-    made.prepare()
-    return made
+    return model._replace(timestep=timestep)

@@ -196,18 +196,19 @@ def _pattern(mechanism: Mechanism) -> list[bool]:
 def _finalized(model: Model, mechanism: Mechanism) -> Model:
     """The same model of another mechanism."""
     same = _pattern(mechanism) == _pattern(model.mechanism)
-    made = object.__new__(Model)
-    made.__dict__.update(model.__dict__)
-    made.mechanism, made.bodies = mechanism, tuple(mechanism.bodies.values())
     order = 2 * getattr(model.stages, "s", 1)  # compositions are of second-order steps
     check_order(order, model.form, mechanism)
     like = model.tables if same else None
-    made.tables = tables_of(mechanism, model.timestep, order, like, model.tables.units)
-    made.symbolic, made.stiff = made.tables.symbolic, made.tables.stiff
-    made.state_size = made.tables.state_size
-    if made.stages is not None:
-        made.stages = made.stages.like(made.tables)
+    tables = tables_of(mechanism, model.timestep, order, like, model.tables.units)
+    made = model._replace(
+        mechanism=mechanism,
+        bodies=tuple(mechanism.bodies.values()),
+        tables=tables,
+        symbolic=tables.symbolic,
+        stiff=tables.stiff,
+        state_size=tables.state_size,
+        stages=None if model.stages is None else model.stages.like(tables),
+    )
     if isinstance(made.stages, Composition):
         check_conservative(made)
-    made.prepare()
     return made

@@ -132,15 +132,11 @@ def compose(model: Model, scheme: str) -> Model:
             f"{scheme} composes second-order steps; finalize the mechanism with order=2"
         )
     check_conservative(model)
-    made = object.__new__(type(model))
-    made.__dict__.update(model.__dict__)
-    made.order, made.kernel = SCHEMES[scheme][0], composition_step
-    made.stages = Composition(model.tables, scheme)
     # Steps that are cut would not cancel each other's errors.
-    made.settings = model.settings[:SETTINGS_SIZE].copy()
-    made.settings[LARGEST_TURN], made.settings[ENERGY_SHARE] = math.sin(1.2), 0.0
-    made.prepare()
-    return made
+    settings = model.settings[:SETTINGS_SIZE].copy()
+    settings[LARGEST_TURN], settings[ENERGY_SHARE] = math.sin(1.2), 0.0
+    stages = Composition(model.tables, scheme)
+    return model._replace(order=SCHEMES[scheme][0], stages=stages, settings=settings)
 
 
 def check_conservative(model: Model) -> None:

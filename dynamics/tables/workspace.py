@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from threading import local
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["Workspace"]
+__all__ = ["ThreadWorkspaces", "Workspace", "refuse_callbacks"]
 
 Float = NDArray[np.float64]
 
@@ -289,3 +290,21 @@ def _arrays(work: Any) -> Iterator[Float]:
             yield from _arrays(part)
     elif work.flags.writeable:
         yield work
+
+
+class ThreadWorkspaces(local):
+    """Workspace of a model, another one in every thread that asks."""
+
+    def __init__(self, model: Model) -> None:
+        self.mine = Workspace(model)
+
+
+def refuse_callbacks(mechanism: Any) -> None:
+    """Refuse joints and contacts with functions of the user, which no other process can call."""
+    names = [name for name, joint in mechanism.joints.items() if joint.user is not None]
+    names += [name for name, one in mechanism.contacts.items() if one.distance is not None]
+    if names:
+        raise TypeError(
+            f"{names[0]!r} has a Python function that this process has compiled, so the model "
+            "cannot be pickled: build it in each process, or use threads"
+        )

@@ -49,16 +49,7 @@ class SpanningForest:
 
 
 def spanning_forest(graph: BlockGraph) -> SpanningForest:
-    """Depth-first spanning forest, in linear time.
-
-    Parameters
-    ----------
-    graph : BlockGraph
-
-    Returns
-    -------
-    SpanningForest
-    """
+    """Depth-first spanning forest, in linear time."""
     n = graph.size.size
     order, parent, place = np.empty((3, n), np.int64)
     depth_first(graph.neighbor_start, graph.neighbor, np.arange(n), place, order, parent)

@@ -64,17 +64,7 @@ class Adjacency:
 
 
 def adjacency(graph: BlockGraph, precedence: Precedence) -> Adjacency:
-    """Adjacency of a graph under a precedence.
-
-    Parameters
-    ----------
-    graph : BlockGraph
-    precedence : Precedence
-
-    Returns
-    -------
-    Adjacency
-    """
+    """Adjacency of a graph under a precedence."""
     n = graph.size.size
     start, neighbor = graph.neighbor_start, graph.neighbor
     if precedence.joined or (graph.size == 0).any():

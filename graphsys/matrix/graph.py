@@ -164,12 +164,7 @@ class BlockGraph:
         )
 
     def lies_like(self, other: BlockGraph) -> bool:
-        """True if another graph lays its blocks out alike, under the same labels.
-
-        Parameters
-        ----------
-        other : BlockGraph
-        """
+        """True if another graph lays its blocks out alike, under the same labels."""
         tables = ("size", "neighbor_start", "neighbor")
         return self is other or (
             self.labels == other.labels

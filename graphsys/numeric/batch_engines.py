@@ -34,14 +34,7 @@ FAILURES = (SingularPivotError, ValueError, OverflowError)
 
 
 def engine_for(symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> Engine:
-    """The faster engine: lanes for small blocks and factors that stay in the second cache.
-
-    Parameters
-    ----------
-    symbolic : Symbolic
-    count : int
-    dtype : dtype
-    """
+    """The faster engine: lanes for small blocks and factors that stay in the second cache."""
     fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
     small = fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f"
     return (Lanes if small else Each)(symbolic, count, dtype)
@@ -331,13 +324,7 @@ class Each(Engine):
 
 
 def aligned(size: int, dtype: np.dtype[Any]) -> Array:
-    """Array whose vectors of eight do not straddle cache lines.
-
-    Parameters
-    ----------
-    size : int
-    dtype : dtype
-    """
+    """Array whose vectors of eight do not straddle cache lines."""
     room = np.empty(size + LANES, dtype)
     first = -(room.ctypes.data // room.itemsize) % LANES
     return room[first : first + size]

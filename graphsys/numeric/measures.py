@@ -79,12 +79,7 @@ def pivot_inverses(program: NDArray[np.int64], arena: Array) -> Iterator[Array]:
 
 
 def slogdet(factorization: Factorization) -> tuple[Any, float]:
-    """Sign (or phase) and logarithm of the absolute determinant.
-
-    Parameters
-    ----------
-    factorization : Factorization
-    """
+    """Sign (or phase) and logarithm of the absolute determinant."""
     sign: Any = np.ones((), factorization.dtype)[()]
     logarithm = 0.0
     for inverses in pivot_inverses(factorization.program, factorization.arena):
@@ -101,10 +96,6 @@ def inertia(factorization: Factorization) -> tuple[int, int]:
 
     An inverse has its errors on one side, X = S^-1 (I + E), and so keeps the signs of all
     eigenvalues; its symmetric part does not where S is ill-conditioned.
-
-    Parameters
-    ----------
-    factorization : Factorization
     """
     positive = negative = 0
     for inverses in pivot_inverses(factorization.program, factorization.arena):

@@ -146,10 +146,5 @@ def check_symmetric(graph: BlockGraph, values: Array) -> None:
 
 
 def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:
-    """`BlockGraph.tables` in one array, after the numbers of nodes and of neighbors.
-
-    Parameters
-    ----------
-    graph : BlockGraph
-    """
+    """`BlockGraph.tables` in one array, after the numbers of nodes and of neighbors."""
     return np.concatenate([[graph.size.size, graph.neighbor.size], *graph.tables()])

@@ -30,12 +30,7 @@ SUBTREES = 8
 
 @cache
 def pool(threads: int) -> ThreadPoolExecutor:
-    """Threads that stay: starting one takes longer than a small factorization.
-
-    Parameters
-    ----------
-    threads : int
-    """
+    """Threads that stay: starting one takes longer than a small factorization."""
     return ThreadPoolExecutor(threads)
 
 
@@ -52,13 +47,7 @@ class Crew:
         self._over = False
 
     def do(self, work: Callable[..., Any], *arguments: Any) -> Any:
-        """Do a part of the work in a helper; nothing after `dismiss`.
-
-        Parameters
-        ----------
-        work : callable
-        *arguments : object
-        """
+        """Do a part of the work in a helper; nothing after `dismiss`."""
         self._came.append(None)
         try:
             return None if self._over else work(*arguments)
@@ -78,13 +67,7 @@ class Crew:
 
 
 def share(threads: int, total: int, work: Callable[[int, int], None]) -> None:
-    """Call ``work(first, last)`` for parts of ``range(total)``, each in a thread of its own.
-
-    Parameters
-    ----------
-    threads, total : int
-    work : callable
-    """
+    """Call ``work(first, last)`` for parts of ``range(total)``, each in a thread of its own."""
     parts = min(threads, total)
     if parts <= 1:
         if total:
@@ -101,12 +84,7 @@ def share(threads: int, total: int, work: Callable[[int, int], None]) -> None:
 
 
 def as_threads(threads: Any) -> int:
-    """`threads`, 1 or more; ValueError where it is not.
-
-    Parameters
-    ----------
-    threads : int
-    """
+    """`threads`, 1 or more; ValueError where it is not."""
     if isinstance(threads, bool) or threads < 1:
         raise ValueError(f"threads is {threads}, it must be 1 or more")
     return int(threads)
@@ -206,24 +184,12 @@ class Tasks:
 
 
 def worth_sharing(symbolic: Symbolic, dtype: np.dtype[Any]) -> bool:
-    """True if a factorization takes long enough for several threads, and is not nodal.
-
-    Parameters
-    ----------
-    symbolic : Symbolic
-    dtype : dtype
-    """
+    """True if a factorization takes long enough for several threads, and is not nodal."""
     return symbolic.operations > WORTH_IT and not is_nodal(symbolic.program, dtype)
 
 
 def more_room(symbolic: Symbolic, threads: int) -> int:
-    """Numbers of the arena that the workspaces of more threads add.
-
-    Parameters
-    ----------
-    symbolic : Symbolic
-    threads : int
-    """
+    """Numbers of the arena that the workspaces of more threads add."""
     program = symbolic.program
     room = int(program[ARENA_TOTAL]) - int(program[ARENA_SIZE])
     return (threads - 1) * room

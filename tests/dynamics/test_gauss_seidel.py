@@ -46,7 +46,7 @@ def test_chain_that_whips_down_a_slope_seldom_begins_anew():
 
     gaps = [motion.contact(name).gap.min() for name in motion.contacts]
     assert min(gaps) > 0.0
-    # what starts that fail have cost; 1.18 in ten seconds without `settle`, 1.06 with it
+    # what starts that fail have cost; 1.18 in ten seconds without Gauss-Seidel, 1.06 with it
     assert motion.info["factorizations"] < 1.15 * motion.info["iterations"]
 
 

@@ -87,7 +87,7 @@ class Tree:
     gravity: ArrayLike = (0.0, 0.0, -9.81)
     bodies: dict[Hashable, _Body] = field(default_factory=dict, init=False, repr=False)
     joints: dict[Hashable, _Joint] = field(default_factory=dict, init=False, repr=False)
-    #: name, kind, bodies or joints, nine numbers: one row each, as in `tree_layout`.
+    #: name, kind, bodies or joints, nine numbers: one row each, as in `tree.layout`.
     constraints: list[tuple[Hashable, str, tuple[Hashable, Hashable], Float]] = field(
         default_factory=list, init=False, repr=False
     )

@@ -21,7 +21,7 @@ __all__ = ["Loads", "Work", "loads"]
 
 Float = NDArray[np.float64]
 Int = NDArray[np.int64]
-#: Forces, wrenches and strides, as in `tree_layout`.
+#: Forces, wrenches and strides, as in `tree.layout`.
 Loads = tuple[Float, Float, Int]
 
 FRAMES = {"world": layout.WORLD_FRAME, "body": layout.BODY_FRAME}

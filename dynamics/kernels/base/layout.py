@@ -117,7 +117,7 @@ GAIN, TARGET = 20, 21  # of a servo, whose control adds to its target; its force
 ROW_SIZE = 22
 
 # One contact in plan; A and B are bodies as in a group
-CONTACT_KIND = 2  # of `contact_geometry`
+CONTACT_KIND = 2  # of `contacts.geometry`
 BLOCKS = 3  # friction blocks: sliding, torsional, rolling
 SLOT = 4  # first of its numbers in a state
 AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the world

@@ -435,7 +435,7 @@ def steps_of(plan, constant, h, du, u, c, contacts, dc):
                 contact_rate(plan, at, contacts, to + SLOPES, du),
             )
             free = w + FREE_BLOCKS_AT + 2 * i
-            dc[q + ETA0], dc[q + ETA], dc[q + ETA + 1] = 0.0, 0.0, 0.0  # by `contact_path`
+            dc[q + ETA0], dc[q + ETA], dc[q + ETA + 1] = 0.0, 0.0, 0.0  # by `central_path`
             dc[q] = (
                 contacts[free]
                 + contacts[place] * normal

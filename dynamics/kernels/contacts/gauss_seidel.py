@@ -214,7 +214,7 @@ def add_impulse(rows, column, change, D, v):
 
 @kernel
 def solve_pair(plan, at, constant, k, h, kappa, i, rows, contacts, D, v, c):
-    """Gamma and sliding friction of one contact by `contact_alone`; the largest change, gamma."""
+    """Gamma and sliding friction of one contact by `single_contact`; the largest change, gamma."""
     p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, plan[at + SLOT]
     q, here, friction = slot + CONES, i * rows + i, constant[p + FRICTION]
     soft = softness(constant, p, h, contacts[k * CONTACT_WORK + SPEED_AT])

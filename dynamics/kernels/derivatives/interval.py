@@ -2,7 +2,8 @@
 
 From r(x; z, p, c) = 0, ``K dx = -dr`` with the matrix of the last Newton step, one factorization
 for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``dc[c]``, and
-``dbefore[6 n]`` of the velocities before, which impacts look at. Contacts: see `contact_slopes`.
+``dbefore[6 n]`` of the velocities before, which impacts look at. Contacts: see
+`derivatives.contacts`.
 """
 
 from dynamics.kernels.base.arguments import Inputs, node_of_tuple
@@ -128,7 +129,7 @@ def interval_slopes(
     ``solver`` the fields of `Solution`, `Directions`, `Given` and `Factors`. ``work`` holds the
     work arrays of `Curvature` (``along`` first in the first one), of `ContactWork` and of contacts,
     and `Columns`. ``wrenches`` are the slopes of users' functions at both ends, see
-    `wrench_slopes`. ``dp_next`` has its columns one after another.
+    `derivatives.wrenches`. ``dp_next`` has its columns one after another.
     """
     node, trial = node_of_tuple(node), node_of_tuple(trial)
     x, before, c = solution

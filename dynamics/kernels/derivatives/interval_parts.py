@@ -137,7 +137,7 @@ def impulse_changes(
                     weight = 2.0 * (1.0 - share + theta * (2.0 * share - 1.0))
                 stiff, damping = constant[p + STIFFNESS], weight * constant[p + DAMPING]
                 pull, index = constant[p + PULL], plan[plan[ROW_AT] + row * ROW_FIELDS + CONTROL]
-                if constant[p + GAIN] != 0.0:  # a servo's: see `rotor_slopes`
+                if constant[p + GAIN] != 0.0:  # a servo's: see `derivatives.rotors`
                     index = -1
                 if stiff == 0.0 and damping == 0.0 and pull == 0.0 and index < 0:
                     continue

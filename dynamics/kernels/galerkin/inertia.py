@@ -1,7 +1,7 @@
 """Inertia in the matrix of Galerkin-Lobatto steps: the bodies' own blocks.
 
 Changes of the unknowns y_R^g turn control points by ``theta^g = h E^g dy_R^g``, and with V^ag of
-`galerkin_body`
+`galerkin.body`
 
     dR_R^b / d theta^g = sum_a w^a ((V^ab^T J / h + [a = b] (pi^a)^x / 2) V^ag + bends),
 
@@ -196,7 +196,7 @@ def rotation_blocks(constant, rule, h, n, i, places, nodes, L, C, E, W, values):
 
 @kernel
 def hanging(n, s, h, places, K, E, values):
-    """The same blocks <- - h K^b E^b: see `galerkin_stiffness`."""
+    """The same blocks <- - h K^b E^b: see `galerkin.stiffness`."""
     for i in range(n):
         for b in range(1, s):
             to, at = places[s * (s * i + b) + b - 1] + 21, 9 * (b - 1)

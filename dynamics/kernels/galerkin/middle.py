@@ -10,7 +10,7 @@ right-hand sides; it gives impulses nu, and ``mu^b = sum_g K^bg nu^g``. What is 
 size of the angle that bodies turn in half an interval: that part of the error an iteration leaves.
 
 Source: J. C. Butcher, On the implementation of implicit Runge-Kutta methods, BIT 16 (1976), for
-stages that share a matrix; K^-1 is that of Fan, Schultz and Murphey (see `tree_newton`).
+stages that share a matrix; K^-1 is that of Fan, Schultz and Murphey (see `tree.newton`).
 """
 
 from dynamics.kernels.base.jit import kernel, pointer

@@ -1,6 +1,6 @@
 """One interval of a Galerkin-Lobatto step: Newton's method, as a rule with one small matrix.
 
-The matrix of order 2 in the middle serves all stages (`galerkin_middle`) as long as 2 s more
+The matrix of order 2 in the middle serves all stages (`galerkin.middle`) as long as 2 s more
 iterations will do: what the matrix of the step itself costs. Where they will not, that one takes
 over, kept while residuals shrink fivefold, and the next tries with the small one come after
 1, 3, 7 ... 63 intervals. Constraints close as far as velocities do in an interval: what is left

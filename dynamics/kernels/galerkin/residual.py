@@ -3,7 +3,7 @@
     -R^b - [b = 0] p - h w^b f(z^b, u^b) - G(z^b)^T mu^b = 0     (N s, N m s)
     g(z^a) / h = 0,  a = 1..s                                    (m/s, rad/s)
 
-``R^b`` is that of `galerkin_body`, f all that acts, u^b the polynomials' velocities. Unknowns come
+``R^b`` is that of `galerkin.body`, f all that acts, u^b the polynomials' velocities. Unknowns come
 by stages, each like those of order 2: y^{b+1} of all bodies, then mu^b; and so do equations, those
 of node b and then the constraints at b + 1.
 """

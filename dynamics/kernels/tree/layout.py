@@ -30,7 +30,7 @@ REST = 97  # its rest position,
 DAMPING = 98  # the joint's damper
 BODY = 99
 
-# One body at one node, in `motion`.
+# One body at one node, in `tree.motion`.
 ROTATION = 0  # body's frame to the world's; 9
 ORIGIN = 9  # 3
 AXIS = 12  # S, the joint's twist; 6

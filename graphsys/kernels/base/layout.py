@@ -1,6 +1,6 @@
 """Layout of the program: all integers the numeric kernels read, in one int64 array.
 
-It is made once by `layout` and read forwards. A *row* is a scalar row in elimination
+It is made once by `program.supernodal` and read forwards. A *row* is a scalar row in elimination
 order; supernode s has the p rows ``first:first + p`` as pivots and q later rows below them.
 
 Header, at the places named below, then

@@ -1,4 +1,4 @@
-"""Substitution with the factors of eight systems at once; see `batch`.
+"""Substitution with the factors of eight systems at once; see `batch.ldu`.
 
 ``x`` holds, for each right-hand side and row in elimination order, a vector of eight systems.
 """

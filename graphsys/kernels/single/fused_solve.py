@@ -1,6 +1,6 @@
 """One matrix and one right-hand side in as few and short calls as possible.
 
-`factorize_and_solve` is for compiled code, the others are for Python, and are given a `frame`.
+`factorize_and_solve` is for compiled code, the others are for Python, with an `address_table`.
 They check what Python would take long to check of ``values`` and ``b``, and return one of the
 statuses below; the pivot ratio and the weakest row are in ``info``.
 """
@@ -129,13 +129,13 @@ def nodal_factors_and_solution(frame, values, b, out):
 
 @kernel
 def scalar_factors(frame, values):
-    """`factors` by `scalars`."""
+    """`factors` by `scalar_ldu`."""
     return _factors(frame, values, factorize_scalars)
 
 
 @kernel
 def scalar_factors_and_solution(frame, values, b, out):
-    """`factors_and_solution` by `scalars`."""
+    """`factors_and_solution` by `scalar_ldu`."""
     return _factors_and_solution(frame, values, b, out, factorize_scalars, backward_scalars)
 
 

@@ -87,7 +87,7 @@ def factorize_nodal(
         if not (ratio > tolerance):
             info[PIVOT_RATIO] = ratio
             return first + 1
-        ratios[first] = ratio  # for `changed`
+        ratios[first] = ratio  # for `partial_update`
         if ratio < smallest:
             smallest = ratio
             info[WEAKEST] = first

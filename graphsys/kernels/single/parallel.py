@@ -4,7 +4,7 @@ A task is a few supernodes, ascending: a whole subtree of the elimination tree, 
 above these subtrees. Threads take the tasks in their order; what a supernode needs is in the same
 task or in one that was taken before, so that the first of all unfinished tasks can always proceed,
 however few threads there are. A supernode's panel is written by one thread alone, in the same order
-as by `changed`: the factors are the same, whatever the threads do.
+as by `partial_update`: the factors are the same, whatever the threads do.
 """
 
 from graphsys.kernels.base.atomic import publish, read, take_next
