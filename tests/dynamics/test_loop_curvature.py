@@ -78,9 +78,3 @@ def test_rhombi_near_their_flat_positions_swerve_alike_backwards_in_time():
     there, back = np.array(pairs).T
     assert there.max() > loop_curvature.LARGEST_ROTATION_ENERGY
     np.testing.assert_allclose(back, there, rtol=0.1)
-
-
-def test_rhombi_are_cut_where_they_swerve():
-    model, state = zoo.rhombic_chain(2, np.pi / 8 * 1.012, timestep=H)
-    assert dy.simulate(model, state, 7.0).info["intervals"] == 700
-    assert dy.simulate(model, state, 9.0).info["intervals"] > 900

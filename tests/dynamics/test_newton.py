@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-import dynamics as dy
 from dynamics.kernels.base import step_info
 from dynamics.kernels.base.layout import STORED
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kernels.interval import broyden, predictor
-from dynamics.zoo import pendulum
 
 RNG = np.random.default_rng(5)
 
@@ -96,20 +94,3 @@ def test_intervals_of_other_lengths_are_gone_on_in_a_line():
     assert x[0] == 4.0
     predictor.predict(1, False, 0.02, info, u, tuple(past), x)
     assert x[0] == 3.0
-
-
-@pytest.mark.parametrize("start", [0.3, 0.3003, 0.3007])
-def test_a_hundred_hinges_are_cut_while_they_fall_into_their_joints_alone(start):
-    """Near a fold of the equations a guess can lead to the other solution, which has no next one.
-
-    A guess that follows all shaking is cut in some of the steps from 4.3 s on, and each cut feeds
-    the shaking. The first tenths of a second are a jerk that runs along the chain.
-    """
-    angles = np.zeros(100)
-    angles[:2] = np.pi / 2, start
-    model, state = pendulum(100, angles=angles)
-    jerk = dy.simulate(model, state, 0.2)
-    assert jerk.info["intervals"] <= 2 * jerk.info["steps"]
-    info = dy.simulate(model, jerk.final, 5.8, every=580).info
-    assert info["intervals"] == info["steps"]
-    assert info["iterations"] <= 5 * info["steps"]

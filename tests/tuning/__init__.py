@@ -1,0 +1,1 @@
+"""Counts of iterations and intervals that heuristics cause; no part of the default run."""
