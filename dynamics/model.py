@@ -50,7 +50,7 @@ class Model:
     integrator : {"variational"}, optional
     form : {"second order", "first order"}, optional
         What momenta mean at nodes: the half-kick form, or the papers' (Bruedigam et al. 2023):
-        ``p_k = M v_k-1``, all of a node's impulse behind it. From the same discrete start the
+        ``p_k = M v_k-1``, all of a node's impulse after it. From the same discrete start the
         positions are the same; a start of given velocities is half a kick off, which makes the
         papers' form first order. Reported velocities are then those of the last interval.
     tolerance : float, optional
@@ -67,7 +67,7 @@ class Model:
         Accuracy of contacts, over the unit of energy of each: a body that rests on one contact
         hovers ``barrier`` of its unit of length off. `Model.barrier` returns the product in J.
         A step that cannot be solved with it is solved with one 100 or 10 000 times as large, if
-        that helps: `StepInfo.softening` tells.
+        that helps: `StepInfo.softening` reports it.
     contact_tolerance : float, optional
         Largest residual of a step with contacts, over units of momentum, speed and energy.
     energy_audit : {"error", "warn", "off"}, optional
@@ -202,7 +202,7 @@ class Model:
         joints: Mapping[Hashable, ArrayLike] | None = None,
         velocities: Mapping[Hashable, ArrayLike] | None = None,
     ) -> State:
-        """Nearest state whose loops are closed and whose named joints are where they are told.
+        """Nearest state with closed loops and with the named joints at the given coordinates.
 
         Parameters
         ----------
@@ -225,7 +225,7 @@ class Model:
     def set_joint(
         self, state: State, name: Hashable, position: ArrayLike, velocity: ArrayLike = 0.0
     ) -> None:
-        """Put a joint at given coordinates, and all bodies behind it along.
+        """Put a joint at given coordinates, with all descendants of its child.
 
         Parameters
         ----------
@@ -251,7 +251,7 @@ class Model:
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
     ) -> None:
-        """Place one body; joints are not looked at: see `assemble`.
+        """Place one body, whatever its joints: see `assemble`.
 
         Parameters
         ----------

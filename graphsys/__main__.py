@@ -75,7 +75,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"graphsys {graphsys.__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    parts = commands.add_parser("demo", help="solve example systems beside SuperLU and LAPACK")
+    parts = commands.add_parser(
+        "demo", help="solve example systems, compared with SuperLU and LAPACK"
+    )
     parts.add_argument("--size", choices=tuple(SIZES), default="medium", help="of the graphs")
     parts.set_defaults(run=_demo)
 

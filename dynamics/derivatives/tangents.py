@@ -48,7 +48,7 @@ def check_offered(model: Model) -> None:
 
 
 def free_velocities(model: Model, state: State) -> Float:
-    """Velocities of the momenta that joints allow; contacts and limits are not looked at.
+    """Velocities of the momenta that joints allow; contacts and limits do not count.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ class Tangent:
     def _stepped(
         self, state: State, h: float, settings: Float, control: Float, wrench: Float
     ) -> tuple[State, int]:
-        """State behind a step of length h, and the number of intervals it was cut into."""
+        """State after a step of length h, and its number of intervals."""
         model = self.model
         after, info, space = state.copy(), np.zeros(step_info.INFO_SIZE), model.workspace
         info[step_info.TIME] = state.time

@@ -16,7 +16,7 @@ Float = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Mesh:
-    """A surface of triangles; from a file, which is read when it is looked at.
+    """A surface of triangles; from a file, which is read at its first use.
 
     Attributes
     ----------

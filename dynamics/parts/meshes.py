@@ -1,4 +1,4 @@
-"""Meshes as triangles: STL and OBJ files, read when they are looked at."""
+"""Meshes as triangles: STL and OBJ files, read at their first use."""
 
 from __future__ import annotations
 

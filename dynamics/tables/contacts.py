@@ -205,7 +205,7 @@ def written(
         c["radius_a"], c["radius_b"] = touch.radius_first, touch.radius_other
         c["frame_a"] = touch.frame
         c["restitution"], c["softness"] = contact.restitution, contact.compliance
-        if contact.plane is not None:  # one behind the other
+        if contact.plane is not None:  # one after the other
             c["softness"] = 0.5 * contact.compliance
         coefficients = (contact.friction, contact.torsional, contact.rolling)
         # a block in the middle may have none: its cone is then a sliver

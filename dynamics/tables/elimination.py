@@ -109,7 +109,7 @@ def symbolic_of(
 def with_couplings(
     order: list[Hashable], coupled: Mapping[Hashable, tuple[Half, Half]], loops: bool
 ) -> list[Hashable]:
-    """An order with couplings behind their joints and bodies or, where there are loops, last.
+    """An order with couplings after their joints and bodies or, where there are loops, last.
 
     Parameters
     ----------
@@ -135,9 +135,9 @@ def with_couplings(
 
 
 def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hashable]:
-    """Bodies before the joint they hang from, and a joint that closes a loop behind its loop.
+    """Bodies before the joint they hang from, and a joint that closes a loop after its loop.
 
-    The pivot block of a joint is the mobility of what was eliminated beside it, and has to be
+    The pivot block of a joint is the mobility of what was eliminated before it, and has to be
     regular. A body on a tree gives its joint all it needs. A joint that closes a loop may find
     directions that the loop's other joints are yet to hold: it waits for all of a shortest loop but
     the top body, so that what its pivot lacks then is truly redundant.

@@ -326,7 +326,7 @@ def _turns(joint: Joint) -> list[float]:
 
 
 def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _Group:
-    """Group of a joint's servo, whose controls are the ``first`` and those behind it."""
+    """Group of a joint's servo, whose controls are the ``first`` and those after it."""
     group = _Group(joint, joint.positions, joint.offset)
     numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
     group.implicit_stiffness, group.implicit_damping, group.gain, group.target = numbers[:4]
@@ -370,7 +370,7 @@ def _with_spatial(
     plan: NDArray[np.int64],
     constant: Float,
 ) -> tuple[NDArray[np.int64], Float]:
-    """Plan and constants with the inertias of 6 x 6 behind."""
+    """Plan and constants with the inertias of 6 x 6 at the end."""
     plan[layout.ADDED], plan[layout.ADDED_AT] = len(first), plan.size
     records = []
     for name, row in first.items():
@@ -384,7 +384,7 @@ def _with_spatial(
 def _with_wrenches(
     mechanism: Mechanism, body_index: dict[Hashable, int], plan: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], list[callbacks.Callback]]:
-    """Plan with users' wrenches behind, and their functions."""
+    """Plan with users' wrenches at the end, and their functions."""
     n = len(body_index)
     plan[layout.WRENCHES], plan[layout.WRENCH_AT] = len(mechanism.wrenches), plan.size
     calls, records = [], []

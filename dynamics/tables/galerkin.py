@@ -106,7 +106,7 @@ class Stages:
 
     A body is s nodes of 6 unknowns and a joint with m rows s nodes of m, so that blocks stay small:
     node b has the equations of b and the control points b + 1, or the impulses b. All nodes b come
-    one behind the other, like those of order 2. The nodes of a body are joined, and node b of a
+    one after the other, like those of order 2. The nodes of a body are joined, and node b of a
     joint with node b of its bodies; springs and dampers between two bodies join all their nodes.
 
     Parameters
@@ -133,7 +133,7 @@ class Stages:
     stages : tuple of ndarray
         K of `dynamics.kernels.galerkin.middle` and its inverse, row-major; theta of all rows.
     blocks : tuple of ndarray
-        Places of the blocks of bodies, and behind them of those between bodies; for each joint
+        Places of the blocks of bodies, and after them of those between bodies; for each joint
         those of its diagonal blocks, and of the blocks (body, joint) and (joint, body) at each
         stage and end; where the blocks between the bodies of each group start among the first.
     """

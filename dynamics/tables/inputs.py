@@ -83,7 +83,7 @@ def controls_in_step(model: Model, control: Any) -> Float:
 
 
 def controls_table(model: Model, controls: ArrayLike) -> Float:
-    """One row of controls for all steps or for each, those of its nodes one behind the other.
+    """One row of controls for all steps or for each, those of its nodes one after the other.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class Tables:
     body_index : dict
         Number of a body by name.
     joint_index : dict
-        Number of a joint with constraints, or of a coupling behind them, by name.
+        Number of a joint with constraints, or of a coupling after them, by name.
     row_start : ndarray of int, shape (j + 1,)
         Rows of joint k are ``row_start[k]:row_start[k + 1]``.
     control_names : tuple
@@ -48,7 +48,7 @@ class Tables:
     contact_touches : tuple
         Contact (name, number of the touch) of each pair of features, limits as (joint, coordinate).
     contact_slot : ndarray of int, shape (number of touches + 1,)
-        First number of each in `State.contacts`, and behind them of dry friction.
+        First number of each in `State.contacts`, and after them of dry friction.
     friction_slot : dict
         First number of dry friction by (joint, coordinate).
     cycles : tuple of tuple

@@ -20,7 +20,7 @@ __all__ = ["plot_fill", "plot_graph"]
 Array = npt.NDArray[Any]
 Ints = npt.NDArray[np.int64]
 
-#: Okabe and Ito's blue and vermilion: told apart by colour-blind readers, and dark from light.
+#: Okabe and Ito's blue and vermilion: distinguishable for colour-blind readers, one dark.
 BLUE, VERMILION = "#0072B2", "#D55E00"
 GREY = "#9A9A9A"
 

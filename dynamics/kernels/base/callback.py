@@ -1,4 +1,4 @@
-"""Calls of a user's function by its address, so that its type is nobody's business.
+"""Calls of a user's function by its address, so that no kernel depends on its type.
 
 The functions are C functions of pointers to doubles (`dynamics.tables.callbacks` makes them from
 Python ones); arrays come in with the place where the argument starts.

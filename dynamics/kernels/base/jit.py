@@ -54,7 +54,7 @@ else:
 
     @intrinsic
     def natural(typing, i):
-        """Index i, which is never negative: nobody need look whether it counts from the end."""
+        """Index i, which is never negative: no test whether it counts from the end."""
 
         def generate(context, builder, signature, arguments):
             kind = ir.FunctionType(ir.VoidType(), [ir.IntType(1)])

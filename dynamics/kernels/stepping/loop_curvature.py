@@ -38,7 +38,7 @@ from graphsys.kernels import solve
 
 #: Part of the kinetic energy above which the change of velocities has an interval cut.
 LARGEST_ROTATION_ENERGY = 0.05
-#: Part of the largest turn below which nobody looks.
+#: Part of the largest turn below which the criterion is not evaluated.
 CHECKED_TURN = 0.5
 
 

@@ -191,7 +191,7 @@ def minimum_degree(
                 hash_next[i] = hashed[key]
                 hashed[key] = i
 
-        # Nodes that cannot be told apart from now on become one.
+        # Nodes that are indistinguishable from now on become one.
         for q in range(front_at, front_end):
             i = lists[q]
             if size[i] >= 0 or waits[i] > 0:
