@@ -89,7 +89,7 @@ from graphsys.compiler import machine
 from graphsys.compiler.keys import _emitting, key_of
 from graphsys.kernels.single import nodal_ldu
 print(nodal_ldu.__file__, machine.target(), _emitting("graphsys.kernels.llvm.small_elimination"),
-      key_of(nodal_ldu.factorize_narrow.py_func), sep="\\n")
+      key_of(nodal_ldu.factorize_nodal.py_func), sep="\\n")
 """
 
 
