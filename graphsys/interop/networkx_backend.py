@@ -106,10 +106,9 @@ def _grounded(G: Any, weight: Any, invert: bool = False, order: Any = None) -> G
     nodes = list(G) if order is None else list(order)
     index = {node: k for k, node in enumerate(nodes)}
     ends, values = [], []
-    for u, v, w in G.edges(data=weight, default=1) if weight is not None else (
-        (u, v, 1.0) for u, v in G.edges()
-    ):  # fmt: skip
+    for u, v, *found in G.edges(data=weight or False, default=1):
         if u != v:
+            (w,) = found or (1.0,)
             ends.append((index[u], index[v]))
             values.append(1 / w if invert else w)
     i, j = np.array(ends, np.int64).reshape(-1, 2).T
@@ -147,7 +146,7 @@ def edge_resistance(
     networkx.NetworkXError
         If G is empty, directed or not connected.
     """
-    G = getattr(G, "graph", G) if isinstance(G, ConvertedGraph) else G
+    G = G.graph if isinstance(G, ConvertedGraph) else G
     if len(G) == 0:
         raise nx.NetworkXError("Graph G must contain at least one node.")
     if G.is_directed():
