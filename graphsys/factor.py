@@ -545,7 +545,11 @@ class Factor(Sealed):
         """
         if not self.symbolic.symmetric or self.dtype.kind == "c":
             raise ValueError("inertia needs a real system made with symmetric=True")
-        return measures.inertia(self._trusted("the inertia"))
+        self._ready()
+        found = self._factorization
+        if found.must_refine or found.doubtful and not found.can_refine(self._matrix().values):
+            found = self._trusted("the inertia")
+        return measures.inertia(found)
 
     def rcond(self) -> float:
         """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.

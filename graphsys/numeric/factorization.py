@@ -38,8 +38,8 @@ SINGULAR_RATIO = 64.0
 #: Pivot ratio below which factors are doubtful: solves check and refine their solution. A pivot at
 #: this bound and growth at `growth.GROWN` amplify rounding errors 64 / 0.05 times.
 DOUBTFUL = 0.05
-#: Error of solutions by the factors alone up to which refinement is sure to converge.
-CONTRACTS = 0.01
+#: Factor by which a step of refinement must reduce the residual, for refinement to converge soon.
+CONTRACTS = 0.1
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
@@ -265,17 +265,16 @@ class Factorization:
 
     def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
         """`instability` of the matrix that the factors are of."""
-        symbolic = self.symbolic
-        solver = Solver(symbolic, self.arena, None, self.pivot_ratio, self.weakest)
+        both, matrix = not self.symbolic.symmetric, Matrix(self.symbolic.graph, values)
+        return stability.instability(matrix, self._probe, both, normwise=normwise)
 
-        def solve(b: Array, transposed: bool) -> Array:
-            try:
-                return solver.substitute(b, stability.PROBES, transposed)
-            except OverflowError:
-                return np.full_like(b, np.nan)
-
-        matrix = Matrix(symbolic.graph, values)
-        return stability.instability(matrix, solve, not symbolic.symmetric, normwise=normwise)
+    def _probe(self, b: Array, transposed: bool) -> Array:
+        """Solution by the factors alone for columns that `stability` measures; NaN for overflow."""
+        solver = Solver(self.symbolic, self.arena, None, self.pivot_ratio, self.weakest)
+        try:
+            return solver.substitute(b, stability.PROBES, transposed)
+        except OverflowError:
+            return np.full_like(b, np.nan)
 
     def _equilibration(self, values: Array) -> Scaling:
         """Scaling of the part that is eliminated."""
@@ -294,10 +293,19 @@ class Factorization:
         return bool(max(np.ptp(found.row), np.ptp(found.column)) > WILD)
 
     def can_refine(self, values: Array) -> bool:
-        """True if refinement will converge with the factors of a matrix."""
-        error, condition = self.instability(values)
-        hopeless = stability.is_singular(condition, self.dtype) or not error * condition < CONTRACTS
-        return not hopeless and not self.is_wild(values)
+        """True if refinement converges with the factors of a matrix, measured by two steps of it.
+
+        Explicit inverses of pivot blocks lose as many digits as the blocks are close to singular
+        ones, in any order of elimination; refinement brings these back.
+        """
+        if self.is_wild(values):
+            return False
+        if self.scaling is not None:
+            values = self.scaling.matrix(values)
+        if stability.is_singular(self._error(values)[1], self.dtype):
+            return False
+        both, matrix = not self.symbolic.symmetric, Matrix(self.symbolic.graph, values)
+        return stability.contraction(matrix, self._probe, both) < CONTRACTS
 
     def checked(self, values: Array) -> tuple[Factorization, float]:
         """Replace doubtful factors that are less accurate than those of a stable method.

@@ -118,6 +118,10 @@ class Regularized(Factorization):
         """Nothing: refinement with the matrix as it is judges each solution."""
         return 0.0, 1.0
 
+    def can_refine(self, values: Array) -> bool:
+        """True: with the regularized matrix there is nothing to refine."""
+        return True
+
     def stable(self, values: Array) -> tuple[Factorization, float, float]:
         """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)

@@ -15,6 +15,7 @@ from graphsys.kernels.blocks.growth import GROWN
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import Matrix
 from graphsys.numeric.solver import Solver
+from graphsys.numeric.stability import contraction
 
 EPS = np.finfo(float).eps
 
@@ -272,6 +273,68 @@ def test_factors_that_lose_digits_in_every_order_are_refused_with_the_way_out(or
     assert caught.value.node == 0
     with pytest.raises(ValueError, match="no factors"):
         factor.solve([1.0, 2.0])
+
+
+def welded_ladder(windows, delta, symmetric):
+    """KKT system of a ladder whose neighbours are welded: three redundant rows in every loop.
+
+    Joints carry ``-delta I``, so that the system is quasi-definite, of condition about 1 / delta.
+    """
+    rng = np.random.default_rng(windows)
+    ladder, graph = nx.ladder_graph(windows + 1), nx.Graph()
+    for joint in ladder.edges:
+        graph.add_edges_from((joint, body) for body in joint)
+    system = gs.System(graph, 3, symmetric=symmetric)
+    for body in ladder.nodes:
+        system[body, body] = np.diag(rng.uniform(0.5, 2.0, 3))
+    for joint in ladder.edges:
+        rotation = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        for body, block in zip(joint, (rotation, -rotation), strict=True):
+            system[joint, body] = block
+            if not symmetric:
+                system[body, joint] = block.T
+        system[joint, joint] = -delta * np.eye(3)
+    return system, (3 * ladder.number_of_nodes(), 3 * ladder.number_of_edges())
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("delta", [1e-6, 1e-9, 1e-12])
+def test_redundant_rows_with_a_tiny_diagonal_need_no_second_order(delta, symmetric):
+    # interior-point systems are like this: refinement mends what pivot blocks lose that are close
+    # to singular ones; sharing pivots made blocks of 750 of the 753 rows
+    system, inertia = welded_ladder(50, delta, symmetric)
+    symbolic = system.analyze()
+    b = np.random.default_rng(0).normal(size=system.shape[0])
+    with mock.patch.object(Factorization, "stable", side_effect=AssertionError):
+        factor = system.factorize(symbolic)
+        x = factor.solve(b)
+        if symmetric:
+            assert factor.inertia() == inertia
+    assert factor.symbolic is symbolic
+    matrix = system.to_scipy()
+    left, size = np.abs(b - matrix @ x), abs(matrix) @ np.abs(x) + np.abs(b)
+    row = int(np.diff(matrix.indptr).max())  # rounding of a row's residual: its entries, and b
+    assert np.max(left / size) <= (row + 2) * EPS
+
+
+def test_contraction_of_refinement_by_hand():
+    # factors of A + e e_0 e_0': I - A C has the eigenvalue e / (2 + e), and no other than 0
+    system = scalars(np.diag([2.0, 4.0]))
+    found = Factorization(system.analyze([0, 1]), np.dtype(float))
+    for change in (0.0, 0.5, 2.0):
+        found.factorize(np.array([2.0 + change, 4.0]))
+        factor = contraction(Matrix(system.graph, system.values), found._probe, True)
+        assert np.isclose(factor, change / (2.0 + change), rtol=4 * EPS)
+
+
+def test_factors_with_which_refinement_cannot_contract():
+    # 1e-16 as the first pivot, in an order for other values: the 1e-16 of row 1 is lost
+    symbolic = scalars([[2.0, 1.0], [1.0, 2.0]]).analyze([0, 1])
+    system = scalars([[1e-16, 1.0], [1.0, 1e-16]])
+    found = Factorization(symbolic, np.dtype(float))
+    assert not found._eliminate(system.values)
+    assert contraction(Matrix(system.graph, system.values), found._probe, True) >= 0.5
+    assert not found.can_refine(system.values)
 
 
 @pytest.mark.parametrize("size", [3, 12, 40])
