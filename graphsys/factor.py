@@ -242,7 +242,7 @@ class Factor(Sealed):
             if self._first:  # which may take its time
                 self._first = False
                 if found.doubtful and found.scaling is None and not found.can_refine(values):
-                    found, *_ = found.stable(values)
+                    found, *_ = found.stable(values, found.refines)
             self._factorization = found
             if self._regularized is not None:
                 self._regularized = found
@@ -308,8 +308,10 @@ class Factor(Sealed):
                 return
             values = self._matrix().values
             with self._whole():
+                found = self._factorization
+                refines = found.refines and found.scaling is None  # else it has failed
                 try:
-                    self._factorization, *_ = self._factorization.stable(values)
+                    self._factorization, *_ = found.stable(values, refines)
                 except SingularPivotError:
                     self._forget()
                     raise

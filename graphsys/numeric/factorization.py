@@ -182,6 +182,11 @@ class Factorization:
         return not self.pivot_ratio >= DOUBTFUL or self.info.item(GROWTH) > GROWN
 
     @property
+    def refines(self) -> bool:
+        """True if solves with doubtful factors refine their solutions."""
+        return self._refine_below > 0.0
+
+    @property
     def plain(self) -> bool:
         """True if `fast_factorize` alone repeats the last factorization."""
         whole = self.factorized == self._supernodes and self._tasks is None
@@ -215,7 +220,7 @@ class Factorization:
             failed = self._eliminate(self.scaling.matrix(values))
         else:
             failed = self._eliminate(values) if changed is None else self._update(values, changed)
-        return self.stable(values)[0] if failed else self
+        return self.stable(values, self.refines)[0] if failed else self
 
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
@@ -298,12 +303,16 @@ class Factorization:
         Explicit inverses of pivot blocks lose as many digits as the blocks are close to singular
         ones, in any order of elimination; refinement brings these back.
         """
-        if self.is_wild(values):
-            return False
         if self.scaling is not None:
             values = self.scaling.matrix(values)
-        if stability.is_singular(self._error(values)[1], self.dtype):
+        elif self.is_wild(values):
             return False
+        return not stability.is_singular(self._error(values)[1], self.dtype) and (
+            self._contracts(values)
+        )
+
+    def _contracts(self, values: Array) -> bool:
+        """True if refinement converges to the solution with the matrix that the factors are of."""
         both, matrix = not self.symbolic.symmetric, Matrix(self.symbolic.graph, values)
         return stability.contraction(matrix, self._probe, both) < CONTRACTS
 
@@ -338,12 +347,14 @@ class Factorization:
             found, error, condition = self.stable(values)
         return found, max(error, self.eps) * condition
 
-    def stable(self, values: Array) -> tuple[Factorization, float, float]:
+    def stable(self, values: Array, refines: bool = False) -> tuple[Factorization, float, float]:
         """Factorize a matrix that resists: equilibrated, in other orders until one is stable.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
+        refines : bool, optional
+            Whether an order is good enough if refinement converges with its factors.
 
         Returns
         -------
@@ -383,8 +394,8 @@ class Factorization:
                     failure = trial._singular(condition)
                     if stable:  # no other order will find another condition number
                         break
-                elif stable:
-                    trial.stabilized = True
+                elif stable or refines and trial._contracts(matrix):
+                    trial.stabilized = stable
                     return trial, error, condition
                 elif error < best[0]:
                     best = error, condition, trial.symbolic

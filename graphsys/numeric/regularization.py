@@ -122,7 +122,7 @@ class Regularized(Factorization):
         """True: with the regularized matrix there is nothing to refine."""
         return True
 
-    def stable(self, values: Array) -> tuple[Factorization, float, float]:
+    def stable(self, values: Array, refines: bool = False) -> tuple[Factorization, float, float]:
         """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)
         other = self._let_wait(values)

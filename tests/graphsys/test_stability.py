@@ -1,6 +1,7 @@
 """Factors are as good as those of a backward stable method, or nobody gets a result from them."""
 
 import threading
+import warnings
 from unittest import mock
 
 import networkx as nx
@@ -315,6 +316,40 @@ def test_redundant_rows_with_a_tiny_diagonal_need_no_second_order(delta, symmetr
     left, size = np.abs(b - matrix @ x), abs(matrix) @ np.abs(x) + np.abs(b)
     row = int(np.diff(matrix.indptr).max())  # rounding of a row's residual: its entries, and b
     assert np.max(left / size) <= (row + 2) * EPS
+
+
+def control_chain(stages, states, controls, spread, seed):
+    """KKT system of optimal control, its Hessian diagonals 10**-spread to 10**spread."""
+    rng = np.random.default_rng(seed)
+    graph, size = nx.Graph(), {}
+    for k in range(stages):
+        size["z", k], size["c", k] = states + controls, states
+        graph.add_edge(("z", k), ("c", k))
+        if k:
+            graph.add_edge(("z", k - 1), ("c", k))
+    system = gs.System(graph, size, symmetric=True)
+    step = rng.normal(size=(states, states + controls)) / 10 + np.eye(states, states + controls)
+    for k in range(stages):
+        system[("z", k), ("z", k)] = np.diag(10.0 ** rng.uniform(-spread, spread, states + controls))
+        system[("c", k), ("z", k)] = -np.eye(states, states + controls)
+        if k:
+            system[("c", k), ("z", k - 1)] = step
+    return system, (stages * (states + controls), stages * states)
+
+
+@pytest.mark.parametrize("spread", [2, 6, 10])
+@pytest.mark.parametrize("dims", [(12, 4, 2), (6, 12, 4)])
+@pytest.mark.parametrize("seed", range(3))
+def test_late_interior_point_systems_are_solved_to_rounding(spread, dims, seed):
+    system, inertia = control_chain(*dims, spread, seed)
+    b = np.random.default_rng(seed).normal(size=system.shape[0])
+    factor = system.factorize()
+    x, matrix = factor.solve(b), system.to_scipy()
+    left, size = np.abs(b - matrix @ x), abs(matrix) @ np.abs(x) + np.abs(b)
+    assert np.max(left / size) <= 1e-14
+    with warnings.catch_warnings():  # of the digits of the determinant: signs are whole numbers
+        warnings.simplefilter("ignore", gs.InaccurateSolutionWarning)
+        assert factor.inertia() == inertia
 
 
 def test_contraction_of_refinement_by_hand():
