@@ -49,7 +49,7 @@ CERTAIN = 0.1
 OUT_OF_RANGE, SINGULAR, FAILED = 1, -5, -101
 
 _INT, _DOUBLE = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_double)
-_KINDS = (
+_KINDS: tuple[Any, ...] = (
     ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, _INT, _INT, _INT, _INT),
     ctypes.CFUNCTYPE(
         None, ctypes.c_int, ctypes.c_int, _INT, _INT, _DOUBLE, _INT, _INT, _DOUBLE, _INT

@@ -165,9 +165,11 @@ def polygon(n):
 def elastic(n):
     """Obstacle problem on a grid: least energy of a membrane above a bump."""
     v = ca.SX.sym("v", n, n)
-    f = ca.sumsqr(v[1:, :] - v[:-1, :]) / 2 + ca.sumsqr(v[:, 1:] - v[:, :-1]) / 2 - ca.sum1(
-        ca.sum2(v)
-    ) / n**2
+    f = (
+        ca.sumsqr(v[1:, :] - v[:-1, :]) / 2
+        + ca.sumsqr(v[:, 1:] - v[:, :-1]) / 2
+        - ca.sum1(ca.sum2(v)) / n**2
+    )
     s = np.linspace(0, 1, n)
     bump = np.clip(np.outer(np.sin(3.2 * np.pi * s), np.sin(3.2 * np.pi * s)) - 0.2, 0, None)
     low, high = bump.copy(), np.full((n, n), 2000.0)
@@ -216,7 +218,8 @@ PROBLEMS = {
               + 2 * x[1] ** 2 + x[2] ** 2 + 2 * x[0] * x[1] + 2 * x[0] * x[2],
               lambda x: [3 - x[0] - x[1] - 2 * x[2]], 0.0, np.inf, 0.5, 0.0),
     "HS 39": (textbook, 4, lambda x: -x[0],
-              lambda x: [x[1] - x[0] ** 3 - x[2] ** 2, x[0] ** 2 - x[1] - x[3] ** 2], 0.0, 0.0, 2.0),
+              lambda x: [x[1] - x[0] ** 3 - x[2] ** 2, x[0] ** 2 - x[1] - x[3] ** 2],
+              0.0, 0.0, 2.0),
     "HS 40": (textbook, 4, lambda x: -x[0] * x[1] * x[2] * x[3],
               lambda x: [x[0] ** 3 + x[1] ** 2 - 1, x[0] ** 2 * x[3] - x[2], x[3] ** 2 - x[1]],
               0.0, 0.0, 0.8),
@@ -229,7 +232,8 @@ PROBLEMS = {
               lambda x: [x[0] * x[1] * x[2] * x[3], ca.sumsqr(x)], [25.0, 40.0], [np.inf, 40.0],
               [1.0, 5.0, 5.0, 1.0], 1.0, 5.0),
     "HS 78": (textbook, 5, lambda x: x[0] * x[1] * x[2] * x[3] * x[4],
-              lambda x: [ca.sumsqr(x) - 10, x[1] * x[2] - 5 * x[3] * x[4], x[0] ** 3 + x[1] ** 3 + 1],
+              lambda x: [ca.sumsqr(x) - 10, x[1] * x[2] - 5 * x[3] * x[4],
+                         x[0] ** 3 + x[1] ** 3 + 1],
               0.0, 0.0, [-2.0, 1.5, 2.0, -1.0, -1.0]),
     "redundant rows": (textbook, 3, lambda x: ca.sumsqr(x - 1),
                        lambda x: [x[0] + x[1], 2 * (x[0] + x[1])], 0.0, 0.0, 0.5),
