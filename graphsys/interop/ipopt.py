@@ -25,7 +25,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
 from graphsys.compiler.store import cache_folder
 from graphsys.errors import SingularPivotError
@@ -70,83 +69,36 @@ class Pattern:
     """
 
     def __init__(self, n: int, row: Ints, column: Ints) -> None:
-        self._n, self._row, self._column = n, row, column
+        diagonal = np.arange(n)
+        rows = np.concatenate([row, column, diagonal])
+        columns = np.concatenate([column, row, diagonal])
+        ones = np.ones(rows.size)
+        full = csr_array(coo_array((ones, (rows, columns)), shape=(n, n)))
+        full.sum_duplicates()
+        self.system = System.from_scipy(full, symmetric=True)
+        places = self.system.entry_at
+        assert places is not None
+        key = np.repeat(diagonal, np.diff(full.indptr)) * n + full.indices
+        place = places[np.searchsorted(key, np.concatenate([row * n + column, column * n + row]))]
+        entry = np.tile(np.arange(row.size), 2)
+        once = np.concatenate([np.ones(row.size, bool), row != column])
+        shape = (self.system.graph.nnz, row.size)
+        self._sum = csr_array(coo_array((ones[: once.sum()], (place[once], entry[once])), shape))
         self._lock = threading.Lock()
-        self.system: System | None = None
-
-    def analyze(self, a: Float) -> None:
-        """Symbolic factorization, once, by the zeros on the diagonal of the first matrix."""
-        with self._lock:
-            if self.system is not None:
-                return
-            n, nodes = self._n, np.arange(self._n)
-            pairs = matched_pairs(n, self._row, self._column, a)
-            single = np.setdiff1d(nodes, pairs)
-            self.order = np.concatenate([pairs.ravel(), single])
-            place_of = np.empty(n, np.int64)
-            place_of[self.order] = nodes
-            row, column = place_of[self._row], place_of[self._column]
-            rows = np.concatenate([row, column, nodes])
-            columns = np.concatenate([column, row, nodes])
-            full = csr_array(coo_array((np.ones(rows.size), (rows, columns)), shape=(n, n)))
-            full.sum_duplicates()
-            dims = [2] * len(pairs) + [1] * single.size if len(pairs) else None
-            system = System.from_scipy(full, dims, symmetric=True)
-            assert system.entry_at is not None
-            key = np.repeat(nodes, np.diff(full.indptr)) * n + full.indices
-            wanted = np.concatenate([row * n + column, column * n + row])
-            place = system.entry_at[np.searchsorted(key, wanted)]
-            entry = np.tile(np.arange(row.size), 2)
-            once = np.concatenate([np.ones(row.size, bool), row != column])
-            triplets = np.ones(int(once.sum())), (place[once], entry[once])
-            self._sum = csr_array(coo_array(triplets, (system.graph.nnz, row.size)))
-            system.values[...] = self.values(a)
-            self.symbolic = system.analyze()
-            self.system = system
+        self._analyzed = False
 
     def values(self, a: Float) -> Float:
         """Blocks in the layout of the graph, shape (nnz,), of entries of shape (nz,)."""
         return np.asarray(self._sum @ a)
 
-
-def matched_pairs(n: int, row: Ints, column: Ints, a: Float) -> Ints:
-    """Each row with zero diagonal and a row that supplies its pivot: matching of largest product.
-
-    A pair shares a pivot block of two rows, which stays regular for all diagonals of a KKT matrix.
-
-    Parameters
-    ----------
-    n : int
-    row, column : ndarray of int, shape (nz,)
-    a : ndarray, shape (nz,)
-
-    Returns
-    -------
-    ndarray of int, shape (k, 2)
-
-    References
-    ----------
-    .. [1] I. S. Duff and S. Pralet, Strategies for scaling and pivoting for sparse symmetric
-       indefinite problems, SIAM J. Matrix Anal. Appl. 27, 2005.
-    """
-    lower = coo_array((a, (row, column)), shape=(n, n)).tocsr()
-    diagonal = lower.diagonal()
-    matrix = abs(lower + lower.T)
-    zero, other = np.flatnonzero(diagonal == 0.0), np.flatnonzero(diagonal)
-    between = matrix[zero][:, other].tocoo()
-    between.eliminate_zeros()
-    if between.nnz == 0:
-        return np.empty((0, 2), np.int64)
-    largest = matrix.max(axis=0).toarray().ravel()
-    cost = 1.0 - np.log(between.data / largest[other[between.col]])
-    worst = (1.0 + cost.max()) * (1.0 + zero.size)  # of rows that no other row can supply
-    rows = np.concatenate([between.row, np.arange(zero.size)])
-    columns = np.concatenate([between.col, other.size + np.arange(zero.size)])
-    costs = np.concatenate([cost, np.full(zero.size, worst)])
-    shape = (zero.size, other.size + zero.size)
-    first, second = min_weight_full_bipartite_matching(csr_array((costs, (rows, columns)), shape))
-    real = second < other.size
-    return np.stack([other[second[real]], zero[first[real]]], axis=1).astype(np.int64)
+    def factorize(self, values: Float) -> Factor:
+        """Numeric factorization; the first one also analyzes, by the zeros of its diagonal."""
+        with self._lock:
+            if not self._analyzed:
+                self.system.values[...] = values
+                self._symbolic = self.system.analyze()
+                self._analyzed = True
+        return Factor(self._symbolic, values)
 
 
 class Instance:
@@ -170,13 +122,12 @@ class Instance:
         a : ndarray, shape (nz,)
         """
         self._dense = None
-        if not np.isfinite(a).all():
-            return None
-        self.pattern.analyze(a)
         values = self.pattern.values(a)
+        if not np.isfinite(values).all():
+            return None
         try:
             if self._factor is None:
-                self._factor = Factor(self.pattern.symbolic, values)
+                self._factor = self.pattern.factorize(values)
             else:
                 self._factor.refactorize(values)
             return self._certain_inertia(self._factor, values)
@@ -198,7 +149,6 @@ class Instance:
     def _factorize_dense(self, values: Float) -> int | None:
         """Negative eigenvalues by the method of Bunch and Kaufman, of small matrices."""
         system = self.pattern.system
-        assert system is not None
         n = system.shape[0]
         if n > DENSE_ROWS:
             return None
@@ -219,15 +169,11 @@ class Instance:
 
     def solve(self, b: Float) -> Float:
         """Solution of A x = b, shape (n,)."""
-        if self._dense is None and self._factor is None:
-            raise ValueError("ma27cd was called without a factorization by ma27bd")
-        order, x = self.pattern.order, np.empty_like(b)
         if self._dense is not None:
-            x[order] = lapack.dsytrs(*self._dense, b[order], lower=1)[0].ravel()
-        else:
-            assert self._factor is not None
-            x[order] = self._factor.solve(b[order])
-        return x
+            return np.asarray(lapack.dsytrs(*self._dense, b, lower=1)[0]).ravel()
+        if self._factor is None:
+            raise ValueError("ma27cd was called without a factorization by ma27bd")
+        return np.asarray(self._factor.solve(b))
 
 
 class Store:

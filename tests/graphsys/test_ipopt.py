@@ -157,18 +157,8 @@ def test_uncertain_inertia_is_that_of_a_dense_factorization():
     row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(17, row - 1, column - 1))
 
-    instance.pattern.analyze(a)
     assert instance._factorize_dense(instance.pattern.values(a)) == 5
     np.testing.assert_allclose(instance.solve(A @ np.ones(17)), 1.0, atol=1e-11)
-
-
-def test_a_row_with_zero_diagonal_shares_a_pivot_block_with_its_largest_supplier():
-    # rows 2 and 3 have zero diagonals; row 3 has one supplier, 0, and row 2 takes the other, 1
-    row, column = np.array([0, 1, 2, 2, 3]), np.array([0, 1, 0, 1, 0])
-
-    pairs = ipopt.matched_pairs(4, row, column, np.array([1.0, 1.0, 9.0, 0.1, 1.0]))
-    assert sorted(pairs.tolist()) == [[0, 3], [1, 2]]
-    assert ipopt.matched_pairs(2, row[:2], column[:2], np.ones(2)).shape == (0, 2)
 
 
 def test_without_a_compiler_the_error_names_one(monkeypatch):
