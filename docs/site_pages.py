@@ -26,6 +26,7 @@ MENU = {
         "tutorials/index",
         "from_scipy",
         "from_networkx",
+        "from_ipopt",
         "robots",
         "examples/index",
         "recipes/index",

@@ -30,6 +30,7 @@ _LATER = {
     "condense": "condensation",
     "explain": "display.report",
     "factorized": "interop.sparse_linalg",
+    "ipopt": "interop",
     "plot_fill": "display.plot",
     "plot_graph": "display.plot",
     "splu": "interop.sparse_linalg",

@@ -1,6 +1,7 @@
-"""Interfaces of other libraries: functions as in scipy.sparse.linalg, systems handed to PETSc."""
+"""Interfaces of other libraries: scipy.sparse.linalg, PETSc, Ipopt."""
 
+from graphsys.interop import ipopt
 from graphsys.interop.petsc import solve_petsc, to_petsc
 from graphsys.interop.sparse_linalg import FactorizedMatrix, factorized, splu, spsolve
 
-__all__ = ["FactorizedMatrix", "factorized", "solve_petsc", "splu", "spsolve", "to_petsc"]
+__all__ = ["FactorizedMatrix", "factorized", "ipopt", "solve_petsc", "splu", "spsolve", "to_petsc"]

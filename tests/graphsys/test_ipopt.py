@@ -1,0 +1,187 @@
+"""MA27's four symbols by ctypes, and Ipopt in CasADi with them against Ipopt with MUMPS."""
+
+import ctypes
+import shutil
+import threading
+
+import numpy as np
+import pytest
+
+import graphsys as gs
+from graphsys.interop import ipopt
+
+needs_compiler = pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
+)
+
+
+class MA27:
+    """Calls of the documented interface for one matrix in triplets (from 1)."""
+
+    def __init__(self, n, irn, icn):
+        self.lib = ctypes.CDLL(gs.ipopt.library())
+        self.n, self.nz = ctypes.c_int(n), ctypes.c_int(len(irn))
+        self.irn, self.icn = np.array(irn, np.int32), np.array(icn, np.int32)
+        self.ikeep, self.iw = np.zeros(3 * max(n, 1), np.int32), np.zeros(8, np.int32)
+        self.work, self.info = np.zeros(2 * max(n, 1), np.int32), np.zeros(20, np.int32)
+        self.icntl, self.cntl = np.zeros(30, np.int32), np.zeros(5)
+        self.one, self.eight = ctypes.c_int(0), ctypes.c_int(8)
+        self.call("ma27id_", self.icntl, self.cntl)
+        self.call("ma27ad_", self.n, self.nz, self.irn, self.icn, self.iw, self.eight, self.ikeep,
+                  self.work, self.one, self.one, self.icntl, self.cntl, self.info,
+                  np.zeros(1))  # fmt: skip
+
+    def call(self, name, *arguments):
+        getattr(self.lib, name)(
+            *(x.ctypes.data_as(ctypes.c_void_p) if isinstance(x, np.ndarray) else ctypes.byref(x)
+              for x in arguments)
+        )  # fmt: skip
+
+    def factorize(self, a, la=None):
+        self.a = np.array(a, float)
+        la = ctypes.c_int(self.a.size if la is None else la)
+        self.call("ma27bd_", self.n, self.nz, self.irn, self.icn, self.a, la, self.iw, self.eight,
+                  self.ikeep, self.one, self.one, self.work, self.icntl, self.cntl,
+                  self.info)  # fmt: skip
+        return int(self.info[0]), int(self.info[14])
+
+    def solve(self, b):
+        x = np.array(b, float)
+        size = ctypes.c_int(self.a.size)
+        self.call("ma27cd_", self.n, self.a, size, self.iw, self.eight, np.zeros(1), self.one, x,
+                  self.work, self.one, self.icntl, self.cntl)  # fmt: skip
+        return x
+
+
+def saddle(n, m, seed=0):
+    """Dense symmetric indefinite matrix [[H, G'], [G, 0]] with n positive eigenvalues."""
+    rng = np.random.default_rng(seed)
+    A = np.zeros((n + m, n + m))
+    A[:n, :n] = np.diag(rng.uniform(0.5, 2.0, n))
+    A[n:, :n] = rng.normal(size=(m, n)) * (rng.random((m, n)) < 0.5) + np.eye(m, n)
+    return np.tril(A) + np.tril(A, -1).T
+
+
+def triplets(A):
+    row, column = np.nonzero(np.tril(A))
+    return row + 1, column + 1, A[row, column]
+
+
+@needs_compiler
+def test_a_saddle_point_matrix_has_its_inertia_and_solution():
+    A = saddle(12, 5)
+    row, column, a = triplets(A)
+    ma27 = MA27(17, row, column)
+
+    assert ma27.factorize(a) == (0, 5)
+    assert ma27.cntl[0] == 0.1
+    x = np.arange(17.0)
+    np.testing.assert_allclose(ma27.solve(A @ x), x, atol=1e-11)
+
+
+@needs_compiler
+def test_repeated_entries_of_both_triangles_are_summed():
+    # [[3, 1], [1, -2]]: 3 = 1 + 2 on the diagonal, 1 = 0.25 + 0.75 above and below it
+    ma27 = MA27(2, [1, 1, 1, 2, 2], [1, 1, 2, 1, 2])
+
+    assert ma27.factorize([1.0, 2.0, 0.25, 0.75, -2.0]) == (0, 1)
+    np.testing.assert_allclose(ma27.solve([4.0, -1.0]), [1.0, 1.0])
+
+
+@needs_compiler
+def test_other_values_on_one_analysis():
+    row, column, a = triplets(saddle(12, 5))
+    ma27 = MA27(17, row, column)
+
+    assert ma27.factorize(a) == (0, 5)
+    assert ma27.factorize(-a) == (0, 12)
+
+
+@needs_compiler
+def test_a_singular_matrix_is_reported_and_the_next_one_solved():
+    ma27 = MA27(3, [1, 2, 3, 3], [1, 2, 1, 2])
+
+    assert ma27.factorize([1.0, 0.0, 0.0, 0.0])[0] == ipopt.SINGULAR
+    assert ma27.factorize([np.nan, 1.0, 1.0, 1.0])[0] == ipopt.SINGULAR
+    assert ma27.factorize([1.0, 1.0, 1.0, 1.0]) == (0, 1)
+
+
+@needs_compiler
+def test_an_index_out_of_range_and_too_short_workspace_are_reported():
+    assert MA27(2, [1, 3], [1, 1]).info[:2].tolist() == [ipopt.OUT_OF_RANGE, 1]
+    ma27 = MA27(2, [1, 2], [1, 2])
+    assert ma27.factorize([1.0, 1.0], la=1)[0] == -4
+    assert ma27.info[1] == 2
+
+
+@needs_compiler
+def test_a_matrix_without_rows_is_solved():
+    ma27 = MA27(0, [], [])
+    assert ma27.factorize([]) == (0, 0)
+    assert ma27.solve([]).size == 0
+
+
+@needs_compiler
+def test_instances_in_threads_do_not_meet():
+    wrong = []
+
+    def work(seed):
+        A = saddle(10, 4, seed)
+        row, column, a = triplets(A)
+        ma27 = MA27(14, row, column)
+        for k in range(1, 6):
+            status = ma27.factorize(k * a)
+            x = ma27.solve(k * A @ np.ones(14))
+            if status != (0, 4) or abs(x - 1.0).max() > 1e-9:
+                wrong.append((seed, k))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+@needs_compiler
+def test_a_handle_that_others_displaced_is_made_again(monkeypatch):
+    monkeypatch.setattr(ipopt, "KEPT", 1)
+    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
+
+    assert first.factorize([1.0, -1.0]) == (0, 1)
+    assert second.factorize([1.0, 1.0]) == (0, 0)
+
+
+def test_uncertain_inertia_is_that_of_a_dense_factorization():
+    A = saddle(12, 5)
+    row, column, a = triplets(A)
+    instance = ipopt.Instance(ipopt.Pattern(17, row - 1, column - 1))
+
+    assert instance._factorize_dense(instance.pattern.values(a)) == 5
+    np.testing.assert_allclose(instance.solve(A @ np.ones(17)), 1.0, atol=1e-11)
+
+
+def test_without_a_compiler_the_error_names_one(monkeypatch):
+    monkeypatch.delenv("CC", raising=False)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+
+    with pytest.raises(RuntimeError, match=r"needs a C compiler once.*graphsys\[ipopt\]"):
+        ipopt._compiler()
+
+
+#: Problems that take milliseconds; `python -m tests.graphsys.ipopt_problems` solves all.
+QUICK = ("rosenbrock 10", "van der Pol 20", "hanging chain 20", "HS 7", "HS 71", "redundant rows")
+
+
+@needs_compiler
+@pytest.mark.parametrize("name", QUICK)
+def test_ipopt_takes_the_steps_it_takes_with_mumps(name):
+    pytest.importorskip("casadi", reason="CasADi, which brings Ipopt, is not installed")
+    from .ipopt_problems import solve
+
+    iterations, status, objective, _ = solve(name, "mumps")
+    found = solve(name, "ma27")
+    assert abs(found[0] - iterations) <= 1
+    assert found[1] == status
+    assert found[2] == pytest.approx(objective, rel=1e-8, abs=1e-8)
