@@ -7,11 +7,9 @@ the last interval.
 import math
 
 from dynamics.kernels.base.arguments import Inputs
-from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
-from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
 from dynamics.kernels.base.settings import LARGEST_TURN, TOLERANCE
 from dynamics.kernels.base.status import NOT_FINITE, SINGULAR, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
@@ -39,7 +37,7 @@ from dynamics.kernels.galerkin.residual import end_momentum
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import copy, record_step
+from dynamics.kernels.stepping.run import copy, make_simulate
 
 
 @kernel
@@ -295,43 +293,4 @@ def step(
     return min(done, 0)
 
 
-@kernel
-def simulate(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    settings,
-    steps,
-    every,
-    inputs,
-    # In and out:
-    state,
-    # Work:
-    work,
-    solver,
-    # Out:
-    results,
-):  # fmt: skip
-    """Run ``steps`` steps, record the state after every ``every``; steps done: see `step`."""
-    controller, controls, wrenches = inputs
-    record, info, totals = results
-    time = pointer(totals, END_TIME)
-    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
-    for k in range(done, done + steps):
-        row = min(k, controls.shape[0] - 1)
-        if controller != 0:
-            row = 0
-            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k - done
-        info[TIME] = time[0]
-        bad = step(
-            plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
-        )  # fmt: skip
-        if bad != 0:
-            return k - done
-        record_step(k, every, h, info, state, totals, record)
-    return steps
+simulate = make_simulate(step)
