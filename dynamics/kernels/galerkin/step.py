@@ -6,7 +6,7 @@ the last interval.
 
 import math
 
-from dynamics.kernels.base.arguments import Inputs
+from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
@@ -77,9 +77,9 @@ def start_next(plan, s, nodes):
 
 
 @kernel
-def store_interval(plan, s, h, nodes, x, last):
+def store_interval(plan, s, h, nodes, x, motion):
     """Velocities and mean forces sum mu^b / h of a solved interval, for `predict_from_ends`."""
-    u, u_prev, mu = last
+    u, u_prev, mu = motion.u, motion.u_prev, motion.mu
     n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
     first, end = node(plan, nodes, 0), node(plan, nodes, s)
     for i in range(n):
@@ -147,14 +147,11 @@ def interval(
     programs,
     method,
     # In:
-    time,
-    h,
     settings,
     inputs,
-    whole,
+    part,
     # In and out:
-    p,
-    last,
+    motion,
     nodes,
     # Work:
     work,
@@ -162,8 +159,9 @@ def interval(
     # Out:
     info,
 ):  # fmt: skip
-    """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
+    """One interval; iterations, or what went wrong, the motion then unchanged: see `Place`."""
     rule, done = method.rule, SINGULAR
+    time, h, whole, p = part.time, part.length, part.whole, motion.p
     s, x, table = rule.s, work.x, work.table
     for order in (programs[0], programs[0], programs[1]):
         if order.size == 0:
@@ -171,9 +169,9 @@ def interval(
         if whole and info[STORED_STEPS] >= FEWEST:
             predict(plan, constant, s, info, table, x)
         else:
-            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
+            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, motion, x)
         done = attempt(
-            plan, constant, order, method, time, h, settings[TOLERANCE], inputs, p, nodes, work,
+            plan, constant, order, method, settings[TOLERANCE], inputs, part, p, nodes, work,
             solver, info,
         )  # fmt: skip
         if done >= 0:
@@ -184,7 +182,7 @@ def interval(
     if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
     make_up(plan, s, work.r, nodes, p)
-    store_interval(plan, s, h, nodes, x, last)
+    store_interval(plan, s, h, nodes, x, motion)
     if whole:
         store_step(plan, s, x, table, info)
     else:
@@ -254,10 +252,7 @@ def step(
     )  # fmt: skip
     nodes, scratch = pointers(arrays), work_of(x, table, within)
     inputs = Inputs(control=driven, wrench=wrench)
-    m = TWIST * n
-    at = POSE * n
-    p, mu = pointer(state, at), pointer(state, at + 3 * m)
-    last = pointer(state, at + m), pointer(state, at + 2 * m), mu
+    motion = motion_of(plan, state)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         load_state(plan, constant, s, state, nodes)
@@ -270,13 +265,17 @@ def step(
         part = h / count
         for k in range(count):
             control_at(control, place, k, count, driven)
+            location = Place(
+                time=info[TIME] + k * part, length=part, whole=level == 0, last=level == DEPTH,
+                moving=ready or k > 0,
+            )  # fmt: skip
             done = interval(
-                plan, constant, programs, method, info[TIME] + k * part, part, settings, inputs,
-                level == 0, p, last, nodes, scratch, linear, info,
+                plan, constant, programs, method, settings, inputs, location, motion, nodes,
+                scratch, linear, info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN] and level < DEPTH:
+                if not location.last and largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN]:
                     done = TURNED_TOO_FAR
             if done < 0:
                 break

@@ -5,7 +5,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base.arguments import Inputs, Motion, Node, Place, Solver, Work, node_of_tuple
+from dynamics.kernels.base.arguments import (
+    Inputs,
+    Node,
+    Place,
+    Solver,
+    Work,
+    motion_of,
+    node_of_tuple,
+)
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
     ALL_ROWS,
@@ -193,7 +201,6 @@ def interval(
     constant,
     program,
     # In:
-    h,
     settings,
     inputs,
     part,
@@ -207,10 +214,11 @@ def interval(
     # Out:
     info,
 ):  # fmt: skip
-    """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
+    """One interval; iterations, or what went wrong. Node and trial hold both ends.
 
     The motion is changed only if it succeeds. ``part`` is its `Place` in the step.
     """
+    h = part.length
     x, r, dx, kick = work.x, work.r, work.dx, work.kick
     u, last, contacts = motion.u, part.last, plan[CONTACTS] > 0
     n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
@@ -230,7 +238,7 @@ def interval(
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
     done = solve_interval(
-        plan, constant, program, h, settings, part.whole, node, motion, trial, work, solver,
+        plan, constant, program, settings, part, node, motion, trial, work, solver,
         solver.columns, info,
     )  # fmt: skip
     if done < 0:
@@ -325,15 +333,7 @@ def step(
     saved = work[at : at + state.size]
     at += state.size
     dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
-    after = POSE * n + 3 * m + rows
-    motion = Motion(
-        p=pointer(state, POSE * n),
-        u=pointer(state, POSE * n + m),
-        u_prev=pointer(state, POSE * n + 2 * m),
-        mu=pointer(state, POSE * n + 3 * m),
-        c=pointer(state, after),
-        stiff=pointer(state, after + plan[SLOTS]),
-    )
+    motion = motion_of(plan, state)
     scratch = Work(
         x=x,
         r=pointer(rhs, 0),
@@ -361,15 +361,15 @@ def step(
             part = h / count
             info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
             for i in range(count):
-                if plan[WRENCHES] > 0:
-                    node.f[m], trial.f[m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
                 location = Place(
-                    whole=count == 1, last=half == 2 * DEPTH, moving=ready or i > 0
+                    time=info[TIME] + i * part, length=part, whole=count == 1,
+                    last=half == 2 * DEPTH, moving=ready or i > 0,
                 )  # fmt: skip
+                if plan[WRENCHES] > 0:
+                    node.f[m], trial.f[m] = location.time, info[TIME] + (i + 1) * part
                 for order in (program, fallback):
                     done = interval(
-                        plan, constant, order, part, chosen, inputs,
-                        location, motion, node, trial,
+                        plan, constant, order, chosen, inputs, location, motion, node, trial,
                         scratch, linear, info,
                     )  # fmt: skip
                     if done >= 0 or fallback.size == 0:
