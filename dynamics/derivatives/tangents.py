@@ -118,7 +118,7 @@ class Tangent:
                 12 * bends,
                 contact_slopes.W_SIZE,
                 layout.POSE,
-                16,
+                step_info.NEAREST_SIZE,
             )
         )
         self._contacts = np.zeros(layout.CONTACT_WORK * int(plan[layout.CONTACTS]))
