@@ -118,7 +118,7 @@ class Tangent:
                 12 * bends,
                 contact_slopes.W_SIZE,
                 layout.POSE,
-                16,
+                step_info.NEAREST_SIZE,
             )
         )
         self._contacts = np.zeros(layout.CONTACT_WORK * int(plan[layout.CONTACTS]))
@@ -220,12 +220,13 @@ class Tangent:
             ]
         )
         work = (
-            self._work, self._H, self._touch, self._contacts, (self._b, self._d, self._dx)
+            self._work, self._H, self._touch, self._contacts, (self._b, self._d, self._dx),
+            self._solver,
         )  # fmt: skip
         bad = kernel.interval_slopes(
             tables.plan, tables.constant, tables.symbolic.program, h, control, (x, before, c),
-            node, trial, (way.dz, way.dp, way.dbefore, dc), given, wrenches, self._solver, work,
-            dz, dp.reshape(-1),
+            (node, trial), (way.dz, way.dp, way.dbefore, dc), given, wrenches, work,
+            (dz, dp.reshape(-1)),
         )  # fmt: skip
         self._check(bad)
         du = self._dx[: self.columns * self._unknowns].reshape(self.columns, -1)
@@ -264,7 +265,7 @@ class Tangent:
                 found = [np.zeros(size) for size in sizes]
                 bad = kernel.residuals(
                     tables.plan, constant, h, (control, wrench), start.data, p, (x, before, c),
-                    node, trial, kick, self._touch[5], self._contacts, tuple(found),
+                    (node, trial), kick, self._touch[5], self._contacts, tuple(found),
                 )  # fmt: skip
                 self._check(bad)
                 return found

@@ -1,4 +1,4 @@
-"""The joints that users name; each is a few rows of one table, see `dynamics.parts.joints`.
+"""The joints that users name: a kind of one table of rows (`dynamics.parts.joints`) each.
 
 All take the same options: names, points, forces along the free axes, limits, and softness of the
 constraint (`dynamics.parts.options.JointOptions`).
@@ -6,7 +6,7 @@ constraint (`dynamics.parts.options.JointOptions`).
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import Any, Protocol, Unpack
 
 from numpy.typing import ArrayLike
 
@@ -74,337 +74,142 @@ def _of_table(
     return joint(kind, parent, child, *free_rows(kind, n, offset), offset, **options)
 
 
-@takes(JointOptions, joint)
-def Fixed(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
-) -> Joint:
-    """Weld the child to the parent: 6 constraints, 0 coordinates.
+class AxisJoint(Protocol):
+    """Function that makes a joint with an axis."""
 
-    Parameters
-    ----------
-    parent, child : Body or world
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("fixed", parent, child, Z, orientation, options)
+    def __call__(
+        self,
+        parent: Any,
+        child: Any,
+        axis: ArrayLike,
+        *,
+        orientation: ArrayLike = IDENTITY,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Return the joint of two bodies."""
 
 
-@takes(JointOptions, joint)
-def Prismatic(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Slide along an axis (parent's frame): 5 constraints; coordinate: displacement, m.
+class FrameJoint(Protocol):
+    """Function that makes a joint without an axis."""
 
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("prismatic", parent, child, axis, orientation, options)
+    def __call__(
+        self,
+        parent: Any,
+        child: Any,
+        *,
+        orientation: ArrayLike = IDENTITY,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        """Return the joint of two bodies."""
 
 
-@takes(JointOptions, joint)
-def Planar(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Slide in the plane across an axis, without turning: 4 constraints, 2 displacements.
+#: Docstring of all: their summary, and the entry of an axis.
+DOCSTRING = """{summary}
 
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
+Parameters
+----------
+parent, child : Body or world
+{axis}orientation : array_like, shape (4,), optional
+    Of the child in the parent's frame where all coordinates are 0, scalar first.
+**options
+    Those of every joint.
 
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("planar", parent, child, axis, orientation, options)
+Returns
+-------
+Joint
+"""
+AXIS = "axis : array_like, shape (3,)\n    Frame of the parent.\n"
 
 
-@takes(JointOptions, joint)
-def FixedOrientation(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
-) -> Joint:
-    """Move freely without turning: 3 constraints, 3 displacements along the parent's axes.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("fixed orientation", parent, child, Z, orientation, options)
+def _present(function: Any, kind: str, summary: str, axis: str) -> Any:
+    """Give a function the name of its kind, a docstring, and the options of joints."""
+    function.__name__ = function.__qualname__ = kind.title().replace(" ", "")
+    function.__doc__ = DOCSTRING.format(summary=summary, axis=axis)
+    return takes(JointOptions, joint)(function)
 
 
-@takes(JointOptions, joint)
-def Revolute(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Turn about an axis (parent's frame): 5 constraints; coordinate: angle, rad.
+def _with_axis(kind: str, summary: str) -> AxisJoint:
+    """Function of a kind of joints that have an axis."""
 
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
+    def make(
+        parent: Any,
+        child: Any,
+        axis: ArrayLike,
+        *,
+        orientation: ArrayLike = IDENTITY,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        return _of_table(kind, parent, child, axis, orientation, options)
 
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("revolute", parent, child, axis, orientation, options)
+    made: AxisJoint = _present(make, kind, summary, AXIS)
+    return made
 
 
-@takes(JointOptions, joint)
-def Cylindrical(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Slide along and turn about an axis: 4 constraints; displacement and angle.
+def _without_axis(kind: str, summary: str) -> FrameJoint:
+    """Function of a kind of joints that have no axis."""
 
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
+    def make(
+        parent: Any,
+        child: Any,
+        *,
+        orientation: ArrayLike = IDENTITY,
+        **options: Unpack[JointOptions],
+    ) -> Joint:
+        return _of_table(kind, parent, child, Z, orientation, options)
 
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("cylindrical", parent, child, axis, orientation, options)
+    made: FrameJoint = _present(make, kind, summary, "")
+    return made
 
 
-@takes(JointOptions, joint)
-def PlanarAxis(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Slide across and turn about an axis: 3 constraints; two displacements and an angle.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("planar axis", parent, child, axis, orientation, options)
-
-
-@takes(JointOptions, joint)
-def FreeAxis(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Move freely, turn about an axis alone: 2 constraints; three displacements and an angle.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("free axis", parent, child, axis, orientation, options)
-
-
-@takes(JointOptions, joint)
-def Spherical(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
-) -> Joint:
-    """Turn about a point: 3 constraints; the rotation vector, rad, and the spin in child axes.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("spherical", parent, child, Z, orientation, options)
-
-
-@takes(JointOptions, joint)
-def PointOnLine(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Hold the child's point on a line of the parent: 2 constraints.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("point on line", parent, child, axis, orientation, options)
-
-
-@takes(JointOptions, joint)
-def PointOnPlane(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Hold the child's point on a plane of the parent, across the axis: 1 constraint.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("point on plane", parent, child, axis, orientation, options)
-
-
-@takes(JointOptions, joint)
-def Floating(
-    parent: Any, child: Any, *, orientation: ArrayLike = IDENTITY, **options: Unpack[JointOptions]
-) -> Joint:
-    """Constrain nothing: coordinates, springs, dampers and controls between two free bodies.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("floating", parent, child, Z, orientation, options)
-
-
-@takes(JointOptions, joint)
-def ConstantVelocity(
-    parent: Any,
-    child: Any,
-    axis: ArrayLike,
-    *,
-    orientation: ArrayLike = IDENTITY,
-    **options: Unpack[JointOptions],
-) -> Joint:
-    """Couple two shafts that meet at a point (Rzeppa): 4 constraints, two bending angles.
-
-    Parameters
-    ----------
-    parent, child : Body or world
-    axis : array_like, shape (3,)
-        Frame of the parent.
-    orientation : array_like, shape (4,), optional
-        Of the child in the parent's frame where all coordinates are 0, scalar first.
-    **options
-        Those of every joint.
-
-    Returns
-    -------
-    Joint
-    """
-    return _of_table("constant velocity", parent, child, axis, orientation, options)
+Fixed = _without_axis(
+    "fixed",
+    "Weld the child to the parent: 6 constraints, 0 coordinates.",
+)
+Prismatic = _with_axis(
+    "prismatic",
+    "Slide along an axis (parent's frame): 5 constraints; coordinate: displacement, m.",
+)
+Planar = _with_axis(
+    "planar",
+    "Slide in the plane across an axis, without turning: 4 constraints, 2 displacements.",
+)
+FixedOrientation = _without_axis(
+    "fixed orientation",
+    "Move freely without turning: 3 constraints, 3 displacements along the parent's axes.",
+)
+Revolute = _with_axis(
+    "revolute",
+    "Turn about an axis (parent's frame): 5 constraints; coordinate: angle, rad.",
+)
+Cylindrical = _with_axis(
+    "cylindrical",
+    "Slide along and turn about an axis: 4 constraints; displacement and angle.",
+)
+PlanarAxis = _with_axis(
+    "planar axis",
+    "Slide across and turn about an axis: 3 constraints; two displacements and an angle.",
+)
+FreeAxis = _with_axis(
+    "free axis",
+    "Move freely, turn about an axis alone: 2 constraints; three displacements and an angle.",
+)
+Spherical = _without_axis(
+    "spherical",
+    "Turn about a point: 3 constraints; the rotation vector, rad, and the spin in child axes.",
+)
+PointOnLine = _with_axis(
+    "point on line",
+    "Hold the child's point on a line of the parent: 2 constraints.",
+)
+PointOnPlane = _with_axis(
+    "point on plane",
+    "Hold the child's point on a plane of the parent, across the axis: 1 constraint.",
+)
+Floating = _without_axis(
+    "floating",
+    "Constrain nothing: coordinates, springs, dampers and controls between two free bodies.",
+)
+ConstantVelocity = _with_axis(
+    "constant velocity",
+    "Couple two shafts that meet at a point (Rzeppa): 4 constraints, two bending angles.",
+)

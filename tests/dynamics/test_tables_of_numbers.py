@@ -4,14 +4,20 @@ import inspect
 import re
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.derivatives.tangents import Tangent
 from dynamics.kernels.base import layout, run_totals, settings, status, step_info
 from dynamics.kernels.base.arguments import Motion, Node, Work
+from dynamics.kernels.derivatives import arguments as derivatives
+from dynamics.kernels.derivatives.contacts import BENDS, W_SIZE
+from dynamics.kernels.galerkin.arguments import Nodes, Rule, StageSolver, StageWork
+from dynamics.kernels.galerkin.predictor import DIFFERENCES
 from dynamics.kernels.stepping import step
 from dynamics.kinematics.diagnosis import WENT_WRONG
-from dynamics.tables import records
+from dynamics.tables import galerkin, records
 
 
 def places_of(module: ModuleType) -> dict[str, int]:
@@ -163,3 +169,68 @@ def test_fields_of_records_are_at_the_places_of_the_layout(record, size):
 )
 def test_records_of_contacts_are_as_long_as_the_layout_says(record, size):
     assert record.itemsize == 8 * size
+
+
+def declared(tuple_type: type, sizes: dict[str, int]) -> dict[str, tuple[int, ...]]:
+    """Shapes of those fields of a named tuple that declare one, from the comments next to them."""
+    source = inspect.getsource(tuple_type)
+    found = re.findall(r"^ +(\w+): Any  # (\(.*?\))(?::|$)", source, re.MULTILINE)
+    product = re.compile(r"(?<=[\w)]) (?=[\w(])")  # "7 (n + 1)" is a product
+    return {
+        name: eval(product.sub("*", shape).replace("^", "**"), {}, dict(sizes))
+        for name, shape in found
+    }
+
+
+@pytest.mark.parametrize("order", [2, 4, 6])
+def test_shapes_of_named_tuples_of_galerkin_steps_are_those_of_their_arrays(order):
+    model, _ = dy.zoo.double_pendulum()
+    stages = galerkin.Stages(model.tables, order)
+    rule, _, _, nodes, x, _, table, (r, dx, kept, mu, f, L, C, K, E, W), _, _ = stages.work()
+    n, rows = model.n_bodies, model.n_rows
+    sizes = {"s": order // 2, "n": n, "m": 6 * n, "N": 6 * n + rows, "DIFFERENCES": DIFFERENCES}
+    sizes["R"] = int(model.tables.plan[layout.ALL_ROWS])
+    solver, (*_, mixed) = stages.solver()
+    sizes["nnz"] = stages.symbolic.graph.nnz
+    made = [
+        Rule(stages.s, *rule),
+        Nodes(*nodes),
+        StageWork(x, table, r, dx, kept, mu, f, L, C, K, E, W),
+    ]
+    for one in made:
+        expected = declared(type(one), sizes)
+        assert {name: getattr(one, name).shape for name in expected} == expected
+        assert set(one._fields) - expected.keys() <= {"s"}
+    assert solver[0].shape == declared(StageSolver, sizes)["values"]
+    assert mixed.shape == declared(StageSolver, sizes)["rhs"]
+
+
+def test_shapes_of_named_tuples_of_derivatives_are_those_of_their_arrays():
+    mechanism = dy.Mechanism()
+    ball = mechanism.add_body(dy.Sphere(0.1, mass=1.0), position=(0.0, 0.0, 0.1))
+    mechanism.add_joint(dy.PlanarAxis(mechanism.world, ball, (0, 1, 0), actuated=True))
+    mechanism.add_contact(ball)
+    model, k = mechanism.finalize(0.01), 5
+    tangent, state = Tangent(model, k), model.initial_state()
+    sizes = {"n": 1, "m": 6, "r": model.n_rows, "N": 6 + model.n_rows, "k": k}
+    sizes |= {"SLOTS": int(model.tables.plan[layout.SLOTS]), "BENDS": BENDS, "W_SIZE": W_SIZE}
+    sizes |= {"NEAREST_SIZE": step_info.NEAREST_SIZE, "controls": model.n_controls}
+    given = tangent._given(
+        state, 0.01, np.zeros(model.n_controls), np.zeros(0), np.zeros(sizes["N"]), np.zeros(6),
+        state.contacts.copy(),
+    )  # fmt: skip
+    made = [
+        derivatives.Solution(np.zeros(sizes["N"]), state.interval_velocity.ravel(), state.contacts),
+        derivatives.Given(*given),
+        derivatives.Curvature(tangent._work[12:], tangent._H, tangent._work[:12]),
+        derivatives.ContactWork(*tangent._touch),
+        derivatives.Factors(*tangent._solver),
+        derivatives.Columns(tangent._b, tangent._d, tangent._dx),
+    ]
+    sizes["nnz"] = model.symbolic.graph.nnz
+    for one in made:
+        expected = declared(type(one), sizes)
+        assert {name: getattr(one, name).shape for name in expected} == expected
+        assert set(one._fields) - expected.keys() <= {
+            "work", "magnitude", "factors", "workspace", "status"
+        }  # fmt: skip

@@ -112,7 +112,7 @@ def linearize(
     slopes = np.zeros((steps, 2 * n + s * m, 2 * n + nodes * n))
     done, status = tree_linearize.linearize(
         integrator.tables.tree, tuple(integrator.rule), integrator.tables.pins, load,
-        (False, *integrator.method[1:]), integrator.timestep, 0, steps,
+        (False, *integrator.method[1:]), integrator.timestep, steps,
         tuple(one.reshape(-1) for one in (places, momenta, speed)),
         integrator.work.arrays, integrator.work.vectors,
         (np.empty(78 * n), np.empty(4 * nodes * n * n), np.empty(2 * nodes * n * n)),

@@ -7,7 +7,8 @@ an argument is a plain tuple, which a kernel turns into a named one (`node_of_tu
 
 from typing import Any, NamedTuple
 
-from dynamics.kernels.base.jit import kernel, record
+from dynamics.kernels.base.jit import kernel, pointer, record
+from dynamics.kernels.base.layout import BODIES, POSE, ROWS, SLOTS, TWIST
 
 
 @record
@@ -40,6 +41,22 @@ class Motion(NamedTuple):
     stiff: Any  # (STIFF_NUMBERS,): numbers of stiff forces: see `stiff_forces`
 
 
+@kernel
+def motion_of(plan, state):
+    """The motion in a state, after its poses."""
+    m = TWIST * plan[BODIES]
+    at = POSE * plan[BODIES]
+    after = at + 3 * m + plan[ROWS]
+    return Motion(
+        p=pointer(state, at),
+        u=pointer(state, at + m),
+        u_prev=pointer(state, at + 2 * m),
+        mu=pointer(state, at + 3 * m),
+        c=pointer(state, after),
+        stiff=pointer(state, after + plan[SLOTS]),
+    )
+
+
 @record
 class Inputs(NamedTuple):
     """Forces of the user in one step."""
@@ -52,6 +69,8 @@ class Inputs(NamedTuple):
 class Place(NamedTuple):
     """Place of an interval in a step."""
 
+    time: Any  # at its start, s
+    length: Any  # s
     whole: Any  # whether it is the whole step
     last: Any  # whether no finer division follows: any turn is accepted
     moving: Any  # whether u is the velocity of an interval, and not of a state given by the user

@@ -192,8 +192,7 @@ def contact_changes(
     # In:
     h,
     solution,
-    node,
-    trial,
+    nodes,
     contacts,
     directions,
     carried,
@@ -208,6 +207,7 @@ def contact_changes(
 
     ``carried`` are the directions at the interval's end. Impacts depend on the velocities before.
     """
+    node, trial = nodes
     n, dz, dbefore = plan[BODIES], directions.dz, directions.dbefore
     unknowns, columns = TWIST * n + plan[ROWS], dz.shape[0]
     turned, push, bends, row = touch.slopes, touch.push, touch.bends, touch.row

@@ -111,39 +111,37 @@ def interval_slopes(
     h,
     control,
     solution,
-    node,
-    trial,
+    nodes,
     directions,
     given,
     wrenches,
     # Work:
-    solver,
     work,
     # Out:
-    dz_next,
-    dp_next,
+    results,
 ):  # fmt: skip
-    """(dz', dp') of every column from ``directions``; 0, or what went wrong.
+    """Results (dz', dp') of every column from ``directions``; 0, or what went wrong.
 
-    ``node`` and ``trial`` are both ends (see `Node`); ``solution``, ``directions``, ``given`` and
-    ``solver`` the fields of `Solution`, `Directions`, `Given` and `Factors`. ``work`` holds the
-    work arrays of `Curvature` (``along`` first in the first one), of `ContactWork` and of contacts,
-    and `Columns`. ``wrenches`` are the slopes of users' functions at both ends, see
-    `derivatives.wrenches`. ``dp_next`` has its columns one after another.
+    ``nodes`` are both ends (see `Node`); ``solution``, ``directions`` and ``given`` the fields of
+    `Solution`, `Directions` and `Given`. ``work`` holds the work arrays of `Curvature` (``along``
+    first in the first one), of `ContactWork` and of contacts, `Columns` and `Factors`.
+    ``wrenches`` are the slopes of users' functions at both ends, see `derivatives.wrenches`. dp'
+    has its columns one after another.
     """
-    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    node, trial = node_of_tuple(nodes[0]), node_of_tuple(nodes[1])
+    dz_next, dp_next = results
     x, before, c = solution
     solution = Solution(x=x, before=before, c=c)
     dz, dp, dbefore, dc = directions
     directions = Directions(dz=dz, dp=dp, dbefore=dbefore, dc=dc)
     r, changes, more = given
-    values, magnitude, factors, workspace, status = solver
-    bending, H, (slopes, push, bends, row, pose, nearest), contacts, (b, d, dx) = work
+    bending, H, (slopes, push, bends, row, pose, nearest), contacts, (b, d, dx), solver = work
     curvature = Curvature(work=bending[12:], H=H, along=bending[:12])
     touch = ContactWork(
         slopes=slopes, push=push, bends=bends, row=row, pose=pose, nearest=nearest
     )  # fmt: skip
     right = Columns(b=b, d=d, dx=dx)
+    values, magnitude, factors, workspace, status = solver
     solver = Factors(
         values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status
     )  # fmt: skip
@@ -180,7 +178,7 @@ def interval_slopes(
     )  # fmt: skip
     if plan[CONTACTS] > 0:
         contact_changes(
-            plan, constant, h, solution, node, trial, contacts, directions, dz_next, curvature,
+            plan, constant, h, solution, (node, trial), contacts, directions, dz_next, curvature,
             touch, changes, b,
         )  # fmt: skip
         for col in range(columns):
@@ -303,8 +301,7 @@ def residuals(
     p,
     solution,
     # Work:
-    node,
-    trial,
+    nodes,
     kick,
     found,
     contacts,
@@ -321,7 +318,7 @@ def residuals(
     r, errors, end = out
     solution = Solution(x=x, before=before, c=c)
     n = plan[BODIES]
-    node, trial = node_of_tuple(node), node_of_tuple(trial)
+    node, trial = node_of_tuple(nodes[0]), node_of_tuple(nodes[1])
     load_state(plan, constant, state, node, trial)
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node.f[i]

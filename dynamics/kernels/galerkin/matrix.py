@@ -220,7 +220,7 @@ def stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, kappa, va
                 )  # fmt: skip
             if acts:
                 stiffness(
-                    plan, constant, k, kappa, here.pose, here.matrix, turns, four, -h,
+                    plan, constant, k, kappa, here, turns, four, -h,
                     pairs[2 * k] >= 0, b - 1, K, values,
                 )  # fmt: skip
 

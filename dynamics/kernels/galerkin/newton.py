@@ -54,10 +54,9 @@ def attempt(
     program,
     method,
     # In:
-    time,
-    h,
     tolerance,
     inputs,
+    part,
     p,
     # In and out:
     nodes,
@@ -70,11 +69,12 @@ def attempt(
     """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative)."""
     x, r, dx, kept, f = work.x, work.r, work.dx, work.kept, work.f
     rule, blocks, values = method.rule, method.blocks, solver.values
-    s, n = rule.s, TWIST * plan[BODIES]
+    s, n, time, h = rule.s, TWIST * plan[BODIES], part.time, part.length
     stage = n + plan[ROWS]
     unknowns = s * stage
-    part = h / constant[plan[UNITS_AT]]
-    closed = max(part * tolerance, 64.0 * EPS * extent(plan, constant, nodes.pose))
+    closed = max(
+        h / constant[plan[UNITS_AT]] * tolerance, 64.0 * EPS * extent(plan, constant, nodes.pose)
+    )
     worst, opened, merit = residual(plan, constant, rule, time, h, inputs, p, x, nodes, f, r)
     settled = False  # whether the last change of velocities was below the tolerance
     fresh = False  # whether the factors are of this x
@@ -119,16 +119,16 @@ def attempt(
         # residuals of light bodies drown in round-off
         settled = largest_change(plan, constant, s, stage, dx) <= level
         before = merit
-        part = 1.0
+        step = 1.0
         for _ in range(HALVINGS):
             for i in range(unknowns):
-                x[i] = kept[i] - part * dx[i]
+                x[i] = kept[i] - step * dx[i]
             worst, opened, merit = residual(
                 plan, constant, rule, time, h, inputs, p, x, nodes, f, r
             )
             if merit < before or ((worst <= tolerance or settled) and opened <= closed):
                 break
-            part *= 0.5
+            step *= 0.5
         else:
             if fresh:
                 return NOT_CONVERGED

@@ -39,10 +39,10 @@ RIDGE = 1e-8
 
 
 @kernel
-def predict_from_ends(plan, rule, h, bend, last, x):
+def predict_from_ends(plan, rule, h, bend, motion, x):
     """x from the velocities at both ends of the last interval and its mean forces."""
     s, weights, _, place = rule
-    u, u_prev, mu = last
+    u, u_prev, mu = motion.u, motion.u_prev, motion.mu
     n, rows = TWIST * plan[BODIES], plan[ROWS]
     for b in range(s):
         to, c = pointer(x, b * (n + rows)), place[b + 1]

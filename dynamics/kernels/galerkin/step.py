@@ -6,12 +6,10 @@ the last interval.
 
 import math
 
-from dynamics.kernels.base.arguments import Inputs
-from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
-from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
 from dynamics.kernels.base.settings import LARGEST_TURN, TOLERANCE
 from dynamics.kernels.base.status import NOT_FINITE, SINGULAR, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
@@ -39,7 +37,7 @@ from dynamics.kernels.galerkin.residual import end_momentum
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
 from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.step import copy, record_step
+from dynamics.kernels.stepping.run import copy, make_simulate
 
 
 @kernel
@@ -79,9 +77,9 @@ def start_next(plan, s, nodes):
 
 
 @kernel
-def store_interval(plan, s, h, nodes, x, last):
+def store_interval(plan, s, h, nodes, x, motion):
     """Velocities and mean forces sum mu^b / h of a solved interval, for `predict_from_ends`."""
-    u, u_prev, mu = last
+    u, u_prev, mu = motion.u, motion.u_prev, motion.mu
     n, rows, rate = TWIST * plan[BODIES], plan[ROWS], 1.0 / h
     first, end = node(plan, nodes, 0), node(plan, nodes, s)
     for i in range(n):
@@ -149,14 +147,11 @@ def interval(
     programs,
     method,
     # In:
-    time,
-    h,
     settings,
     inputs,
-    whole,
+    part,
     # In and out:
-    p,
-    last,
+    motion,
     nodes,
     # Work:
     work,
@@ -164,8 +159,9 @@ def interval(
     # Out:
     info,
 ):  # fmt: skip
-    """One interval of length h; iterations, or what went wrong: p and ``last`` then unchanged."""
+    """One interval; iterations, or what went wrong, the motion then unchanged: see `Place`."""
     rule, done = method.rule, SINGULAR
+    time, h, whole, p = part.time, part.length, part.whole, motion.p
     s, x, table = rule.s, work.x, work.table
     for order in (programs[0], programs[0], programs[1]):
         if order.size == 0:
@@ -173,9 +169,9 @@ def interval(
         if whole and info[STORED_STEPS] >= FEWEST:
             predict(plan, constant, s, info, table, x)
         else:
-            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, last, x)
+            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, motion, x)
         done = attempt(
-            plan, constant, order, method, time, h, settings[TOLERANCE], inputs, p, nodes, work,
+            plan, constant, order, method, settings[TOLERANCE], inputs, part, p, nodes, work,
             solver, info,
         )  # fmt: skip
         if done >= 0:
@@ -186,7 +182,7 @@ def interval(
     if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
     make_up(plan, s, work.r, nodes, p)
-    store_interval(plan, s, h, nodes, x, last)
+    store_interval(plan, s, h, nodes, x, motion)
     if whole:
         store_step(plan, s, x, table, info)
     else:
@@ -256,10 +252,7 @@ def step(
     )  # fmt: skip
     nodes, scratch = pointers(arrays), work_of(x, table, within)
     inputs = Inputs(control=driven, wrench=wrench)
-    m = TWIST * n
-    at = POSE * n
-    p, mu = pointer(state, at), pointer(state, at + 3 * m)
-    last = pointer(state, at + m), pointer(state, at + 2 * m), mu
+    motion = motion_of(plan, state)
     plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
     if not ready:
         load_state(plan, constant, s, state, nodes)
@@ -272,13 +265,17 @@ def step(
         part = h / count
         for k in range(count):
             control_at(control, place, k, count, driven)
+            location = Place(
+                time=info[TIME] + k * part, length=part, whole=level == 0, last=level == DEPTH,
+                moving=ready or k > 0,
+            )  # fmt: skip
             done = interval(
-                plan, constant, programs, method, info[TIME] + k * part, part, settings, inputs,
-                level == 0, p, last, nodes, scratch, linear, info,
+                plan, constant, programs, method, settings, inputs, location, motion, nodes,
+                scratch, linear, info,
             )  # fmt: skip
             if done >= 0:
                 info[ITERATIONS] += done
-                if largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN] and level < DEPTH:
+                if not location.last and largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN]:
                     done = TURNED_TOO_FAR
             if done < 0:
                 break
@@ -295,43 +292,4 @@ def step(
     return min(done, 0)
 
 
-@kernel
-def simulate(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    settings,
-    steps,
-    every,
-    inputs,
-    # In and out:
-    state,
-    # Work:
-    work,
-    solver,
-    # Out:
-    results,
-):  # fmt: skip
-    """Run ``steps`` steps, record the state after every ``every``; steps done: see `step`."""
-    controller, controls, wrenches = inputs
-    record, info, totals = results
-    time = pointer(totals, END_TIME)
-    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
-    for k in range(done, done + steps):
-        row = min(k, controls.shape[0] - 1)
-        if controller != 0:
-            row = 0
-            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k - done
-        info[TIME] = time[0]
-        bad = step(
-            plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
-        )  # fmt: skip
-        if bad != 0:
-            return k - done
-        record_step(k, every, h, info, state, totals, record)
-    return steps
+simulate = make_simulate(step)

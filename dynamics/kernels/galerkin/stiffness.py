@@ -247,17 +247,15 @@ def held_points(n, a, b, matrix, frame, pull, K, stage):
 
 
 @kernel
-def stiffness(
-    plan, constant, k, kappa, pose, matrix, turns, places, scale, coupled, stage, K, values
-):
+def stiffness(plan, constant, k, kappa, here, turns, places, scale, coupled, stage, K, values):
     """Blocks at ``places`` (aa, ab, ba, bb; none where negative) <- + scale dF / dy over h.
 
     Where forces keep their direction and bodies are not ``coupled``, all that changes are torques
     on the body that turns; their slopes go to K instead.
     """
-    group = plan[GROUP_AT] + k * GROUP_FIELDS
+    matrix, group = here.matrix, plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
-    frame, gap = frame_of(plan, constant, k, pose, matrix)
+    frame, gap = frame_of(plan, constant, k, here.pose, matrix)
     pull = pulls(plan, constant, k, kappa, gap)
     straight = dot(pull[1], pull[1]) + abs(pull[4])  # else no force changes where nothing turns
     if straight == 0.0 and pull[7] == 0.0 and not coupled:

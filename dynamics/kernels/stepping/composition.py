@@ -4,12 +4,10 @@ Momenta go from one to the next unprojected (theory/galerkin (13); Hairer, Lubic
 Wanner 2006, sec. V.3).
 """
 
-from dynamics.kernels.base.callback import call_three
-from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.run_totals import END_TIME, RESUMED, STEPS
+from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.step_info import FACTORIZATIONS, INTERVALS, ITERATIONS
 from dynamics.kernels.stepping import step as second_order
-from dynamics.kernels.stepping.step import copy, record_step
+from dynamics.kernels.stepping.run import copy, make_simulate
 
 
 @kernel
@@ -56,42 +54,4 @@ def step(
     return 0
 
 
-@kernel
-def simulate(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    settings,
-    steps,
-    every,
-    inputs,
-    # In and out:
-    state,
-    # Work:
-    work,
-    solver,
-    # Out:
-    results,
-):  # fmt: skip
-    """Run ``steps`` steps, record the state after every ``every``; steps done (see `step`)."""
-    controller, controls, wrenches = inputs
-    record, info, totals = results
-    time = pointer(totals, END_TIME)
-    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
-    for k in range(done, done + steps):
-        row = min(k, controls.shape[0] - 1)
-        if controller != 0:
-            row = 0
-            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k - done
-        bad = step(
-            plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
-        )  # fmt: skip
-        if bad != 0:
-            return k - done
-        record_step(k, every, h, info, state, totals, record)
-    return steps
+simulate = make_simulate(step)

@@ -22,9 +22,8 @@ def solve_interval(
     constant,
     program,
     # In:
-    h,
     settings,
-    whole,
+    part,
     node,
     # In and out:
     motion,
@@ -37,6 +36,7 @@ def solve_interval(
     info,
 ):  # fmt: skip
     """Solve the equations of an interval; iterations, or what went wrong."""
+    h = part.length
     if columns is None:
         return attempt(
             plan, constant, program, h, settings[TOLERANCE], node, trial, work, solver, info
@@ -47,7 +47,18 @@ def solve_interval(
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
         impulses(plan, h, contacts, c)
         done = interior(
-            plan, constant, program, h, settings, whole, node, motion, trial, work, solver, info
+            plan,
+            constant,
+            program,
+            h,
+            settings,
+            part.whole,
+            node,
+            motion,
+            trial,
+            work,
+            solver,
+            info,
         )
         impulses(plan, 1.0 / h, contacts, c)
         info[HAS_SLOPES] = 1.0

@@ -5,8 +5,15 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base.arguments import Inputs, Motion, Node, Place, Solver, Work, node_of_tuple
-from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.arguments import (
+    Inputs,
+    Node,
+    Place,
+    Solver,
+    Work,
+    motion_of,
+    node_of_tuple,
+)
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
     ALL_ROWS,
@@ -33,19 +40,6 @@ from dynamics.kernels.base.layout import (
     WRENCHES,
 )
 from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
-from dynamics.kernels.base.run_totals import (
-    END_TIME,
-    FIRST_UNEXPLAINED,
-    MOST_INTERVALS_OF_STEP,
-    MOST_ITERATIONS_OF_STEP,
-    MOST_WORK,
-    RELAXED_STEPS,
-    RESUMED,
-    STEPS,
-    TOTAL_FACTORIZATIONS,
-    TOTAL_INTERVALS,
-    TOTAL_ITERATIONS,
-)
 from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
@@ -80,6 +74,7 @@ from dynamics.kernels.stepping.loop_curvature import (
     rotation_energy,
 )
 from dynamics.kernels.stepping.resonance import choose_halvings
+from dynamics.kernels.stepping.run import copy, make_simulate
 from dynamics.kernels.stepping.solve_interval import solve_interval
 
 #: Turn of the predictor over the limit above which an interval is not attempted if the last one
@@ -206,7 +201,6 @@ def interval(
     constant,
     program,
     # In:
-    h,
     settings,
     inputs,
     part,
@@ -220,10 +214,11 @@ def interval(
     # Out:
     info,
 ):  # fmt: skip
-    """One interval of length h; iterations, or what went wrong. Node and trial hold both ends.
+    """One interval; iterations, or what went wrong. Node and trial hold both ends.
 
     The motion is changed only if it succeeds. ``part`` is its `Place` in the step.
     """
+    h = part.length
     x, r, dx, kick = work.x, work.r, work.dx, work.kick
     u, last, contacts = motion.u, part.last, plan[CONTACTS] > 0
     n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
@@ -243,7 +238,7 @@ def interval(
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
     done = solve_interval(
-        plan, constant, program, h, settings, part.whole, node, motion, trial, work, solver,
+        plan, constant, program, settings, part, node, motion, trial, work, solver,
         solver.columns, info,
     )  # fmt: skip
     if done < 0:
@@ -288,31 +283,6 @@ def interval(
     for i in range(plan[ROWS]):
         motion.mu[i] = rate * x[n + i]
     return done
-
-
-@kernel
-def copy(source, target):
-    """target <- source."""
-    for i in range(source.size):
-        target[i] = source[i]
-
-
-@kernel
-def record_step(k, every, h, info, state, totals, record):
-    """Totals of a run after its step k, and the state where it is an ``every``-th."""
-    totals[END_TIME] += h
-    totals[TOTAL_ITERATIONS] += info[ITERATIONS]
-    totals[TOTAL_INTERVALS] += info[INTERVALS]
-    totals[MOST_ITERATIONS_OF_STEP] = max(totals[MOST_ITERATIONS_OF_STEP], info[ITERATIONS])
-    totals[MOST_INTERVALS_OF_STEP] = max(totals[MOST_INTERVALS_OF_STEP], info[INTERVALS])
-    totals[TOTAL_FACTORIZATIONS] += info[FACTORIZATIONS]
-    totals[RELAXED_STEPS] += 1.0 if info[RELAXATION] > 1.0 else 0.0
-    totals[STEPS] += 1.0
-    totals[MOST_WORK] = max(totals[MOST_WORK], info[LARGEST_WORK])
-    if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
-        totals[FIRST_UNEXPLAINED] = totals[STEPS]
-    if (k + 1) % every == 0:
-        copy(state, record[(k + 1) // every - 1])
 
 
 @inlined
@@ -363,15 +333,7 @@ def step(
     saved = work[at : at + state.size]
     at += state.size
     dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
-    after = POSE * n + 3 * m + rows
-    motion = Motion(
-        p=pointer(state, POSE * n),
-        u=pointer(state, POSE * n + m),
-        u_prev=pointer(state, POSE * n + 2 * m),
-        mu=pointer(state, POSE * n + 3 * m),
-        c=pointer(state, after),
-        stiff=pointer(state, after + plan[SLOTS]),
-    )
+    motion = motion_of(plan, state)
     scratch = Work(
         x=x,
         r=pointer(rhs, 0),
@@ -399,15 +361,15 @@ def step(
             part = h / count
             info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
             for i in range(count):
-                if plan[WRENCHES] > 0:
-                    node.f[m], trial.f[m] = info[TIME] + i * part, info[TIME] + (i + 1) * part
                 location = Place(
-                    whole=count == 1, last=half == 2 * DEPTH, moving=ready or i > 0
+                    time=info[TIME] + i * part, length=part, whole=count == 1,
+                    last=half == 2 * DEPTH, moving=ready or i > 0,
                 )  # fmt: skip
+                if plan[WRENCHES] > 0:
+                    node.f[m], trial.f[m] = location.time, info[TIME] + (i + 1) * part
                 for order in (program, fallback):
                     done = interval(
-                        plan, constant, order, part, chosen, inputs,
-                        location, motion, node, trial,
+                        plan, constant, order, chosen, inputs, location, motion, node, trial,
                         scratch, linear, info,
                     )  # fmt: skip
                     if done >= 0 or fallback.size == 0:
@@ -445,50 +407,4 @@ def step(
     return min(done, 0)
 
 
-@kernel
-def simulate(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    settings,
-    steps,
-    every,
-    inputs,
-    # In and out:
-    state,
-    # Work:
-    work,
-    solver,
-    # Out:
-    results,
-):  # fmt: skip
-    """Run ``steps`` more steps, record the state after every ``every``; steps done.
-
-    ``inputs`` are a controller's address, controls and wrenches: row k is that of step k, the last
-    row that of all later ones. ``controller(time, state, control)`` changes row 0 if its address is
-    not 0. ``results`` are the record, the info and the totals. Steps count from ``totals[STEPS]``.
-    If that is not 0, or ``totals[RESUMED]`` is not, the run continues an earlier call, whose node
-    and predictor the workspace and the info still hold: no bit depends on how a motion is divided.
-    """
-    controller, controls, wrenches = inputs
-    record, info, totals = results
-    time = pointer(totals, END_TIME)
-    done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
-    for k in range(done, done + steps):
-        row = min(k, controls.shape[0] - 1)
-        if controller != 0:
-            row = 0
-            if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                return k - done
-        info[TIME] = time[0]
-        bad = step(
-            plan, constant, program, h, settings, controls[row],
-            wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info, k > 0 or resumed,
-        )  # fmt: skip
-        if bad != 0:
-            return k - done
-        record_step(k, every, h, info, state, totals, record)
-    return steps
+simulate = make_simulate(step)

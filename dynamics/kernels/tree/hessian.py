@@ -147,7 +147,7 @@ def add_force_slopes(
         )  # fmt: skip
         subtract_dual(own, 1.0, composite, C, 6)
         add_wrench_slopes(
-            tree, loads, wh, k, a, i, False, motion, m, composite, C, C + 36, 6
+            tree, loads, wh, k, a, i, False, motion, m, composite, (C, C + 36, 6)
         )  # fmt: skip
         axis = load6(motion, m + AXIS)
         force = ad_dual(load6(composite, C + 72), axis)

@@ -24,7 +24,7 @@ def linearize(
     # Tables:
     tree, rule, pins, loads, method,
     # In, (steps, n):
-    h, first, steps, starts,
+    h, steps, starts,
     # Work:
     work, scratch, spare,
     # Out, (steps, n), (steps, s, m), (steps, 2 n + s m, 2 n + (s + 1) n):
@@ -51,17 +51,17 @@ def linearize(
         impulse = multiplier[k * s * m : (k + 1) * s * m]
         out = slopes[k * (2 * n + s * m) * columns : (k + 1) * (2 * n + s * m) * columns]
         status, _ = solve_step(
-            tree, rule, pins, loads, method, h, first + k, p[at : at + n],
+            tree, rule, pins, loads, method, h, k, p[at : at + n],
             work, scratch, nodes_q, impulse,
         )  # fmt: skip
         if status == SOLVED:
-            status = factorize_step(tree, rule, pins, loads, False, h, first + k, impulse, work)
+            status = factorize_step(tree, rule, pins, loads, False, h, k, impulse, work)
         if status != SOLVED:
             return k, status
         for i in range(n):
             q_next[at + i] = nodes_q[s * n + i]
             p_next[at + i] = r[s * n + i]
-        stage_hessians(tree, rule, pins, loads, h, first + k, impulse, work[0], composite, stages)
+        stage_hessians(tree, rule, pins, loads, h, k, impulse, work[0], composite, stages)
         # Blocks dR^b/dq^0, then dR^s/dq^g
         for b in range(nodes):
             residual_block(rule[1], nodes, n, h, stages, b, 0, blocks[b * size : (b + 1) * size])

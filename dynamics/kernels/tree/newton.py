@@ -73,8 +73,8 @@ def factorize(tree, rule, pins, loads, multiplier, h, k, motion, factor):
                 row = P + 6 * (nodes + a) * width
                 turns = row + 6 * (nodes + a - 1) if a > 0 else -1  # eta^0 = 0
                 add_wrench_slopes(
-                    tree, loads, weights[a] * h, k, a, i, True, motion, m, factor, turns,
-                    row + 6 * a, width,
+                    tree, loads, weights[a] * h, k, a, i, True, motion, m, factor,
+                    (turns, row + 6 * a, width),
                 )  # fmt: skip
         _columns(slope, h, s, i, motion, factor, P, B, width)
         _rows(weights, slope, h, s, i, motion, factor, P, T, width)

@@ -171,13 +171,15 @@ def _add_wrench(body, at, gravity, wh, wrench, wrench_at, frame, motion, m):
 
 
 @kernel
-def add_wrench_slopes(tree, loads, wh, k, a, i, falls, motion, m, out, by_place, by_speed, width):
+def add_wrench_slopes(tree, loads, wh, k, a, i, falls, motion, m, out, slopes):
     """W and D_2 F of one body: spatial variation of F = W eta + D_2 F dv (B.3b), added to ``out``.
 
-    ``by_place`` is where W starts, -1 to leave it out; ``by_speed`` where D_2 F starts; ``falls``
-    whether gravity counts. With F given in the world's frame at a point x, W = [x^ f^ 0; f^ 0].
+    ``slopes`` are where W starts, -1 to leave it out, where D_2 F starts, and the length of their
+    rows; ``falls`` whether gravity counts. With F given in the world's frame at a point x,
+    W = [x^ f^ 0; f^ 0].
     """
     body, gravity = tree[1], tree[2]
+    by_place, by_speed, width = slopes
     at = i * BODY
     turn, origin = load9(motion, m + ROTATION), load3(motion, m + ORIGIN)
     if body[at + DRAGGED] != 0.0:

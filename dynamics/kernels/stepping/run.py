@@ -1,0 +1,110 @@
+"""The time loop of a run: inputs of each step, the step, its record and the totals."""
+
+from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.run_totals import (
+    END_TIME,
+    FIRST_UNEXPLAINED,
+    MOST_INTERVALS_OF_STEP,
+    MOST_ITERATIONS_OF_STEP,
+    MOST_WORK,
+    RELAXED_STEPS,
+    RESUMED,
+    STEPS,
+    TOTAL_FACTORIZATIONS,
+    TOTAL_INTERVALS,
+    TOTAL_ITERATIONS,
+)
+from dynamics.kernels.base.step_info import (
+    FACTORIZATIONS,
+    INTERVALS,
+    ITERATIONS,
+    LARGEST_WORK,
+    RELAXATION,
+    TIME,
+    UNEXPLAINED_INTERVALS,
+)
+
+
+@kernel
+def copy(source, target):
+    """target <- source."""
+    for i in range(source.size):
+        target[i] = source[i]
+
+
+@kernel
+def record_step(k, every, h, info, state, totals, record):
+    """Totals of a run after its step k, and the state where it is an ``every``-th."""
+    totals[END_TIME] += h
+    totals[TOTAL_ITERATIONS] += info[ITERATIONS]
+    totals[TOTAL_INTERVALS] += info[INTERVALS]
+    totals[MOST_ITERATIONS_OF_STEP] = max(totals[MOST_ITERATIONS_OF_STEP], info[ITERATIONS])
+    totals[MOST_INTERVALS_OF_STEP] = max(totals[MOST_INTERVALS_OF_STEP], info[INTERVALS])
+    totals[TOTAL_FACTORIZATIONS] += info[FACTORIZATIONS]
+    totals[RELAXED_STEPS] += 1.0 if info[RELAXATION] > 1.0 else 0.0
+    totals[STEPS] += 1.0
+    totals[MOST_WORK] = max(totals[MOST_WORK], info[LARGEST_WORK])
+    if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
+        totals[FIRST_UNEXPLAINED] = totals[STEPS]
+    if (k + 1) % every == 0:
+        copy(state, record[(k + 1) // every - 1])
+
+
+def make_simulate(step):
+    """Kernel `simulate` of the module of a ``step``, which is linked into it.
+
+    The module has to assign it to that name: machine code is found by module and name.
+    """
+
+    def simulate(
+        # Tables:
+        plan,
+        constant,
+        program,
+        # In:
+        h,
+        settings,
+        steps,
+        every,
+        inputs,
+        # In and out:
+        state,
+        # Work:
+        work,
+        solver,
+        # Out:
+        results,
+    ):  # fmt: skip
+        """Run ``steps`` more steps, record the state after every ``every``; steps done.
+
+        ``inputs`` are a controller's address, controls and wrenches: row k is that of step k, the
+        last row that of all later ones. ``controller(time, state, control)`` changes row 0 if its
+        address is not 0. ``results`` are the record, the info and the totals. Steps count from
+        ``totals[STEPS]``. If that is not 0, or ``totals[RESUMED]`` is not, the run continues an
+        earlier call, whose node and predictor the workspace and the info still hold: no bit depends
+        on how a motion is divided.
+        """
+        controller, controls, wrenches = inputs
+        record, info, totals = results
+        time = pointer(totals, END_TIME)
+        done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
+        for k in range(done, done + steps):
+            row = min(k, controls.shape[0] - 1)
+            if controller != 0:
+                row = 0
+                if call_three(controller, time, 0, state, 0, controls, 0) != 0:
+                    return k - done
+            info[TIME] = time[0]
+            bad = step(
+                plan, constant, program, h, settings, controls[row],
+                wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info,
+                k > 0 or resumed,
+            )  # fmt: skip
+            if bad != 0:
+                return k - done
+            record_step(k, every, h, info, state, totals, record)
+        return steps
+
+    simulate.__module__, simulate.__qualname__ = step.__module__, simulate.__name__
+    return kernel(simulate)
