@@ -136,7 +136,12 @@ class Instance:
 
     def _certain_inertia(self, factor: Factor, values: Float) -> int | None:
         """Negative eigenvalues of the pivots, if rounding errors can have moved none past zero."""
-        found, lost = factor._factorization.checked(values)
+        found = factor._factorization
+        if not found.doubtful or found.can_refine(values):
+            return measures.inertia(found)[1]
+        if factor.shape[0] <= DENSE_ROWS:
+            return self._factorize_dense(values)
+        found, lost = found.checked(values)
         if found is not factor._factorization:
             factor._factorization = found
             factor._use(values)

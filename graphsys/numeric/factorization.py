@@ -307,14 +307,13 @@ class Factorization:
             values = self.scaling.matrix(values)
         elif self.is_wild(values):
             return False
-        return not stability.is_singular(self._error(values)[1], self.dtype) and (
-            self._contracts(values)
-        )
+        return self._contracts(values)
 
     def _contracts(self, values: Array) -> bool:
         """True if refinement converges to the solution with the matrix that the factors are of."""
         both, matrix = not self.symbolic.symmetric, Matrix(self.symbolic.graph, values)
-        return stability.contraction(matrix, self._probe, both) < CONTRACTS
+        factor, condition = stability.contraction(matrix, self._probe, both)
+        return factor < CONTRACTS and not stability.is_singular(condition, self.dtype)
 
     def checked(self, values: Array) -> tuple[Factorization, float]:
         """Replace doubtful factors that are less accurate than those of a stable method.

@@ -93,8 +93,10 @@ def instability(
     return error, condition
 
 
-def contraction(matrix: Matrix, solve: Callable[[Array, bool], Array], both: bool) -> float:
-    """Factor by which one step of iterative refinement reduces the residual.
+def contraction(
+    matrix: Matrix, solve: Callable[[Array, bool], Array], both: bool
+) -> tuple[float, float]:
+    """Factor by which a step of iterative refinement reduces the residual, and a condition number.
 
     A step turns the residual r into (I - A C) r, where C stands for a solve with the factors. The
     factor is the largest of two such steps, in the maximum norm of each connected component. Below
@@ -112,24 +114,31 @@ def contraction(matrix: Matrix, solve: Callable[[Array, bool], Array], both: boo
 
     Returns
     -------
-    float
+    factor : float
         inf where a solution is not finite.
+    condition : float
+        As of `instability`.
     """
+    if matrix.graph.rows == 0:
+        return 0.0, 1.0
     component = _components(matrix.graph)
     rng = np.random.default_rng(1)
-    size = PROBES * matrix.graph.rows
-    b = rng.choice([-1.0, 1.0], size) * rng.uniform(0.5, 1.0, size)
-    most = 0.0
+    every = PROBES * matrix.graph.rows
+    b = rng.choice([-1.0, 1.0], every) * rng.uniform(0.5, 1.0, every)
+    factor, condition = 0.0, 1.0
     for transposed in (False, True) if both else (False,):
         r = b.astype(matrix.values.dtype)
-        for _ in range(2):
+        for step in range(2):
             with np.errstate(all="ignore"):
                 x = solve(r, transposed)
                 left = matrix.residual(r, x, PROBES, transposed)
             if not np.isfinite(left).all():
-                return np.inf
-            most, r = max(most, _relative(left, np.abs(r), component)), left
-    return most
+                return np.inf, np.inf
+            if step == 0:
+                size = matrix.sizes(x, PROBES, transposed)
+                condition = max(condition, float(size.max() / np.abs(r).max()))
+            factor, r = max(factor, _relative(left, np.abs(r), component)), left
+    return factor, condition
 
 
 def backward_error(matrix: Matrix, x: Array, rows_of: Array) -> float:
