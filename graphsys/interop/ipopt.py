@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -324,7 +325,7 @@ def _compiled() -> Path:
     """Path of the compiled library, which is made if no cache folder has it."""
     source = SOURCE.read_bytes()
     kind = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-    machine = ctypes.sizeof(ctypes.c_void_p), sys.platform, os.uname().machine
+    machine = ctypes.sizeof(ctypes.c_void_p), sys.platform, platform.machine()
     digest = hashlib.sha256(source + repr(machine).encode()).hexdigest()[:16]
     path = cache_folder().absolute() / f"graphsys-ma27-{digest}{kind}"
     if path.is_file():
