@@ -15,6 +15,7 @@ module          what belongs there
 `machine`       loading object files; machine code as a callable of Python
 `object_layout` places of fields in objects of CPython and numpy
 `backend`       numba: compiling, linking kernels by name, writing the object files
+`pipeline`      numba's passes that kernels need, and what it makes LLVM's code of
 `stubs`         code between Python's arguments and a kernel
 `progress`      a line on the terminal while kernels are compiled
 `packaging`     object files of the kernels that users meet first, for wheels; hatchling runs it

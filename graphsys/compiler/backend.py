@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, njit, types
 from numba.core import event
-from numba.core.compiler import Compiler, CompileResult
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.imputils import user_function
 from numba.core.registry import cpu_target
@@ -27,6 +27,7 @@ from numba.extending import intrinsic
 from graphsys.compiler import machine, store
 from graphsys.compiler.kernel import Intrinsic, Kernel, words_of
 from graphsys.compiler.numba_speed import Compiling
+from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
 from graphsys.compiler.stubs import add_c_function, add_stub
 
@@ -49,14 +50,6 @@ HELPERS = b"numba_", b"NRT_"
 
 class UnlinkableError(Exception):
     """Machine code on disk calls kernels that are not there any more."""
-
-
-class NamingCompiler(Compiler):
-    """numba's compiler, but a function's name does not depend on what was compiled before."""
-
-    def _compile_bytecode(self):
-        self.state.func_id.unique_id = None
-        return super()._compile_bytecode()
 
 
 class _Callers(event.Listener):
@@ -97,7 +90,7 @@ def dispatcher_of(kernel: Kernel) -> Any:
         made = njit(**OPTIONS | kernel.targetoptions)(kernel.py_func)
         place = kernel.__module__, kernel.__qualname__
         if "<locals>" not in place[1] and _named.setdefault(place, kernel) is kernel:
-            made._compiler.pipeline_class = NamingCompiler
+            made._compiler.pipeline_class = KernelCompiler
         if "inline" not in kernel.targetoptions:
             compile_for = made.get_call_template
 

@@ -87,7 +87,7 @@ def target() -> str:
 def _compiler() -> str:
     """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
-    for name in ("backend", "machine", "numba_speed", "object_layout", "stubs"):
+    for name in ("backend", "machine", "numba_speed", "object_layout", "pipeline", "stubs"):
         digest.update(keys.source_of(f"graphsys.compiler.{name}"))
     return digest.hexdigest()
 

@@ -1,13 +1,14 @@
 """Faster compilation by numba: fewer type queries, copies and garbage collections.
 
-This reaches into numba: `types.Function.get_call_type`, and how scopes and places in the source are
-copied, are replaced while a kernel is compiled. What a version of numba has not is left out.
+This reaches into numba: some of its functions are replaced while a kernel is compiled (`REPLACED`).
+What a version of numba has not is left out.
 """
 
 import gc
 
+import llvmlite.binding as llvm
 from numba import types
-from numba.core import event, ir
+from numba.core import codegen, event, ir
 
 #: What operators get in kernels.
 PLAIN = types.Number, types.Boolean, types.Array
@@ -43,13 +44,59 @@ def _same(self, memo):
     return self
 
 
-#: numba copies an inlined function block by block, and with each block all names of the function:
-#: a tenth of the time. Names and places stay as they are.
-SHARED = [getattr(ir, name) for name in ("Scope", "Loc") if hasattr(ir, name)]
+def _variables_in(self, value):
+    """Variables in a statement or in its parts: numba's own function with fewer calls."""
+    if type(value) is ir.Var:
+        return [value]
+    if isinstance(value, ir.Inst):
+        return value.list_vars()
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return []
+    found = []
+    for part in value:
+        if type(part) is ir.Var:
+            found.append(part)
+        elif isinstance(part, (ir.Inst, list, tuple, dict)):
+            found += _variables_in(self, part)
+    return found
+
+
+def _split_variables(self, module):
+    """Split structures into numbers, which is what the passes over a module need before all else.
+
+    numba runs the passes over functions twice: alone and in the module.
+    """
+    module.data_layout = self._codegen._data_layout
+    builder = self._codegen._pass_builder()
+    for function in module.functions:
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.run(function, builder)
+
+
+def _present(entries):
+    """Entries of `REPLACED` that this numba has."""
+    return [(of, name, value) for of, name, value in entries if hasattr(of, name) or value is _same]
+
+
+#: What is replaced: an object, the name of its attribute, and the attribute's value meanwhile.
+#:
+#: - Names, places and variables stay as they are when an inlined function is copied: a tenth.
+#: - Nobody listens to the lock of LLVM: a twentieth.
+REPLACED = _present([
+    (types.Function, "get_call_type", remembering(types.Function.get_call_type)),
+    *((kind, "__deepcopy__", _same) for kind in (ir.Scope, ir.Loc, ir.Var, ir.Const, ir.Global)),
+    (ir.Inst, "_rec_list_vars", _variables_in),
+    (llvm.ffi.lib._lock, "_cblist", []),
+    (codegen.CPUCodeLibrary, "_optimize_functions", _split_variables),
+])  # fmt: skip
 
 
 class Compiling(event.Listener):
-    """While a kernel is compiled, operators are remembered, and only what that leaves is swept up.
+    """While a kernel is compiled, `REPLACED` holds, and only what that leaves is swept up.
 
     The garbage collector takes an eighth of the time otherwise: it visits all objects repeatedly.
     What else numba compiles is left alone. It compiles one function at a time, whatever the thread.
@@ -60,8 +107,7 @@ class Compiling(event.Listener):
     def __init__(self):
         self.depth = 0
         self.was_on = False
-        self.original = getattr(types.Function, "get_call_type", None)
-        self.remembered = remembering(self.original)
+        self.originals = []
 
     def on_start(self, event):
         """Before a function is compiled."""
@@ -70,10 +116,9 @@ class Compiling(event.Listener):
         if self.depth == 0:
             self.was_on = gc.isenabled()
             gc.disable()
-            if self.original is not None:
-                types.Function.get_call_type = self.remembered
-            for kind in SHARED:
-                kind.__deepcopy__ = _same
+            for of, name, value in REPLACED:
+                self.originals.append(getattr(of, name, None))
+                setattr(of, name, value)
         self.depth += 1
 
     def on_end(self, event):
@@ -83,10 +128,12 @@ class Compiling(event.Listener):
         gc.collect(0)
         self.depth -= 1
         if self.depth == 0:
-            if self.original is not None:
-                types.Function.get_call_type = self.original
-            for kind in SHARED:
-                del kind.__deepcopy__
+            for (of, name, _), original in zip(REPLACED, self.originals):
+                if original is None:
+                    delattr(of, name)
+                else:
+                    setattr(of, name, original)
+            self.originals.clear()
             if self.was_on:
                 gc.enable()
 
