@@ -3,6 +3,7 @@
 import networkx as nx
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import random_system
@@ -66,3 +67,26 @@ def test_a_matrix_at_the_ends_of_the_range_is_solved(block, exponent):
 def test_a_pivot_whose_reciprocal_overflows_is_no_obstacle():
     system = gs.System(nx.empty_graph(2), 1, blocks={(0, 0): 1e-310, (1, 1): 1.0})
     assert np.allclose(system.solve([1e-310, 1e-310]), [1.0, 1e-310], rtol=1e-12)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+@pytest.mark.parametrize("exponent", [40, 150, 300])
+def test_rows_and_columns_may_have_any_scale(exponent, symmetric):
+    """x is small integers, so that scaled right-hand sides and solutions are exact."""
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        n = int(rng.integers(4, 30))
+        matrix = sp.random_array((n, n), density=4 / n, rng=rng, data_sampler=rng.standard_normal)
+        matrix = (matrix + matrix.T if symmetric else matrix).toarray()
+        matrix += np.diag(rng.standard_normal(n))
+        condition = np.linalg.cond(matrix)
+        if condition > 1e8:
+            continue
+        r, c = rng.integers(-exponent, exponent, (2, n))
+        c = r if symmetric else c
+        wide = np.ldexp(np.ldexp(matrix, r[:, None]), c)
+        x = rng.integers(-9, 9, n).astype(float)
+        got = gs.System.from_scipy(sp.csr_array(wide), 1).solve(np.ldexp(matrix @ x, r))
+        error = np.abs(np.ldexp(got, c) - x).max()
+        # the accuracy of a backward-stable method, n units of rounding in each entry
+        assert error <= 10 * n * condition * 2.0**-52 * 9.0
