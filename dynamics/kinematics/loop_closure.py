@@ -290,7 +290,7 @@ class LeastChange:
 def _runs(B: Any) -> list[int]:
     """Numbers of consecutive rows that meet the same columns."""
     runs: list[int] = []
-    last = b""
+    last: bytes | None = None  # the first row may be empty
     for k in range(B.shape[0]):
         columns = B.indices[B.indptr[k] : B.indptr[k + 1]].tobytes()
         if columns == last:

@@ -154,3 +154,14 @@ def test_what_cannot_be_is_refused():
     mechanism.add_joint(dy.Rolling(mechanism.world, body, Z, 0.25, name="j"))
     with pytest.raises(ValueError, match="'j' holds velocities, which needs order=2"):
         mechanism.finalize(order=4)
+
+
+def test_an_open_rod_behind_a_sleigh_is_closed():
+    mechanism = dy.Mechanism()
+    sleigh = mechanism.add_body(dy.Box(0.4, 0.2, 0.1, mass=2.0), name="sleigh")
+    mechanism.add_joint(dy.KnifeEdge(mechanism.world, sleigh, [0.0, 1.0, 0.0], name="blade"))
+    cart = mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="cart", position=-0.7 * X)
+    mechanism.add_joint(dy.Distance(sleigh, cart, 0.5, name="rod"))
+    model = mechanism.finalize(0.01)
+    closed = model.assemble(model.initial_state())  # no pose opens the blade: a row of zeros
+    np.testing.assert_allclose(np.linalg.norm(closed.pose[0, :3] - closed.pose[1, :3]), 0.5)
