@@ -213,7 +213,8 @@ class Stages:
         nodes, unknowns = self.s + 1, self.s * (layout.TWIST * n + rows)
         sizes = [layout.POSE * (n + 1), 9 * (n + 1), every, 12 * every, layout.TWIST * n]
         made = tuple(np.zeros(nodes * size) for size in (*sizes, SPIN * n, 4 * n, n))
-        x, r, dx, kept = np.zeros((4, unknowns))
+        x, r, dx = np.zeros((3, unknowns))
+        kept = np.zeros(layout.STORED * unknowns)
         L, C, W = np.zeros(9 * nodes**2), np.zeros(9 * self.s**2), np.zeros((n, 9 * nodes**2))
         K, E = np.zeros((n, 9 * (self.s - 1))), np.zeros(9 * n * self.s)
         mu, f = np.zeros(every), np.zeros(layout.forces_size(n, int(self.plan[layout.WRENCHES])))

@@ -1,11 +1,11 @@
 """Kernels that take named tuples, for calls from Python, which hands on plain ones."""
 
-from dynamics.kernels.base.arguments import Inputs, Motion, Solver, node_of_tuple
+from dynamics.kernels.base.arguments import Inputs, Motion, Solver, Work, node_of_tuple
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.contacts import gauss_seidel
 from dynamics.kernels.galerkin import matrix, middle, residual, step
 from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
-from dynamics.kernels.interval import newton
+from dynamics.kernels.interval import equations
 from dynamics.kernels.stepping import loop_curvature, resonance
 
 
@@ -18,9 +18,10 @@ def solver_of_tuple(solver):
 
 @kernel
 def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
-    """`newton.evaluate_residual`."""
-    node, trial = node_of_tuple(node), node_of_tuple(trial)
-    return newton.evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r)
+    """`equations.evaluate`."""
+    interval = equations.Equations(h, node_of_tuple(node), node_of_tuple(trial))
+    work = Work(x=x, r=r, dx=r, kept=r, kick=kick, past=(x, x, x), dc=x, contacts=x)
+    return equations.evaluate(plan, constant, interval, slopes, work)
 
 
 @kernel
@@ -65,7 +66,7 @@ def galerkin_matrix(plan, constant, rule, blocks, h, control, nodes, x, table, a
     """`galerkin.matrix.assemble`."""
     s, weights, slope, place = rule
     rule = Rule(s=s, weights=weights, slope=slope, place=place)
-    nodes, work = nodes_of_tuple(nodes), step.work_of(x, table, arrays)
+    nodes, work = nodes_of_tuple(nodes), step.work_of(x, table, control, arrays)
     matrix.assemble(plan, constant, rule, blocks, h, control, nodes, work, values)
 
 

@@ -8,7 +8,6 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.quaternion import renormalized
 from dynamics.kernels.base.six import add, inner_product, nothing, plus
-from dynamics.kernels.interval.newton import largest_entry
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.joints import POINTS
 
@@ -57,7 +56,6 @@ def test_products_and_largest_numbers_are_those_of_arrays_whatever_their_length(
     # n products and sums, each right to eps / 2 of the sum of sizes
     room = n * 2.2e-16 * np.abs(x[1 : n + 1]) @ np.abs(y[3 : n + 3])
     assert abs(inner_product(n, x, 1, y, 3) - x[1 : n + 1] @ y[3 : n + 3]) <= room
-    assert largest_entry(x, 2, 2 + n) == np.abs(x[2 : 2 + n]).max(initial=0.0)
 
 
 @pytest.mark.parametrize("length", [1.0, 1.0 + 1e-9, 1.0 - 3e-9, 1.0 + 1e-6, 0.5, 2.0, 40.0])

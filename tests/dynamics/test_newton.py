@@ -19,7 +19,7 @@ def linear_errors(wrong, start, iterations, jump=False):
         dx = (np.eye(n) + wrong) @ x
         if jump or k == 0:
             stored = 0
-        stored = broyden.accelerate(n, n, stored, held, dx)
+        stored = broyden.accelerate(n, n, n, stored, held, dx)
         x -= dx
         errors.append(np.abs(x).max())
     return errors
@@ -43,13 +43,13 @@ def test_broyden_is_the_inverse_update_written_out():
     y = x.copy()
     for _ in range(STORED - 1):
         dx = A @ x
-        stored = broyden.accelerate(n, n, stored, held, dx)
+        stored = broyden.accelerate(n, n, n, stored, held, dx)
         s = -np.linalg.solve(B, A @ y)
         np.testing.assert_allclose(dx, -s, rtol=1e-10, atol=1e-14)
         x, y = x - dx, y + s
         B += np.outer(A @ s - B @ s, s) / (s @ s)
     assert stored == STORED - 1
-    assert broyden.accelerate(n, n, stored, held, A @ x) == 1  # full: it begins anew
+    assert broyden.accelerate(n, n, n, stored, held, A @ x) == 1  # full: it begins anew
 
 
 def gone_on(velocities, contraction):

@@ -9,7 +9,7 @@ import pytest
 import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels.base import layout
-from dynamics.kernels.interval import newton
+from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.stepping import step
 from dynamics.zoo import double_pendulum, floating_chain, free_top, heavy_top, spherical_pendulum
 from tests.dynamics.kernel_calls import evaluate_residual
@@ -265,7 +265,7 @@ def test_the_matrix_of_a_step_is_the_derivative_of_its_residual(make):
         [residual(x + eps * e) - residual(x - eps * e) for e in np.eye(unknowns)]
     ) / (2.0 * eps)
     residual(x)
-    newton.assemble(plan, constant, h, x, node.g, node.G, trial.G, model.workspace.solver[0])
+    assemble(plan, constant, h, x, node.g, node.G, trial.G, model.workspace.solver[0])
     matrix = dense(model)
     matrix[24:, 24:] -= np.diag(regularization(model))  # which is in the matrix only
     np.testing.assert_allclose(matrix, slopes, atol=1e-7 * np.abs(slopes).max())

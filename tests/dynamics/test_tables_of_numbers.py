@@ -186,16 +186,17 @@ def declared(tuple_type: type, sizes: dict[str, int]) -> dict[str, tuple[int, ..
 def test_shapes_of_named_tuples_of_galerkin_steps_are_those_of_their_arrays(order):
     model, _ = dy.zoo.double_pendulum()
     stages = galerkin.Stages(model.tables, order)
-    rule, _, _, nodes, x, _, table, (r, dx, kept, mu, f, L, C, K, E, W), _, _ = stages.work()
+    rule, _, _, nodes, x, _, table, (r, dx, kept, mu, f, L, C, K, E, W), driven, _ = stages.work()
     n, rows = model.n_bodies, model.n_rows
-    sizes = {"s": order // 2, "n": n, "m": 6 * n, "N": 6 * n + rows, "DIFFERENCES": DIFFERENCES}
+    sizes = {"s": order // 2, "n": n, "m": 6 * n, "N": 6 * n + rows}
+    sizes |= {"DIFFERENCES": DIFFERENCES, "STORED": layout.STORED, "controls": model.n_controls}
     sizes["R"] = int(model.tables.plan[layout.ALL_ROWS])
     solver, (*_, mixed) = stages.solver()
     sizes["nnz"] = stages.symbolic.graph.nnz
     made = [
         Rule(stages.s, *rule),
         Nodes(*nodes),
-        StageWork(x, table, r, dx, kept, mu, f, L, C, K, E, W),
+        StageWork(x, table, r, dx, kept, mu, f, driven, L, C, K, E, W),
     ]
     for one in made:
         expected = declared(type(one), sizes)

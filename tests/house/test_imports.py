@@ -7,16 +7,18 @@ import sys
 from .source import compiled_functions, expect_none, files, imports, is_kernel_file, tree, within
 
 SOURCES = files("graphsys", "dynamics")
-KERNELS_MAY_IMPORT = ("numpy", "numba", "llvmlite", "math", "ctypes", "graphsys.kernels")
+KERNELS_MAY_IMPORT = (
+    "numpy",
+    "numba",
+    "llvmlite",
+    "math",
+    "ctypes",
+    "typing",
+    "graphsys.kernels",
+)
 ALSO = {
     "graphsys/kernels/base/jit.py": ("graphsys.compiler",),
     "graphsys/kernels/base/pointers.py": ("os",),
-    "graphsys/kernels/single/fused_solve.py": ("typing",),
-    "graphsys/kernels/c_interface.py": ("typing",),
-    # named tuples
-    "dynamics/kernels/base/arguments.py": ("typing",),
-    "dynamics/kernels/derivatives/arguments.py": ("typing",),
-    "dynamics/kernels/galerkin/arguments.py": ("typing",),
 }
 #: The package that compiles kernels imports numba, but nothing of ours.
 COMPILER = "graphsys/compiler/"

@@ -70,8 +70,10 @@ class Place(NamedTuple):
     """Place of an interval in a step."""
 
     time: Any  # at its start, s
+    end: Any  # time at its end, s
     length: Any  # s
-    whole: Any  # whether it is the whole step
+    index: Any  # intervals of the step before it
+    count: Any  # intervals of the step
     last: Any  # whether no finer division follows: any turn is accepted
     moving: Any  # whether u is the velocity of an interval, and not of a state given by the user
 

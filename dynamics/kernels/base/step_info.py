@@ -48,5 +48,6 @@ IMPULSE_TERMS = 37  # the same for impulses
 IMPULSE_TERMS_SIZE = 3
 MIDDLE_WAIT = 40  # intervals until the matrix of the middle is tried again
 MIDDLE_PAUSE = 41  # length of the last such wait
+ROUGH = 42  # flag: the matrix of the middle served to the end of the last interval
 
-INFO_SIZE = 42
+INFO_SIZE = 43

@@ -65,7 +65,7 @@ def weigh(plan, constant, h, node, c, trial, work):
 @kernel
 def largest_impulse(plan, constant, x):
     """Largest momentum of a body or impulse of a joint, over its unit."""
-    most, mu = fastest(plan, constant, x), TWIST * plan[BODIES]
+    most, mu = fastest(plan, constant, 1, x), TWIST * plan[BODIES]
     units = plan[UNITS_AT] + 1 + plan[ROWS]
     for row in range(plan[ROWS]):
         most = max(most, constant[units + row] * abs(x[mu + row]))

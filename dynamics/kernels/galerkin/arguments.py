@@ -61,9 +61,10 @@ class StageWork(NamedTuple):
     table: Any  # (DIFFERENCES s N,): backward differences of the last steps' unknowns
     r: Any  # (s N,): residual
     dx: Any  # (s N,): change of x
-    kept: Any  # (s N,): x before an iteration
+    kept: Any  # (STORED s N,): x before an iteration, then changes for Broyden's method
     mu: Any  # (R,): forces of rows
     f: Any  # (m,): forces at a node, then the time and users' wrenches
+    driven: Any  # (s + 1, controls): controls at each node
     L: Any  # (9 (s + 1)^2,): blocks of a body's rotation
     C: Any  # (9 s^2,): the same for control points
     K: Any  # (n, 9 (s - 1)): stiffness against a body's turn

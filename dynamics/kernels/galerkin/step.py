@@ -1,4 +1,4 @@
-"""Galerkin-Lobatto steps of order 2 s: intervals put together, halved where hard, recorded.
+"""Galerkin-Lobatto steps of order 2 s: an interval with its predictor, its equations, its checks.
 
 A state is that of `step`; of a body it keeps the velocities u at the end and u_prev at the start of
 the last interval.
@@ -6,21 +6,15 @@ the last interval.
 
 import math
 
-from dynamics.kernels.base.arguments import Inputs, Place, motion_of
-from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.arguments import Inputs
+from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
 from dynamics.kernels.base.settings import LARGEST_TURN, TOLERANCE
 from dynamics.kernels.base.status import NOT_FINITE, SINGULAR, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
-    FACTORIZATIONS,
-    INTERVALS,
-    ITERATIONS,
-    MIDDLE_PAUSE,
     MIDDLE_WAIT,
-    STATUS,
     STORED_STEPS,
-    TIME,
 )
 from dynamics.kernels.galerkin.arguments import (
     Method,
@@ -31,13 +25,18 @@ from dynamics.kernels.galerkin.arguments import (
     nodes_of_tuple,
 )
 from dynamics.kernels.galerkin.body import node
-from dynamics.kernels.galerkin.newton import attempt
+from dynamics.kernels.galerkin.newton import (
+    StageEquations,
+    attempt,
+    goal_of,
+    schedule_middle,
+)
 from dynamics.kernels.galerkin.predictor import FEWEST, predict, predict_from_ends, store_step
 from dynamics.kernels.galerkin.residual import end_momentum
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
-from dynamics.kernels.stepping.cuts import DEPTH
-from dynamics.kernels.stepping.run import copy, make_simulate
+from dynamics.kernels.stepping.run import make_simulate
+from dynamics.kernels.stepping.substeps import Arrays, make_step
 
 
 @kernel
@@ -139,20 +138,19 @@ def control_at(control, place, part, parts, driven):
                 driven[a, j] += weight * control[n * b + j]
 
 
-@kernel
+@inlined
 def interval(
     # Tables:
     plan,
     constant,
-    programs,
-    method,
+    program,
     # In:
     settings,
     inputs,
     part,
     # In and out:
     motion,
-    nodes,
+    ends,
     # Work:
     work,
     solver,
@@ -160,31 +158,35 @@ def interval(
     info,
 ):  # fmt: skip
     """One interval; iterations, or what went wrong, the motion then unchanged: see `Place`."""
-    rule, done = method.rule, SINGULAR
-    time, h, whole, p = part.time, part.length, part.whole, motion.p
-    s, x, table = rule.s, work.x, work.table
-    for order in (programs[0], programs[0], programs[1]):
-        if order.size == 0:
-            break
+    nodes, method = ends
+    rule, p, done = method.rule, motion.p, SINGULAR
+    s, time, h, whole, x = rule.s, part.time, part.length, part.count == 1, work.x
+    control_at(inputs.control, rule.place, part.index, part.count, work.driven)
+    inputs = Inputs(control=work.driven, wrench=inputs.wrench)
+    equations = StageEquations(method=method, time=time, h=h, inputs=inputs, p=p, nodes=nodes)
+    for _ in range(2):
         if whole and info[STORED_STEPS] >= FEWEST:
-            predict(plan, constant, s, info, table, x)
+            predict(plan, constant, s, info, work.table, x)
         else:
             predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, motion, x)
-        done = attempt(
-            plan, constant, order, method, settings[TOLERANCE], inputs, part, p, nodes, work,
-            solver, info,
-        )  # fmt: skip
+        goal = goal_of(plan, constant, method, h, settings[TOLERANCE], nodes, info)
+        done = attempt(plan, constant, program, goal, equations, work, solver, info)
         if done >= 0:
+            schedule_middle(goal.rough, info)
             break
-        info[MIDDLE_WAIT] = max(1.0, info[MIDDLE_WAIT])  # the next try is without the middle
+        if not goal.rough:
+            break
+        info[MIDDLE_WAIT] = 1.0  # the next try is without the middle
     if done < 0:
         return done
+    if not part.last and largest_turn(plan[BODIES], s, nodes.turn) > settings[LARGEST_TURN]:
+        return TURNED_TOO_FAR
     if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
     make_up(plan, s, work.r, nodes, p)
     store_interval(plan, s, h, nodes, x, motion)
     if whole:
-        store_step(plan, s, x, table, info)
+        store_step(plan, s, x, work.table, info)
     else:
         info[STORED_STEPS] = 0.0
     return done
@@ -202,94 +204,56 @@ def pointers(arrays):
 
 
 @kernel
-def work_of(x, table, arrays):
+def work_of(x, table, driven, arrays):
     """Work arrays of an interval as kernels see them."""
     r, dx, kept, mu, f, L, C, K, E, W = arrays
     return StageWork(
         x=pointer(x, 0), table=pointer(table, 0), r=pointer(r, 0), dx=pointer(dx, 0),
-        kept=pointer(kept, 0), mu=pointer(mu, 0), f=pointer(f, 0), L=L, C=C, K=K, E=E, W=W,
+        kept=pointer(kept, 0), mu=pointer(mu, 0), f=pointer(f, 0), driven=driven,
+        L=L, C=C, K=K, E=E, W=W,
     )  # fmt: skip
 
 
-@kernel
-def step(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    settings,
-    control,
-    wrench,
-    # In and out:
-    state,
-    # Work:
-    work,
-    solver,
-    # Out:
-    info,
-    # In:
-    ready,
-):  # fmt: skip
-    """State <- state after one step; 0 or what went wrong, the state then as it was.
-
-    ``ready`` says that the workspace holds the node of the state. ``work`` holds the rule too.
-    ``control`` has one row, or one for each node, one after another.
-    """
+@inlined
+def arrays_of(plan, state, work, solver, info):
+    """`Arrays` of a step, whose ends are all nodes of an interval and the `Method`."""
     (weights, slope, place), stages, blocks, arrays, x, saved, table, within, driven, others = work
-    s, n = weights.size - 1, plan[BODIES]
     rule = Rule(
-        s=s, weights=pointer(weights, 0), slope=pointer(slope, 0), place=pointer(place, 0)
+        s=weights.size - 1, weights=pointer(weights, 0), slope=pointer(slope, 0),
+        place=pointer(place, 0),
     )  # fmt: skip
     stages = (pointer(stages[0], 0), pointer(stages[1], 0), pointer(stages[2], 0))
-    programs = (program, others[0])
-    method = Method(rule=rule, stages=stages, blocks=blocks, middle=others[1])
     values, magnitude, factors, workspace, status = solver[0]
     linear = StageSolver(
         values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
         rhs=within[0], solution=within[1], middle=solver[1],
     )  # fmt: skip
-    nodes, scratch = pointers(arrays), work_of(x, table, within)
-    inputs = Inputs(control=driven, wrench=wrench)
-    motion = motion_of(plan, state)
-    plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
-    if not ready:
-        load_state(plan, constant, s, state, nodes)
-        info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
-    copy(state, saved)
-    info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
-    done = 0
-    for level in range(DEPTH + 1):
-        count = 1 << level
-        part = h / count
-        for k in range(count):
-            control_at(control, place, k, count, driven)
-            location = Place(
-                time=info[TIME] + k * part, length=part, whole=level == 0, last=level == DEPTH,
-                moving=ready or k > 0,
-            )  # fmt: skip
-            done = interval(
-                plan, constant, programs, method, settings, inputs, location, motion, nodes,
-                scratch, linear, info,
-            )  # fmt: skip
-            if done >= 0:
-                info[ITERATIONS] += done
-                if not location.last and largest_turn(n, s, nodes.turn) > settings[LARGEST_TURN]:
-                    done = TURNED_TOO_FAR
-            if done < 0:
-                break
-            info[INTERVALS] += 1.0
-            start_next(plan, s, nodes)
-        if done >= 0:
-            break
-        copy(saved, state)
-        load_state(plan, constant, s, state, nodes)
-    info[STATUS] = min(done, 0)
-    if done >= 0:
-        for i in range(POSE * n):
-            state[i] = nodes.pose[i]
-    return min(done, 0)
+    method = Method(rule=rule, stages=stages, blocks=blocks, middle=others[1])
+    return Arrays(
+        ends=(pointers(arrays), method), work=work_of(x, table, driven, within), solver=linear,
+        saved=saved, fallback=others[0],
+    )  # fmt: skip
 
 
+@kernel
+def load(plan, constant, state, ends):
+    """`load_state` of the first of all nodes."""
+    nodes, method = ends
+    load_state(plan, constant, method.rule.s, state, nodes)
+
+
+@inlined
+def advance(plan, ends, info):
+    """The same arrays with the next interval's start."""
+    nodes, method = ends
+    start_next(plan, method.rule.s, nodes)
+    return ends
+
+
+@inlined
+def adapt(plan, constant, h, done, part, motion, ends, work, info):
+    """Nothing: every step begins with one interval."""
+
+
+step = make_step(arrays_of, load, interval, advance, adapt)
 simulate = make_simulate(step)

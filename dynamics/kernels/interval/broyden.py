@@ -16,16 +16,20 @@ MOST = 0.5
 
 
 @kernel
-def accelerate(n, unknowns, stored, held, dx):
+def accelerate(n, stage, unknowns, stored, held, dx):
     """dx <- the step of Broyden's method, stored after ``stored`` others; the new number of these.
 
-    The first vector of ``held`` is not read; the changes follow it.
+    The first vector of ``held`` is not read; the changes follow it. Each ``stage`` of the unknowns
+    begins with n velocities.
     """
     if stored == STORED - 1:
         stored = 0
     for j in range(1, stored + 1):
         at = natural(j * unknowns)
-        top, bottom = inner_product(n, held, at, dx, 0), inner_product(n, held, at, held, at)
+        top = bottom = 0.0
+        for b in range(0, unknowns, stage):
+            top += inner_product(n, held, at + b, dx, b)
+            bottom += inner_product(n, held, at + b, held, at + b)
         part = top / bottom if bottom > 0.0 else 0.0
         if j < stored:
             for i in range(unknowns):

@@ -144,7 +144,7 @@ def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, m
 @kernel
 def rounding_work(plan, constant, h, settings, opened, x, mu, r):
     """Work that impulses r and mu may do by errors of velocities, and that of barriers, J."""
-    fast, barrier = settings[TOLERANCE] * max(1.0, fastest(plan, constant, x)), settings[BARRIER]
+    fast, barrier = settings[TOLERANCE] * max(1.0, fastest(plan, constant, 1, x)), settings[BARRIER]
     found = 0.0
     for i in range(plan[BODIES]):
         c, t = i * BODY_SIZE, TWIST * i

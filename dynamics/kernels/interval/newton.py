@@ -1,31 +1,31 @@
-"""One interval: Newton's method on the residual, all in compiled code.
+"""Newton's method for one interval, of any order.
 
 The matrix is factorized at the predicted velocities and kept while residual and changes shrink
 fivefold per iteration; Broyden's method corrects the remaining error. A step that does not lower
-the residual is halved. The iteration that was the last one of the previous interval also writes the
-slopes of the rows: if it is the last again, the next interval has them. If only loops stay open,
-their regularization is reduced: near a change point it is the only pivot of some rows.
+the residual is halved. If only loops stay open, their regularization is reduced: near a change
+point it is the only pivot of some rows. The iteration that was the last one of the previous
+interval also writes the slopes of the rows: if it is the last again, the next interval has them.
+
+A method of several stages may begin with a rough matrix. It serves as long as 2 s iterations more
+will do.
 """
 
-from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import BODIES, JOINTS, ROTORS, ROWS, TWIST, WRENCHES
-from dynamics.kernels.base.six import larger, most_of, nothing
+from typing import Any, NamedTuple
+
+from dynamics.kernels.base.jit import kernel, record
+from dynamics.kernels.base.layout import BODIES, ROWS, TWIST
 from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR
 from dynamics.kernels.base.step_info import (
     CONTRACTION,
     FACTORIZATIONS,
     HAS_SLOPES,
     LAST_ITERATIONS,
+    ROUGH,
     VELOCITY_ERROR,
     VIOLATION,
 )
 from dynamics.kernels.interval.broyden import accelerate
-from dynamics.kernels.interval.matrix import assemble, relax
-from dynamics.kernels.interval.residual import extent, fastest, residual
-from dynamics.kernels.rows.poses import move
-from dynamics.kernels.rows.rows import evaluate, roll
-from dynamics.kernels.rows.wrench import add_user_slopes, update_user_impulse
-from graphsys.kernels import factorize_and_solve, solve
+from dynamics.kernels.interval.residual import fastest
 
 #: Iterations of one attempt, and halvings of one iteration.
 MOST_ITERATIONS = 30
@@ -33,7 +33,8 @@ HALVINGS = 8
 #: Squared contraction of the residual that keeps a factorization, and contraction of the changes.
 KEEP = 0.04
 FRESH = 0.15
-#: Squared contraction with new factors that is none: a shorter interval does better.
+#: Squared contraction with new factors that is none: a shorter interval does better. Only at
+#: order 2, as the matrix of more stages omits terms.
 SLOW = 0.5
 #: What is left of the loops' regularization after each slow iteration, and at least.
 RELAX = 0.01
@@ -42,138 +43,130 @@ LEAST = 1e-5
 EPS = 2.220446049250313e-16
 
 
-@kernel
-def largest_entry(x, first, last):
-    """max |x_i|, first <= i < last."""
-    rest = last - (last - first) % 6
-    found = nothing()
-    for i in range(first, rest, 6):
-        found = larger(found, x, i)
-    most = most_of(found)
-    for i in range(rest, last):
-        most = max(most, abs(x[i]))
-    return most
+@record
+class Goal(NamedTuple):
+    """Where Newton's method begins and ends."""
+
+    stages: Any  # s, each with the unknowns of order 2
+    rough: Any  # whether the first matrix is the rough one
+    tolerance: Any  # of velocities, over the unit of velocity
+    closed: Any  # of constraints, over the unit of length, or rad
 
 
-@kernel
-def evaluate_end(plan, constant, h, slopes, node, x, trial):
-    """Rows at the end of the interval, where `move` has led to."""
-    last = plan[JOINTS] + plan[ROTORS]
-    evaluate(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
-    roll(plan, h, node.G, trial.G, x, trial.g)
+def make_attempt(evaluate, add_slopes, factorize_and_solve, solve):
+    """Kernel `attempt` of the module of some ``equations``, whose four functions it calls.
 
+    The module has to assign it to that name: machine code is found by module and name.
 
-@kernel
-def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
-    """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
-    move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
-    evaluate_end(plan, constant, h, slopes, node, x, trial)
-    if plan[WRENCHES] > 0:
-        update_user_impulse(plan, h, node, x, kick)
-    return residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
+    ``evaluate(plan, constant, equations, slopes, work)`` writes the residual of ``work.x``. It
+    returns the largest velocity error, the largest constraint value and the squared norm of both,
+    over units. It may leave out the slopes of rows at the end if ``slopes`` is False; then
+    ``add_slopes(plan, constant, equations, work)`` adds them.
 
-
-@kernel
-def attempt(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    tolerance,
-    node,
-    # In and out:
-    trial,
-    work,
-    # Work:
-    solver,
-    # Out:
-    info,
-):  # fmt: skip
-    """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative).
-
-    ``node`` is the start and ``trial``, when solved, the end: without forces, and with slopes if
-    ``info[HAS_SLOPES]`` is 1.
+    ``factorize_and_solve(plan, constant, program, equations, rough, part, work, solver)``
+    factorizes the matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan,
+    program, equations, rough, work, solver)`` keeps the factors. Both write the change ``work.dx``.
     """
-    x, r, dx, kept, kick = work.x, work.r, work.dx, work.kept, work.kick
-    values = pointer(solver.values, 0)
-    n = TWIST * plan[BODIES]
-    unknowns = n + plan[ROWS]
-    closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
-    worst, opened, merit = evaluate_residual(plan, constant, h, True, kick, node, x, trial, r)
-    settled = False  # whether the last change of velocities was below the tolerance
-    age = -1  # iterations with these factors; -1 before there are any
-    part_kept = 1.0  # of the loops' regularization
-    before = 0.0
-    expected = info[LAST_ITERATIONS]
-    stored = 0  # changes with these factors, for Broyden's method
-    change = changed = 0.0
-    info[CONTRACTION] = 0.0
-    sloped = True
-    for iteration in range(MOST_ITERATIONS):
-        info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
-        if not merit < 1e300:
-            return NOT_FINITE
-        level = tolerance * max(1.0, fastest(plan, constant, x))
-        if (worst <= level or settled) and opened <= closed and age >= 0:
-            info[LAST_ITERATIONS], info[HAS_SLOPES] = iteration, 1.0 if sloped else 0.0
-            return iteration
-        fresh = age < 0 or merit > KEEP * before
-        if not fresh:
-            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
-            fresh = fastest(plan, constant, dx) > FRESH * changed and worst > NEAR * level
-        if fresh:
-            if not sloped:
-                evaluate_end(plan, constant, h, True, node, x, trial)
-            assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
-            add_user_slopes(plan, h, node.f, values)
-            if age == 1 and worst <= level:
-                part_kept = max(LEAST, RELAX * part_kept)
-            if part_kept < 1.0:
-                relax(plan, constant, part_kept, values)
-            failed = factorize_and_solve(
-                program, solver.values, solver.rhs, 1e-15, solver.magnitude, solver.workspace,
-                solver.factors, solver.status, solver.solution,
-            )  # fmt: skip
-            if failed > 0:
-                return SINGULAR
-            info[FACTORIZATIONS] += 1.0
-            age = stored = 0
-        stored = accelerate(n, unknowns, stored, kept, dx)
-        change = fastest(plan, constant, dx)
-        if iteration == 1:
-            info[CONTRACTION] = change / changed
-        changed = change
-        for i in range(unknowns):
-            kept[i] = x[i]
-        settled = change <= level  # residuals of light bodies drown in round-off
-        before = merit
-        part = 1.0
-        sloped = iteration + 1 >= expected
-        for _ in range(HALVINGS):
+
+    def attempt(
+        # Tables:
+        plan,
+        constant,
+        program,
+        # In:
+        goal,
+        equations,
+        # In and out:
+        work,
+        # Work:
+        solver,
+        # Out:
+        info,
+    ):  # fmt: skip
+        """Solve r(x) = 0 from the guess ``work.x``; iterations, or what went wrong (negative)."""
+        x, dx, kept = work.x, work.dx, work.kept
+        s, tolerance, closed, rough = goal.stages, goal.tolerance, goal.closed, goal.rough
+        n = TWIST * plan[BODIES]
+        stage = n + plan[ROWS]
+        unknowns = s * stage
+        worst, opened, merit = evaluate(plan, constant, equations, True, work)
+        settled = False  # whether the last change of velocities was below the tolerance
+        age = -1  # iterations with these factors; -1 before there are any
+        part_kept = 1.0  # of the loops' regularization
+        before = 0.0
+        expected = info[LAST_ITERATIONS]
+        stored = 0  # changes with these factors, for Broyden's method
+        change = changed = 0.0
+        info[CONTRACTION] = 0.0
+        sloped = True
+        for iteration in range(MOST_ITERATIONS):
+            info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
+            if not merit < 1e300:
+                return NOT_FINITE
+            level = tolerance * max(1.0, fastest(plan, constant, s, x))
+            if (worst <= level or settled) and opened <= closed and age >= 0:
+                info[LAST_ITERATIONS], info[HAS_SLOPES] = iteration, 1.0 if sloped else 0.0
+                info[ROUGH] = 1.0 if rough else 0.0
+                return iteration
+            if rough:
+                fresh = age < 0 or worst * merit**s > level * before**s
+            else:
+                fresh = age < 0 or merit > KEEP * before
+            if not fresh:
+                solve(plan, program, equations, rough, work, solver)
+                fresh = (
+                    not rough
+                    and fastest(plan, constant, s, dx) > FRESH * changed
+                    and worst > NEAR * level
+                )
+            if fresh:
+                if not sloped:
+                    add_slopes(plan, constant, equations, work)
+                if age == 1 and worst <= level:
+                    part_kept = max(LEAST, RELAX * part_kept)
+                rough = rough and age < 0
+                failed = factorize_and_solve(
+                    plan, constant, program, equations, rough, part_kept, work, solver
+                )
+                if failed > 0:
+                    return SINGULAR
+                info[FACTORIZATIONS] += 1.0
+                age = stored = 0
+            if not rough:
+                stored = accelerate(n, stage, unknowns, stored, kept, dx)
+            change = fastest(plan, constant, s, dx)
+            if iteration == 1:
+                info[CONTRACTION] = change / changed
+            changed = change
             for i in range(unknowns):
-                x[i] = kept[i] - part * dx[i]
-            worst, opened, merit = evaluate_residual(
-                plan, constant, h, sloped, kick, node, x, trial, r
-            )
-            if merit < before or ((worst <= tolerance or settled) and opened <= closed):
-                break
-            if age == 0 and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
-                break
-            part *= 0.5
-            stored = 0
-        else:
-            if age == 0:
+                kept[i] = x[i]
+            settled = change <= level  # residuals of light bodies drown in round-off
+            before = merit
+            part = 1.0
+            sloped = iteration + 1 >= expected
+            exact = age == 0 and not rough  # whether the matrix is that of this x
+            for _ in range(HALVINGS):
+                for i in range(unknowns):
+                    x[i] = kept[i] - part * dx[i]
+                worst, opened, merit = evaluate(plan, constant, equations, sloped, work)
+                if merit < before or ((worst <= tolerance or settled) and opened <= closed):
+                    break
+                if exact and part == 1.0 and worst <= NEAR * level and opened <= NEAR * closed:
+                    break
+                part *= 0.5
+                stored = 0
+            else:
+                if exact:
+                    return NOT_CONVERGED
+                before = 0.0  # the direction was old: factorize at the point kept
+                for i in range(unknowns):
+                    x[i] = kept[i]
+                worst, opened, merit = evaluate(plan, constant, equations, True, work)
+                sloped = True
+            if s == 1 and exact and merit > SLOW * before and worst > NEAR * level:
                 return NOT_CONVERGED
-            before = 0.0  # the direction was old: factorize at the point kept
-            for i in range(unknowns):
-                x[i] = kept[i]
-            worst, opened, merit = evaluate_residual(
-                plan, constant, h, True, kick, node, x, trial, r
-            )
-            sloped = True
-        if age == 0 and merit > SLOW * before and worst > NEAR * level:
-            return NOT_CONVERGED
-        age += 1
-    return NOT_CONVERGED
+            age += 1
+        return NOT_CONVERGED
+
+    attempt.__module__, attempt.__qualname__ = evaluate.__module__, attempt.__name__
+    return kernel(attempt)

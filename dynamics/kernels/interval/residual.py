@@ -64,11 +64,14 @@ def rigid_constraints(plan, constant, rate, g, r):
 
 
 @kernel
-def fastest(plan, constant, u):
-    """Largest velocity over the unit of speed; of omega over speed / length."""
-    most = nothing()
-    for i in range(plan[BODIES]):
-        most = largest(most, products(nothing(), constant, i * BODY_SIZE + PACE, u, TWIST * i))
+def fastest(plan, constant, stages, x):
+    """Largest velocity of all stages over the unit of speed; of omega over speed / length."""
+    most, n = nothing(), plan[BODIES]
+    stage = TWIST * n + plan[ROWS]
+    for at in range(0, stages * stage, stage):
+        for i in range(n):
+            pace = i * BODY_SIZE + PACE
+            most = largest(most, products(nothing(), constant, pace, x, at + TWIST * i))
     return most_of(most)
 
 

@@ -12,7 +12,9 @@ from dynamics.kernels.base.step_info import HAS_SLOPES, NEAREST
 from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
-from dynamics.kernels.interval.newton import attempt
+from dynamics.kernels.interval.equations import Equations, attempt
+from dynamics.kernels.interval.newton import EPS, Goal
+from dynamics.kernels.interval.residual import extent
 
 
 @kernel
@@ -38,9 +40,11 @@ def solve_interval(
     """Solve the equations of an interval; iterations, or what went wrong."""
     h = part.length
     if columns is None:
-        return attempt(
-            plan, constant, program, h, settings[TOLERANCE], node, trial, work, solver, info
-        )
+        tolerance = settings[TOLERANCE]
+        closed = max(tolerance, 64.0 * EPS * extent(plan, constant, node.pose))
+        goal = Goal(stages=1, rough=False, tolerance=tolerance, closed=closed)
+        equations = Equations(h=h, node=node, trial=trial)
+        return attempt(plan, constant, program, goal, equations, work, solver, info)
     else:
         contacts, c = work.contacts, motion.c
         for k in range(plan[CONTACTS]):
@@ -52,7 +56,7 @@ def solve_interval(
             program,
             h,
             settings,
-            part.whole,
+            part.count == 1,
             node,
             motion,
             trial,

@@ -1,4 +1,4 @@
-"""Steps: intervals put together, halved where the equations are hard, recorded."""
+"""Steps of order 2: an interval with its predictor, its equations, its checks."""
 
 import math
 
@@ -6,9 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base.arguments import (
-    Inputs,
     Node,
-    Place,
     Solver,
     Work,
     motion_of,
@@ -40,21 +38,13 @@ from dynamics.kernels.base.layout import (
     WRENCHES,
 )
 from dynamics.kernels.base.quaternion import cross, load3, multiply_matrix
-from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE, LARGEST_TURN, SETTINGS_SIZE
+from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
-    EQUAL_LENGTHS,
-    FACTORIZATIONS,
     HAS_SLOPES,
-    INTERVALS,
-    ITERATIONS,
     LARGEST_WORK,
     LAST_LENGTH,
     NODE_SIDE,
-    RELAXATION,
-    STATUS,
-    STEP_HALVINGS,
-    TIME,
     UNEXPLAINED_INTERVALS,
     VIOLATION,
 )
@@ -67,15 +57,15 @@ from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.rows import evaluate, held_velocity, turned_back
 from dynamics.kernels.rows.stiff_forces import aim, first_part, store_forces
 from dynamics.kernels.rows.wrench import add_user_impulses
-from dynamics.kernels.stepping.cuts import DEPTH, pieces
 from dynamics.kernels.stepping.loop_curvature import (
     CHECKED_TURN,
     LARGEST_ROTATION_ENERGY,
     rotation_energy,
 )
 from dynamics.kernels.stepping.resonance import choose_halvings
-from dynamics.kernels.stepping.run import copy, make_simulate
+from dynamics.kernels.stepping.run import make_simulate
 from dynamics.kernels.stepping.solve_interval import solve_interval
+from dynamics.kernels.stepping.substeps import Arrays, make_step
 
 #: Turn of the predictor over the limit above which an interval is not attempted if the last one
 #: turned too far. Nearer to the limit the solution decides, which is symmetric in time.
@@ -206,23 +196,25 @@ def interval(
     part,
     # In and out:
     motion,
-    node,
-    trial,
+    ends,
     # Work:
     work,
     solver,
     # Out:
     info,
 ):  # fmt: skip
-    """One interval; iterations, or what went wrong. Node and trial hold both ends.
+    """One interval; iterations, or what went wrong. ``ends`` are the nodes of both its ends.
 
     The motion is changed only if it succeeds. ``part`` is its `Place` in the step.
     """
-    h = part.length
+    (node, trial), h = ends, part.length
+    if plan[WRENCHES] > 0:
+        at = TWIST * plan[BODIES]
+        node.f[at], trial.f[at] = part.time, part.end
     x, r, dx, kick = work.x, work.r, work.dx, work.kick
     u, last, contacts = motion.u, part.last, plan[CONTACTS] > 0
     n, turn = TWIST * plan[BODIES], settings[LARGEST_TURN]
-    predict(n, part.whole, h, info, u, work.past, x)
+    predict(n, part.count == 1, h, info, u, work.past, x)
     fast = not last and turns_too_far(plan, constant, h, u, turn)
     if fast and not contacts and turns(plan[BODIES], h, x) > SURELY * turn:
         return TURNED_TOO_FAR
@@ -286,34 +278,10 @@ def interval(
 
 
 @inlined
-def step(
-    # Tables:
-    plan,
-    constant,
-    program,
-    # In:
-    h,
-    settings,
-    control,
-    wrench,
-    # In and out:
-    state,
-    # Work:
-    work,
-    solver,
-    # Out:
-    info,
-    # In:
-    ready,
-):  # fmt: skip
-    """State <- state after one step; 0 or what went wrong, the state then as it was.
-
-    ``ready`` says that the workspace holds the node of the state. The last of the solver's arrays
-    is None where there are no contacts: nothing of them is compiled then.
-    """
+def arrays_of(plan, state, work, solver, info):
+    """`Arrays` of a step: nodes of both ends and what an interval works with."""
     n, rows = plan[BODIES], plan[ROWS]
     m, N = TWIST * n, TWIST * n + rows
-    fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     one, at = place(plan, work, 0)
     two, at = place(plan, work, at)
     node, trial = pointers(one), pointers(two)
@@ -328,83 +296,47 @@ def step(
     )  # fmt: skip
     at += (3 + STORED) * N
     kick = pointer(work, at)
-    u_before, u_third = pointer(work, at + 2 * m), pointer(work, at + 3 * m)
+    past = (motion_of(plan, state).u_prev, pointer(work, at + 2 * m), pointer(work, at + 3 * m))
     at += 4 * m
     saved = work[at : at + state.size]
     at += state.size
-    dc, contacts = pointer(work, at), pointer(work, at + plan[SLOTS])
-    motion = motion_of(plan, state)
     scratch = Work(
-        x=x,
-        r=pointer(rhs, 0),
-        dx=pointer(solution, 0),
-        kept=kept,
-        kick=kick,
-        past=(motion.u_prev, u_before, u_third),
-        dc=dc,
-        contacts=contacts,
-    )
-    inputs = Inputs(control=control, wrench=wrench)
-    plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
-    if not ready:
-        load_state(plan, constant, state, node, trial)
-        info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
-    copy(state, saved)
-    info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
-    done = 0
-    for first in range(0, settings.size, SETTINGS_SIZE):
-        chosen = pointer(settings, first)
-        for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
-            count = pieces(half, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
-            if count == 0:
-                continue
-            part = h / count
-            info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
-            for i in range(count):
-                location = Place(
-                    time=info[TIME] + i * part, length=part, whole=count == 1,
-                    last=half == 2 * DEPTH, moving=ready or i > 0,
-                )  # fmt: skip
-                if plan[WRENCHES] > 0:
-                    node.f[m], trial.f[m] = location.time, info[TIME] + (i + 1) * part
-                for order in (program, fallback):
-                    done = interval(
-                        plan, constant, order, chosen, inputs, location, motion, node, trial,
-                        scratch, linear, info,
-                    )  # fmt: skip
-                    if done >= 0 or fallback.size == 0:
-                        break
-                    if done == TURNED_TOO_FAR or done == PASSED_THROUGH or done == ENERGY_GAINED:
-                        break
-                if done < 0:
-                    break
-                info[ITERATIONS] += done
-                node, trial = trial, node
-                info[NODE_SIDE] = 1.0 - info[NODE_SIDE]
-            if done >= 0:
-                info[INTERVALS] = count
-                choose_halvings(plan, constant, h, False, node, motion, scratch.past, info)
-                break
-            copy(saved, state)
-            if (
-                done != TURNED_TOO_FAR
-                and done != PASSED_THROUGH
-                and i == 0
-                and info[LAST_LENGTH] == part
-            ):
-                choose_halvings(plan, constant, h, True, node, motion, scratch.past, info)
-            if i > 0:
-                info[LAST_LENGTH] = 0.0
-            if count > 1:  # a single interval has left the node
-                load_state(plan, constant, state, node, trial)
-        if done >= 0:
-            info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
-            break
-    info[STATUS] = min(done, 0)
-    if done >= 0:
-        for i in range(POSE * n):
-            state[i] = node.pose[i]
-    return min(done, 0)
+        x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, past=past,
+        dc=pointer(work, at), contacts=pointer(work, at + plan[SLOTS]),
+    )  # fmt: skip
+    fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
+    return Arrays(
+        ends=(node, trial), work=scratch, solver=linear, saved=saved, fallback=fallback
+    )  # fmt: skip
 
 
+@kernel
+def load(plan, constant, state, ends):
+    """`load_state` of the first of both ends."""
+    load_state(plan, constant, state, ends[0], ends[1])
+
+
+@inlined
+def advance(plan, ends, info):
+    """Ends of the next interval."""
+    info[NODE_SIDE] = 1.0 - info[NODE_SIDE]
+    return ends[1], ends[0]
+
+
+@inlined
+def adapt(plan, constant, h, done, part, motion, ends, work, info):
+    """Halvings of the next step, or of this one after its interval at ``part`` failed."""
+    failed = done < 0
+    if not failed or (
+        done != TURNED_TOO_FAR
+        and done != PASSED_THROUGH
+        and part.index == 0
+        and info[LAST_LENGTH] == part.length
+    ):
+        choose_halvings(plan, constant, h, failed, ends[0], motion, work.past, info)
+    if failed and part.index > 0:
+        info[LAST_LENGTH] = 0.0
+
+
+step = make_step(arrays_of, load, interval, advance, adapt)
 simulate = make_simulate(step)

@@ -1,0 +1,73 @@
+"""Equations of one interval of order 2 and their matrix, as Newton's method asks for them."""
+
+from typing import Any, NamedTuple
+
+from dynamics.kernels.base.jit import inlined, kernel, pointer, record
+from dynamics.kernels.base.layout import BODIES, JOINTS, ROTORS, WRENCHES
+from dynamics.kernels.interval.matrix import assemble, relax
+from dynamics.kernels.interval.newton import make_attempt
+from dynamics.kernels.interval.residual import residual
+from dynamics.kernels.rows.poses import move
+from dynamics.kernels.rows.rows import evaluate as evaluate_rows
+from dynamics.kernels.rows.rows import roll
+from dynamics.kernels.rows.wrench import add_user_slopes, update_user_impulse
+from graphsys import kernels as linear
+
+
+@record
+class Equations(NamedTuple):
+    """Interval whose equations are solved."""
+
+    h: Any  # length, s
+    node: Any  # `Node` at its start
+    trial: Any  # `Node` at its end, when solved: without forces
+
+
+@kernel
+def evaluate_end(plan, constant, h, slopes, node, x, trial):
+    """Rows at the end of the interval, where `move` has led to."""
+    last = plan[JOINTS] + plan[ROTORS]
+    evaluate_rows(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
+    roll(plan, h, node.G, trial.G, x, trial.g)
+
+
+@kernel
+def evaluate(plan, constant, equations, slopes, work):
+    """Pose at the end of the interval, its rows and the residual of x: see `residual`."""
+    (h, node, trial), x = equations, work.x
+    move(plan[BODIES], h, node.pose, x, trial.pose, trial.matrix)
+    evaluate_end(plan, constant, h, slopes, node, x, trial)
+    if plan[WRENCHES] > 0:
+        update_user_impulse(plan, h, node, x, work.kick)
+    return residual(plan, constant, h, work.kick, node.G, node.g, x, trial.g, work.r)
+
+
+@inlined
+def add_slopes(plan, constant, equations, work):
+    """Slopes of rows at the end of the interval."""
+    h, node, trial = equations
+    evaluate_end(plan, constant, h, True, node, work.x, trial)
+
+
+@inlined
+def factorize_and_solve(plan, constant, program, equations, rough, part, work, solver):
+    """dx <- A^-1 r with the matrix A at x; positive if a pivot is singular. None is rough."""
+    h, node, trial = equations
+    values = pointer(solver.values, 0)
+    assemble(plan, constant, h, work.x, node.g, node.G, trial.G, values)
+    add_user_slopes(plan, h, node.f, values)
+    if part < 1.0:
+        relax(plan, constant, part, values)
+    return linear.factorize_and_solve(
+        program, solver.values, solver.rhs, 1e-15, solver.magnitude, solver.workspace,
+        solver.factors, solver.status, solver.solution,
+    )  # fmt: skip
+
+
+@inlined
+def solve(plan, program, equations, rough, work, solver):
+    """dx <- A^-1 r with the factors of an earlier A."""
+    linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
+
+
+attempt = make_attempt(evaluate, add_slopes, factorize_and_solve, solve)

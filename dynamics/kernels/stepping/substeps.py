@@ -1,0 +1,144 @@
+"""Substeps: a step as one interval, or as 2, 4, ... where the equations are hard; all orders."""
+
+from typing import Any, NamedTuple
+
+from dynamics.kernels.base.arguments import Inputs, Place, motion_of
+from dynamics.kernels.base.jit import inlined, kernel, pointer, record
+from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
+from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
+from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
+from dynamics.kernels.base.step_info import (
+    EQUAL_LENGTHS,
+    FACTORIZATIONS,
+    INTERVALS,
+    ITERATIONS,
+    LARGEST_WORK,
+    LAST_LENGTH,
+    MIDDLE_PAUSE,
+    MIDDLE_WAIT,
+    RELAXATION,
+    STATUS,
+    STEP_HALVINGS,
+    STORED_STEPS,
+    TIME,
+    UNEXPLAINED_INTERVALS,
+)
+from dynamics.kernels.stepping.cuts import DEPTH, pieces
+from dynamics.kernels.stepping.run import copy
+
+
+@record
+class Arrays(NamedTuple):
+    """Arrays of a step, as its functions ask for them."""
+
+    ends: Any  # a tuple; the first has the pose at the start of an interval
+    work: Any  # of an interval
+    solver: Any  # matrix of an interval and its factors
+    saved: Any  # (state,): the state at the start of the step
+    fallback: Any  # program of the second elimination order, or (0,)
+
+
+@kernel
+def forget(h, info):
+    """No interval has been before the first of a motion."""
+    info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
+    info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
+
+
+@kernel
+def rejected(done):
+    """Whether a check rejects the interval: another elimination order would not change that."""
+    return done == TURNED_TOO_FAR or done == PASSED_THROUGH or done == ENERGY_GAINED
+
+
+def make_step(arrays_of, load, interval, advance, adapt):
+    """Kernel `step` of the module of an ``interval``, which becomes a part of it.
+
+    The module has to assign it to that name: machine code is found by module and name.
+
+    ``arrays_of(plan, state, work, solver, info)`` returns the `Arrays`. ``load(plan, constant,
+    state, ends)`` evaluates the node at the start. ``interval(plan, constant, program, settings,
+    inputs, part, motion, ends, work, solver, info)`` returns its iterations, or what went wrong,
+    the motion then unchanged; ``part`` is its `Place`. ``advance(plan, ends, info)`` returns the
+    ends of the next interval. ``adapt(plan, constant, h, done, part, motion, ends, work, info)``
+    follows each division, with its last interval and what that returned.
+    """
+
+    def step(
+        # Tables:
+        plan,
+        constant,
+        program,
+        # In:
+        h,
+        settings,
+        control,
+        wrench,
+        # In and out:
+        state,
+        # Work:
+        work,
+        solver,
+        # Out:
+        info,
+        # In:
+        ready,
+    ):  # fmt: skip
+        """State <- state after one step; 0 or what went wrong, the state then as it was.
+
+        ``ready`` says that the workspace holds the node of the state.
+        """
+        ends, scratch, linear, saved, fallback = arrays_of(plan, state, work, solver, info)
+        motion, inputs = motion_of(plan, state), Inputs(control=control, wrench=wrench)
+        plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
+        if not ready:
+            load(plan, constant, state, ends)
+            forget(h, info)
+        copy(state, saved)
+        info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
+        done = 0
+        for first in range(0, settings.size, SETTINGS_SIZE):
+            chosen = pointer(settings, first)
+            for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
+                count = pieces(half, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
+                if count == 0:
+                    continue
+                length = h / count
+                info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
+                for i in range(count):
+                    part = Place(
+                        time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
+                        length=length, index=i, count=count, last=half == 2 * DEPTH,
+                        moving=ready or i > 0,
+                    )  # fmt: skip
+                    for order in (program, fallback):
+                        done = interval(
+                            plan, constant, order, chosen, inputs, part, motion, ends, scratch,
+                            linear, info,
+                        )  # fmt: skip
+                        if done >= 0 or fallback.size == 0 or rejected(done):
+                            break
+                    if done < 0:
+                        break
+                    info[ITERATIONS] += done
+                    ends = advance(plan, ends, info)
+                if done < 0:
+                    copy(saved, state)
+                adapt(plan, constant, h, done, part, motion, ends, scratch, info)
+                if done >= 0:
+                    info[INTERVALS] = count
+                    break
+                if count > 1:  # a single interval has left the node
+                    load(plan, constant, state, ends)
+            if done >= 0:
+                info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
+                break
+        info[STATUS] = min(done, 0)
+        if done >= 0:
+            pose = ends[0].pose
+            for i in range(POSE * plan[BODIES]):
+                state[i] = pose[i]
+        return min(done, 0)
+
+    step.__module__, step.__qualname__ = interval.__module__, step.__name__
+    return inlined(step)
