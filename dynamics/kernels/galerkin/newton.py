@@ -70,29 +70,23 @@ def add_slopes(plan, constant, equations, work):
 
 
 @inlined
-def factorize_and_solve(plan, constant, program, equations, rough, part, work, solver):
-    """dx <- A^-1 r with the matrix A at x; positive if a pivot is singular."""
+def factorize(plan, constant, program, equations, rough, part, work, solver):
+    """Factors of the matrix A at x; positive if a pivot is singular."""
     method, time, h, inputs, _, nodes = equations
     rule, blocks, values = method.rule, method.blocks, solver.values
     if rough:
-        failed = factorize_middle(
+        return factorize_middle(
             plan, constant, method.middle, rule.s, h, work.x, nodes, work.f, solver.middle
         )
-    else:
-        assemble(plan, constant, rule, blocks, h, inputs.control, nodes, work, values)
-        if plan[WRENCHES] > 0:
-            add_user_slopes(plan, constant, rule, blocks[0], time, h, inputs, nodes, work, values)
-        failed = linear.factorize(
-            program, values, 1e-15, solver.magnitude, solver.factors, solver.status
-        )
-    if failed == 0:
-        solve(plan, program, equations, rough, work, solver)
-    return failed
+    assemble(plan, constant, rule, blocks, h, inputs.control, nodes, work, values)
+    if plan[WRENCHES] > 0:
+        add_user_slopes(plan, constant, rule, blocks[0], time, h, inputs, nodes, work, values)
+    return linear.factorize(program, values, 1e-15, solver.magnitude, solver.factors, solver.status)
 
 
 @kernel
 def solve(plan, program, equations, rough, work, solver):
-    """dx <- A^-1 r with the factors of an earlier A."""
+    """dx <- A^-1 r with the factors of A at this x or an earlier one."""
     method = equations.method
     if rough:
         solve_middle(
@@ -102,4 +96,4 @@ def solve(plan, program, equations, rough, work, solver):
         linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
 
 
-attempt = make_attempt(evaluate, add_slopes, factorize_and_solve, solve)
+attempt = make_attempt(evaluate, add_slopes, factorize, solve)

@@ -50,24 +50,23 @@ def add_slopes(plan, constant, equations, work):
 
 
 @inlined
-def factorize_and_solve(plan, constant, program, equations, rough, part, work, solver):
-    """dx <- A^-1 r with the matrix A at x; positive if a pivot is singular. None is rough."""
+def factorize(plan, constant, program, equations, rough, part, work, solver):
+    """Factors of the matrix A at x; positive if a pivot is singular. None is rough."""
     h, node, trial = equations
     values = pointer(solver.values, 0)
     assemble(plan, constant, h, work.x, node.g, node.G, trial.G, values)
     add_user_slopes(plan, h, node.f, values)
     if part < 1.0:
         relax(plan, constant, part, values)
-    return linear.factorize_and_solve(
-        program, solver.values, solver.rhs, 1e-15, solver.magnitude, solver.workspace,
-        solver.factors, solver.status, solver.solution,
-    )  # fmt: skip
+    return linear.factorize(
+        program, solver.values, 1e-15, solver.magnitude, solver.factors, solver.status
+    )
 
 
 @inlined
 def solve(plan, program, equations, rough, work, solver):
-    """dx <- A^-1 r with the factors of an earlier A."""
+    """dx <- A^-1 r with the factors of A at this x or an earlier one."""
     linear.solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
 
 
-attempt = make_attempt(evaluate, add_slopes, factorize_and_solve, solve)
+attempt = make_attempt(evaluate, add_slopes, factorize, solve)

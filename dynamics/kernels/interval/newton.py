@@ -53,7 +53,7 @@ class Goal(NamedTuple):
     closed: Any  # of constraints, over the unit of length, or rad
 
 
-def make_attempt(evaluate, add_slopes, factorize_and_solve, solve):
+def make_attempt(evaluate, add_slopes, factorize, solve):
     """Kernel `attempt` of the module of some ``equations``, whose four functions it calls.
 
     The module has to assign it to that name: machine code is found by module and name.
@@ -63,9 +63,9 @@ def make_attempt(evaluate, add_slopes, factorize_and_solve, solve):
     over units. It may leave out the slopes of rows at the end if ``slopes`` is False; then
     ``add_slopes(plan, constant, equations, work)`` adds them.
 
-    ``factorize_and_solve(plan, constant, program, equations, rough, part, work, solver)``
-    factorizes the matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan,
-    program, equations, rough, work, solver)`` keeps the factors. Both write the change ``work.dx``.
+    ``factorize(plan, constant, program, equations, rough, part, work, solver)`` factorizes the
+    matrix at ``work.x``, with a part of the loops' regularization. ``solve(plan, program,
+    equations, rough, work, solver)`` writes the change ``work.dx`` by these factors.
     """
 
     def attempt(
@@ -125,11 +125,12 @@ def make_attempt(evaluate, add_slopes, factorize_and_solve, solve):
                 if age == 1 and worst <= level:
                     part_kept = max(LEAST, RELAX * part_kept)
                 rough = rough and age < 0
-                failed = factorize_and_solve(
+                failed = factorize(
                     plan, constant, program, equations, rough, part_kept, work, solver
                 )
                 if failed > 0:
                     return SINGULAR
+                solve(plan, program, equations, rough, work, solver)
                 info[FACTORIZATIONS] += 1.0
                 age = stored = 0
             if not rough:
