@@ -195,7 +195,8 @@ def analyze(
     graph : BlockGraph
     ordering : {"auto", "dfs", "amd", "nd"} or sequence of labels, optional
         "dfs" is the paper's depth-first search, "amd" approximate minimum degree, "nd" METIS'
-        nested dissection; "auto" takes the one with the fewest operations of those worth trying.
+        nested dissection; "auto" takes the one with the fewest operations of those worth trying,
+        and the first one without fill-in.
         A sequence names every node once and is taken as it is.
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
@@ -254,8 +255,12 @@ def analyze(
         found = (orders.order_by_name(name, edges, kept, seed) for seed in seeds)
         return min((prepared(name, order) for order in found), key=attrgetter("operations"))
 
-    names = [ordering] if ordering != "auto" else _worth_trying(graph, precedence)
-    tried = [tried_with(name) for name in names]
+    names = [ordering] if ordering != "auto" else _worth_trying(graph)
+    tried: list[Elimination] = []
+    for name in names:
+        tried.append(tried_with(name))
+        if tried[-1].n_fill == 0:
+            break
     best = min(tried, key=attrgetter("operations"))
     if ordering == "auto" and best.worth_dissecting() and find_spec("pymetis") is not None:
         tried.append(tried_with("nd"))
@@ -264,14 +269,11 @@ def analyze(
     return _finished(best, candidates)
 
 
-def _worth_trying(graph: BlockGraph, precedence: Precedence) -> list[str]:
-    """A depth-first order is best on trees and good with few cycles; else minimum degree."""
+def _worth_trying(graph: BlockGraph) -> list[str]:
+    """A depth-first order is without fill-in on most trees and good with few cycles."""
     nodes, edges = len(graph.labels), graph.neighbor.size // 2
-    if edges < nodes and not precedence.waits.any():
-        if edges == nodes - spanning_forest(graph).n_components:
-            return ["dfs"]
-    few_cycles = edges < 2 * nodes - 1 and nodes <= SMALL_NODES
-    return ["amd", "dfs"] if few_cycles else ["amd"]
+    few_cycles = edges < nodes or (edges < 2 * nodes - 1 and nodes <= SMALL_NODES)
+    return ["dfs", "amd"] if few_cycles else ["amd"]
 
 
 def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:

@@ -194,6 +194,11 @@ class Elimination:
             )  # fmt: skip
         return FactorStructure(front_start, front, fill, super_start, row_of, program)
 
+    @property
+    def n_fill(self) -> int:
+        """Number of blocks of fill-in, counted once for both triangles."""
+        return int(self.count.sum()) - self.edges[1].size // 2
+
     def worth_dissecting(self) -> bool:
         """True if nested dissection may need fewer operations: large, and with much fill-in."""
         nodes, edges = self.step_node.size, self.graph.neighbor.size // 2

@@ -439,11 +439,17 @@ class Factorization:
 
     def _analyzed(self, values: Array, reordering: Reordering) -> Symbolic:
         """Symbolic factorization in which some nodes come later, or share a pivot block."""
+        symbolic = self.symbolic
+        ordering: str | tuple[Hashable, ...] = symbolic.ordering
+        if ordering == "given":
+            ordering = symbolic.order
+        elif ordering == "dfs" and symbolic.n_fill == 0:
+            ordering = "amd"  # without fill-in as well, and with less of it once nodes wait
         return analyze(
-            self.symbolic.graph,
-            self.symbolic.order if self.symbolic.ordering == "given" else self.symbolic.ordering,
+            symbolic.graph,
+            ordering,
             values=values,
-            symmetric=self.symbolic.symmetric,
+            symmetric=symbolic.symmetric,
             after_all=frozenset(reordering.waiting),
             together=reordering.groups,
             last=self.last,

@@ -36,6 +36,6 @@ def test_a_mechanism_without_contacts_compiles_nothing_of_them(tmp_path):
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "NUMBA_DISABLE_JIT": "0"}
     subprocess.run([sys.executable, "-c", FIRST], check=True, env=environment)
     kernels = {".".join(path.name.split(".")[2:4]) for path in tmp_path.rglob("*.kernel")}
-    wanted = {"stepping.step", "interval.equations", "single.fused_solve", "single.substitution"}
+    wanted = {"stepping.step", "interval.equations", "single.ldu", "single.substitution"}
     assert wanted <= kernels
     assert not [name for name in kernels if name.startswith("contacts.")]

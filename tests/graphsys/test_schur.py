@@ -212,7 +212,7 @@ def test_nodes_and_vectors_are_checked():
     system.values[:] = np.nan
     with pytest.raises(ValueError, match="finite"):
         gs.condense(system, ["a"])
-    assert repr(condensed) == "Condensation(2 of 6 unknowns kept, amd order, float64)"
+    assert repr(condensed) == "Condensation(2 of 6 unknowns kept, dfs order, float64)"
 
 
 def test_vectors_that_are_not_finite_are_refused_by_label():
