@@ -219,7 +219,8 @@ def _groups(
             groups[child] = one
             if joint.kind == "fixed":
                 alone = here.complete or here.fixed
-                if merge_fixed or not one.complete or not alone:
+                is_world = here.fixed and child == WORLD.name
+                if merge_fixed or not one.complete or not alone or is_world:
                     groups[child] = _merged(here, one, joint, name, notes)
             waiting.append(child)
     for group in groups.values():
@@ -246,7 +247,9 @@ def _merged(
     link = one.links[0][0]
     start = next((pose for other, pose in here.links if other.name == parent), Pose())
     pose = start @ joint.at_parent @ joint.at_child.inverse()
-    if not here.fixed and not here.complete and one.mass > here.mass:  # the heavier gives its name
+    if here.fixed and link.name == here.name:
+        pass  # the world is itself
+    elif not here.fixed and not here.complete and one.mass > here.mass:  # the heavier names both
         notes.merge(f"merged into {link.name!r}", here.name)
         here.name = link.name
     else:

@@ -15,6 +15,7 @@ from dynamics.io.gepetto import read_closures
 from dynamics.io.notes import Notes
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
+from dynamics.parts.bodies import WORLD
 from dynamics.parts.shapes import positive
 
 __all__ = ["load"]
@@ -52,8 +53,8 @@ def load(
     ----------
     path : str or Path
     base : {"floating", "fixed"}, optional
-        What holds the root of a URDF file, which does not say it; by default it floats. An MJCF
-        file says it itself.
+        What holds the root of a URDF file, which does not say it; by default it floats, and a root
+        link called "world" is fixed. An MJCF file says it itself.
     position : array_like, shape (3,), optional
         Of the root link's frame in the world at the start, m.
     orientation : array_like, shape (4,), optional
@@ -112,7 +113,7 @@ def load(
     mechanism = assembled(
         found,
         notes,
-        base=base or "floating",
+        base=base or ("fixed" if found.roots == [WORLD.name] else "floating"),
         root=root,
         gravity=np.asarray(gravity, np.float64),
         actuated=actuated,

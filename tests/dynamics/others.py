@@ -119,7 +119,9 @@ def beside_pinocchio(path, mechanism, way, balls=(), seed=1):
     """Largest relative differences from Pinocchio's figures, in a random posture at rest."""
     import pinocchio as pin
 
-    floating = way.get("base", "floating") == "floating"
+    root = mechanism.frames.get("world")
+    held = root is not None and root.body is mechanism.world
+    floating = way.get("base", "floating") == "floating" and not held
     text = bare_urdf(path, balls)
     theirs = pin.buildModelFromXML(text, *([pin.JointModelFreeFlyer()] if floating else []))
     data, q = theirs.createData(), pin.neutral(theirs)
