@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.parts.geometry import Geometry
+from dynamics.parts.servos import PositionServo, VelocityServo
 
 __all__ = ["Description", "JointEntry", "Link", "Mimic", "Pose"]
 
@@ -110,6 +111,8 @@ class JointEntry:
     damping, friction, armature, stiffness, rest : float or ndarray of float, shape (coordinates,)
         Along every free axis, or one number for each.
     actuated : bool
+    servo : PositionServo, VelocityServo or None
+        Motor with a feedback of its own, instead of one whose control is a force.
     closure : bool
         Closes a loop: takes no part in placing links.
     """
@@ -131,6 +134,7 @@ class JointEntry:
     stiffness: Float | float = 0.0
     rest: Float | float = 0.0
     actuated: bool = False
+    servo: PositionServo | VelocityServo | None = None
     closure: bool = False
 
 

@@ -68,9 +68,9 @@ def load(
         Make one body of links that fixed joints hold together: faster, without their reactions.
     least_radius : float, optional
         Links that move without mass get that of a ball of water of this radius, and those without
-        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Such balls
-        also go between several joints of one body in an MJCF file where no single joint here has
-        their motions. Without it all these are refused: no body is a point.
+        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Without it
+        massless links between joints become part of one joint, or get 1e-10 of the mass that
+        follows, and all others are refused: no body is a point.
     closures : str or Path, optional
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to
         the URDF file, where there is one.
