@@ -263,6 +263,8 @@ def _info(arguments: argparse.Namespace) -> None:
         print(f"  coupling {name!s:<26}{law}")
     for cycle in model.tables.cycles:
         print("  loop  ", ", ".join(str(name) for name in cycle))
+    for line in str(mechanism.report).splitlines():
+        print(f"  {line}")
     if arguments.plot is not None:
         from dynamics.display.plot import matplotlib_module
 

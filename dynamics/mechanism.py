@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -20,6 +20,9 @@ from dynamics.parts.geometry import Frame
 from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.shapes import Shape
+
+if TYPE_CHECKING:
+    from dynamics.io.report import LoadReport
 
 __all__ = ["Mechanism"]
 
@@ -43,6 +46,8 @@ class Mechanism:
         By name.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
+    report : LoadReport or None
+        Table of what `dynamics.load` read, changed and left out; None where no file was read.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -57,6 +62,7 @@ class Mechanism:
         self.potentials: dict[Hashable, Potential] = {}
         self.frames: dict[Hashable, Frame] = {}
         self.contacts: dict[Hashable, Contact] = {}
+        self.report: LoadReport | None = None
         self._used: set[Hashable] = {WORLD.name}
 
     @takes(BodyOptions, body)

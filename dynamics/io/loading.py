@@ -13,6 +13,7 @@ from dynamics.io.assembly import assembled
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
 from dynamics.io.notes import Notes
+from dynamics.io.report import report_of
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
@@ -47,7 +48,8 @@ def load(
 
     Links without mass, or without inertia about some axis, are merged into the link they are fixed
     to; a `MergedLinkWarning` names them. What a mechanism cannot express is left out, and an
-    `UnsupportedElementWarning` names every element. Nothing comes back from a file that is broken.
+    `UnsupportedElementWarning` names every element. ``mechanism.report`` is one table of all that
+    was read, changed and left out. Nothing comes back from a file that is broken.
 
     Parameters
     ----------
@@ -121,6 +123,7 @@ def load(
         least_radius=least_radius,
         without=without,
     )
+    mechanism.report = report_of(found, mechanism, notes)
     notes.emit(stacklevel=2)
     return mechanism
 
