@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.parts.geometry import Geometry
+from dynamics.parts.geometry import Geometry, Surface
 from dynamics.parts.servos import PositionServo, VelocityServo
 
-__all__ = ["Description", "JointEntry", "Link", "Mimic", "Pose"]
+__all__ = ["Description", "Floor", "JointEntry", "Link", "Mimic", "Pose"]
 
 Float = NDArray[np.float64]
 
@@ -154,6 +154,24 @@ class Mimic:
     offset: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Floor:
+    """A half-space of the world that the file holds.
+
+    Attributes
+    ----------
+    name : str
+    point, normal : ndarray of float, shape (3,)
+        On its plane and out of the solid, in the world.
+    surface : Surface
+    """
+
+    name: str
+    point: Float
+    normal: Float
+    surface: Surface
+
+
 @dataclass(slots=True, eq=False)
 class Description:
     """All that a file says.
@@ -171,6 +189,7 @@ class Description:
         None leaves it to the mechanism.
     frames : dict of (str or None, Pose)
         More frames by name: link and pose in the link's frame.
+    floors : list of Floor
     """
 
     links: dict[str, Link] = field(default_factory=dict)
@@ -179,3 +198,4 @@ class Description:
     roots: list[str] = field(default_factory=list)
     gravity: Float | None = None
     frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)
+    floors: list[Floor] = field(default_factory=list)

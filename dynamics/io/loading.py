@@ -12,11 +12,13 @@ from dynamics import rotation
 from dynamics.io.assembly import assembled
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
+from dynamics.io.ground import add_ground
 from dynamics.io.notes import Notes
 from dynamics.io.report import report_of
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.shapes import positive
 
 __all__ = ["load"]
@@ -38,6 +40,8 @@ def load(
     meshes: bool = True,
     within: str | Path | None = None,
     without: Iterable[str] = (),
+    ground: bool | HalfSpace = False,
+    friction: float | None = None,
 ) -> Mechanism:
     """Load a mechanism from a URDF file (``.urdf``) or an MJCF file (``.xml``).
 
@@ -85,6 +89,12 @@ def load(
         Properties of joints to leave out: "limits", "velocity_limits", "control_limits",
         "friction", "armature", "damping" and "stiffness". Orders 4 and 6, for one, know neither
         limits nor friction nor armature.
+    ground : bool or HalfSpace, optional
+        Whether collision shapes of bodies that move touch a floor: the planes of an MJCF file's
+        world, or z < 0, or a half-space of yours. Contacts are called ``"ground|body"``.
+    friction : float, optional
+        Coefficient of sliding friction of all these contacts; by default that of the file
+        (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>``), or else 0.5.
 
     Returns
     -------
@@ -123,6 +133,7 @@ def load(
         least_radius=least_radius,
         without=without,
     )
+    add_ground(mechanism, found.floors, notes, ground, friction)
     mechanism.report = report_of(found, mechanism, notes)
     notes.emit(stacklevel=2)
     return mechanism

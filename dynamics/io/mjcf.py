@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
+from dynamics.io.description import Description, Floor, JointEntry, Link, Mimic, Pose
 from dynamics.io.freedom import Freedom, is_one, one_joint
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import mesh_path, tree
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
 
 __all__ = ["read_mjcf"]
@@ -286,6 +287,11 @@ class _Reader:
     def geom(self, k: int) -> None:
         m = self.model
         link, name = self.links[m.geom_bodyid[k]], self.name("geom", k)
+        if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_PLANE:
+            place = _pose(m.geom_pos[k], m.geom_quat[k])
+            normal = rotation.rotate(place.orientation, np.array([0.0, 0.0, 1.0]))
+            self.found.floors.append(Floor(name, place.position, normal, self.surface(k)))
+            return
         if link is None:
             self.notes.leave_out("geoms of the world", name)
             return
@@ -298,7 +304,15 @@ class _Reader:
         if m.geom_group[k] <= LAST_SHOWN_GROUP:
             self.found.links[link].visuals.append(geometry)
         if m.geom_contype[k] or m.geom_conaffinity[k]:
-            self.found.links[link].collisions.append(geometry)
+            made = replace(geometry, surface=self.surface(k))
+            self.found.links[link].collisions.append(made)
+
+    def surface(self, k: int) -> Surface:
+        """Friction and filters of a geom."""
+        m = self.model
+        slide, turn, roll = (float(x) for x in m.geom_friction[k])
+        masks = int(m.geom_contype[k]), int(m.geom_conaffinity[k])
+        return Surface(slide, turn, roll, int(m.geom_condim[k]), *masks)
 
     def shape(self, k: int, name: str) -> Any:
         m, kinds = self.model, self.mj.mjtGeom
