@@ -120,6 +120,10 @@ def assembled(
     for joint in found.joints.values():
         if not _inside(joint, groups):
             mechanism.add_joint(_joint(joint, groups, bodies))
+    for one in found.actuators:
+        if one.joint in mechanism.joints:
+            mechanism.actuators[one.name] = one
+    mechanism.keyframes.update(found.keyframes)
     for mimic in found.mimics:
         follow(mechanism, mimic, notes)
     return mechanism
@@ -131,9 +135,8 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
         return
     if isinstance(actuated, bool):
         for joint in found.joints.values():
-            joint.actuated = actuated and not joint.closure and joint.kind not in (
-                "fixed", "floating",
-            )  # fmt: skip
+            free = not joint.closure and joint.kind not in ("fixed", "floating")
+            _drive(joint, actuated and free)
         return
     names = {actuated} if isinstance(actuated, str) else set(actuated)
     unknown = names - set(found.joints)
@@ -141,7 +144,14 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
         raise ValueError(f"actuated names no joint: {sorted(unknown)}; there are "
                          f"{list(found.joints)}")  # fmt: skip
     for joint in found.joints.values():
-        joint.actuated = joint.name in names
+        _drive(joint, joint.name in names)
+
+
+def _drive(joint: JointEntry, driven: bool) -> None:
+    """Give a joint a motor, that of the file where it has one, or none."""
+    if not driven:
+        joint.servo = None
+    joint.actuated = driven and joint.servo is None
 
 
 def _leave_out(found: Description, without: Iterable[str]) -> None:
@@ -239,6 +249,7 @@ def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) 
             "velocity_limits": joint.velocity_limits,
             "actuated": joint.actuated,
             "control_limits": joint.control_limits if joint.actuated else None,
+            "servo": joint.servo,
         }
     if joint.kind == "skew universal":
         return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.geometry import Geometry, Surface
 from dynamics.parts.servos import PositionServo, VelocityServo
 
@@ -190,6 +191,9 @@ class Description:
     frames : dict of (str or None, Pose)
         More frames by name: link and pose in the link's frame.
     floors : list of Floor
+    actuators : list of Actuator
+    keyframes : dict of Keyframe
+        Poses are those of links.
     """
 
     links: dict[str, Link] = field(default_factory=dict)
@@ -199,3 +203,5 @@ class Description:
     gravity: Float | None = None
     frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)
     floors: list[Floor] = field(default_factory=list)
+    actuators: list[Actuator] = field(default_factory=list)
+    keyframes: dict[str, Keyframe] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from dynamics.io.notes import Notes
 if TYPE_CHECKING:
     from dynamics.io.groups import Group
 
-__all__ = ["TRACE", "settle"]
+__all__ = ["TRACE", "determined", "settle"]
 
 Float = NDArray[np.float64]
 #: Mass and inertia of a massless link over those of the link that follows. Motions of a body on
@@ -60,10 +60,25 @@ def settle(found: Description, groups: dict[str, Group], notes: Notes) -> None:
         notes.merge("hinges that are one joint now", made.name)
     tree = _Tree(found, groups)
     for path in tree.paths():
-        if _independent([twist for joint, pose in path for twist in _twists(joint, pose)]):
+        if determined(path):
             last = tree.child(path[-1][0])
             for joint, _ in path[:-1]:
                 _fill(tree.child(joint), last, notes)
+
+
+def determined(path: list[tuple[JointEntry, Pose]]) -> bool:
+    """True if the ends of a chain of joints determine where its links are, where coordinates are 0.
+
+    Parameters
+    ----------
+    path : list of (JointEntry, Pose)
+        Joints, and their poses in one frame.
+
+    Returns
+    -------
+    bool
+    """
+    return _independent([twist for joint, pose in path for twist in _twists(joint, pose)])
 
 
 def _fill(group: Group, after: Group, notes: Notes) -> None:

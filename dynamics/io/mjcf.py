@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 import graphsys as gs
 from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Mimic, Pose
-from dynamics.io.freedom import Freedom, is_one, one_joint
+from dynamics.io.freedom import Freedom, is_one, loses, one_joint
+from dynamics.io.massless import determined
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import mesh_path, tree
+from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.geometry import Geometry, Mesh, Surface
+from dynamics.parts.servos import PositionServo, VelocityServo
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
 
 __all__ = ["read_mjcf"]
@@ -31,9 +34,11 @@ REPEATED, MOST_ELEMENTS = ("replicate", "composite", "flexcomp"), 1e5
 SIZES, MOST_NUMBERS = {"hfield": [("nrow", "ncol")], "texture": [("width", "height")]}, 1e8
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "tendons", "sensors", "cameras", "lights", "keys", "pairs", "excludes", "flexes", "skins",
+    "tendons", "sensors", "cameras", "lights", "pairs", "excludes", "flexes", "skins",
     "hfields", "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
+#: Joints that actuators drive, and their numbers of coordinates.
+DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3}
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
 DISABLED = {
     "gravity": ("GRAVITY",),
@@ -199,6 +204,8 @@ class _Reader:
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+        self.driven = self.driven_joints()
+        self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
     def name(self, kind: str, k: int) -> str:
         """Name of an element, or one from its number."""
@@ -218,6 +225,8 @@ class _Reader:
             self.actuator(k)
         for k in range(m.neq):
             self.equality(k)
+        for k in range(m.nkey):
+            self.keyframe(k)
         for what in ("density", "viscosity"):
             if getattr(m.opt, what) != 0.0:
                 self.notes.leave_out("option", what)
@@ -243,16 +252,37 @@ class _Reader:
         if count == 0:
             entry = JointEntry(f"{parent or 'world'}-{name}", "fixed", parent, name, place)
             self.joint(entry)
+            self.steps.append((parent, place, [(name, [])]))
             return
         freedoms = [self.freedom(k) for k in range(first, first + count)]
-        if self.split and not is_one(freedoms):
-            for one in freedoms[:-1]:
-                between = f"{name} behind {one.name}"
-                self.found.links[between] = Link(between, center=one.point)
-                self.joint(one_joint([one], parent, between, place, self.notes))
-                parent, place = between, Pose()
-            freedoms = freedoms[-1:]
+        chain, between = self.chain(freedoms, parent, name, place)
+        if not is_one(freedoms) or loses(freedoms, self.driven):
+            where = [(one, Pose(free.point)) for one, free in zip(chain, freedoms)]
+            if determined(where) or (self.split and not is_one(freedoms)):
+                self.found.links.update((link.name, link) for link in between)
+                for one in chain:
+                    self.joint(one)
+                self.steps.append((parent, place, [
+                    (str(one.child), [first + k]) for k, one in enumerate(chain)
+                ]))  # fmt: skip
+                return
         self.joint(one_joint(freedoms, parent, name, place, self.notes))
+        self.steps.append((parent, place, [(name, list(range(first, first + count)))]))
+
+    def chain(
+        self, freedoms: list[Freedom], parent: str | None, name: str, place: Pose
+    ) -> tuple[list[JointEntry], list[Link]]:
+        """A joint for each freedom, and the massless links between them."""
+        joints, between = [], []
+        if len(freedoms) == 1 or any(one.kind == "free" for one in freedoms):
+            return [], []
+        for one in freedoms:
+            last = one is freedoms[-1]
+            link = Link(name if last else f"{name} behind {one.name}", center=one.point)
+            between += [] if last else [link]
+            joints.append(one_joint([one], parent, link.name, place, self.notes))
+            parent, place = link.name, Pose()
+        return joints, between
 
     def joint(self, joint: JointEntry) -> None:
         """Keep a joint."""
@@ -336,36 +366,149 @@ class _Reader:
         self.notes.leave_out(f"geoms of type {kind.name[7:].lower()}", name)
         return None
 
-    # Actuators and equalities
+    # Actuators, keyframes and equalities
+
+    def driven_joints(self) -> set[str]:
+        """Joints that an actuator moves or that an equality couples."""
+        m, kinds = self.model, self.mj.mjtTrn
+        on_joints = (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
+        driven = {
+            self.joint_name[m.actuator_trnid[k, 0]]
+            for k in range(m.nu)
+            if kinds(m.actuator_trntype[k]) in on_joints
+        }
+        for k in range(m.neq):
+            if self.mj.mjtEq(m.eq_type[k]) == self.mj.mjtEq.mjEQ_JOINT and m.eq_active0[k]:
+                both = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
+                driven |= {self.joint_name[j] for j in both if j >= 0}
+        return driven
 
     def actuator(self, k: int) -> None:
+        """One actuator: a motor whose control is a force, or a servo.
+
+        Its force is ``g u + b0 + b1 l + b2 l'`` of the command u, with length l = gear q.
+        Where b1 or b2 is negative, this is a servo with the target that makes the rest zero.
+        """
         m, name = self.model, self.name("actuator", k)
         kind = self.mj.mjtTrn(m.actuator_trntype[k])
         joint = None
         if kind in (self.mj.mjtTrn.mjTRN_JOINT, self.mj.mjtTrn.mjTRN_JOINTINPARENT):
             joint = self.found.joints.get(self.joint_name[m.actuator_trnid[k, 0]])
-        if joint is None:
+        if joint is None or joint.kind not in DRIVEN:
             what = kind.name[6:].lower()
             self.notes.leave_out(f"actuators on {what}s that are no joint here", name)
             return
-        alone, joint.actuated = not joint.actuated, True
-        plain = m.actuator_gaintype[k] == 0 and m.actuator_gainprm[k, 0] == 1.0
-        plain = plain and m.actuator_biastype[k] == 0 and m.actuator_gear[k, 0] == 1.0
-        if not plain or m.actuator_dyntype[k] != 0:
-            self.notes.leave_out("gain, gear and dynamics of actuators (controls are forces)", name)
-        self.control_limits(k, joint, alone and plain and not m.actuator_dyntype[k])
+        if m.actuator_gaintype[k] > 1 or m.actuator_biastype[k] > 1 or m.actuator_dyntype[k] > 3:
+            self.notes.leave_out("actuators that are muscles or of a user's own kind", name)
+            return
+        if m.actuator_dyntype[k] != 0:
+            self.notes.leave_out("dynamics of actuators (commands act at once)", name)
+        gain = float(m.actuator_gainprm[k, 0])
+        if m.actuator_gaintype[k] == 1 and np.any(m.actuator_gainprm[k, 1:3] != 0.0):
+            self.notes.leave_out("gain of actuators that depends on length or speed", name)
+        bias = np.array(m.actuator_biasprm[k, :3]) * (m.actuator_biastype[k] == 1)
+        gears = np.array(m.actuator_gear[k, : DRIVEN[joint.kind]], np.float64)
+        gear = float(gears[0])
+        ends = [-np.inf, np.inf]
+        if m.actuator_ctrllimited[k]:
+            ends = [float(x) for x in m.actuator_ctrlrange[k]]
+        if joint.servo is not None or (joint.actuated and (bias[1] < 0.0 or bias[2] < 0.0)):
+            self.notes.leave_out("actuators of joints that have a servo and another", name)
+            return
+        if bias[1] > 0.0 or bias[2] > 0.0 or (bias[1:].any() and (gear == 0.0 or gears.size > 1)):
+            self.notes.leave_out("bias of actuators that is no servo here", name)
+            bias[:] = 0.0
+        if not bias[1:].any():
+            self.motor(k, joint, gain * gears, float(bias[0]), ends)
+            scale = gain * gears
+        else:
+            strength = -float(bias[1] or bias[2])
+            scale = np.array([gain / strength])
+            target, most = float(bias[0]) / strength, self.most_force(k, joint, name)
+            if bias[1]:
+                start = float(m.qpos0[m.jnt_qposadr[m.actuator_trnid[k, 0]]])
+                joint.servo = PositionServo(
+                    strength, -float(bias[2]), target - gear * start, most, gear
+                )
+            else:
+                joint.servo = VelocityServo(strength, target, most, gear)
+        self.found.actuators.append(Actuator(name, joint.name, scale, *ends))
 
-    def control_limits(self, k: int, joint: JointEntry, simple: bool) -> None:
-        """Range of control, then of force, of the one actuator of a joint with one axis."""
-        m = self.model
-        simple = simple and joint.kind in ("revolute", "prismatic")
-        ends, limited = np.array([-np.inf, np.inf]), joint.control_limits is not None
-        for what in ("ctrl", "force"):
-            if getattr(m, f"actuator_{what}limited")[k]:
-                limited, ends = True, np.clip(ends, *getattr(m, f"actuator_{what}range")[k])
-        joint.control_limits = [(float(ends[0]), float(ends[1]))] if limited and simple else None
-        if limited and not simple:
-            self.notes.leave_out("limits of actuators", self.name("actuator", k))
+    def motor(
+        self, k: int, joint: JointEntry, scale: Float, bias: float, ends: list[float]
+    ) -> None:
+        """Let a joint take forces, within the range of commands and forces of its one motor."""
+        m, name = self.model, self.name("actuator", k)
+        if bias:
+            self.notes.leave_out("constant forces of actuators", name)
+        alone, joint.actuated = not joint.actuated, True
+        most = np.sort(np.outer(scale, np.nan_to_num(ends, posinf=1e300, neginf=-1e300)), axis=1)
+        limited = bool(m.actuator_ctrllimited[k])
+        if m.actuator_forcelimited[k]:
+            gears = np.array(m.actuator_gear[k, : scale.size])
+            force = np.sort(np.outer(gears, m.actuator_forcerange[k]), axis=1)
+            most, limited = np.clip(most, force[:, :1], force[:, 1:]), True
+        j = int(m.actuator_trnid[k, 0])
+        if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
+            most, limited = np.clip(most, *m.jnt_actfrcrange[j]), True
+        if limited and alone:
+            joint.control_limits = [(float(low), float(high)) for low, high in most]
+        elif limited or joint.control_limits is not None:
+            joint.control_limits = None
+            self.notes.leave_out("limits of actuators that share a joint", name)
+
+    def most_force(self, k: int, joint: JointEntry, name: str) -> float:
+        """Largest force of a servo, the same both ways."""
+        m, most = self.model, np.inf
+        if m.actuator_forcelimited[k]:
+            low, high = (float(x) for x in m.actuator_forcerange[k])
+            most = max(-low, high)
+            if -low != high:
+                self.notes.leave_out("ranges of servos' forces that differ both ways", name)
+        j, gear = int(m.actuator_trnid[k, 0]), abs(float(m.actuator_gear[k, 0]))
+        if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
+            most = min(most, float(np.abs(m.jnt_actfrcrange[j]).max()) / gear)
+        return most
+
+    def keyframe(self, k: int) -> None:
+        """Poses of all links where a keyframe has the coordinates, and its commands."""
+        m, name = self.model, self.name("key", k)
+        if np.any(m.key_qvel[k] != 0.0):
+            self.notes.leave_out("velocities of keyframes", name)
+        if np.any(m.key_mpos[k] != m.body_pos[m.body_mocapid >= 0].ravel()):
+            self.notes.leave_out("mocap bodies of keyframes", name)
+        poses: dict[str | None, Pose] = {None: Pose()}
+        for parent, place, parts in self.steps:
+            here = poses[parent] @ place
+            for link, joints in parts:
+                for j in joints:
+                    here = self.turned(here, j, m.key_qpos[k])
+                poses[link] = here
+        commands = {self.name("actuator", i): float(m.key_ctrl[k, i]) for i in range(m.nu)}
+        known = {one.name for one in self.found.actuators}
+        self.found.keyframes[name] = Keyframe(
+            {
+                link: np.concatenate([pose.position, pose.orientation])
+                for link, pose in poses.items()
+                if link is not None
+            },
+            {one: value for one, value in commands.items() if one in known},
+        )
+
+    def turned(self, here: Pose, j: int, qpos: Any) -> Pose:
+        """Pose of a body after one of its joints has moved."""
+        m, at = self.model, int(self.model.jnt_qposadr[j])
+        kind = ("free", "ball", "slide", "hinge")[int(m.jnt_type[j])]
+        point, axis = np.array(m.jnt_pos[j]), np.array(m.jnt_axis[j])
+        if kind == "free":
+            return _pose(qpos[at : at + 3], qpos[at + 3 : at + 7])
+        if kind == "ball":
+            turn = rotation.normalized(qpos[at : at + 4])
+            return here @ Pose(point, turn) @ Pose(-point)
+        moved = float(qpos[at] - m.qpos0[at])
+        if kind == "slide":
+            return here @ Pose(moved * axis)
+        return here @ Pose(point, rotation.from_rotation_vector(moved * axis)) @ Pose(-point)
 
     def equality(self, k: int) -> None:
         m, name = self.model, self.name("equality", k)

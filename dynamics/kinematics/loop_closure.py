@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array, eye_array
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.errors import InconsistentStateError
+from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics import coordinates
@@ -62,6 +62,27 @@ def initial_state(model: Model) -> State:
         if body.name not in known:
             known[body.name] = coordinates.STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
+    if not is_closed(model, state, CLOSED):
+        state = assemble(model, state, {}, {})
+    return placed(model, state)
+
+
+def keyframe(model: Model, name: str) -> State:
+    """State of a posture of the file; see `Model.keyframe`."""
+    mechanism = model.mechanism
+    if name not in mechanism.keyframes:
+        raise UnknownNameError(
+            f"there is no keyframe {name!r}; keyframes are {list(mechanism.keyframes)}"
+        )
+    state = model.state_of(np.zeros(model.state_size))
+    state.pose[:, 3] = 1.0
+    for owner, pose in mechanism.keyframes[name].poses.items():
+        frame = mechanism.frames[owner]
+        if frame.body.name not in model.tables.body_index:
+            continue  # it is on the world
+        q = rotation.multiply(pose[3:], rotation.conjugate(frame.orientation))
+        place = state.pose[model.body_number(frame.body.name)]
+        place[:] = [*(pose[:3] - rotation.rotate(q, frame.position)), *rotation.normalized(q)]
     if not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
     return placed(model, state)
