@@ -130,6 +130,7 @@ class Reader:
         return getattr(self.model, kind)(k).name or f"{kind} {k}"
 
     def read(self) -> None:
+        """Fill the description."""
         m = self.model
         for i in range(1, m.nbody):
             self.links.append(self.name("body", i))
@@ -154,6 +155,7 @@ class Reader:
     # Bodies and joints
 
     def body(self, i: int) -> None:
+        """One body and the joint, or joints, that it hangs on."""
         m, name = self.model, str(self.links[i])
         R = rotation.to_matrix(m.body_iquat[i])
         self.found.links[name] = Link(
@@ -233,6 +235,7 @@ class Reader:
     # Geoms
 
     def geom(self, k: int) -> None:
+        """One geom as a look, a collision shape or a floor."""
         m = self.model
         link, name = self.links[m.geom_bodyid[k]], self.name("geom", k)
         if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_PLANE:
@@ -263,6 +266,7 @@ class Reader:
         return Surface(slide, turn, roll, int(m.geom_condim[k]), *masks)
 
     def shape(self, k: int, name: str) -> Any:
+        """Shape of a geom; None where there is none here."""
         m, kinds = self.model, self.mj.mjtGeom
         kind, size = kinds(m.geom_type[k]), [float(x) for x in m.geom_size[k]]
         if kind == kinds.mjGEOM_BOX:
@@ -287,6 +291,7 @@ class Reader:
     # Equalities
 
     def equality(self, k: int) -> None:
+        """One equality as a coupling or a closure."""
         m, name = self.model, self.name("equality", k)
         kinds, data = self.mj.mjtEq, np.array(m.eq_data[k])
         kind, first, second = kinds(m.eq_type[k]), int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
