@@ -83,6 +83,11 @@ def _parser() -> argparse.ArgumentParser:
     _add_start(parts)
     parts.add_argument("--seconds", type=_positive, default=10.0, help="how long (10)")
     parts.add_argument("--timestep", type=_positive, default=0.01, help="s (0.01)")
+    parts.add_argument("--order", type=int, choices=(2, 4, 6), default=2, help="of accuracy in "
+                       "time (2); 4 and 6 take no contacts, limits or friction")  # fmt: skip
+    parts.add_argument("--controls", type=_setting, action="append", default=[],
+                       metavar="JOINT=VALUE", help="control of a joint throughout: force, torque, "
+                       "or target of a servo; several of one joint with commas")  # fmt: skip
     parts.add_argument("--every", type=int, default=1, metavar="K", help="keep every K-th step")
     parts.add_argument("--out", type=Path, metavar="motion.npz", help="file for the motion")
     parts.add_argument("--plot", type=Path, metavar="curves.png", help="file for curves of energy, "
@@ -126,6 +131,10 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
                         "meshes must lie in where it names them with ..")  # fmt: skip
     parser.add_argument("--least-radius", type=_positive, metavar="R", help="links that move "
                         "without mass become balls of water of this radius, m")  # fmt: skip
+    parser.add_argument("--ground", action="store_true", help="let collision shapes touch the "
+                        "file's floor, or else z < 0")  # fmt: skip
+    parser.add_argument("--friction", type=_coefficient, metavar="MU", help="coefficient of "
+                        "sliding friction on the floor; by default the file's, or 0.5")  # fmt: skip
     parser.add_argument("--without", action="append", default=[], metavar="PROPERTY", help="leave "
                         "this out of all joints: limits, velocity_limits, control_limits, "
                         "friction, damper or spring")  # fmt: skip
@@ -135,6 +144,12 @@ def _add_start(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--set", type=_setting, action="append", default=[], dest="settings",
                         metavar="JOINT=VALUE", help="coordinate of a joint at the start, m or rad; "
                         "several of one joint with commas")  # fmt: skip
+    parser.add_argument("--separate", action="store_true", help="move apart at the start what "
+                        "overlaps, and joints to within their limits")  # fmt: skip
+
+
+def _coefficient(text: str) -> float:
+    return 0.0 if text.strip() in ("0", "0.0") else _positive(text)
 
 
 def _positive(text: str) -> float:
@@ -158,7 +173,7 @@ def _setting(text: str) -> tuple[str, list[float]]:
     return name, numbers
 
 
-def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
+def _model(arguments: argparse.Namespace, timestep: float = 0.01, order: int = 2) -> Model:
     from dynamics.io.loading import load
 
     return load(
@@ -171,11 +186,14 @@ def _model(arguments: argparse.Namespace, timestep: float = 0.01) -> Model:
         meshes=not arguments.no_meshes,
         within=arguments.within,
         without=arguments.without,
-    ).finalize(timestep)
+        ground=arguments.ground,
+        friction=arguments.friction,
+    ).finalize(timestep, order=order)
 
 
-def _start(model: Model, settings: list[tuple[str, list[float]]]) -> State:
+def _start(model: Model, arguments: argparse.Namespace) -> State:
     """Initial state with joints at the given coordinates; those on loops with all others."""
+    settings: list[tuple[str, list[float]]] = arguments.settings
     state = model.initial_state()
     on_loops: dict[Any, Any] = {}
     for name, values in settings:
@@ -183,24 +201,33 @@ def _start(model: Model, settings: list[tuple[str, list[float]]]) -> State:
             model.set_joint(state, name, values)
         except InconsistentStateError:
             on_loops[name] = values
-    return model.assemble(state, on_loops) if on_loops else state
+    if on_loops:
+        state = model.assemble(state, on_loops)
+    if not arguments.separate:
+        return state
+    from dynamics.kinematics.contact_queries import separate
+
+    return separate(model, state)
 
 
 def _simulate(arguments: argparse.Namespace) -> None:
     from dynamics.simulation import simulate
+    from dynamics.tables.inputs import controls_of
 
     if arguments.plot is not None:  # refused before the work, not after
         from dynamics.display.plot import matplotlib_module
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
-    model = _model(arguments, arguments.timestep)
+    model = _model(arguments, arguments.timestep, arguments.order)
+    controls = controls_of(model, dict(arguments.controls)) if arguments.controls else None
     bar = _Bar(not arguments.quiet and sys.stderr.isatty())
     try:
         trajectory = simulate(
             model,
-            _start(model, arguments.settings),
+            _start(model, arguments),
             arguments.seconds,
             every=arguments.every,
+            controls=controls,
             progress=bar.show if bar.shown else False,
         )
     except (ConvergenceError, KeyboardInterrupt) as error:  # the motion so far
@@ -263,6 +290,8 @@ def _info(arguments: argparse.Namespace) -> None:
         print(f"  coupling {name!s:<26}{law}")
     for cycle in model.tables.cycles:
         print("  loop  ", ", ".join(str(name) for name in cycle))
+    for line in str(mechanism.report).splitlines():
+        print(f"  {line}")
     if arguments.plot is not None:
         from dynamics.display.plot import matplotlib_module
 
@@ -279,7 +308,7 @@ def _view(arguments: argparse.Namespace) -> None:
     if arguments.motion is not None:
         trajectory = Trajectory.load(arguments.motion, model)
     else:
-        trajectory = simulate(model, _start(model, arguments.settings), 0.0)
+        trajectory = simulate(model, _start(model, arguments), 0.0)
     if arguments.html is not None:
         trajectory.export_html(arguments.html, arguments.robot.stem)
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Hashable
-from typing import Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import UnknownNameError
 from dynamics.model import Model
+from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.bodies import WORLD, Body, body
 from dynamics.parts.contacts import Contact, contact, refuse_rigid
 from dynamics.parts.couplings import Coupling, coupling
@@ -20,6 +21,9 @@ from dynamics.parts.geometry import Frame
 from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.shapes import Shape
+
+if TYPE_CHECKING:
+    from dynamics.io.report import LoadReport
 
 __all__ = ["Mechanism"]
 
@@ -43,6 +47,12 @@ class Mechanism:
         By name.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
+    actuators : dict of Actuator
+        Motors of a robot file by name: see `Model.controls`.
+    keyframes : dict of Keyframe
+        Postures of a robot file by name: see `Model.keyframe`.
+    report : LoadReport or None
+        Table of what `dynamics.load` read, changed and left out; None where no file was read.
     """
 
     def __init__(self, gravity: ArrayLike = (0.0, 0.0, -9.81)) -> None:
@@ -57,6 +67,9 @@ class Mechanism:
         self.potentials: dict[Hashable, Potential] = {}
         self.frames: dict[Hashable, Frame] = {}
         self.contacts: dict[Hashable, Contact] = {}
+        self.actuators: dict[str, Actuator] = {}
+        self.keyframes: dict[str, Keyframe] = {}
+        self.report: LoadReport | None = None
         self._used: set[Hashable] = {WORLD.name}
 
     @takes(BodyOptions, body)

@@ -281,6 +281,51 @@ class Model:
             twists[i, 3:] = rotation.as_numbers(angular_velocity, (3,), label)
         coordinates.set_twists(self, state, twists, [i])
 
+    def keyframe(self, name: str) -> State:
+        """State of a posture that the robot file holds, at rest, its loops closed.
+
+        Parameters
+        ----------
+        name : str
+            Key of `Mechanism.keyframes`.
+
+        Returns
+        -------
+        State
+
+        Raises
+        ------
+        UnknownNameError
+        InconsistentStateError
+            Where the file's posture leaves loops open that cannot be closed.
+        """
+        return loop_closure.keyframe(self, name)
+
+    def controls(self, commands: ArrayLike | Mapping[str, float]) -> Float:
+        """Controls of joints for commands of the file's actuators, in the units of the file.
+
+        Commands are clipped to the range of their actuator. Those of motors become forces by gear
+        and gain, those of servos become targets.
+
+        Parameters
+        ----------
+        commands : mapping or array_like, shape (..., actuators)
+            By name, those left out 0; or all, in the order of `Mechanism.actuators`.
+
+        Returns
+        -------
+        ndarray of float, shape (..., c)
+            For `simulate` and `step`.
+
+        Raises
+        ------
+        UnknownNameError
+            Where it names what is no actuator.
+        ValueError
+            Where its shape is another, or it is not finite.
+        """
+        return inputs.controls_from_commands(self, commands)
+
     def body_number(self, name: Hashable) -> int:
         """Row of a body in the arrays of a state.
 

@@ -9,7 +9,7 @@ from dynamics.io.notes import (
     UnsupportedElementWarning,
 )
 
-_LATER = {"load": "loading", "save_urdf": "save"}
+_LATER = {"LoadReport": "report", "load": "loading", "save_urdf": "save"}
 
 __all__ = [
     "ImplausibleInertiaWarning",

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.io.description import Description, JointEntry, Link, Pose
+from dynamics.io.description import Description, JointEntry, Pose
+from dynamics.io.groups import Group, grouped
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
 from dynamics.kernels.rows import rows as kinds
@@ -25,7 +26,6 @@ from dynamics.parts.options import with_new_words
 __all__ = ["assembled"]
 
 Float = NDArray[np.float64]
-WATER = 1000.0  #: kg/m^3
 MAKERS: dict[str, Callable[..., Any]] = {
     "fixed": joint_types.Fixed,
     "revolute": joint_types.Revolute,
@@ -98,7 +98,7 @@ def assembled(
             found.joints[name] = JointEntry(name, "fixed", None, link, root)
     _choose_motors(found, actuated)
     _leave_out(found, without)
-    groups = _groups(found, notes, merge_fixed, least_radius)
+    groups = grouped(found, notes, merge_fixed, least_radius)
     mechanism = Mechanism(gravity)
     taken = {joint.name for joint in found.joints.values() if not _inside(joint, groups)}
     bodies: dict[str, Any] = {}
@@ -120,47 +120,13 @@ def assembled(
     for joint in found.joints.values():
         if not _inside(joint, groups):
             mechanism.add_joint(_joint(joint, groups, bodies))
+    for one in found.actuators:
+        if one.joint in mechanism.joints:
+            mechanism.actuators[one.name] = one
+    mechanism.keyframes.update(found.keyframes)
     for mimic in found.mimics:
         follow(mechanism, mimic, notes)
     return mechanism
-
-
-class _Group:
-    """Links that move as one: their common mass, and each link's pose in the first one's frame."""
-
-    def __init__(self, name: str, fixed: bool = False) -> None:
-        self.name, self.fixed = name, fixed
-        self.links: list[tuple[Link, Pose]] = []
-
-    def pose_of(self, name: str | None) -> Pose:
-        """Pose of a link's frame in the body's, whose origin is the centre of mass."""
-        pose = next((pose for link, pose in self.links if link.name == name), Pose())
-        return pose if self.fixed else Pose(pose.position - self.center, pose.orientation)
-
-    @property
-    def mass(self) -> float:
-        """Of all links, kg."""
-        return float(sum(link.mass for link, _ in self.links))
-
-    @property
-    def center(self) -> Float:
-        """Common centre of mass in the group's frame."""
-        parts = [link.mass * pose.point(link.center) for link, pose in self.links if link.mass]
-        return np.sum(parts, axis=0) / self.mass if parts else np.zeros(3)
-
-    @property
-    def inertia(self) -> Float:
-        """About the common centre of mass (parallel-axis theorem)."""
-        total, center = np.zeros((3, 3)), self.center
-        for link, pose in self.links:
-            R, d = rotation.to_matrix(pose.orientation), pose.point(link.center) - center
-            total += R @ link.inertia @ R.T + link.mass * (d @ d * np.eye(3) - np.outer(d, d))
-        return (total + total.T) / 2.0
-
-    @property
-    def complete(self) -> bool:
-        """True if it can move as a body: it has mass, and inertia about every axis."""
-        return self.mass > 0.0 and bool(np.linalg.eigvalsh(self.inertia)[0] > 0.0)
 
 
 def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) -> None:
@@ -169,9 +135,8 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
         return
     if isinstance(actuated, bool):
         for joint in found.joints.values():
-            joint.actuated = actuated and not joint.closure and joint.kind not in (
-                "fixed", "floating",
-            )  # fmt: skip
+            free = not joint.closure and joint.kind not in ("fixed", "floating")
+            _drive(joint, actuated and free)
         return
     names = {actuated} if isinstance(actuated, str) else set(actuated)
     unknown = names - set(found.joints)
@@ -179,7 +144,14 @@ def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) ->
         raise ValueError(f"actuated names no joint: {sorted(unknown)}; there are "
                          f"{list(found.joints)}")  # fmt: skip
     for joint in found.joints.values():
-        joint.actuated = joint.name in names
+        _drive(joint, joint.name in names)
+
+
+def _drive(joint: JointEntry, driven: bool) -> None:
+    """Give a joint a motor, that of the file where it has one, or none."""
+    if not driven:
+        joint.servo = None
+    joint.actuated = driven and joint.servo is None
 
 
 def _leave_out(found: Description, without: Iterable[str]) -> None:
@@ -195,81 +167,7 @@ def _leave_out(found: Description, without: Iterable[str]) -> None:
             setattr(joint, name, LEFT_OUT[name])
 
 
-def _groups(
-    found: Description, notes: Notes, merge_fixed: bool, least_radius: float | None
-) -> dict[str, _Group]:
-    """Groups by name of link; the world's is called "world"."""
-    world = _Group("world", fixed=True)
-    groups: dict[str, _Group] = {}
-    by_parent: dict[str | None, list[JointEntry]] = {}
-    for joint in found.joints.values():
-        if not joint.closure:
-            by_parent.setdefault(joint.parent, []).append(joint)
-    hung = {joint.child for joints in by_parent.values() for joint in joints}
-    waiting: list[str | None] = [None, *(link for link in found.links if link not in hung)]
-    for name in waiting:  # parents first
-        if name is not None and name not in groups:
-            groups[name] = _Group(name)
-            groups[name].links.append((found.links[name], Pose()))
-        for joint in by_parent.get(name, ()):
-            child = str(joint.child)
-            here = world if name is None else groups[name]
-            one = _Group(child)
-            one.links.append((found.links[child], Pose()))
-            groups[child] = one
-            if joint.kind == "fixed":
-                alone = here.complete or here.fixed
-                if merge_fixed or not one.complete or not alone:
-                    groups[child] = _merged(here, one, joint, name, notes)
-            waiting.append(child)
-    for group in groups.values():
-        if not group.fixed and not group.complete and least_radius is not None:
-            _fill(group, least_radius, notes)
-        if not group.fixed and not group.complete:
-            raise ValueError(f"{notes.path.name}: {_incomplete(group, found)}")
-    return groups
-
-
-def _fill(group: _Group, radius: float, notes: Notes) -> None:
-    """Give a body that lacks mass or inertia those of a ball of water, or spread its own mass."""
-    first = group.links[0][0]
-    if group.mass <= 0.0:
-        first.mass = 4.0 / 3.0 * np.pi * radius**3 * WATER
-    first.inertia = first.inertia + 0.4 * group.mass * radius**2 * np.eye(3)
-    notes.merge(f"made a ball of radius {radius} m", group.name)
-
-
-def _merged(
-    here: _Group, one: _Group, joint: JointEntry, parent: str | None, notes: Notes
-) -> _Group:
-    """Put a link into the group of its parent."""
-    link = one.links[0][0]
-    start = next((pose for other, pose in here.links if other.name == parent), Pose())
-    pose = start @ joint.at_parent @ joint.at_child.inverse()
-    if not here.fixed and not here.complete and one.mass > here.mass:  # the heavier gives its name
-        notes.merge(f"merged into {link.name!r}", here.name)
-        here.name = link.name
-    else:
-        notes.merge(f"merged into {here.name!r}", link.name)
-    here.links.append((link, pose))
-    return here
-
-
-def _incomplete(group: _Group, found: Description) -> str:
-    moments = np.linalg.eigvalsh(group.inertia)
-    if moments[0] < -1e-9 * moments[-1]:
-        return (
-            f"link {group.name!r} has an inertia with the moments {moments}, one of them negative: "
-            "mend its <inertia>"
-        )
-    lacks = "no mass" if group.mass <= 0.0 else "no inertia about some axis"
-    way_out = "give it an <inertial>, fix it to a link that has one, or load with least_radius="
-    if group.links[0][0].name in found.roots:
-        way_out = "it is the root: load it with base='fixed', or " + way_out
-    return f"link {group.name!r} moves and has {lacks}: {way_out}"
-
-
-def _inside(joint: JointEntry, groups: dict[str, _Group]) -> bool:
+def _inside(joint: JointEntry, groups: dict[str, Group]) -> bool:
     """True if merging makes both ends one body."""
     if joint.kind != "fixed" or joint.closure:
         return False
@@ -280,7 +178,7 @@ def _inside(joint: JointEntry, groups: dict[str, _Group]) -> bool:
 
 def _add_body(
     mechanism: Mechanism,
-    group: _Group,
+    group: Group,
     taken: set[str],
     base: str,
     found: Description,
@@ -313,7 +211,7 @@ def _add_body(
     )
 
 
-def _moved(group: _Group, what: str) -> Iterable[Geometry]:
+def _moved(group: Group, what: str) -> Iterable[Geometry]:
     """Geometry of all links in the body's frame."""
     for link, _ in group.links:
         pose = group.pose_of(link.name)
@@ -322,7 +220,7 @@ def _moved(group: _Group, what: str) -> Iterable[Geometry]:
             yield replace(one, position=here.position, orientation=here.orientation)
 
 
-def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any]) -> Any:
+def _joint(joint: JointEntry, groups: dict[str, Group], bodies: dict[str, Any]) -> Any:
     """Joint of ours between the bodies of two links."""
     ends: list[Any] = []
     poses: list[Pose] = []
@@ -351,6 +249,7 @@ def _joint(joint: JointEntry, groups: dict[str, _Group], bodies: dict[str, Any])
             "velocity_limits": joint.velocity_limits,
             "actuated": joint.actuated,
             "control_limits": joint.control_limits if joint.actuated else None,
+            "servo": joint.servo,
         }
     if joint.kind == "skew universal":
         return _skew_universal(joint.name, ends, axis, second, at_parent, at_child, offset)

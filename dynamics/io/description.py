@@ -8,9 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.parts.geometry import Geometry
+from dynamics.parts.actuators import Actuator, Keyframe
+from dynamics.parts.geometry import Geometry, Surface
+from dynamics.parts.servos import PositionServo, VelocityServo
 
-__all__ = ["Description", "JointEntry", "Link", "Mimic", "Pose"]
+__all__ = ["Description", "Floor", "JointEntry", "Link", "Mimic", "Pose"]
 
 Float = NDArray[np.float64]
 
@@ -110,6 +112,8 @@ class JointEntry:
     damping, friction, armature, stiffness, rest : float or ndarray of float, shape (coordinates,)
         Along every free axis, or one number for each.
     actuated : bool
+    servo : PositionServo, VelocityServo or None
+        Motor with a feedback of its own, instead of one whose control is a force.
     closure : bool
         Closes a loop: takes no part in placing links.
     """
@@ -131,6 +135,7 @@ class JointEntry:
     stiffness: Float | float = 0.0
     rest: Float | float = 0.0
     actuated: bool = False
+    servo: PositionServo | VelocityServo | None = None
     closure: bool = False
 
 
@@ -150,6 +155,24 @@ class Mimic:
     offset: float
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Floor:
+    """A half-space of the world that the file holds.
+
+    Attributes
+    ----------
+    name : str
+    point, normal : ndarray of float, shape (3,)
+        On its plane and out of the solid, in the world.
+    surface : Surface
+    """
+
+    name: str
+    point: Float
+    normal: Float
+    surface: Surface
+
+
 @dataclass(slots=True, eq=False)
 class Description:
     """All that a file says.
@@ -167,6 +190,10 @@ class Description:
         None leaves it to the mechanism.
     frames : dict of (str or None, Pose)
         More frames by name: link and pose in the link's frame.
+    floors : list of Floor
+    actuators : list of Actuator
+    keyframes : dict of Keyframe
+        Poses are those of links.
     """
 
     links: dict[str, Link] = field(default_factory=dict)
@@ -175,3 +202,6 @@ class Description:
     roots: list[str] = field(default_factory=list)
     gravity: Float | None = None
     frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)
+    floors: list[Floor] = field(default_factory=list)
+    actuators: list[Actuator] = field(default_factory=list)
+    keyframes: dict[str, Keyframe] = field(default_factory=dict)

@@ -1,7 +1,8 @@
 """Loop closures in a side file, ``robot.yaml``, as Gepetto's parallel robots have them.
 
 ``closed_loop: [[frame, frame], ...]`` with ``type: [6d, 3d, ...]`` and ``name_mot: [joint, ...]``;
-a frame is that of a link, or that of the child of a joint.
+a frame is that of a link, or that of the child of a joint. ``joint_name: [joint, ...]`` with
+``joint_type: [SPHERICAL, ...]`` gives joints types that URDF has no word for.
 """
 
 from __future__ import annotations
@@ -10,12 +11,30 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from dynamics.io.description import Description, JointEntry
 from dynamics.io.notes import Notes
 
 __all__ = ["read_closures"]
 
+Float = NDArray[np.float64]
+
 KINDS = {"6d": "fixed", "3d": "spherical"}
+X, Y, Z = np.eye(3)
+#: Types of joints, and their axes in the joint's frame; those of two axes are crosses.
+TYPES: dict[str, tuple[str, tuple[Float, ...]]] = {
+    "FIXED": ("fixed", ()),
+    "SPHERICAL": ("spherical", ()),
+    "CARDAN": ("universal", (X, Y)),
+    "UJOINT_XY": ("universal", (X, Y)),
+    "UJOINT_YZ": ("universal", (Y, Z)),
+    "UJOINT_ZX": ("universal", (Z, X)),
+    "UJOINT_YX": ("universal", (Y, X)),
+    "UJOINT_ZY": ("universal", (Z, Y)),
+    "UJOINT_XZ": ("universal", (X, Z)),
+}
 TOKEN = re.compile(r"""\s*([\[\],]|'[^']*'|"[^"]*"|[^\s\[\],'"]+)""")
 DEEPEST = 2
 
@@ -39,6 +58,7 @@ def read_closures(path: Path, found: Description, notes: Notes) -> None:
     entries = _entries(path)
     pairs, kinds = entries.pop("closed_loop", []), entries.pop("type", [])
     motors = entries.pop("name_mot", [])
+    _set_types(entries.pop("joint_name", []), entries.pop("joint_type", []), found, path, notes)
     for key in entries:
         notes.leave_out(f"{path.name}", key)
     if isinstance(kinds, str):
@@ -60,6 +80,29 @@ def read_closures(path: Path, found: Description, notes: Notes) -> None:
         if motor not in found.joints:
             raise ValueError(f"{path.name}: name_mot names no joint: {motor!r}")
         found.joints[motor].actuated = True
+
+
+def _set_types(names: Any, types: Any, found: Description, path: Path, notes: Notes) -> None:
+    """Change the named joints to other types; limits are those of the type in the URDF file."""
+    if not isinstance(names, list) or not isinstance(types, list) or len(names) != len(types):
+        raise ValueError(f"{path.name}: joint_name and joint_type must be lists of one length")
+    for name, word in zip(names, types):
+        if name not in found.joints:
+            raise ValueError(f"{path.name}: joint_name names no joint: {name!r}")
+        if str(word).upper() not in TYPES:
+            raise ValueError(
+                f"{path.name}: joint {name!r} has the unknown joint_type {word!r}; known are "
+                f"{sorted(TYPES)}"
+            )
+        joint, (kind, axes) = found.joints[name], TYPES[str(word).upper()]
+        notes.merge(f"joints made {kind} by joint_type", name)
+        for what in ("limits", "velocity_limits", "control_limits"):
+            if getattr(joint, what) is not None and kind != "fixed":
+                notes.leave_out(f"{what} of joints whose type is changed", name)
+            setattr(joint, what, None)
+        joint.kind = kind
+        if axes:
+            joint.axis, joint.second = axes
 
 
 def _link_of(frame: Any, found: Description, path: Path) -> str:

@@ -12,9 +12,13 @@ from dynamics import rotation
 from dynamics.io.assembly import assembled
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
+from dynamics.io.ground import add_ground
 from dynamics.io.notes import Notes
+from dynamics.io.report import report_of
 from dynamics.io.urdf import read_urdf
 from dynamics.mechanism import Mechanism
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.shapes import positive
 
 __all__ = ["load"]
@@ -36,6 +40,8 @@ def load(
     meshes: bool = True,
     within: str | Path | None = None,
     without: Iterable[str] = (),
+    ground: bool | HalfSpace = False,
+    friction: float | None = None,
 ) -> Mechanism:
     """Load a mechanism from a URDF file (``.urdf``) or an MJCF file (``.xml``).
 
@@ -46,14 +52,15 @@ def load(
 
     Links without mass, or without inertia about some axis, are merged into the link they are fixed
     to; a `MergedLinkWarning` names them. What a mechanism cannot express is left out, and an
-    `UnsupportedElementWarning` names every element. Nothing comes back from a file that is broken.
+    `UnsupportedElementWarning` names every element. ``mechanism.report`` is one table of all that
+    was read, changed and left out. Nothing comes back from a file that is broken.
 
     Parameters
     ----------
     path : str or Path
     base : {"floating", "fixed"}, optional
-        What holds the root of a URDF file, which does not say it; by default it floats. An MJCF
-        file says it itself.
+        What holds the root of a URDF file, which does not say it; by default it floats, and a root
+        link called "world" is fixed. An MJCF file says it itself.
     position : array_like, shape (3,), optional
         Of the root link's frame in the world at the start, m.
     orientation : array_like, shape (4,), optional
@@ -67,9 +74,9 @@ def load(
         Make one body of links that fixed joints hold together: faster, without their reactions.
     least_radius : float, optional
         Links that move without mass get that of a ball of water of this radius, and those without
-        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Such balls
-        also go between several joints of one body in an MJCF file where no single joint here has
-        their motions. Without it all these are refused: no body is a point.
+        inertia about some axis that of a ball, m; a `MergedLinkWarning` names them. Without it
+        massless links between joints become part of one joint, or get 1e-10 of the mass that
+        follows, and all others are refused: no body is a point.
     closures : str or Path, optional
         Gepetto's closures of loops, ``robot.yaml``; by default the file of this name's stem next to
         the URDF file, where there is one.
@@ -82,6 +89,12 @@ def load(
         Properties of joints to leave out: "limits", "velocity_limits", "control_limits",
         "friction", "armature", "damping" and "stiffness". Orders 4 and 6, for one, know neither
         limits nor friction nor armature.
+    ground : bool or HalfSpace, optional
+        Whether collision shapes of bodies that move touch a floor: the planes of an MJCF file's
+        world, or z < 0, or a half-space of yours. Contacts are called ``"ground|body"``.
+    friction : float, optional
+        Coefficient of sliding friction of all these contacts; by default that of the file
+        (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>``), or else 0.5.
 
     Returns
     -------
@@ -112,7 +125,7 @@ def load(
     mechanism = assembled(
         found,
         notes,
-        base=base or "floating",
+        base=base or ("fixed" if found.roots == [WORLD.name] else "floating"),
         root=root,
         gravity=np.asarray(gravity, np.float64),
         actuated=actuated,
@@ -120,6 +133,8 @@ def load(
         least_radius=least_radius,
         without=without,
     )
+    add_ground(mechanism, found.floors, notes, ground, friction)
+    mechanism.report = report_of(found, mechanism, notes)
     notes.emit(stacklevel=2)
     return mechanism
 

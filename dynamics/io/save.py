@@ -41,7 +41,7 @@ def save_urdf(mechanism: Mechanism, path: str | Path, name: str = "robot") -> No
 
     Loops are written as Drake's ``<loop_joint>``, ball joints as type "spherical"; `dynamics.load`
     reads both, and other readers may not. Where the world is a parent the root is a link called
-    "world": load it with ``base="fixed"``. Joints that the format has no word for raise; springs,
+    "world", which `dynamics.load` fixes. Joints that the format has no word for raise; springs,
     drag, contacts and controls are left out, with an `UnsupportedElementWarning`.
 
     Parameters

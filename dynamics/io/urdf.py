@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -13,7 +14,7 @@ from dynamics import rotation
 from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import attribute, mesh_path, numbers, tree
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Shape, Sphere
 
 __all__ = ["read_urdf"]
@@ -79,6 +80,7 @@ class _Reader:
         self.found = Description()
         self.materials: dict[str, Float] = {}
         self.motors: list[str] = []
+        self.surfaces: dict[str, Surface] = {}
 
     def colors(self, robot: Element) -> None:
         """Materials with a name, wherever they stand; the first of a name counts."""
@@ -104,6 +106,8 @@ class _Reader:
             self.loop_joint(element)
         elif tag == "transmission":
             self.transmission(element)
+        elif tag == "gazebo" and element.get("reference") and self.gazebo_friction(element):
+            pass
         elif tag != "material":
             self.notes.leave_out(f"<{tag}>", element.get("name") or element.get("reference") or tag)
 
@@ -122,6 +126,8 @@ class _Reader:
                 kept = link.visuals if part.tag == "visual" else link.collisions
                 geometry = self.geometry(part, name, f"{label}, {part.tag}")
                 kept += [geometry] if geometry is not None else []
+            elif part.tag == "contact":
+                self.bullet_friction(part, name, label)
             else:
                 self.notes.leave_out(f"<{part.tag}> of links", name)
 
@@ -140,6 +146,37 @@ class _Reader:
         R = rotation.to_matrix(pose.orientation)
         turned = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
         link.center, link.inertia = pose.position, (turned + turned.T) / 2.0
+
+    def bullet_friction(self, element: Element, link: str, label: str) -> None:
+        """Friction of a link in Bullet's words, ``<contact><lateral_friction value=.../>``."""
+        found = dict.fromkeys(("lateral_friction", "spinning_friction", "rolling_friction"), 0.0)
+        for part in element:
+            if part.tag in found:
+                value = attribute(part, "value", label)
+                found[part.tag] = float(numbers(value, 1, f"{label}: {part.tag}")[0])
+            else:
+                self.notes.leave_out(f"<{part.tag}> of contacts", link)
+        if min(found.values()) < 0.0:
+            raise ValueError(f"{label}: a coefficient of friction is negative: {found}")
+        if element.find("lateral_friction") is not None:
+            slide, turn, roll = found.values()
+            self.surfaces[link] = Surface(slide, turn, roll, dimensions=6)
+
+    def gazebo_friction(self, element: Element) -> bool:
+        """Friction of a link in Gazebo's words, ``<mu1>``; True if the element says no more."""
+        link = str(element.get("reference"))
+        label = f"{self.path.name}: <gazebo> of {link!r}"
+        coefficients = [
+            float(numbers(part.get("value") or part.text or "", 1, f"{label}: {part.tag}")[0])
+            for part in element
+            if part.tag in ("mu1", "mu2")
+        ]
+        if not coefficients:
+            return False
+        if min(coefficients) < 0.0:
+            raise ValueError(f"{label}: a coefficient of friction is negative: {coefficients}")
+        self.surfaces[link] = Surface(coefficients[0])
+        return all(part.tag in ("mu1", "mu2") for part in element)
 
     def geometry(self, element: Element, owner: str, label: str) -> Geometry | None:
         pose = self.pose(element.find("origin"), label)
@@ -321,6 +358,10 @@ class _Reader:
         found, name = self.found, self.path.name
         if not found.links:
             raise ValueError(f"{name} has no link")
+        for owner, surface in self.surfaces.items():
+            if owner in found.links:
+                shapes = found.links[owner].collisions
+                shapes[:] = [replace(one, surface=surface) for one in shapes]
         parents: dict[str, str] = {}
         for joint in found.joints.values():
             for link in (joint.parent, joint.child):

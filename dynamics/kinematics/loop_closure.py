@@ -11,7 +11,7 @@ from scipy.sparse import csr_array, diags_array, eye_array
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.errors import InconsistentStateError
+from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics import coordinates
@@ -32,6 +32,9 @@ CLOSED, OPEN = 1e-12, 1e-10
 #: Error of velocities that is refused, over the largest one or the unit of speed.
 UNMOVED = 1e-8
 ITERATIONS = 300
+#: Least mass over the largest that decides where velocities go. With 1e-6 the normal equations lose
+#: the coordinates between links without mass (tests/dynamics/test_massless.py).
+LIGHTEST = 1e-5
 JUMPS, JOLT = 5, 0.3  # how often bodies are turned at random where nothing else helps, and by what
 #: Least damping, against redundant rows, over the diagonal of G M^-1 G^T; what a step that does not
 #: lower the error goes on with, and where it is given up.
@@ -59,6 +62,27 @@ def initial_state(model: Model) -> State:
         if body.name not in known:
             known[body.name] = coordinates.STILL
             coordinates.hang(model, state, twists, known, near, [body.name])
+    if not is_closed(model, state, CLOSED):
+        state = assemble(model, state, {}, {})
+    return placed(model, state)
+
+
+def keyframe(model: Model, name: str) -> State:
+    """State of a posture of the file; see `Model.keyframe`."""
+    mechanism = model.mechanism
+    if name not in mechanism.keyframes:
+        raise UnknownNameError(
+            f"there is no keyframe {name!r}; keyframes are {list(mechanism.keyframes)}"
+        )
+    state = model.state_of(np.zeros(model.state_size))
+    state.pose[:, 3] = 1.0
+    for owner, pose in mechanism.keyframes[name].poses.items():
+        frame = mechanism.frames[owner]
+        if frame.body.name not in model.tables.body_index:
+            continue  # it is on the world
+        q = rotation.multiply(pose[3:], rotation.conjugate(frame.orientation))
+        place = state.pose[model.body_number(frame.body.name)]
+        place[:] = [*(pose[:3] - rotation.rotate(q, frame.position)), *rotation.normalized(q)]
     if not is_closed(model, state, CLOSED):
         state = assemble(model, state, {}, {})
     return placed(model, state)
@@ -114,7 +138,8 @@ def assemble(
     }
     twists = coordinates.twists_of(model, state)
     weights = inverse_masses(model)
-    lengths = weights * np.repeat([body.mass for body in model.bodies], 6)
+    lengths = np.ones((len(model.bodies), 6))
+    lengths[:, 3:] = np.array([[3.0 * b.mass / np.trace(b.inertia)] for b in model.bodies])
     n = model.n_bodies
     g, G = equations(model, after, targets)
     units = _units(model, targets)
@@ -129,7 +154,7 @@ def assemble(
             damping, jumps = DAMPED, jumps - 1
             move = np.hstack([np.zeros((n, 3)), JOLT * rng.normal(size=(n, 3))])
         else:
-            move = -least(G, g, lengths, damping).reshape(n, 6)
+            move = -least(G, g, lengths.ravel(), damping).reshape(n, 6)
         trial = _moved(after, move)
         g_trial, G_trial = equations(model, trial, targets)
         if jump or np.linalg.norm(units * g_trial) < np.linalg.norm(units * g):
@@ -180,10 +205,12 @@ def _moved(state: State, move: Float) -> State:
 
 
 def inverse_masses(model: Model) -> Float:
-    """Inverse masses and mean inverse moments."""
+    """Inverse masses and mean inverse moments, those of nearly massless links not without end."""
+    masses = np.array([body.mass for body in model.mechanism.bodies.values()])
+    moments = np.array([np.trace(body.inertia) for body in model.mechanism.bodies.values()]) / 3.0
     out = np.empty((model.n_bodies, 6))
-    for i, body in enumerate(model.mechanism.bodies.values()):
-        out[i, :3], out[i, 3:] = 1.0 / body.mass, 3.0 / np.trace(body.inertia)
+    for columns, values in ((slice(0, 3), masses), (slice(3, 6), moments)):
+        out[:, columns] = 1.0 / np.maximum(values, LIGHTEST * values.max())[:, None]
     return out.ravel()
 
 

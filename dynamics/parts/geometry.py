@@ -1,4 +1,4 @@
-"""Geometry on a body: visuals, collision shapes, and named frames."""
+"""Geometry on a body: visuals, collision shapes with their surfaces, and named frames."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Frame", "Geometry", "Mesh"]
+__all__ = ["Frame", "Geometry", "Mesh", "Surface"]
 
 Float = NDArray[np.float64]
 
@@ -42,6 +42,62 @@ class Mesh:
     within: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Friction and filters of a collision shape, as robot files give them.
+
+    Attributes
+    ----------
+    friction : float
+        Coefficient of sliding friction.
+    torsional, rolling : float
+        Coefficients of torsional and rolling friction, m.
+    dimensions : {1, 3, 4, 6}
+        1 is without friction, 3 slides, 4 also twists, 6 also rolls (MJCF's ``condim``).
+    kind, touches : int
+        Bits of what it is and of what it touches (``contype``, ``conaffinity``).
+    """
+
+    friction: float = 0.5
+    torsional: float = 0.0
+    rolling: float = 0.0
+    dimensions: int = 3
+    kind: int = 1
+    touches: int = 1
+
+    def meets(self, other: Surface) -> bool:
+        """True if the filters of the two let them touch.
+
+        Parameters
+        ----------
+        other : Surface
+
+        Returns
+        -------
+        bool
+        """
+        return bool(self.kind & other.touches or other.kind & self.touches)
+
+    def against(self, other: Surface) -> dict[str, float]:
+        """Coefficients of a contact with another surface: the larger of each, as in MuJoCo.
+
+        Parameters
+        ----------
+        other : Surface
+
+        Returns
+        -------
+        dict of float
+            ``friction``, ``torsional`` and ``rolling``.
+        """
+        dimensions = max(self.dimensions, other.dimensions)
+        names = (("friction", 3), ("torsional", 4), ("rolling", 6))
+        return {
+            name: max(getattr(self, name), getattr(other, name)) if dimensions >= least else 0.0
+            for name, least in names
+        }
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Geometry:
     """A shape and where it sits on its body.
@@ -55,12 +111,15 @@ class Geometry:
         The shape's frame to the body's.
     color : ndarray of float, shape (4,), or None
         Red, green, blue and opacity, 0 to 1.
+    surface : Surface or None
+        Of a collision shape; None where the file says nothing of it.
     """
 
     shape: Any
     position: Float
     orientation: Float
     color: Float | None = None
+    surface: Surface | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

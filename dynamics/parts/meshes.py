@@ -1,14 +1,18 @@
-"""Meshes as triangles: STL and OBJ files, read at their first use."""
+"""Meshes as triangles, read at their first use: STL, OBJ, and by trimesh COLLADA and glTF."""
 
 from __future__ import annotations
 
+import io
+import re
 import warnings
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import graphsys as gs
 from dynamics.parts.geometry import Mesh
 
 __all__ = ["corners_of", "read_triangles", "triangles_of"]
@@ -16,6 +20,15 @@ __all__ = ["corners_of", "read_triangles", "triangles_of"]
 Float = NDArray[np.float64]
 #: Triangles of one mesh in a page; finer ones are made coarser.
 MOST = 5000
+#: Kinds of files that trimesh reads, and packages that it needs for them.
+BY_TRIMESH = {
+    ".dae": "trimesh and pycollada",
+    ".glb": "trimesh",
+    ".gltf": "trimesh",
+    ".ply": "trimesh",
+}
+#: Folders between the one that the user names and the packages in it, as in a workspace of ROS.
+DEEPEST = 2
 #: An STL file's triangle: normal, three corners, two bytes of anything.
 STL = np.dtype([("normal", "<f4", 3), ("corners", "<f4", (3, 3)), ("rest", "<u2")])
 
@@ -37,7 +50,7 @@ def triangles_of(mesh: Mesh) -> Float | None:
     except FileNotFoundError:
         warnings.warn(f"mesh {mesh.path!r} is not there, so it is not drawn", stacklevel=2)
         return None
-    except (ValueError, OSError, IndexError) as error:
+    except (ValueError, OSError, IndexError, gs.MissingExtraError) as error:
         warnings.warn(f"mesh {mesh.path!r} is not drawn: {error}", stacklevel=2)
         return None
     cells = 128
@@ -65,6 +78,8 @@ def corners_of(mesh: Mesh) -> Float:
         Where its file is not there.
     ValueError
         For files of a kind that is not read, and broken ones.
+    graphsys.MissingExtraError
+        For COLLADA, glTF and PLY files where ``trimesh`` is not installed.
     """
     return np.asarray((_triangles(mesh) * mesh.scale).reshape(-1, 3))
 
@@ -93,7 +108,7 @@ def _coarser(corners: Float, cells: int) -> Float:
 
 
 def found(mesh: Mesh) -> Path | None:
-    """File of a mesh: below its folder, or as ``package://name/...`` in a folder above.
+    """File of a mesh: below its folder, or of a package ``name/...`` in ``within`` or above.
 
     Parameters
     ----------
@@ -118,6 +133,9 @@ def found(mesh: Mesh) -> Path | None:
         places += [start.joinpath(*parts[1:]), start.parent.joinpath(*parts[1:])]
     root = Path(mesh.within).resolve() if mesh.within else start
     files = [place.resolve() for place in places if place.is_file()]
+    if not files and mesh.within and parts:
+        places = [root / mesh.path, *_packages(root, mesh.path, parts[0], DEEPEST)]
+        files = [place.resolve() for place in places if place.is_file()]
     inside = [file for file in files if file.is_relative_to(root)]
     if files and not inside:
         raise ValueError(
@@ -127,9 +145,27 @@ def found(mesh: Mesh) -> Path | None:
     return inside[0] if inside else None
 
 
+def _packages(folder: Path, path: str, name: str, depth: int) -> list[Path]:
+    """Places of a path in packages of a name below a folder, no deeper than ``depth`` folders."""
+    places: list[Path] = []
+    try:
+        insides = sorted(folder.iterdir()) if depth else []
+    except OSError:  # no folder, or none that may be read
+        return places
+    for inside in insides:
+        if inside.is_dir() and not inside.is_symlink():
+            if (inside / name).is_dir():
+                places.append(inside / path)
+            places += _packages(inside, path, name, depth - 1)
+    return places
+
+
 @lru_cache(maxsize=64)
 def read_triangles(path: Path) -> Float:
-    """Corners of all triangles in an STL (binary or text) or OBJ file.
+    """Corners of all triangles in an STL (binary or text), OBJ, COLLADA, glTF or PLY file.
+
+    Lengths are in metres: the unit of a COLLADA file is applied. Its upward axis is ignored, as in
+    other readers of URDF.
 
     Parameters
     ----------
@@ -143,17 +179,67 @@ def read_triangles(path: Path) -> Float:
     ------
     ValueError
         For other kinds of files, and broken ones.
+    graphsys.MissingExtraError
+        For COLLADA, glTF and PLY files where ``trimesh`` is not installed.
     """
     kind = path.suffix.lower()
     if kind == ".stl":
         found = _stl(path.read_bytes())
     elif kind == ".obj":
         found = _obj(path.read_text(encoding="utf-8", errors="replace"))
+    elif kind in BY_TRIMESH:
+        found = _by_trimesh(path, kind)
     else:
         raise ValueError(f"files of kind {kind!r} are not read; convert it to .stl or .obj")
     if len(found) == 0 or not np.isfinite(found).all():
         raise ValueError("it holds no triangles, or numbers that are not finite")
     return found
+
+
+class _Beside:
+    """Files that a mesh names, as glTF its buffers; none outside the mesh's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+
+    def get(self, name: str) -> bytes:
+        """Content of a file."""
+        file = (self.folder / name.strip()).resolve()
+        if not file.is_relative_to(self.folder):
+            raise ValueError(f"it names {name!r}, which lies outside its folder")
+        return file.read_bytes()
+
+    __getitem__ = get
+
+
+def _by_trimesh(path: Path, kind: str) -> Float:
+    """Triangles of all parts of a scene, each where the scene has it."""
+    data = path.read_bytes()
+    unit = 1.0
+    if kind == ".dae":  # its parser would expand entities, which can fill the memory
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:100]:
+            raise ValueError("it is no UTF-8; save it as such")
+        if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
+            raise ValueError("it declares a document type or entities, which no mesh needs")
+        given = re.search(rb"<unit\b[^>]*\bmeter\s*=\s*[\"']([^\"']+)", data)
+        unit = float(given[1]) if given else 1.0
+    try:
+        import trimesh
+
+        if kind == ".dae":
+            import collada  # noqa: F401
+    except ImportError:
+        raise gs.MissingExtraError(f"a {kind} file", BY_TRIMESH[kind], "meshes") from None
+    resolver: Any = _Beside(path.parent)
+    try:
+        scene = trimesh.load_scene(io.BytesIO(data), file_type=kind[1:], resolver=resolver)
+        surfaces = scene.dump()
+    except (ValueError, OSError):
+        raise
+    except Exception as error:  # of whatever kind in the libraries below
+        raise ValueError(f"trimesh cannot read it: {error}") from None
+    corners = [np.asarray(one.triangles) for one in surfaces if hasattr(one, "triangles")]
+    return unit * np.concatenate([np.zeros((0, 3, 3)), *corners])
 
 
 def _stl(data: bytes) -> Float:

@@ -110,6 +110,31 @@ def controls_table(model: Model, controls: ArrayLike) -> Float:
     return table.reshape(len(table), -1)
 
 
+def controls_from_commands(model: Model, commands: Any) -> Float:
+    """Controls of joints from commands of a file's actuators; see `Model.controls`."""
+    actuators = model.mechanism.actuators
+    if isinstance(commands, Mapping):
+        for name in commands:
+            if name not in actuators:
+                raise UnknownNameError(f"{name!r} is no actuator; actuators are {list(actuators)}")
+        given = np.array([commands.get(name, 0.0) for name in actuators], np.float64)
+    else:
+        given = np.asarray(commands, np.float64)
+    if given.shape[-1:] != (len(actuators),) or not np.isfinite(given).all():
+        raise ValueError(
+            f"commands must be finite, of shape (..., {len(actuators)}): actuators are "
+            f"{list(actuators)}"
+        )
+    out = np.zeros((*given.shape[:-1], model.n_controls))
+    for k, one in enumerate(actuators.values()):
+        if one.joint not in model.tables.control_start:
+            continue  # loaded with actuated=
+        first, count = model.tables.control_start[one.joint]
+        command = np.clip(given[..., k, None], one.least, one.most)
+        out[..., first : first + count] += command * one.scale
+    return out
+
+
 def wrenches_of(model: Model, wrenches: Mapping[Hashable, ArrayLike] | None) -> Float:
     """Vector of wrenches, empty where there is none.
 

@@ -119,14 +119,21 @@ def beside_pinocchio(path, mechanism, way, balls=(), seed=1):
     """Largest relative differences from Pinocchio's figures, in a random posture at rest."""
     import pinocchio as pin
 
-    floating = way.get("base", "floating") == "floating"
+    root = mechanism.frames.get("world")
+    held = root is not None and root.body is mechanism.world
+    floating = way.get("base", "floating") == "floating" and not held
     text = bare_urdf(path, balls)
     theirs = pin.buildModelFromXML(text, *([pin.JointModelFreeFlyer()] if floating else []))
     data, q = theirs.createData(), pin.neutral(theirs)
     model = mechanism.finalize()
     at = sampled(mechanism, np.random.default_rng(seed))
     order, first = list(range(6 if floating else 0)), {}
-    for name, value in at.items():
+    hinges = {  # "a+b" where two of theirs are one
+        part: value[k : k + 1] if "+" in name else value
+        for name, value in at.items()
+        for k, part in enumerate(str(name).split("+"))
+    }
+    for name, value in hinges.items():
         joint = theirs.joints[theirs.getJointId(name)]
         turned = joint.nq == 2 and joint.nv == 1
         q[joint.idx_q : joint.idx_q + joint.nq] = (

@@ -154,18 +154,21 @@ def test_several_joints_of_a_body_are_one_that_leaves_the_same_motions(
 
 
 def test_joints_that_are_none_of_ours_are_refused_by_name(tmp_path, mujoco):
-    body = '<body name="b"><joint name="p" axis="1 0 0"/><joint name="q" axis="0 1 0" pos="1 1 1"/>'
+    body = (
+        '<body name="b"><joint name="p" axis="1 0 0"/><joint name="q" axis="1 0 0" armature="1"/>'
+    )
     with pytest.raises(ValueError, match="body 'b' has the joints hinge 'p', hinge 'q'"):
         load(tmp_path, world(body + '<geom size="0.1"/></body>'))
 
 
-def test_small_balls_go_between_such_joints_where_asked(tmp_path, mujoco):
+@pytest.mark.parametrize("least_radius", [1e-4, None])
+def test_other_joints_have_links_between_them(tmp_path, mujoco, least_radius):
     body = (
         '<body name="b" pos="1 0 0"><joint name="p" axis="1 0 0" range="-50 50" limited="true"/>'
         '<joint name="q" axis="0 1 0" pos="0.1 0.2 0.3"/>'
         '<geom type="box" size="0.1 0.2 0.3"/></body>'
     )
-    mech = load(tmp_path, world(body), least_radius=1e-4)
+    mech = load(tmp_path, world(body), least_radius=least_radius)
     model = mech.finalize()
     theirs = mujoco.MjModel.from_xml_string(world(body))
     data = mujoco.MjData(theirs)
@@ -296,7 +299,6 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
         "armature of joints that turn freely": ["k"],
         "limits of ball joints": ["k"], "geoms of the world": ["floor"],
         "geoms of type ellipsoid": ["egg"],
-        "gain, gear and dynamics of actuators (controls are forces)": ["servo"],
         "equalities that are not active": ["off"], "equalities of type joint": ["poly"],
     }  # fmt: skip
 
@@ -366,17 +368,3 @@ def passive(mujoco):
     """Flags of springs and dampers: one of both until MuJoCo 3.3.2."""
     split = hasattr(mujoco.mjtDisableBit, "mjDSBL_SPRING")
     return ("spring", "damper") if split else ("passive",)
-
-
-@pytest.mark.parametrize("gear", ["1", "2"])
-def test_ranges_of_other_actuators_are_left_out_by_name(tmp_path, mujoco, gear):
-    # two of one joint, or one with a gear
-    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
-    one = f'<motor name="m" joint="j" gear="{gear}" ctrlrange="-2 3" ctrllimited="true"/>'
-    other = '<motor name="n" joint="j"/>' if gear == "1" else ""
-    more = f"<actuator>{one}{other}</actuator>"
-    with pytest.warns(UnsupportedElementWarning) as caught:
-        found = load(tmp_path, world(body, more), quiet=False)
-
-    assert "limits of actuators" in caught[0].message.elements
-    assert found.joints["j"].control_limits is None

@@ -14,6 +14,7 @@ from .robots import (
     link,
     load,
     robot,
+    rpy_matrix,
 )
 
 
@@ -105,6 +106,48 @@ def test_what_else_is_in_a_side_file_is_named(tmp_path):
     said = [one.message for one in caught]
     (left,) = [one for one in said if isinstance(one, dy.io.UnsupportedElementWarning)]
     assert left.elements == {"robot.yaml": ["scale"]}
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "axes"),
+    [
+        ("SPHERICAL", "spherical", ""), ("FIXED", "fixed", ""), ("CARDAN", "universal", "xy"),
+        ("UJOINT_XY", "universal", "xy"), ("UJOINT_YZ", "universal", "yz"),
+        ("UJOINT_ZX", "universal", "zx"),
+    ],
+)  # fmt: skip
+def test_joint_types_of_gepetto_replace_those_of_the_file(tmp_path, word, kind, axes):
+    limit = '<limit lower="-1" upper="1" effort="2" velocity="3"/>'
+    text = robot(
+        link("world", mass=0), link("rod", 1.0, (0.5, 0, 0)),
+        joint("j", "revolute", "world", "rod", (0, 0, 1), (0.1, 0.2, 0.3), (0, 0, 1), limit),
+    )  # fmt: skip
+    (tmp_path / "robot.yaml").write_text(
+        f"closed_loop: []\ntype: []\nname_mot: []\njoint_name: ['j']\njoint_type: ['{word}']"
+    )
+    j = load(tmp_path, text).joints["j"]
+    at = rpy_matrix((0.1, 0.2, 0.3))
+
+    assert (j.kind, j.limits) == (kind, None)
+    for row in j.positions if axes else ():  # a cross: first axis on the parent, second on rod
+        np.testing.assert_allclose(row.axis, at[:, "xyz".index(axes[0])], atol=1e-15)
+        np.testing.assert_allclose(row.second, np.eye(3)["xyz".index(axes[1])], atol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("yaml", "message"),
+    [
+        ("joint_name: [x]\njoint_type: [SPHERICAL]", "joint_name names no joint: 'x'"),
+        (
+            "joint_name: [a]\njoint_type: [BALLISH]",
+            "joint 'a' has the unknown joint_type 'BALLISH'",
+        ),
+        ("joint_name: [a]\njoint_type: []", "lists of one length"),
+    ],
+)
+def test_broken_joint_types_are_refused(tmp_path, yaml, message):
+    with pytest.raises(ValueError, match=message):
+        closed_by("closed_loop: []\n" + yaml, tmp_path)
 
 
 def test_a_joint_on_the_world_follows_another(tmp_path):

@@ -42,7 +42,9 @@ from .robots import (
         (joint("k", "fixed", "a", "c")
          + link("c", more='<visual><geometry><sphere radius="0"/></geometry></visual>'),
          "<sphere> of size 0", "c"),
-        (joint("k", "fixed", "a", "c") + link("c", more="<contact/>"), "<contact> of links", "c"),
+        (joint("k", "fixed", "a", "c")
+         + link("c", more='<contact><stiffness value="1"/></contact>'),
+         "<stiffness> of contacts", "c"),
         (joint("k", "continuous", "a", "c", more='<dynamics stiction="1"/>') + link("c"),
          "stiction of joints", "k"),
         (joint("k", "continuous", "a", "c", more='<limit acceleration="1"/>') + link("c"),

@@ -135,3 +135,26 @@ def test_a_body_with_the_name_of_a_joint_is_renamed_and_named(tmp_path):
 
     assert list(mech.bodies) == ["a", "hip body"] and "hip" in mech.joints
     assert mech.frames["hip"].body is mech.bodies["hip body"]
+
+
+@pytest.mark.parametrize("mass", [0, 5.0])
+@pytest.mark.parametrize("base", [None, "fixed"])
+def test_a_root_called_world_is_the_world(tmp_path, base, mass):
+    text = robot(
+        link("world", mass), link("arm", 1.0, (0.5, 0, 0)),
+        joint("j", "continuous", "world", "arm", (0, 0, 2), axis=(0, 1, 0)),
+    )  # fmt: skip
+    mech = load(tmp_path, text, base=base, position=(1, 0, 0))
+    state = mech.finalize().initial_state()
+
+    assert list(mech.bodies) == ["arm"] and mech.joints["j"].parent is mech.world
+    assert mech.frames["world"].body is mech.world
+    np.testing.assert_allclose(state.pose[0, :3], [1.5, 0, 2], atol=1e-15)
+
+
+def test_a_root_called_world_floats_where_asked(tmp_path):
+    text = robot(link("world"), link("arm"), joint("j", "continuous", "world", "arm"))
+    mech = load(tmp_path, text, base="floating")
+
+    assert list(mech.bodies) == ["world body", "arm"]
+    assert mech.joints["j"].parent is mech.bodies["world body"]

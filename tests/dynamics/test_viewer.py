@@ -233,7 +233,7 @@ def test_a_mesh_of_a_package_is_found_in_the_folders_above(tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "content", "message"),
-    [("a.stl", None, "is not there"), ("a.dae", "x", "'.dae' are not read"),
+    [("a.stl", None, "is not there"), ("a.3ds", "x", "'.3ds' are not read"),
      ("a.stl", "solid", "broken"), ("a.obj", "v 0 0 0", "no triangles"),
      ("a.obj", "f 1 2 3", "not drawn"), ("a.obj", "v x", "not drawn")],
 )  # fmt: skip

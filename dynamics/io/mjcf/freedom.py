@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,7 +11,7 @@ from numpy.typing import NDArray
 from dynamics.io.description import JointEntry, Pose
 from dynamics.io.notes import Notes
 
-__all__ = ["Freedom", "is_one", "one_joint"]
+__all__ = ["Freedom", "is_one", "loses", "one_joint"]
 
 Float = NDArray[np.float64]
 #: Sine of an angle, or metres, up to which axes and points of a file are what they are meant to be.
@@ -77,7 +78,7 @@ def one_joint(
         kinds = ", ".join(f"{one.kind} {one.name!r}" for one in freedoms)
         raise ValueError(
             f"{notes.path.name}: body {child!r} has the joints {kinds}, whose motions no single "
-            "joint here has; put bodies between them, or load with least_radius= for small ones"
+            "joint here has, and which are not independent: leave one of them out"
         )
     point = turns[0].point if turns and turns[0].kind != "free" else freedoms[0].point
     entry = JointEntry(
@@ -116,6 +117,31 @@ def one_joint(
 def is_one(freedoms: list[Freedom]) -> bool:
     """True if a joint of ours leaves the motions of all these."""
     return _kind(*_sorted(freedoms))[0] is not None
+
+
+def loses(freedoms: list[Freedom], driven: Collection[str]) -> bool:
+    """True if the one joint of ours would be without properties or motors of some of these.
+
+    Parameters
+    ----------
+    freedoms : list of Freedom
+    driven : collection of str
+        Joints that actuators move or that others follow.
+
+    Returns
+    -------
+    bool
+    """
+    if len(freedoms) == 1:
+        return False
+    if any(one.name in driven for one in freedoms):
+        return True
+    if _kind(*_sorted(freedoms))[0] == "universal":
+        return False
+    return any(
+        one.damping or one.stiffness or one.limits or one.friction or one.armature
+        for one in freedoms
+    )
 
 
 def _sorted(freedoms: list[Freedom]) -> tuple[list[Freedom], list[Freedom]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,11 +11,14 @@ from numpy.typing import NDArray
 
 import graphsys as gs
 from dynamics import rotation
-from dynamics.io.description import Description, JointEntry, Link, Mimic, Pose
-from dynamics.io.freedom import Freedom, is_one, one_joint
+from dynamics.io.description import Description, Floor, JointEntry, Link, Mimic, Pose
+from dynamics.io.massless import determined
+from dynamics.io.mjcf.actuators import driven_joints, read_actuator
+from dynamics.io.mjcf.files import check_files
+from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
+from dynamics.io.mjcf.keyframes import read_keyframe
 from dynamics.io.notes import Notes
-from dynamics.io.parsing import mesh_path, tree
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
 
 __all__ = ["read_mjcf"]
@@ -24,13 +27,9 @@ Float = NDArray[np.float64]
 WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
 #: Geoms of higher groups are hidden by MuJoCo's viewer; they are for collisions.
 LAST_SHOWN_GROUP = 2
-#: Elements that stand for many, and how many a file may stand for in all: no robot has as many.
-REPEATED, MOST_ELEMENTS = ("replicate", "composite", "flexcomp"), 1e5
-#: Attributes whose product is an array's size, and the most of it.
-SIZES, MOST_NUMBERS = {"hfield": [("nrow", "ncol")], "texture": [("width", "height")]}, 1e8
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "tendons", "sensors", "cameras", "lights", "keys", "pairs", "excludes", "flexes", "skins",
+    "tendons", "sensors", "cameras", "lights", "pairs", "excludes", "flexes", "skins",
     "hfields", "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
@@ -77,7 +76,7 @@ def read_mjcf(
     ValueError
         For a file that MuJoCo refuses, or whose joints are none of ours.
     """
-    _check_files(path, within)
+    check_files(path, within)
     try:
         import mujoco
     except ImportError:
@@ -88,7 +87,7 @@ def read_mjcf(
     except (ValueError, RuntimeError) as error:
         raise ValueError(f"{path.name}: MuJoCo refuses it: {error}") from None
     _switch_off(mujoco, model)
-    reader = _Reader(mujoco, model, notes, meshes, split)
+    reader = Reader(mujoco, model, notes, meshes, split)
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
@@ -105,92 +104,17 @@ def _switch_off(mujoco: Any, model: Any) -> None:
             getattr(owner, field)[:] = 0
 
 
-def _check_files(path: Path, within: Path | None) -> None:
-    """Refuse entities, and files outside the folder, in a file and those that it includes."""
-    trees: dict[Path, Any] = {}
-    _gather(path, path.parent, within, trees)
-    _check_size(path, trees)
-    starts = {file.parent for file in trees}
-    for root in trees.values():
-        for compiler in root.iter("compiler"):
-            for key in ("meshdir", "texturedir", "assetdir"):
-                if compiler.get(key):
-                    _check(path, compiler, key, [path.parent], within)
-                    starts.add(path.parent / compiler.get(key))
-    for file, root in trees.items():
-        for element in root.iter():
-            if element.tag != "include":
-                _check(file, element, "file", starts, within)
+class Reader:
+    """One compiled model while it is read.
 
-
-def _check_size(path: Path, trees: dict[Path, Any]) -> None:
-    """Refuse what MuJoCo would expand beyond all bounds: its compiler cannot be stopped."""
-    roots = {file.name: root for file, root in trees.items()}
-
-    def count_of(element: Any, *keys: str) -> float:
-        product = 1.0
-        for key in keys:
-            for word in element.get(key, "1").split():
-                try:
-                    product *= max(1.0, float(word))
-                except ValueError:
-                    raise ValueError(
-                        f"{path.name}: {key} of <{element.tag}> is {word!r}, and must be a number"
-                    ) from None
-        return product
-
-    def elements_in(element: Any, above: tuple[str, ...]) -> float:
-        inside = sum(elements_in(child, above) for child in element)
-        name = Path(element.get("file", "")).name
-        if element.tag == "include" and name in roots and name not in above:
-            inside += elements_in(roots[name], (*above, name))
-        repeated = element.tag in REPEATED
-        return (count_of(element, "count") if repeated else 1.0) * (1.0 + inside)
-
-    asked = elements_in(roots[path.resolve().name], ())
-    if not asked <= MOST_ELEMENTS:
-        raise ValueError(
-            f"{path.name} asks for {asked:.0e} elements by <replicate>, <composite> or <flexcomp>; "
-            f"at most {MOST_ELEMENTS:.0e} are read: lower their count"
-        )
-    for element in (element for root in trees.values() for element in root.iter()):
-        for keys in SIZES.get(element.tag, ()):
-            if not count_of(element, *keys) <= MOST_NUMBERS:
-                raise ValueError(
-                    f"{path.name}: <{element.tag}> asks for {' times '.join(keys)} = "
-                    f"{count_of(element, *keys):.0e} numbers; at most {MOST_NUMBERS:.0e} are read"
-                )
-
-
-def _gather(path: Path, main: Path, within: Path | None, trees: dict[Path, Any]) -> None:
-    """Trees of a file and of those that it includes; MuJoCo looks in the folders of both."""
-    if path.resolve() in trees:
-        return
-    root = trees[path.resolve()] = tree(path)
-    for element in root.iter("include"):
-        starts = {path.parent, main}
-        _check(path, element, "file", starts, within)
-        for start in starts:
-            included = start / element.get("file", "")
-            if included.is_file():
-                _gather(included, main, within, trees)
-
-
-def _check(
-    path: Path, element: Any, key: str, starts: Collection[Path], within: Path | None
-) -> None:
-    """Refuse the path in an attribute where it leads outside."""
-    name = element.get(key)
-    if name and name not in (".", "./"):
-        label, way_out = (
-            f"{path.name}: <{element.tag}>",
-            "move the file to the folder of its assets",
-        )
-        mesh_path(name, label, way_out, starts=starts, within=within)
-
-
-class _Reader:
-    """One compiled model while it is read."""
+    Parameters
+    ----------
+    mujoco : module
+    model : mujoco.MjModel
+    notes : Notes
+    meshes, split : bool
+        See `read_mjcf`.
+    """
 
     def __init__(self, mujoco: Any, model: Any, notes: Notes, meshes: bool, split: bool) -> None:
         self.split = split
@@ -198,12 +122,15 @@ class _Reader:
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+        self.driven = driven_joints(self)
+        self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
     def name(self, kind: str, k: int) -> str:
         """Name of an element, or one from its number."""
         return getattr(self.model, kind)(k).name or f"{kind} {k}"
 
     def read(self) -> None:
+        """Fill the description."""
         m = self.model
         for i in range(1, m.nbody):
             self.links.append(self.name("body", i))
@@ -214,9 +141,11 @@ class _Reader:
             link, pose = self.links[m.site_bodyid[k]], _pose(m.site_pos[k], m.site_quat[k])
             self.found.frames[self.name("site", k)] = (link, pose)
         for k in range(m.nu):
-            self.actuator(k)
+            read_actuator(self, k)
         for k in range(m.neq):
             self.equality(k)
+        for k in range(m.nkey):
+            read_keyframe(self, k)
         for what in ("density", "viscosity"):
             if getattr(m.opt, what) != 0.0:
                 self.notes.leave_out("option", what)
@@ -226,6 +155,7 @@ class _Reader:
     # Bodies and joints
 
     def body(self, i: int) -> None:
+        """One body and the joint, or joints, that it hangs on."""
         m, name = self.model, str(self.links[i])
         R = rotation.to_matrix(m.body_iquat[i])
         self.found.links[name] = Link(
@@ -242,16 +172,37 @@ class _Reader:
         if count == 0:
             entry = JointEntry(f"{parent or 'world'}-{name}", "fixed", parent, name, place)
             self.joint(entry)
+            self.steps.append((parent, place, [(name, [])]))
             return
         freedoms = [self.freedom(k) for k in range(first, first + count)]
-        if self.split and not is_one(freedoms):
-            for one in freedoms[:-1]:
-                between = f"{name} behind {one.name}"
-                self.found.links[between] = Link(between, center=one.point)
-                self.joint(one_joint([one], parent, between, place, self.notes))
-                parent, place = between, Pose()
-            freedoms = freedoms[-1:]
+        chain, between = self.chain(freedoms, parent, name, place)
+        if not is_one(freedoms) or loses(freedoms, self.driven):
+            where = [(one, Pose(free.point)) for one, free in zip(chain, freedoms)]
+            if (chain and determined(where)) or (self.split and not is_one(freedoms)):
+                self.found.links.update((link.name, link) for link in between)
+                for one in chain:
+                    self.joint(one)
+                self.steps.append((parent, place, [
+                    (str(one.child), [first + k]) for k, one in enumerate(chain)
+                ]))  # fmt: skip
+                return
         self.joint(one_joint(freedoms, parent, name, place, self.notes))
+        self.steps.append((parent, place, [(name, list(range(first, first + count)))]))
+
+    def chain(
+        self, freedoms: list[Freedom], parent: str | None, name: str, place: Pose
+    ) -> tuple[list[JointEntry], list[Link]]:
+        """A joint for each freedom, and the massless links between them."""
+        joints, between = [], []
+        if len(freedoms) == 1 or any(one.kind == "free" for one in freedoms):
+            return [], []
+        for one in freedoms:
+            last = one is freedoms[-1]
+            link = Link(name if last else f"{name} behind {one.name}", center=one.point)
+            between += [] if last else [link]
+            joints.append(one_joint([one], parent, link.name, place, self.notes))
+            parent, place = link.name, Pose()
+        return joints, between
 
     def joint(self, joint: JointEntry) -> None:
         """Keep a joint."""
@@ -284,8 +235,14 @@ class _Reader:
     # Geoms
 
     def geom(self, k: int) -> None:
+        """One geom as a look, a collision shape or a floor."""
         m = self.model
         link, name = self.links[m.geom_bodyid[k]], self.name("geom", k)
+        if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_PLANE:
+            place = _pose(m.geom_pos[k], m.geom_quat[k])
+            normal = rotation.rotate(place.orientation, np.array([0.0, 0.0, 1.0]))
+            self.found.floors.append(Floor(name, place.position, normal, self.surface(k)))
+            return
         if link is None:
             self.notes.leave_out("geoms of the world", name)
             return
@@ -298,9 +255,18 @@ class _Reader:
         if m.geom_group[k] <= LAST_SHOWN_GROUP:
             self.found.links[link].visuals.append(geometry)
         if m.geom_contype[k] or m.geom_conaffinity[k]:
-            self.found.links[link].collisions.append(geometry)
+            made = replace(geometry, surface=self.surface(k))
+            self.found.links[link].collisions.append(made)
+
+    def surface(self, k: int) -> Surface:
+        """Friction and filters of a geom."""
+        m = self.model
+        slide, turn, roll = (float(x) for x in m.geom_friction[k])
+        masks = int(m.geom_contype[k]), int(m.geom_conaffinity[k])
+        return Surface(slide, turn, roll, int(m.geom_condim[k]), *masks)
 
     def shape(self, k: int, name: str) -> Any:
+        """Shape of a geom; None where there is none here."""
         m, kinds = self.model, self.mj.mjtGeom
         kind, size = kinds(m.geom_type[k]), [float(x) for x in m.geom_size[k]]
         if kind == kinds.mjGEOM_BOX:
@@ -322,38 +288,10 @@ class _Reader:
         self.notes.leave_out(f"geoms of type {kind.name[7:].lower()}", name)
         return None
 
-    # Actuators and equalities
-
-    def actuator(self, k: int) -> None:
-        m, name = self.model, self.name("actuator", k)
-        kind = self.mj.mjtTrn(m.actuator_trntype[k])
-        joint = None
-        if kind in (self.mj.mjtTrn.mjTRN_JOINT, self.mj.mjtTrn.mjTRN_JOINTINPARENT):
-            joint = self.found.joints.get(self.joint_name[m.actuator_trnid[k, 0]])
-        if joint is None:
-            what = kind.name[6:].lower()
-            self.notes.leave_out(f"actuators on {what}s that are no joint here", name)
-            return
-        alone, joint.actuated = not joint.actuated, True
-        plain = m.actuator_gaintype[k] == 0 and m.actuator_gainprm[k, 0] == 1.0
-        plain = plain and m.actuator_biastype[k] == 0 and m.actuator_gear[k, 0] == 1.0
-        if not plain or m.actuator_dyntype[k] != 0:
-            self.notes.leave_out("gain, gear and dynamics of actuators (controls are forces)", name)
-        self.control_limits(k, joint, alone and plain and not m.actuator_dyntype[k])
-
-    def control_limits(self, k: int, joint: JointEntry, simple: bool) -> None:
-        """Range of control, then of force, of the one actuator of a joint with one axis."""
-        m = self.model
-        simple = simple and joint.kind in ("revolute", "prismatic")
-        ends, limited = np.array([-np.inf, np.inf]), joint.control_limits is not None
-        for what in ("ctrl", "force"):
-            if getattr(m, f"actuator_{what}limited")[k]:
-                limited, ends = True, np.clip(ends, *getattr(m, f"actuator_{what}range")[k])
-        joint.control_limits = [(float(ends[0]), float(ends[1]))] if limited and simple else None
-        if limited and not simple:
-            self.notes.leave_out("limits of actuators", self.name("actuator", k))
+    # Equalities
 
     def equality(self, k: int) -> None:
+        """One equality as a coupling or a closure."""
         m, name = self.model, self.name("equality", k)
         kinds, data = self.mj.mjtEq, np.array(m.eq_data[k])
         kind, first, second = kinds(m.eq_type[k]), int(m.eq_obj1id[k]), int(m.eq_obj2id[k])

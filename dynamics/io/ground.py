@@ -1,0 +1,133 @@
+"""A floor under a loaded robot: contacts of its collision shapes with half-spaces of the world."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.io.description import Floor
+from dynamics.io.notes import Notes
+from dynamics.mechanism import Mechanism
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.convex_hulls import hull_of
+from dynamics.parts.geometry import Geometry, Mesh, Surface
+from dynamics.parts.meshes import corners_of
+
+__all__ = ["add_ground"]
+
+Float = NDArray[np.float64]
+#: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
+#: that way stand for it: a contact costs a step as much as a joint, and meshes have thousands.
+WAYS = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1.0
+
+
+def add_ground(
+    mechanism: Mechanism,
+    floors: list[Floor],
+    notes: Notes,
+    ground: bool | HalfSpace,
+    friction: float | None,
+) -> None:
+    """Let the collision shapes of all bodies that move touch a floor.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Changed.
+    floors : list of Floor
+        Of the file; without one the floor is z < 0.
+    notes : Notes
+        Gets shapes and floors that are left out.
+    ground : bool or HalfSpace
+    friction : float or None
+        Coefficient of sliding friction instead of the file's.
+
+    Raises
+    ------
+    ValueError
+        Where no shape can touch a floor.
+    """
+    if not isinstance(ground, HalfSpace):
+        if not isinstance(ground, bool):
+            raise TypeError(
+                f"ground is {ground!r}, and must be True, False or a dynamics.HalfSpace"
+            )
+        if not ground:
+            if friction is not None:
+                raise ValueError("friction= is that of the floor; give ground=True, too")
+            for floor in floors:
+                notes.leave_out("geoms of the world", floor.name)
+            return
+    given = isinstance(ground, HalfSpace)
+    for floor in floors if given else ():
+        notes.leave_out("geoms of the world", floor.name)
+    if given or not floors:
+        plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
+        point, normal = np.asarray(plane.point), np.asarray(plane.normal)
+        floors = [Floor("ground", point, normal, Surface(0.0, kind=-1, touches=-1))]
+    for floor in floors:
+        for name, body in mechanism.bodies.items():
+            if not _welded(mechanism, body):
+                _stand(mechanism, floor, name, body, friction, notes)
+    if not mechanism.contacts:
+        raise ValueError(
+            f"{notes.path.name}: no body that moves has a collision shape that can touch the "
+            "ground; load it without ground=, and use add_contact with shapes or points of yours"
+        )
+
+
+def _stand(
+    mechanism: Mechanism, floor: Floor, name: Any, body: Any, friction: float | None, notes: Notes
+) -> None:
+    """Contacts of all shapes of a body with a floor."""
+    half_space = HalfSpace(floor.normal, floor.point)
+    count = 0
+    for geometry in body.collisions:
+        surface = geometry.surface or Surface()
+        if not surface.meets(floor.surface):
+            continue
+        shape = geometry
+        if isinstance(geometry.shape, Mesh):
+            points = _outermost(geometry, name, notes)
+            if points is None:
+                continue
+            shape = points
+        count += 1
+        options = surface.against(floor.surface)
+        if friction is not None:
+            options["friction"] = friction
+        if options["friction"] == 0.0:
+            options["torsional"] = options["rolling"] = 0.0
+        label = f"{floor.name}|{name}" + (f" {count}" if count > 1 else "")
+        mechanism.add_contact(body, shape=shape, against_shape=half_space, name=label, **options)
+
+
+def _outermost(geometry: Geometry, name: Any, notes: Notes) -> Float | None:
+    """Corners of a mesh, in the body's frame, that stand for it; None where there is no mesh."""
+    try:
+        corners = corners_of(geometry.shape)
+    except (ValueError, OSError, IndexError):
+        notes.leave_out("collision meshes that cannot be read", geometry.shape.path or name)
+        return None
+    corners = hull_of(corners, f"mesh of {name!r}").corners
+    if len(corners) > len(WAYS):
+        notes.merge(f"meshes that touch the ground by {len(WAYS)} corners at most", name)
+        corners = corners[np.unique(np.argmax(corners @ WAYS.T, axis=0))]
+    turned = np.broadcast_to(geometry.orientation, (len(corners), 4))
+    return np.asarray(geometry.position + rotation.rotate(turned, corners))
+
+
+def _welded(mechanism: Mechanism, body: Any) -> bool:
+    """True if fixed joints hold a body to the world."""
+    fixed = [joint for joint in mechanism.joints.values() if joint.kind == "fixed"]
+    reached, before = {id(WORLD)}, 0
+    while len(reached) > before:
+        before = len(reached)
+        for joint in fixed:
+            if {id(joint.parent), id(joint.child)} & reached:
+                reached |= {id(joint.parent), id(joint.child)}
+    return id(body) in reached

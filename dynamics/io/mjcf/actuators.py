@@ -1,0 +1,143 @@
+"""Actuators of MuJoCo's model as motors and servos of joints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.io.description import JointEntry
+from dynamics.parts.actuators import Actuator
+from dynamics.parts.servos import PositionServo, VelocityServo
+
+if TYPE_CHECKING:
+    from dynamics.io.mjcf.reader import Reader
+
+__all__ = ["driven_joints", "read_actuator"]
+
+Float = NDArray[np.float64]
+#: Joints that actuators drive, and their numbers of coordinates.
+DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3}
+
+
+def driven_joints(reader: Reader) -> set[str]:
+    """Joints that an actuator moves or that an equality couples.
+
+    Parameters
+    ----------
+    reader : Reader
+
+    Returns
+    -------
+    set of str
+    """
+    m, kinds = reader.model, reader.mj.mjtTrn
+    on_joints = (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
+    driven = {
+        reader.joint_name[m.actuator_trnid[k, 0]]
+        for k in range(m.nu)
+        if kinds(m.actuator_trntype[k]) in on_joints
+    }
+    for k in range(m.neq):
+        if reader.mj.mjtEq(m.eq_type[k]) == reader.mj.mjtEq.mjEQ_JOINT and m.eq_active0[k]:
+            both = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
+            driven |= {reader.joint_name[j] for j in both if j >= 0}
+    return driven
+
+
+def read_actuator(reader: Reader, k: int) -> None:
+    """One actuator: a motor whose control is a force, or a servo.
+
+    Its force is ``g u + b0 + b1 l + b2 l'`` of the command u, with length l = gear q.
+    Where b1 or b2 is negative, this is a servo with the target that makes the rest zero.
+
+    Parameters
+    ----------
+    reader : Reader
+        Its description gets the actuator, and the joint its motor or servo.
+    k : int
+        Number of the actuator in MuJoCo's model.
+    """
+    m, name = reader.model, reader.name("actuator", k)
+    kind = reader.mj.mjtTrn(m.actuator_trntype[k])
+    joint = None
+    if kind in (reader.mj.mjtTrn.mjTRN_JOINT, reader.mj.mjtTrn.mjTRN_JOINTINPARENT):
+        joint = reader.found.joints.get(reader.joint_name[m.actuator_trnid[k, 0]])
+    if joint is None or joint.kind not in DRIVEN:
+        what = kind.name[6:].lower()
+        reader.notes.leave_out(f"actuators on {what}s that are no joint here", name)
+        return
+    if m.actuator_gaintype[k] > 1 or m.actuator_biastype[k] > 1 or m.actuator_dyntype[k] > 3:
+        reader.notes.leave_out("actuators that are muscles or of a user's own kind", name)
+        return
+    if m.actuator_dyntype[k] != 0:
+        reader.notes.leave_out("dynamics of actuators (commands act at once)", name)
+    gain = float(m.actuator_gainprm[k, 0])
+    if m.actuator_gaintype[k] == 1 and np.any(m.actuator_gainprm[k, 1:3] != 0.0):
+        reader.notes.leave_out("gain of actuators that depends on length or speed", name)
+    bias = np.array(m.actuator_biasprm[k, :3]) * (m.actuator_biastype[k] == 1)
+    gears = np.array(m.actuator_gear[k, : DRIVEN[joint.kind]], np.float64)
+    gear = float(gears[0])
+    ends = [-np.inf, np.inf]
+    if m.actuator_ctrllimited[k]:
+        ends = [float(x) for x in m.actuator_ctrlrange[k]]
+    if joint.servo is not None or (joint.actuated and (bias[1] < 0.0 or bias[2] < 0.0)):
+        reader.notes.leave_out("actuators of joints that have a servo and another", name)
+        return
+    if bias[1] > 0.0 or bias[2] > 0.0 or (bias[1:].any() and (gear == 0.0 or gears.size > 1)):
+        reader.notes.leave_out("bias of actuators that is no servo here", name)
+        bias[:] = 0.0
+    if not bias[1:].any():
+        _motor(reader, k, joint, gain * gears, float(bias[0]), ends)
+        scale = gain * gears
+    else:
+        strength = -float(bias[1] or bias[2])
+        scale = np.array([gain / strength])
+        target, most = float(bias[0]) / strength, _most_force(reader, k, joint, name)
+        if bias[1]:
+            start = float(m.qpos0[m.jnt_qposadr[m.actuator_trnid[k, 0]]])
+            joint.servo = PositionServo(
+                strength, -float(bias[2]), target - gear * start, most, gear
+            )
+        else:
+            joint.servo = VelocityServo(strength, target, most, gear)
+    reader.found.actuators.append(Actuator(name, joint.name, scale, *ends))
+
+
+def _motor(
+    reader: Reader, k: int, joint: JointEntry, scale: Float, bias: float, ends: list[float]
+) -> None:
+    """Let a joint take forces, within the range of commands and forces of its one motor."""
+    m, name = reader.model, reader.name("actuator", k)
+    if bias:
+        reader.notes.leave_out("constant forces of actuators", name)
+    alone, joint.actuated = not joint.actuated, True
+    most = np.sort(np.outer(scale, np.nan_to_num(ends, posinf=1e300, neginf=-1e300)), axis=1)
+    limited = bool(m.actuator_ctrllimited[k])
+    if m.actuator_forcelimited[k]:
+        gears = np.array(m.actuator_gear[k, : scale.size])
+        force = np.sort(np.outer(gears, m.actuator_forcerange[k]), axis=1)
+        most, limited = np.clip(most, force[:, :1], force[:, 1:]), True
+    j = int(m.actuator_trnid[k, 0])
+    if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
+        most, limited = np.clip(most, *m.jnt_actfrcrange[j]), True
+    if limited and alone:
+        joint.control_limits = [(float(low), float(high)) for low, high in most]
+    elif limited or joint.control_limits is not None:
+        joint.control_limits = None
+        reader.notes.leave_out("limits of actuators that share a joint", name)
+
+
+def _most_force(reader: Reader, k: int, joint: JointEntry, name: str) -> float:
+    """Largest force of a servo, the same both ways."""
+    m, most = reader.model, np.inf
+    if m.actuator_forcelimited[k]:
+        low, high = (float(x) for x in m.actuator_forcerange[k])
+        most = max(-low, high)
+        if -low != high:
+            reader.notes.leave_out("ranges of servos' forces that differ both ways", name)
+    j, gear = int(m.actuator_trnid[k, 0]), abs(float(m.actuator_gear[k, 0]))
+    if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
+        most = min(most, float(np.abs(m.jnt_actfrcrange[j]).max()) / gear)
+    return most

@@ -1,0 +1,51 @@
+"""Actuators and keyframes of robot files: commands in the file's own units, postures by name."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Actuator", "Keyframe"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Actuator:
+    """Motor of a robot file: what its command makes of the controls of a joint.
+
+    Attributes
+    ----------
+    name : str
+    joint : hashable
+    scale : ndarray of float, shape (number of the joint's coordinates,)
+        Control of each coordinate for a command of 1: gear and gain of a motor, N or N m, and of a
+        servo the change of its target.
+    least, most : float
+        Range that commands are clipped to.
+    """
+
+    name: str
+    joint: Hashable
+    scale: Float
+    least: float = -np.inf
+    most: float = np.inf
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keyframe:
+    """Posture of a robot file, at rest.
+
+    Attributes
+    ----------
+    poses : dict of ndarray of float, shape (7,)
+        Of frames in the world by name: position, m, and orientation, scalar first.
+    commands : dict of float
+        Of actuators by name.
+    """
+
+    poses: Mapping[Hashable, Float]
+    commands: Mapping[str, float]

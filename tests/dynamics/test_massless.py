@@ -1,0 +1,130 @@
+"""Links without mass between joints of a robot file: one joint, or hinges that stay."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.io import MergedLinkWarning, massless
+
+from .robots import falling, joint, link, load, moved, pose_of_frame, robot
+
+AXES = {"x": (1, 0, 0), "y": (0, 1, 0), "z": (0, 0, 1), "s": (0.6, 0, 0.8)}
+LIMIT = '<limit lower="-1" upper="{}" effort="5" velocity="{}"/><dynamics damping="{}"/>'
+
+
+def chain(axes, kinds="continuous", offset=(0, 0, 0), more=None, last=1.0):
+    """Base on the world, hinges about the axes with massless links between, and a rod."""
+    names = ["base", *(f"m{k}" for k in range(1, len(axes))), "rod"]
+    parts = [link("base", 2.0), link("rod", last, (0.1, 0.2, 0.3))]
+    parts += [link(name, mass=0) for name in names[1:-1]]
+    for k, axis in enumerate(axes):
+        place = ((0.3, 0.1, 0.2), (0.1, 0.2, 0.3)) if k == 0 else (offset, (0, 0, 0))
+        extra = "" if more is None else more.format(k + 1, k + 2, 0.1 * (k + 1))
+        parts.append(joint("abcd"[k], kinds, names[k], names[k + 1], *place, AXES[axis], extra))
+    return robot(*parts)
+
+
+def test_two_hinges_that_meet_squarely_are_a_cross_with_the_limits_of_both(tmp_path):
+    text = chain("xy", "revolute", more=LIMIT)
+    with pytest.warns(MergedLinkWarning, match=r"hinges that are one joint now: 'a\+b'"):
+        mech = load(tmp_path, text, quiet=False)
+    made = mech.joints["a+b"]
+
+    assert list(mech.bodies) == ["base", "rod"] and made.kind == "universal"
+    np.testing.assert_array_equal(made.limits, [[-1, 1], [-1, 2]])
+    np.testing.assert_array_equal(made.velocity_limits, [[-2, 2], [-3, 3]])
+    np.testing.assert_array_equal(made.damping, [0.1, 0.2])
+
+
+@pytest.mark.parametrize("axes", ["xy", "zx", "sy"])
+def test_a_cross_moves_as_its_hinges(tmp_path, axes):
+    at = {"a": 0.3, "b": -0.7}
+    cross = load(tmp_path, chain(axes)).finalize()
+    hinges = load(tmp_path, chain(axes), least_radius=1e-4).finalize()
+    one, other = moved(cross, {"a+b": list(at.values())}), moved(hinges, at)
+
+    for x, y in zip(*(pose_of_frame(m.mechanism, s, m, "rod")
+                      for m, s in ((cross, one), (hinges, other)))):  # fmt: skip
+        np.testing.assert_allclose(x, y, atol=1e-12)
+    ball = slice(6, 12)  # base, ball, rod
+    fall = np.delete(falling(hinges, other), ball)
+    np.testing.assert_allclose(falling(cross, one), fall, atol=1e-6)
+
+
+def test_three_free_hinges_that_meet_are_a_ball_joint(tmp_path):
+    mech = load(tmp_path, chain("xyz"))
+
+    assert list(mech.bodies) == ["base", "rod"]
+    assert mech.joints["a+b+c"].kind == "spherical"
+    model = mech.finalize()
+    x, R = pose_of_frame(mech, model.initial_state(), model, "rod")
+    hinges = load(tmp_path, chain("xyz"), least_radius=1e-4)
+    y, S = pose_of_frame(hinges, hinges.finalize().initial_state(), hinges.finalize(), "rod")
+    np.testing.assert_allclose(x, y, atol=1e-14)
+    np.testing.assert_allclose(R, S, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("axes", "options"),
+    [
+        ("xyz", {"kinds": "revolute", "more": LIMIT}),  # a ball joint has no limits of hinges
+        ("xs", {}),  # not perpendicular
+        ("xy", {"offset": (0.1, 0, 0.2)}),  # they do not meet
+        ("xx", {"offset": (0, 0.1, 0)}),  # parallel, but apart
+    ],
+)
+def test_other_hinges_stay_and_fall_as_with_small_balls(tmp_path, axes, options):
+    text = chain(axes, **options)
+    with pytest.warns(MergedLinkWarning, match="got 1e-10 of the next one's: 'm1'"):
+        mech = load(tmp_path, text, quiet=False)
+    model = mech.finalize()
+    at = dict(zip("abc", (0.3, -0.4, 0.5)[: len(axes)]))
+    balls = load(tmp_path, text, least_radius=1e-4).finalize()
+
+    assert list(mech.joints) == list(at)
+    assert mech.mass == pytest.approx(3.0, rel=1e-9)
+    # balls of 4e-9 kg beside 1 kg
+    np.testing.assert_allclose(
+        falling(model, moved(model, at)), falling(balls, moved(balls, at)), atol=1e-5
+    )
+
+
+def test_hinges_with_motors_keep_their_names_and_controls(tmp_path):
+    mech = load(tmp_path, chain("xyz", "revolute", more=LIMIT), actuated=["b"])
+
+    assert [name for name, one in mech.joints.items() if one.actuated] == ["b"]
+    np.testing.assert_array_equal(mech.joints["c"].limits, [[-1, 3]])
+    np.testing.assert_array_equal(mech.joints["b"].control_limits, [[-5, 5]])
+
+
+@pytest.mark.parametrize("text", [chain("xx"), chain("xyzx"), chain("xy", last=0)])
+def test_links_whose_place_nothing_determines_are_refused_by_name(tmp_path, text):
+    with pytest.raises(ValueError, match=r"link '(m1|rod)' moves and has no mass"):
+        load(tmp_path, text)
+
+
+def test_rates_of_hinges_between_massless_links_can_be_asked_for(tmp_path):
+    model = load(tmp_path, chain("xyz", "revolute", more=LIMIT), base="fixed").finalize()
+    rates = {"a": 1.0, "b": -2.0, "c": 3.0}
+    state = model.assemble(model.initial_state(), {"a": 0.1, "b": 0.2, "c": 0.3}, rates)
+
+    motion = dy.simulate(model, state, 0.0)
+    for name, rate in rates.items():
+        assert motion.joint_velocity(name)[0] == pytest.approx(rate, abs=1e-7)
+
+
+def test_the_trace_of_mass_makes_no_difference(tmp_path, monkeypatch):
+    ends = []
+    for trace in (1e-9, 1e-10, 1e-12):
+        monkeypatch.setattr(massless, "TRACE", trace)
+        text = chain("xyz", "revolute", more=LIMIT)
+        model = load(tmp_path, text, base="fixed", without="limits").finalize(1e-3)
+        state = model.initial_state()
+        for name, rate in zip("abc", (1.0, -2.0, 3.0)):
+            model.set_joint(state, name, 0.0, rate)
+        motion = dy.simulate(model, state, 0.3)
+        assert motion.info["iterations"] <= 3 * motion.info["steps"]
+        assert motion.constraint_violation().max() < 1e-12
+        ends.append(motion.final.pose[-1])
+
+    np.testing.assert_allclose(ends, [ends[-1]] * 3, atol=2e-9)

@@ -1,0 +1,196 @@
+"""Motors, servos and keyframes of MJCF files, and joints of bodies with several hinges."""
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics.io import UnsupportedElementWarning
+
+from .robots import pose_of_frame
+from .test_mjcf import load, world
+
+
+def test_ranges_of_motors_that_share_a_joint_are_left_out_by_name(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    one = '<motor name="m" joint="j" ctrlrange="-2 3" ctrllimited="true"/>'
+    more = f'<actuator>{one}<motor name="n" joint="j" gear="2"/></actuator>'
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        mech = load(tmp_path, world(body, more), quiet=False)
+    model = mech.finalize()
+
+    assert caught[0].message.elements == {"limits of actuators that share a joint": ["n"]}
+    assert mech.joints["j"].control_limits is None
+    np.testing.assert_array_equal(model.controls({"m": 9.0, "n": 1.0}), [3.0 + 2.0])
+
+
+def test_a_hinge_of_several_keeps_its_limits_spring_damper_rotor_and_motor(tmp_path, mujoco):
+    hinge = (
+        '<joint name="{}" axis="{}" pos="0.1 0.2 0.3" range="-{} 40" limited="true" damping="{}" '
+        'stiffness="3" springref="10" armature="0.01" frictionloss="0.2"/>'
+    )
+    three = "".join(
+        hinge.format(*one) for one in zip("pqr", ("1 0 0", "0 1 0", "0 0 1"), "123", "456")
+    )
+    body = f'<body name="b">{three}<geom type="box" size="0.1 0.2 0.3"/></body>'
+    motor = '<motor name="m" joint="q" gear="50" ctrlrange="-1 1" ctrllimited="true"/>'
+    joints = load(tmp_path, world(body, f"<actuator>{motor}</actuator>")).joints
+
+    assert list(joints) == ["p", "q", "r"] and not joints["p"].actuated and joints["q"].actuated
+    for name, low, damping in zip("pqr", (1, 2, 3), (4, 5, 6)):
+        one = joints[name]
+        np.testing.assert_allclose(one.limits, np.radians([[-low, 40]]))
+        found = [one.damping, one.stiffness, one.rest, one.armature, one.friction]
+        np.testing.assert_allclose(np.ravel(found), [damping, 3, np.radians(10), 0.01, 0.2])
+    np.testing.assert_array_equal(joints["q"].control_limits, [[-50, 50]])
+
+
+def test_hinges_without_properties_stay_one_joint_and_driven_ones_do_not(tmp_path, mujoco):
+    body = (
+        '<body name="b"><joint name="p" axis="1 0 0"/><joint name="q" axis="0 1 0"/>'
+        '<geom size="0.1"/></body>'
+    )
+    motor = '<actuator><motor joint="q"/></actuator>'
+
+    assert list(load(tmp_path, world(body)).joints) == ["p+q"]
+    assert list(load(tmp_path, world(body, motor)).joints) == ["p", "q"]
+
+
+def test_a_joint_of_several_leads_others(tmp_path, mujoco):
+    geom = '<geom size="0.1" pos="0 0 -1"/>'
+    pair = f'<joint name="p" axis="1 0 0"/><joint name="q" axis="0 1 0"/>{geom}'
+    body = f'<body name="a">{pair}</body><body name="b" pos="3 0 0"><joint name="r"/>{geom}</body>'
+    equality = '<equality><joint joint1="r" joint2="q" polycoef="0 2"/></equality>'
+    (made,) = load(tmp_path, world(body, equality)).couplings.values()
+
+    assert (made.follower, made.leader, made.ratio) == ("r", "q", 2.0)
+
+
+def with_joint(actuator):
+    return actuator.replace(" ", " joint='j' name='m' ", 1)
+
+
+#: An actuator; the joint's range of controls or its servo; the control for a command of 1.
+ACTUATORS = [
+    ('<motor gear="-50" ctrlrange="-1 2" ctrllimited="true"/>', [[-100, 50]], [-50]),
+    ('<general gainprm="3" gear="2" forcerange="-5 4" forcelimited="true"/>', [[-10, 8]], [6]),
+    ('<motor ctrlrange="0 0.5" ctrllimited="true"/>', [[0, 0.5]], [0.5]),
+    (
+        '<position kp="40" kv="3" gear="2" forcerange="-7 7" forcelimited="true"/>',
+        {"stiffness": 40, "damping": 3, "force_limit": 7, "gear": 2}, [1],
+    ),
+    ('<velocity kv="5" gear="2"/>', {"damping": 5, "force_limit": np.inf, "gear": 2}, [1]),
+    (
+        '<general gainprm="20" biasprm="8 -40 -2" biastype="affine" ctrlrange="-3 3"/>',
+        {"stiffness": 40, "damping": 2, "target": 0.2, "gear": 1}, [0.5],
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("actuator", "expected", "control"), ACTUATORS)
+def test_actuators_are_motors_or_servos_in_the_units_of_the_file(
+    tmp_path, mujoco, actuator, expected, control
+):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    more = f"<actuator>{with_joint(actuator)}</actuator>"
+    mech = load(tmp_path, world(body, more))
+    one = mech.joints["j"]
+
+    np.testing.assert_allclose(mech.finalize().controls([1.0]), control)
+    if isinstance(expected, list):
+        assert one.actuated and one.servo is None
+        np.testing.assert_allclose(one.control_limits, expected)
+    else:
+        assert not one.actuated
+        found = {name: getattr(one.servo, name) for name in expected}
+        assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("actuator", "expected", "control"), ACTUATORS)
+def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expected, control):
+    joint = '<joint name="j" axis="0 1 0" ref="20" armature="2" damping="0.1"/>'
+    body = f'<body name="b">{joint}<geom size="0.1" pos="0.3 0 0"/></body>'
+    more = f"<actuator>{with_joint(actuator)}</actuator>"
+    text = world(body, more)
+    model = load(tmp_path, text).finalize(1e-3)
+    motion = dy.simulate(model, model.initial_state(), 0.5, controls=model.controls({"m": 0.4}))
+    theirs = mujoco.MjModel.from_xml_string(text)
+    theirs.opt.timestep, theirs.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    data = mujoco.MjData(theirs)
+    data.ctrl[:] = 0.4
+    for _ in range(5000):
+        mujoco.mj_step(theirs, data)
+
+    # servos are implicit and of first order in the timestep
+    moved = data.qpos[0] - theirs.qpos0[0]
+    assert motion.joint("j")[-1] == pytest.approx(moved, abs=5e-3 * abs(moved))
+
+
+@pytest.mark.parametrize(
+    ("actuator", "kind"),
+    [
+        ('<muscle name="m" joint="j"/>', "muscles"),
+        ('<general name="m" joint="j" biastype="affine" biasprm="0 3 0"/>', "bias of actuators"),
+        ('<general name="m" joint="j" biastype="affine" biasprm="3 0 0"/>', "constant forces"),
+        ('<general name="m" joint="j" dyntype="filter" dynprm="0.1"/>', "dynamics of actuators"),
+        ('<general name="m" joint="j" gaintype="affine" gainprm="1 2 0"/>', "gain of actuators"),
+        (
+            '<position name="m" joint="j" kp="2" forcerange="-1 2" forcelimited="true"/>',
+            "ranges of",
+        ),
+        ('<motor name="n" joint="j"/><position name="m" joint="j"/>', "have a servo and another"),
+    ],
+)
+def test_what_actuators_do_not_do_here_is_named(tmp_path, mujoco, actuator, kind):
+    body = '<body name="b"><joint name="j" range="-9 9"/><geom size="0.1" pos="1 0 0"/></body>'
+    with pytest.warns(UnsupportedElementWarning) as caught:
+        load(tmp_path, world(body, f"<actuator>{actuator}</actuator>"), quiet=False)
+
+    (found,) = [names for key, names in caught[0].message.elements.items() if kind in key]
+    assert found == ["m"]
+
+
+def test_motors_of_the_file_are_taken_or_left_by_name(tmp_path, mujoco):
+    body = '<body name="{}"><joint name="{}"/><geom size="0.1"/></body>'
+    more = '<actuator><motor name="m" joint="j"/><position name="n" joint="k"/></actuator>'
+    text = world(body.format("a", "j") + body.format("b", "k"), more)
+    model = load(tmp_path, text, actuated=["k"]).finalize()
+
+    assert model.tables.control_names == ("k",)
+    np.testing.assert_array_equal(model.controls([5.0, 0.3]), [0.3])
+    with pytest.raises(dy.UnknownNameError, match="'x' is no actuator; actuators are"):
+        model.controls({"x": 1.0})
+    with pytest.raises(ValueError, match="commands must be finite, of shape"):
+        model.controls([1.0])
+
+
+def test_a_keyframe_is_a_state(tmp_path, mujoco):
+    hinge = '<joint name="{}" axis="{}" pos="0.1 0 0.2" {}/>'
+    arm = (
+        '<body name="arm" pos="0.5 0 0" euler="10 20 30">'
+        + hinge.format("p", "1 0 0", 'damping="1" ref="15"') + hinge.format("q", "0 1 0", "")
+        + '<geom size="0.1"/><body name="hand" pos="0 0 1"><joint name="s" type="ball"/>'
+        '<geom size="0.1"/><body name="tip" pos="0 0 1"><joint name="z" type="slide"/>'
+        '<geom size="0.1"/></body></body></body>'
+    )  # fmt: skip
+    text = world(
+        f'<body name="base" pos="0 0 1"><freejoint name="root"/><geom size="0.2"/>{arm}</body>',
+        '<actuator><motor name="m" joint="q"/></actuator><keyframe><key name="home" ctrl="0.5" '
+        'qpos="1 2 3 0.5 0.5 -0.5 0.5  0.3 -0.4  0.8 0.6 0 0  0.25"/></keyframe>',
+    )
+    mech = load(tmp_path, text)
+    model = mech.finalize()
+    state = model.keyframe("home")
+    theirs = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(theirs)
+    mujoco.mj_resetDataKeyframe(theirs, data, 0)
+    mujoco.mj_forward(theirs, data)
+
+    assert "arm behind p" in mech.bodies  # its damper
+    assert np.abs(model.constraint_violation(state)).max() < 1e-12
+    for name in ("base", "arm", "hand", "tip"):
+        x, R = pose_of_frame(mech, state, model, name)
+        np.testing.assert_allclose(x, data.body(name).xpos, atol=1e-12)
+        np.testing.assert_allclose(R, data.body(name).xmat.reshape(3, 3), atol=1e-12)
+    assert dict(mech.keyframes["home"].commands) == {"m": 0.5}
+    with pytest.raises(dy.UnknownNameError, match="there is no keyframe 'x'; keyframes are"):
+        model.keyframe("x")
