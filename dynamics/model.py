@@ -56,8 +56,8 @@ class Model:
         velocities are then those of the last interval.
     tolerance : float, optional
         Of Newton's method: error of velocities over the largest, or over the unit of speed where
-        that is more, and of constraints over the unit of length, or in rad. By default 1e-10,
-        1e-11 at order 4 and 5e-12 at order 6. The units are the mechanism's own: lengths and masses
+        that is more, and of constraints over the unit of length, or in rad. By default 5e-12,
+        1e-11 at order 4. The units are the mechanism's own: lengths and masses
         of its bodies, and speeds of their fall.
     largest_turn : float, optional
         Angle in rad by which bodies may turn in one interval of a step: 0.17 at order 2, 0.6 at 4,
