@@ -40,7 +40,8 @@ MENU = {
     "gallery/index": ["figures/index"],
     "figures/index": ["figures/*"],
     "theory/index": [f"theory/{name}" for name in ("elimination", "step", "how_a_step_is_solved")]
-    + [f"theory/{name}" for name in ("joints", "loops", "contacts", "galerkin", "*")],
+    + [f"theory/{name}" for name in ("joints", "loops", "contacts", "galerkin", "*")]
+    + ["papers"],
     "api": ["conventions"],
     "benchmarks": ["alternatives", "robots_of_others"],
     "developing": ["architecture", "benchmark_notes", "dependencies", "release", "changelog"],

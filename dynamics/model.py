@@ -52,11 +52,12 @@ class Model:
         What momenta mean at nodes: the half-kick form, or the papers' (Bruedigam et al. 2023):
         ``p_k = M v_k-1``, all of a node's impulse after it. From the same discrete start the
         positions are the same; a start of given velocities is half a kick off, which makes the
-        papers' form first order. Reported velocities are then those of the last interval.
+        papers' form first order. `simulate` has an option for the start that they print. Reported
+        velocities are then those of the last interval.
     tolerance : float, optional
         Of Newton's method: error of velocities over the largest, or over the unit of speed where
-        that is more, and of constraints over the unit of length, or in rad. By default 1e-10,
-        1e-11 at order 4 and 5e-12 at order 6. The units are the mechanism's own: lengths and masses
+        that is more, and of constraints over the unit of length, or in rad. By default 5e-12,
+        1e-11 at order 4. The units are the mechanism's own: lengths and masses
         of its bodies, and speeds of their fall.
     largest_turn : float, optional
         Angle in rad by which bodies may turn in one interval of a step: 0.17 at order 2, 0.6 at 4,

@@ -14,6 +14,7 @@ from dynamics.interrupts import Deferred, hand_on, in_portions
 from dynamics.kernels.base import run_totals, step_info
 from dynamics.kinematics.contact_queries import check_apart
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
+from dynamics.kinematics.discrete_start import first_node
 from dynamics.kinematics.plane_placement import placed
 from dynamics.state import State
 from dynamics.tables import inputs
@@ -44,6 +45,7 @@ def simulate(
     controls: ArrayLike | None = None,
     wrenches: ArrayLike | None = None,
     every: int = 1,
+    start: str = "legendre",
     progress: bool | Callable[[float], None] = False,
     workspace: Workspace | None = None,
 ) -> Trajectory:
@@ -68,6 +70,10 @@ def simulate(
         External force (world) and torque (body frame) on every body.
     every : int, optional
         Steps between records.
+    start : {"legendre", "discrete"}, optional
+        What the velocities of the first state are: those of its momenta (discrete Legendre
+        transform), or those of the first interval, which the papers print:
+        ``x_1 = x_0 + h v_0`` (theory/step (11a)). The second needs ``form="first order"``.
     progress : bool or callable, optional
         Show a bar, or call with the part that is done.
     workspace : Workspace, optional
@@ -88,25 +94,34 @@ def simulate(
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
     ValueError
-        For times and controls that make no sense, and tables for fewer steps than there are.
+        For a start, times and controls that make no sense, and tables of fewer rows than steps.
     """
     steps = _steps(model, seconds, every)
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     state = placed(model, state)
+    given, first = [state], _check_form(model, start) and steps > 0
+    if first:
+        control = table[0]
+        if controller is not None and model.n_controls:
+            control = inputs.controls_of(model, controller(state.copy(), state.time))
+        given.append(first_node(model, state, control, outside[0]))
+        check_apart(model, given[1], CONSISTENT)
+        table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
     space = (model.workspace if workspace is None else workspace).free()
-    record = np.empty((steps // every, state.data.size))
+    stride, run_steps = (1, steps - 1) if first else (every, steps)
+    record = np.empty((run_steps // stride, state.data.size))
     call = None
     if controller is not None:
         table = np.zeros((1, model.n_controls))
         call = _controller(model, controller, state)
     info, totals = np.zeros(step_info.INFO_SIZE), np.zeros(run_totals.TOTALS_SIZE)
-    now = state.copy()
+    now = given[-1].copy()
     most = max(every, steps // 100 // every * every)
 
     def run(done: int, count: int) -> int:
         return int(model.kernel.simulate(
-            *space.step_tables, model.timestep, model.settings, count, every,
+            *space.step_tables, model.timestep, model.settings, count, stride,
             (0 if call is None else call.address, table, outside), now.data, space.work,
             space.step_solver, (record, info, totals),
         ))  # fmt: skip
@@ -114,22 +129,23 @@ def simulate(
     with Deferred() as deferred, space:
         totals[run_totals.END_TIME], totals[run_totals.RESUMED] = space.begin(now, info)
         stopped = in_portions(
-            deferred, run, steps, PORTION // now.data.size, 0 if progress is False else most,
-            None if progress is False else lambda done: _show(progress, done, steps),
+            deferred, run, run_steps, PORTION // now.data.size, 0 if progress is False else most,
+            None if progress is False else lambda done: _show(progress, done, run_steps),
         )  # fmt: skip
         done = int(totals[run_totals.STEPS])
-        space.kick(record[: done // every], -0.5)
-        time = state.time + model.timestep * every * np.arange(done // every + 1, dtype=float)
-        states = np.concatenate([state.data[None], record[: done // every]])
+        space.kick(record[: done // stride], -0.5)
+        states = np.concatenate([*(one.data[None] for one in given), record[: done // stride]])
+        states = states[:: every // stride]
+        time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done))
-        if done and done % every == 0 and info[step_info.STATUS] == 0.0:
+        if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0:
             last = trajectory.final
             kicked = now.data if space.first_order else None
             trajectory.memory = space.memory(last, kicked, float(totals[run_totals.END_TIME]), info)
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
-            _warn(trajectory, beyond, every, float(totals[run_totals.MOST_WORK]))
-        if stopped is None and done < steps:
+            _warn(trajectory, beyond + first, every, float(totals[run_totals.MOST_WORK]))
+        if stopped is None and done < run_steps:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
     return trajectory
@@ -170,6 +186,15 @@ def _failure(
         return failure(model, bad, done, float(totals[run_totals.END_TIME]), info)
     except BaseException as error:
         return error
+
+
+def _check_form(model: Model, start: str) -> bool:
+    """True if velocities are to be those of the first interval."""
+    if start not in ("legendre", "discrete"):
+        raise ValueError(f'start {start!r} is unknown; use "legendre" or "discrete"')
+    if start == "discrete" and model.form != "first order":
+        raise ValueError('start="discrete" is the papers\' own; it needs form="first order"')
+    return start == "discrete"
 
 
 def _steps(model: Model, seconds: float, every: int) -> int:

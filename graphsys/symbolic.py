@@ -71,7 +71,7 @@ class Symbolic:
     widest : int
         Rows of the largest pivot block.
     operations : float
-        Floating-point operations of one numeric factorization, zeros between blocks not counted.
+        Floating-point operations of one numeric factorization: theory/elimination (5).
     n_fill : int
         Number of filled-in pairs of blocks.
     nbytes : int

@@ -108,7 +108,7 @@ def deepest(motion):
 class SphereChain:
     """Ten seconds, flat (degrees 0) and from a slope."""
 
-    params = ([1, 5, 20, 44, 100, 200], [0, 30])
+    params = ([1, 5, 20, 44], [0, 30])
     param_names = ("spheres", "degrees")
 
     def setup(self, n, degrees):

@@ -24,7 +24,8 @@ WORLD = """<mujoco><option timestep="{h!r}" integrator="Euler" cone="elliptic"/>
 <actuator>{motors}</actuator><sensor>{sensors}</sensor></mujoco>"""
 FOOT = """<geom type="sphere" size="{radius}" pos="{at}" mass="0" friction=".2 0 0" {contact}/>
 <site name="{leg}" pos="{at}"/>"""
-HINGE = '<joint name="{name}" pos="{at}" axis="{axis}" stiffness="{spring}" damping="{damper}"/>'
+HINGE = """<joint name="{name}" pos="{at}" axis="{axis}" stiffness="{stiffness}"
+damping="{damping}"/>"""
 
 
 def gait(walking):

@@ -118,7 +118,7 @@ class Elimination:
         start, neighbor = orders.node_edges(graph, precedence, edges, order[n - n_last :])
         position, parent = np.empty(n, np.int64), np.empty(n, np.int64)
         position[order] = np.arange(n)
-        mark, count, below = np.empty((3, n), np.int64)
+        mark, count, below, squares = np.empty((4, n), np.int64)
         elimination_tree(start, neighbor, order, position, mark, parent)
         renumbered = np.empty(n, np.int64)
         postorder(parent, count, below, renumbered)
@@ -128,11 +128,12 @@ class Elimination:
         place[renumbered] = np.arange(n)
         place[n] = -1
         parent = place[parent[renumbered]]
-        front_counts(start, neighbor, order, position, parent, graph.size, mark, count, below)
-        d, s = graph.size[order].astype(float), below.astype(float)
-        operations = float(np.sum(2 / 3 * d**3 + 2 * d * d * s + 2 * d * s * s))
-        if symmetric:
-            operations /= 2
+        size = graph.size
+        front_counts(start, neighbor, order, position, parent, size, mark, count, below, squares)
+        eliminated = slice(n - n_last)
+        operations = _operations(
+            size[order][eliminated], below[eliminated], squares[eliminated], symmetric
+        )
         return cls(
             graph,
             (start, neighbor),
@@ -250,3 +251,10 @@ class Elimination:
         )
         node, lower, upper = later[:, : start[n]]
         return start, node, lower, upper
+
+
+def _operations(size: Ints, below: Ints, squares: Ints, symmetric: bool) -> float:
+    """Operations of theory/elimination (5): inverses of pivots, rows to their right, updates."""
+    d, s = size.astype(float), below.astype(float)
+    updates = (s * s + squares) / 2 if symmetric else s * s
+    return float(np.sum(2 * d**3 + 2 * d * d * s + 2 * d * updates))

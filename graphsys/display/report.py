@@ -57,8 +57,8 @@ def explain(symbolic: Symbolic | Factor) -> str:
     cycles         none: no edge closes a loop
     order          "dfs" (depth-first search), which has no fill-in
     fill-in        none: the factors have no block that the matrix does not have
-    operations     80 floating-point operations for one factorization; dense LU takes 144, 1.8 times
-                   as many
+    operations     112 floating-point operations for one factorization; dense LU takes 144, 1.3
+                   times as many
     memory         ... bytes for factors and workspace in double precision, ... kB for tables
     supernodes     3 groups of nodes eliminated together, the widest of 1 node and 2 rows
     """

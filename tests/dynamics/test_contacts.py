@@ -10,7 +10,7 @@ from dynamics import rotation
 
 from .grounds import G, H, cube, single
 
-# Figures of docs/theory/contacts.md and of Bruedigam et al. 2021, Fig. 7
+# Figures of docs/theory/contacts.md and of Bruedigam et al. 2023, Fig. 7 (d)
 
 
 @pytest.mark.parametrize("barrier", [5e-5, 5e-7, 5e-9])

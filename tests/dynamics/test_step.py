@@ -23,10 +23,10 @@ def orders(errors):
     return np.log2(np.divide(errors[:-1], errors[1:]))
 
 
-def double_error(steps, **options):
+def double_error(steps, start="legendre", **options):
     """Errors of the angles and of the rates at 1 s."""
     model, state = double_pendulum(timestep=1.0 / steps, tolerance=1e-12, **options)
-    final = dy.simulate(model, state, 1.0).final
+    final = dy.simulate(model, state, 1.0, start=start).final
     (a, b), (da, db) = (
         np.ravel([model.joint(final, ("joint", i))[k] for i in range(2)]) for k in range(2)
     )

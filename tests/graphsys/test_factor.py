@@ -101,14 +101,16 @@ def symmetric_system(graph, dims, dtype=float, seed=0):
 
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("dims", [1, 3, 6, 12])
-def test_symmetric_systems_solve_alike_with_half_the_operations(dtype, dims):
+def test_symmetric_systems_solve_alike_with_half_the_updates(dtype, dims):
     for graph in (gs.chain(9), gs.net(5), nx.complete_graph(7)):
         system = symmetric_system(graph, dims, dtype)
         general = gs.System(graph, dims, dtype=dtype)
         general.values = system.values
         b = right_hand_side(system, 2)
         symbolic = system.analyze("amd")
-        assert symbolic.operations == general.analyze("amd").operations / 2
+        fronts = np.split(symbolic.front, symbolic.front_start[1:-1])
+        saved = sum(dims**3 * (front.size**2 - front.size) for front in fronts)
+        assert symbolic.operations == general.analyze("amd").operations - saved
         for trans in "NTH":
             x = system.factorize(symbolic).solve(b, trans)
             operator = system.to_dense().conj() if trans == "H" else system.to_dense()

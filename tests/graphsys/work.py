@@ -1,6 +1,11 @@
-"""Counting work instead of time: the lines of Python that a kernel runs through."""
+"""Counting work instead of time: lines of Python, and operations on blocks, that a kernel runs."""
 
 import sys
+
+from graphsys.kernels.blocks import reference
+
+PRODUCTS = ("subtract_product", "assign_product", "add_product")
+INVERSES = ("invert_small", "invert_large")
 
 
 def lines_run(kernel, *arguments):
@@ -21,4 +26,39 @@ def lines_run(kernel, *arguments):
         function(*arguments)
     finally:
         sys.settrace(previous)
+    return count
+
+
+def block_operations(monkeypatch, modules, kernel, *arguments):
+    """Multiplications and additions of the blocks that a kernel multiplies and inverts.
+
+    The kernel runs as plain Python, and so do those of ``modules`` that it calls. A product takes
+    2 m n k operations, an inverse 2 n^3: n steps of Gauss and Jordan with n^2 multiply-adds each.
+    """
+    count = 0
+
+    def counting(function, operations):
+        def counted(*given):
+            nonlocal count
+            count += operations(*given)
+            return function(*given)
+
+        return counted
+
+    plain = {name: getattr(reference, name) for name in ("copy_block", "raise_magnitude")}
+    plain["pointer"] = lambda array, at: array[at:]
+    for name in PRODUCTS:
+        product = getattr(reference, name)
+        plain[name] = counting(product, lambda *given: 2 * given[-3] * given[-2] * given[-1])
+    for name in INVERSES:
+        plain[name] = counting(reference.invert_small, lambda *given: 2 * given[-1] ** 3)
+    names = {module.__name__ for module in modules}
+    with monkeypatch.context() as patch:
+        for module in modules:
+            for name, value in vars(module).items():
+                if name in plain:
+                    patch.setattr(module, name, plain[name])
+                elif getattr(value, "__module__", None) in names and hasattr(value, "py_func"):
+                    patch.setattr(module, name, value.py_func)
+        getattr(kernel, "py_func", kernel)(*arguments)
     return count

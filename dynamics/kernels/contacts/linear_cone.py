@@ -1,6 +1,6 @@
 """The linearized friction cone: m directions across the normal, evenly, the cone their hull.
 
-With d_i the directions, beta = sum of b_i d_i, and (Bruedigam et al. 2021, Appendix C)
+With d_i the directions, beta = sum of b_i d_i, and (Bruedigam et al. 2023, Appendix C)
 
     eta_i = d_i . T u + psi,   b_i eta_i = kappa,   s = mu gamma - sum of b_i,   s psi = kappa.
 

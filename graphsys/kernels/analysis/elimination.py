@@ -239,13 +239,14 @@ def front_counts(
     # Out:
     count,
     below,
+    squares,
 ):
     """Later nodes that share a block with each step, and their rows: climbs every row's subtree.
 
-    ``size`` (n,) are the rows of each node, in node numbers.
+    ``size`` (n,) are the rows of each node, in node numbers; ``squares`` are sums of their squares.
     """
     for k in range(order.size):
-        count[k] = below[k] = 0
+        count[k] = below[k] = squares[k] = 0
         mark[k] = -1
     for i in range(order.size):
         mark[i] = i
@@ -256,6 +257,7 @@ def front_counts(
                 mark[k] = i
                 count[k] += 1
                 below[k] += size[node]
+                squares[k] += size[node] * size[node]
                 k = parent[k]
 
 
