@@ -5,10 +5,12 @@ What a version of numba has not is left out.
 """
 
 import gc
+from contextlib import nullcontext
+from functools import lru_cache
 
 import llvmlite.binding as llvm
 from numba import types
-from numba.core import codegen, event, ir
+from numba.core import base, codegen, errors, event, ir
 
 #: What operators get in kernels.
 PLAIN = types.Number, types.Boolean, types.Array
@@ -37,6 +39,11 @@ def remembering(get_call_type):
         return known[key]
 
     return remembered
+
+
+def _without_catching(self, filename=None, lineno=None):
+    """Nothing: warnings are not held back until the function is compiled."""
+    return nullcontext()
 
 
 def _same(self, memo):
@@ -86,12 +93,16 @@ def _present(entries):
 #:
 #: - Names, places and variables stay as they are when an inlined function is copied: a tenth.
 #: - Nobody listens to the lock of LLVM: a twentieth.
+#: - Which of numba's functions take a place in the source is looked up once: a thirtieth.
+#: - Warnings are not caught around every statement: a fiftieth.
 REPLACED = _present([
     (types.Function, "get_call_type", remembering(types.Function.get_call_type)),
     *((kind, "__deepcopy__", _same) for kind in (ir.Scope, ir.Loc, ir.Var, ir.Const, ir.Global)),
     (ir.Inst, "_rec_list_vars", _variables_in),
     (llvm.ffi.lib._lock, "_cblist", []),
     (codegen.CPUCodeLibrary, "_optimize_functions", _split_variables),
+    (base, "_has_loc", lru_cache(maxsize=None)(getattr(base, "_has_loc", bool))),
+    (errors.WarningsFixer, "catch_warnings", _without_catching),
 ])  # fmt: skip
 
 
