@@ -54,8 +54,6 @@ class MethodDefinition(ctypes.Structure):
     ]
 
 
-#: Definitions of all callables; Python keeps pointers to them.
-_definitions: list[tuple[MethodDefinition, bytes]] = []
 _new = ctypes.pythonapi.PyCFunction_NewEx
 _new.argtypes = [ctypes.POINTER(MethodDefinition), ctypes.py_object, ctypes.c_void_p]
 _new.restype = ctypes.py_object
@@ -65,7 +63,10 @@ def callable_at(address: int, name: str, otherwise: Callable[..., Any]) -> Calla
     """Callable of Python for a stub, which calls ``otherwise`` where arguments do not fit it."""
     text = name.encode()
     made = MethodDefinition(text, address, FASTCALL, None)
-    _definitions.append((made, text))
+    # Python keeps pointers to both and reads them when it clears callables at its end, when this
+    # module may be cleared already: they stay for good.
+    for kept in (made, text):
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(kept))
     result: Callable[..., Any] = _new(ctypes.byref(made), otherwise, None)
     return result
 

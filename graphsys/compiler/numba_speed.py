@@ -102,7 +102,7 @@ REPLACED = _present([
     (llvm.ffi.lib._lock, "_cblist", []),
     (codegen.CPUCodeLibrary, "_optimize_functions", _split_variables),
     (base, "_has_loc", lru_cache(maxsize=None)(getattr(base, "_has_loc", bool))),
-    (errors.WarningsFixer, "catch_warnings", _without_catching),
+    (getattr(errors, "WarningsFixer", None), "catch_warnings", _without_catching),
 ])  # fmt: skip
 
 
