@@ -100,7 +100,7 @@ def simulate(
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     state = placed(model, state)
-    given, first = [state], _check_form(model, start) and steps > 0
+    given, first = [state], _is_discrete(model, start) and steps > 0
     if first:
         control = table[0]
         if controller is not None and model.n_controls:
@@ -188,7 +188,7 @@ def _failure(
         return error
 
 
-def _check_form(model: Model, start: str) -> bool:
+def _is_discrete(model: Model, start: str) -> bool:
     """True if velocities are to be those of the first interval."""
     if start not in ("legendre", "discrete"):
         raise ValueError(f'start {start!r} is unknown; use "legendre" or "discrete"')

@@ -293,7 +293,7 @@ def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
         arena_size=arena_size,
         widest=widest,
         operations=best.operations,
-        n_fill=int(np.count_nonzero(structure.fill)),
+        n_fill=best.n_fill,
         nbytes=8 * arena_size + sum(table.nbytes for table in tables),
         **structure._asdict(),
     )

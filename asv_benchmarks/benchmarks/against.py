@@ -35,7 +35,7 @@ def _fastest(comparison, peer):
 
 
 class _Against:
-    """asv tells caches apart by the line of `setup_cache`: every class has its own."""
+    """asv names a cache by the line of `setup_cache`, so every class has its own."""
 
     param_names = ("nodes", "peer")
     timeout = 1800

@@ -69,9 +69,10 @@ def add_ground(
         plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
         point, normal = np.asarray(plane.point), np.asarray(plane.normal)
         floors = [Floor("ground", point, normal, Surface(0.0, kind=-1, touches=-1))]
+    welded = _welded_to_world(mechanism)
     for floor in floors:
         for name, body in mechanism.bodies.items():
-            if not _welded(mechanism, body):
+            if id(body) not in welded:
                 _stand(mechanism, floor, name, body, friction, notes)
     if not mechanism.contacts:
         raise ValueError(
@@ -121,8 +122,8 @@ def _outermost(geometry: Geometry, name: Any, notes: Notes) -> Float | None:
     return np.asarray(geometry.position + rotation.rotate(turned, corners))
 
 
-def _welded(mechanism: Mechanism, body: Any) -> bool:
-    """True if fixed joints hold a body to the world."""
+def _welded_to_world(mechanism: Mechanism) -> set[int]:
+    """Ids of the world and of the bodies that fixed joints hold to it."""
     fixed = [joint for joint in mechanism.joints.values() if joint.kind == "fixed"]
     reached, before = {id(WORLD)}, 0
     while len(reached) > before:
@@ -130,4 +131,4 @@ def _welded(mechanism: Mechanism, body: Any) -> bool:
         for joint in fixed:
             if {id(joint.parent), id(joint.child)} & reached:
                 reached |= {id(joint.parent), id(joint.child)}
-    return id(body) in reached
+    return reached

@@ -51,8 +51,8 @@ def first_node(model: Model, state: State, control: Float, wrench: Float) -> Sta
         )
     x = np.zeros(layout.TWIST * model.n_bodies + model.n_rows)
     x[: u.size] = u.ravel()
-    node, behind = stepping.node_of(tables.plan, space.work, 0)
-    trial, _ = stepping.node_of(tables.plan, space.work, behind)
+    node, end = stepping.node_of(tables.plan, space.work, 0)
+    trial, _ = stepping.node_of(tables.plan, space.work, end)
     after = model.state_of(np.zeros(model.state_size), state.time + h)
     with interrupts.around(tables.callbacks):
         bad = follow(

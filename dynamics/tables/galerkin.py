@@ -27,8 +27,8 @@ Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Newton's tolerance by order. Loops stay closed to it times their unit of length, and a free top
-#: keeps its energy to 1e-9 over 1e4 steps (tests/dynamics/test_tolerance.py). At order 2 steps take
-#: 0 to 8 % longer than at 1e-10; 2e-12 would take up to 14 %.
+#: keeps its energy to 1e-9 of it over 1e4 steps (tests/dynamics/test_tolerance.py). At order 2
+#: steps take 0 to 8 % longer than at 1e-10; 2e-12 would take up to 14 %.
 TOLERANCE = {2: 5e-12, 4: 1e-11, 6: 5e-12}
 #: Angle in rad that a body may turn in one interval, by order.
 #: Every cut shifts the energy a little: an hour of a double pendulum stays below 0.165 rad a step

@@ -93,8 +93,8 @@ def _present(entries):
 #:
 #: - Names, places and variables stay as they are when an inlined function is copied: a tenth.
 #: - Nobody listens to the lock of LLVM: a twentieth.
-#: - Which of numba's functions take a place in the source is looked up once: a thirtieth.
-#: - Warnings are not caught around every statement: a fiftieth.
+#: - Which of numba's functions take a place in the source is looked up once, and warnings are not
+#:   caught around every statement: a tenth.
 REPLACED = _present([
     (types.Function, "get_call_type", remembering(types.Function.get_call_type)),
     *((kind, "__deepcopy__", _same) for kind in (ir.Scope, ir.Loc, ir.Var, ir.Const, ir.Global)),

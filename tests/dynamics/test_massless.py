@@ -83,7 +83,7 @@ def test_other_hinges_stay_and_fall_as_with_small_balls(tmp_path, axes, options)
 
     assert list(mech.joints) == list(at)
     assert mech.mass == pytest.approx(3.0, rel=1e-9)
-    # balls of 4e-9 kg beside 1 kg
+    # the balls have 4e-9 kg, the body 1 kg
     np.testing.assert_allclose(
         falling(model, moved(model, at)), falling(balls, moved(balls, at)), atol=1e-5
     )
@@ -123,7 +123,6 @@ def test_the_trace_of_mass_makes_no_difference(tmp_path, monkeypatch):
         for name, rate in zip("abc", (1.0, -2.0, 3.0)):
             model.set_joint(state, name, 0.0, rate)
         motion = dy.simulate(model, state, 0.3)
-        assert motion.info["iterations"] <= 3 * motion.info["steps"]
         assert motion.constraint_violation().max() < 1e-12
         ends.append(motion.final.pose[-1])
 

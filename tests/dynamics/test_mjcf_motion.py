@@ -1,4 +1,4 @@
-"""Robots of gymnasium beside MuJoCo itself: motion in the air under commands of their files."""
+"""Robots of gymnasium compared with MuJoCo: motion in the air under commands of their files."""
 
 import warnings
 from importlib.util import find_spec
@@ -10,7 +10,7 @@ import pytest
 import dynamics as dy
 
 SECONDS = 0.25
-#: File, our and MuJoCo's timestep in s, and number of motors.
+#: File and number of motors.
 ROBOTS = {
     "ant": 8, "half_cheetah": 6, "hopper": 3, "walker2d_v5": 6, "humanoid": 17,
 }  # fmt: skip
