@@ -538,7 +538,7 @@ class Factor(Sealed):
         ValueError
             Where the factorization is not of a real symmetric system, or failed.
         SingularPivotError
-            As for `slogdet`.
+            As for `slogdet`, and where rounding errors are as large as an eigenvalue.
 
         Warns
         -----
@@ -551,7 +551,13 @@ class Factor(Sealed):
         found = self._factorization
         if found.must_refine or found.doubtful and not found.can_refine(self._matrix().values):
             found = self._trusted("the inertia")
-        return measures.inertia(found)
+        positive, negative = measures.inertia(found)
+        if positive + negative < self.shape[0]:
+            found = self._trusted("the inertia")
+            positive, negative = measures.inertia(found)
+        if missing := self.shape[0] - positive - negative:
+            raise found.uncertain_signs(missing)
+        return positive, negative
 
     def rcond(self) -> float:
         """Estimate of ``1 / (|A| |A^-1|)`` in the 1-norm, at the cost of a few solves.

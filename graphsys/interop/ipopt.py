@@ -139,7 +139,9 @@ class Instance:
         """Negative eigenvalues of the pivots, if rounding errors can have moved none past zero."""
         found = factor._factorization
         if not found.doubtful or found.can_refine(values):
-            return measures.inertia(found)[1]
+            positive, negative = measures.inertia(found)
+            if positive + negative == factor.shape[0]:
+                return negative
         if factor.shape[0] <= DENSE_ROWS:
             return self._factorize_dense(values)
         found, lost = found.checked(values)

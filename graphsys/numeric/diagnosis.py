@@ -214,6 +214,30 @@ def no_stable_order(
     )
 
 
+def uncertain_signs(symbolic: Symbolic, step: int, count: int, ratio: float) -> SingularPivotError:
+    """Error for eigenvalues of pivot blocks that rounding may have moved past zero.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    step : int
+        Elimination step with the weakest pivot block.
+    count : int
+        Number of these eigenvalues.
+    ratio : float
+        Pivot ratio of the factors.
+    """
+    label = symbolic.graph.labels[int(symbolic.step_node[step])]
+    return SingularPivotError(
+        f"the signs of {count} eigenvalues are uncertain: rounding errors are as large as they, "
+        f"most likely at node {label!r} (elimination step {step}); add to its diagonal block, or "
+        "scale the matrix",
+        label,
+        step,
+        ratio,
+    )
+
+
 def useless_factors(symbolic: Symbolic, row: int, error: float, ratio: float) -> SingularPivotError:
     """Error for factors whose solutions cannot be refined.
 

@@ -426,6 +426,12 @@ class Factorization:
             self.symbolic, self._weakest_step(), error, self.pivot_ratio
         )
 
+    def uncertain_signs(self, count: int) -> SingularPivotError:
+        """Error for ``count`` eigenvalues of pivot blocks whose signs rounding may have changed."""
+        return diagnosis.uncertain_signs(
+            self.symbolic, self._weakest_step(), count, self.pivot_ratio
+        )
+
     def _weakest_step(self) -> int:
         """Elimination step with the weakest pivot block; 0 where none is weak."""
         weak = self._weak_steps()

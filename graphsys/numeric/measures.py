@@ -19,6 +19,12 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 
+#: Smallest eigenvalue of a pivot block, in machine epsilons, rows and largest eigenvalues, whose
+#: sign counts as certain.
+CERTAIN_SIGN = 8.0
+#: Sweeps that equilibrate pivot blocks: each halves the exponents of their rows.
+EQUILIBRATIONS = 8
+
 
 def residual(matrix: Matrix, b: Any, x: Any) -> Array:
     """b - A x, complex where b or x is.
@@ -95,14 +101,27 @@ def inertia(factorization: Factorization) -> tuple[int, int]:
     """Numbers of positive and negative eigenvalues of all symmetric pivot blocks.
 
     An inverse has its errors on one side, X = S^-1 (I + E), and so keeps the signs of all
-    eigenvalues; its symmetric part does not where S is ill-conditioned.
+    eigenvalues; its symmetric part does not where S is ill-conditioned. Blocks are equilibrated
+    first, which changes no sign. Eigenvalues that rounding may have moved past zero do not count:
+    the two numbers then sum up to less than the rows.
     """
     positive = negative = 0
     for inverses in pivot_inverses(factorization.program, factorization.arena):
-        eigenvalues = np.linalg.eigvals(inverses).real
-        positive += int((eigenvalues > 0).sum())
-        negative += int((eigenvalues < 0).sum())
+        eigenvalues = np.linalg.eigvals(_equilibrated(inverses)).real
+        largest = np.abs(eigenvalues).max(axis=1, keepdims=True)
+        least = CERTAIN_SIGN * factorization.eps * inverses.shape[1] * largest
+        positive += int((eigenvalues > least).sum())
+        negative += int((eigenvalues < -least).sum())
     return positive, negative
+
+
+def _equilibrated(blocks: Array) -> Array:
+    """D X D of symmetric blocks X, shape (count, w, w), whose rows are about as large."""
+    for _ in range(EQUILIBRATIONS):
+        _, exponent = np.frexp(np.abs(blocks).max(axis=2))
+        half = -(exponent // 2)
+        blocks = np.ldexp(blocks, half[:, :, None] + half[:, None, :])
+    return blocks
 
 
 def rcond(matrix: Matrix, solve: Callable[..., Array]) -> float:

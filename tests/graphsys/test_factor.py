@@ -168,9 +168,35 @@ def test_inertia_of_inverses_with_rounding_on_one_side(monkeypatch, negative):
         block = basis * eigenvalues @ basis.T
         rounding = 1e-6 * rng.uniform(-1.0, 1.0, (6, 6))  # as LU leaves it, eps cond
         inverse = np.linalg.inv(block) @ (np.eye(6) + rounding)
-        monkeypatch.setattr(measures, "pivot_inverses", lambda *_, found=inverse: [found])
-        factors = SimpleNamespace(program=None, arena=None)
+        monkeypatch.setattr(measures, "pivot_inverses", lambda *_, found=inverse: [found[None]])
+        factors = SimpleNamespace(program=None, arena=None, eps=2.0**-52)
         assert measures.inertia(factors) == (6 - negative, negative)
+
+
+def test_inertia_of_blocks_with_rows_of_different_size(monkeypatch):
+    # D B D has the signs of B, whatever the diagonal D is; its eigenvalues alone do not show them
+    wrong = 0
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        basis, _ = np.linalg.qr(rng.standard_normal((4, 4)))
+        block = basis * np.array([-2.0, -1.0, 1.0, 2.0]) @ basis.T
+        scale = np.exp2(rng.permutation([-120, -30, 0, 60]))
+        found = (scale[:, None] * (block + block.T) * scale)[None]
+        monkeypatch.setattr(measures, "pivot_inverses", lambda *_, found=found: [found])
+        factors = SimpleNamespace(program=None, arena=None, eps=2.0**-52)
+        assert measures.inertia(factors) == (2, 2)
+        wrong += (np.linalg.eigvalsh(found[0]) > 0.0).sum() != 2
+    assert wrong > 0
+
+
+def test_signs_that_rounding_may_have_changed_do_not_count(monkeypatch):
+    inverse = np.array([[1.0, 1.0], [1.0, 1.0 + 2.0**-52]])  # eigenvalues 2 and 2^-53
+    monkeypatch.setattr(measures, "pivot_inverses", lambda *_: [inverse[None]])
+    assert measures.inertia(SimpleNamespace(program=None, arena=None, eps=2.0**-52)) == (1, 0)
+
+    system = gs.System(gs.chain(2), 1, symmetric=True, blocks={(0, 0): 1.0, (1, 1): 1.0})
+    with pytest.raises(gs.SingularPivotError, match="the signs of 1 eigenvalues are uncertain"):
+        system.factorize().inertia()
 
 
 @pytest.mark.parametrize(("dtype", "symmetric"), [(np.float64, False), (np.complex128, True)])
