@@ -21,6 +21,7 @@ __version__ = "0.1.0"
 # What needs the compiler or a picture is imported when it is first asked for.
 _LATER = {
     "Batch": "batch",
+    "Certificate": "numeric.certificate",
     "Condensation": "condensation",
     "Factor": "factor",
     "SelectedInverse": "numeric.selected_inverse",
@@ -40,6 +41,7 @@ _LATER = {
 
 __all__ = [
     "Batch",
+    "Certificate",
     "Condensation",
     "Factor",
     "InaccurateSolutionWarning",

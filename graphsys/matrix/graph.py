@@ -152,6 +152,12 @@ class BlockGraph:
         j = np.insert(self.neighbor, self.neighbor_start[:-1], np.arange(len(self.labels)))
         return i, j
 
+    def most_entries(self) -> int:
+        """Largest number of entries of a row, or of a column."""
+        ends = np.concatenate([[0], np.cumsum(self.size[self.neighbor])])
+        start = self.neighbor_start
+        return int(np.max(self.size + ends[start[1:]] - ends[start[:-1]], initial=0))
+
     def tables(self) -> tuple[Int, ...]:
         """Arrays that the kernels of `graphsys.kernels.single.matrix` start with."""
         return (
