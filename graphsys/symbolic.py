@@ -253,7 +253,8 @@ def analyze(
     def tried_with(name: str) -> Elimination:
         seeds = range(orders.SEEDS if name == "nd" else 1)
         found = (orders.order_by_name(name, edges, kept, seed) for seed in seeds)
-        return min((prepared(name, order) for order in found), key=attrgetter("operations"))
+        best = min((prepared(name, order) for order in found), key=attrgetter("operations"))
+        return best.arranged() if name == "nd" else best
 
     names = [ordering] if ordering != "auto" else _worth_trying(graph)
     tried: list[Elimination] = []
