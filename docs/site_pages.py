@@ -25,6 +25,7 @@ MENU = {
         "start",
         "tutorials/index",
         "from_scipy",
+        "from_scikit_sparse",
         "from_networkx",
         "from_ipopt",
         "robots",

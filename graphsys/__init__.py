@@ -9,6 +9,7 @@ from typing import Any
 from graphsys.errors import (
     InaccurateSolutionWarning,
     MissingExtraError,
+    NotPositiveDefiniteError,
     SingularPivotError,
     UnknownEdgeError,
     UnknownNodeError,
@@ -21,12 +22,15 @@ __version__ = "0.1.0"
 # What needs the compiler or a picture is imported when it is first asked for.
 _LATER = {
     "Batch": "batch",
+    "CholeskyFactor": "interop.cholesky",
     "Condensation": "condensation",
     "Factor": "factor",
     "SelectedInverse": "numeric.selected_inverse",
     "SolveReport": "numeric.solver",
     "Symbolic": "symbolic",
     "check_writable": "files",
+    "cholesky": "interop.cholesky",
+    "cholesky_AAt": "interop.cholesky",
     "condense": "condensation",
     "explain": "display.report",
     "factorized": "interop.sparse_linalg",
@@ -40,10 +44,12 @@ _LATER = {
 
 __all__ = [
     "Batch",
+    "CholeskyFactor",
     "Condensation",
     "Factor",
     "InaccurateSolutionWarning",
     "MissingExtraError",
+    "NotPositiveDefiniteError",
     "SelectedInverse",
     "SingularPivotError",
     "SolveReport",
@@ -52,6 +58,8 @@ __all__ = [
     "UnknownEdgeError",
     "UnknownNodeError",
     "chain",
+    "cholesky",
+    "cholesky_AAt",
     "condense",
     "crystal",
     "explain",
