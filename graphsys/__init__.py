@@ -25,6 +25,7 @@ _LATER = {
     "CholeskyFactor": "interop.cholesky",
     "Condensation": "condensation",
     "Factor": "factor",
+    "Pattern": "interop.pattern",
     "SelectedInverse": "numeric.selected_inverse",
     "SolveReport": "numeric.solver",
     "Symbolic": "symbolic",
@@ -50,6 +51,7 @@ __all__ = [
     "InaccurateSolutionWarning",
     "MissingExtraError",
     "NotPositiveDefiniteError",
+    "Pattern",
     "SelectedInverse",
     "SingularPivotError",
     "SolveReport",
@@ -74,11 +76,17 @@ __all__ = [
 ]
 
 
+#: Modules of interop that users reach by a short name, such as `gs.jax.solve`.
+_MODULES = ("jax",)
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"graphsys.interop.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
     return getattr(import_module(f"graphsys.{_LATER[name]}"), name)
 
 
