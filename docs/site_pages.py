@@ -29,6 +29,7 @@ MENU = {
         "from_networkx",
         "from_ipopt",
         "from_jax",
+        "from_torch",
         "robots",
         "examples/index",
         "recipes/index",

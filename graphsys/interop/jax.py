@@ -9,17 +9,14 @@ from __future__ import annotations
 
 import ctypes
 import math
-import threading
 from functools import cache
-from itertools import count
 from typing import Any
-from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import MissingExtraError
-from graphsys.interop.pattern import CHOICES, Pattern
+from graphsys.interop.pattern import CHOICES, Pattern, number_of, pattern_of
 
 __all__ = ["solve"]
 
@@ -49,12 +46,6 @@ BUFFER, DTYPE, DATA, RANK, LENGTHS = 6, 2, 3, 4, 5
 COLUMNS, RAISES, TRANSPOSED, BITS = 1, 2, 4, 3
 INT = 2**32 - 1
 _WORDS = [ctypes.c_int64 * count for count in range(FRAME + 1)]
-
-
-#: Patterns that compiled functions name by a number; a number is never used twice.
-_PATTERNS: WeakValueDictionary[int, Pattern] = WeakValueDictionary()
-_NUMBERS = count()
-_LOCK = threading.Lock()
 
 
 def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> Any:
@@ -113,7 +104,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     if np.dtype(dtype) not in TYPES.values():
         raise TypeError(f"numbers of type {dtype} are not supported: use float32 or float64")
     data, b = data.astype(dtype), b.astype(dtype)
-    number = _number(pattern)
+    number = number_of(pattern)
 
     def product(x: Any) -> Any:
         of_entry = data if x.ndim == 1 else data[:, None]
@@ -132,16 +123,6 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
         lambda _, right: substitute(right, False),
         lambda _, right: substitute(right, True),
     )
-
-
-def _number(pattern: Pattern) -> int:
-    """Number of a pattern in compiled functions."""
-    with _LOCK:
-        found = pattern.__dict__.get("_number")
-        if found is None:
-            found = pattern.__dict__["_number"] = next(_NUMBERS)
-            _PATTERNS[found] = pattern
-    return int(found)
 
 
 @cache
@@ -187,12 +168,7 @@ def _execute(frame: Any) -> None:
     number, columns = call >> BITS, call & COLUMNS
     trans = "T" if call & TRANSPOSED else "N"
     singular = "raise" if call & RAISES else "nan"
-    pattern = _PATTERNS.get(number)
-    if pattern is None:
-        raise ValueError(
-            "the gs.Pattern of this compiled function no longer exists: keep a reference to it as "
-            "long as the function"
-        )
+    pattern = pattern_of(number)
     core, lead = x.shape[x.ndim - columns - 1 :], x.shape[: x.ndim - columns - 1]
     if data.size == pattern.nz:  # one matrix for all lanes
         if b.size == x.size and len(lead) == 0:

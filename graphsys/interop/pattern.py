@@ -6,7 +6,9 @@ The factors of the last values are kept, so that an adjoint solve does not facto
 from __future__ import annotations
 
 import threading
+from itertools import count
 from typing import Any
+from weakref import WeakValueDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,6 +92,7 @@ class Pattern:
         self._empty = np.setdiff1d(np.arange(nnz), at)
         if places.size < self.nz:
             self._sum = csr_array(coo_array((ones, (at, np.arange(self.nz))), (nnz, self.nz)))
+        self._number = -1
         self._lock = threading.Lock()
         self._symbolic: Symbolic | None = None
         self._last: dict[tuple[Any, bool], _Factors] = {}  # by type, and of one matrix or of many
@@ -315,6 +318,32 @@ class _Factors:
             return False
         few = slice(None, 1)  # of other matrices the first one differs already
         return np.array_equal(last[few], data[few]) and np.array_equal(last, data)
+
+
+#: Patterns that compiled functions of other libraries name by a number, never used twice.
+_PATTERNS: WeakValueDictionary[int, Pattern] = WeakValueDictionary()
+_NUMBERS = count()
+_NUMBERING = threading.Lock()
+
+
+def number_of(pattern: Pattern) -> int:
+    """Number of a pattern in compiled functions, for `pattern_of`."""
+    with _NUMBERING:
+        if pattern._number < 0:
+            pattern._number = next(_NUMBERS)
+            _PATTERNS[pattern._number] = pattern
+    return pattern._number
+
+
+def pattern_of(number: int) -> Pattern:
+    """Pattern with a number; ValueError if it no longer exists."""
+    pattern = _PATTERNS.get(number)
+    if pattern is None:
+        raise ValueError(
+            "the gs.Pattern of this compiled function no longer exists: keep a reference to it as "
+            "long as the function"
+        )
+    return pattern
 
 
 def _positions(numbers: Any, name: str) -> Ints:
