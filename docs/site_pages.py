@@ -28,6 +28,7 @@ MENU = {
         "from_scikit_sparse",
         "from_networkx",
         "from_ipopt",
+        "from_qtqp",
         "from_jax",
         "from_torch",
         "robots",

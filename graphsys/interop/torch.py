@@ -93,17 +93,18 @@ def _torch() -> tuple[Any, Any]:
 
     def substitute(data: Any, b: Any, number: int, transposed: bool, raises: bool) -> Any:
         pattern, trans = pattern_of(number), "T" if transposed else "N"
-        arrays = (tensor.detach().resolve_conj().numpy() for tensor in (data, b))
-        x = pattern.solve(*arrays, trans, singular="raise" if raises else "nan")
+        entries, right = (tensor.detach().resolve_conj().numpy() for tensor in (data, b))
+        x = pattern.solve(entries, right, trans, singular="raise" if raises else "nan")
         return torch.from_numpy(np.ascontiguousarray(x))
 
     operator: Any = torch.library.custom_op(
         "graphsys::solve", substitute, mutates_args=(), device_types="cpu", schema=SCHEMA
     )
 
-    @operator.register_fake
-    def _(data: Any, b: Any, number: int, transposed: bool, raises: bool) -> Any:
+    def like(data: Any, b: Any, number: int, transposed: bool, raises: bool) -> Any:
         return torch.empty_like(b, memory_format=torch.contiguous_format)
+
+    operator.register_fake(like)
 
     class Solve(torch.autograd.Function):
         """The operator with its derivatives and maps, which operators alone lack in torch.func."""
