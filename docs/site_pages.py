@@ -31,6 +31,7 @@ MENU = {
         "from_qtqp",
         "from_jax",
         "from_torch",
+        "from_pytensor",
         "robots",
         "examples/index",
         "recipes/index",

@@ -77,7 +77,7 @@ __all__ = [
 
 
 #: Modules of interop that users reach by a short name, such as `gs.jax.solve`.
-_MODULES = ("jax", "qtqp", "torch")
+_MODULES = ("jax", "pytensor", "qtqp", "torch")
 
 
 def __getattr__(name: str) -> Any:

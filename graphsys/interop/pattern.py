@@ -17,6 +17,7 @@ from scipy.sparse import coo_array, csr_array, issparse
 from graphsys.batch import Batch
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
+from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
 from graphsys.system import System
 
@@ -93,6 +94,7 @@ class Pattern:
         if places.size < self.nz:
             self._sum = csr_array(coo_array((ones, (at, np.arange(self.nz))), (nnz, self.nz)))
         self._number = -1
+        self._mirror: Ints | None = None  # place of (j, i) for each entry (i, j)
         self._lock = threading.Lock()
         self._symbolic: Symbolic | None = None
         self._last: dict[tuple[Any, bool], _Factors] = {}  # by type, and of one matrix or of many
@@ -247,25 +249,95 @@ class Pattern:
                         raise _named(failure, f"matrix {i} of {len(data)}: ") from failure
         return x
 
+    def logdet(self, data: Any) -> float:
+        """Logarithm of the determinant, with the factors of the last call where they fit.
+
+        Parameters
+        ----------
+        data : array_like, shape (nz,)
+
+        Returns
+        -------
+        float
+            NaN where the determinant is negative or entries are not finite, -inf where the matrix
+            is singular.
+        """
+        data = self._entries(data)
+        if not np.isfinite(data).all():
+            return float("nan")
+        with self._lock:
+            try:
+                sign, logarithm = self._factor(data).slogdet()
+            except REFUSED:
+                self._last.pop((data.dtype, True), None)
+                return float("-inf")
+        return logarithm if sign > 0.0 else float("nan")
+
+    def logdet_gradient(self, data: Any) -> Array:
+        """Gradient of `logdet` in the entries: those of the transposed inverse at their positions.
+
+        They come from the selected inverse, for about two factorizations.
+
+        Parameters
+        ----------
+        data : array_like, shape (nz,)
+
+        Returns
+        -------
+        ndarray, shape (nz,)
+            NaN where the matrix is singular or entries are not finite.
+        """
+        data = self._entries(data)
+        if self._mirror is None:
+            i, j = coordinates(self.system.graph)
+            order = np.argsort(i * self.n + j)
+            keys = (i * self.n + j)[order]
+            self._mirror = order[np.searchsorted(keys, self.columns * self.n + self.rows)]
+        if not np.isfinite(data).all():
+            return np.full_like(data, np.nan)
+        with self._lock:
+            try:
+                inverse = self._factor(data).selected_inverse()
+            except REFUSED:
+                self._last.pop((data.dtype, True), None)
+                return np.full_like(data, np.nan)
+        found: Array = inverse.values[self._mirror]
+        return found
+
+    def _entries(self, data: Any) -> Array:
+        """Real entries of one matrix."""
+        data = np.asarray(data)
+        if data.shape != (self.nz,):
+            raise ValueError(f"data has shape {data.shape}, it must be ({self.nz},)")
+        dtype = np.result_type(data.dtype, np.float32)
+        if dtype not in (np.float32, np.float64):
+            raise TypeError(f"numbers of type {dtype} are not supported")
+        entries: Array = data.astype(dtype, copy=False)
+        return entries
+
     def _one(self, data: Array, b: Array, trans: str) -> Array:
         """Solution with one matrix, by the factors of the last one where it is the same."""
         kept = self._last.get((data.dtype, True))
+        if kept is not None and trans == "N" and b.ndim == 1 and not kept.are_of(data):
+            kept.data = None
+            x = kept.factors.refactorize_and_solve(self._values(data[None])[0], b)
+            kept.data = data.copy()
+            return np.asarray(x)
+        return np.asarray(self._factor(data).solve(b, trans))
+
+    def _factor(self, data: Array) -> Factor:
+        """Factors of one matrix: the last ones where it is the same."""
+        kept = self._last.get((data.dtype, True))
         if kept is None:
             values = self._values(data[None])[0]
-            factor = Factor(self._analyzed(data[None]), values)
-            self._last[data.dtype, True] = _Factors(factor, data.copy())
-        else:
-            factor = kept.factors
-            if not kept.are_of(data):
-                kept.data = None
-                values = self._values(data[None])[0]
-                if trans == "N" and b.ndim == 1:
-                    x = factor.refactorize_and_solve(values, b)
-                    kept.data = data.copy()
-                    return np.asarray(x)
-                factor.refactorize(values)
-                kept.data = data.copy()
-        return np.asarray(factor.solve(b, trans))
+            kept = _Factors(Factor(self._analyzed(data[None]), values), data.copy())
+            self._last[data.dtype, True] = kept
+        elif not kept.are_of(data):
+            kept.data = None
+            kept.factors.refactorize(self._values(data[None])[0])
+            kept.data = data.copy()
+        factor: Factor = kept.factors
+        return factor
 
     def _analyzed(self, data: Array) -> Symbolic:
         """Symbolic factorization, which depends on the zeros of the first diagonal."""
