@@ -18,7 +18,7 @@ from graphsys.batch import Batch
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.matrix.from_scipy import coordinates
-from graphsys.symbolic import Symbolic
+from graphsys.symbolic import Symbolic, analyze
 from graphsys.system import System
 
 __all__ = ["Pattern"]
@@ -226,10 +226,12 @@ class Pattern:
         ndarray, shape of b
         """
         _check(trans, singular)
+        if len(data) == 0:
+            return np.empty_like(b)
         with self._lock:
             kept = self._last.get((data.dtype, False))
             if kept is None:
-                kept = self._last[data.dtype, False] = _Factors(Batch(self._analyzed(data[:1])))
+                kept = self._last[data.dtype, False] = _Factors(Batch(self._analyzed(data[0])))
             batch: Batch = kept.factors
             again = kept.are_of(data)
             if again and kept.whole:
@@ -320,7 +322,7 @@ class Pattern:
         kept = self._last.get((data.dtype, True))
         if kept is not None and trans == "N" and b.ndim == 1 and not kept.are_of(data):
             kept.data = None
-            x = kept.factors.refactorize_and_solve(self._values(data[None])[0], b)
+            x = kept.factors.refactorize_and_solve(self._values(data), b)
             kept.data = data.copy()
             return np.asarray(x)
         return np.asarray(self._factor(data).solve(b, trans))
@@ -329,36 +331,34 @@ class Pattern:
         """Factors of one matrix: the last ones where it is the same."""
         kept = self._last.get((data.dtype, True))
         if kept is None:
-            values = self._values(data[None])[0]
-            kept = _Factors(Factor(self._analyzed(data[None]), values), data.copy())
+            values = self._values(data)
+            kept = _Factors(Factor(self._analyzed(data), values), data.copy())
             self._last[data.dtype, True] = kept
         elif not kept.are_of(data):
             kept.data = None
-            kept.factors.refactorize(self._values(data[None])[0])
+            kept.factors.refactorize(self._values(data))
             kept.data = data.copy()
         factor: Factor = kept.factors
         return factor
 
     def _analyzed(self, data: Array) -> Symbolic:
         """Symbolic factorization, which depends on the zeros of the first diagonal."""
-        if self._symbolic is None:
-            self.system._values = self._values(data.real.astype(float))[0]
-            if np.isfinite(self.system._values).all():
-                self._symbolic = self.system.analyze()
-            else:  # analyzed without numbers, this once
-                self.system._values = np.ones_like(self.system._values)
-                return self.system.analyze()
+        if self._symbolic is not None:
+            return self._symbolic
+        if not np.isfinite(data).all():  # analyzed without numbers, this once
+            return analyze(self.system.graph)
+        self._symbolic = analyze(self.system.graph, values=self._values(data))
         return self._symbolic
 
     def _values(self, data: Array) -> Array:
-        """Blocks in the layout of the graph, shape (count, nnz), of entries (count, nz)."""
+        """Blocks in the layout of the graph, shape (..., nnz), of entries of shape (..., nz)."""
         if self._sum is not None:
             return np.ascontiguousarray((self._sum @ data.T).T, data.dtype)
         if self.nz == 0:
-            return np.zeros((len(data), self.system.graph.nnz), data.dtype)
-        values: Array = np.take(data, self._source, axis=1)
+            return np.zeros((*data.shape[:-1], self.system.graph.nnz), data.dtype)
+        values: Array = data.take(self._source, axis=-1)
         if self._empty.size:
-            values[:, self._empty] = 0.0
+            values[..., self._empty] = 0.0
         return values
 
     def __getstate__(self) -> tuple[Ints, Ints, int]:
@@ -388,8 +388,9 @@ class _Factors:
         last = self.data
         if last is None or last.shape != data.shape:
             return False
-        few = slice(None, 1)  # of other matrices the first one differs already
-        return np.array_equal(last[few], data[few]) and np.array_equal(last, data)
+        if data.size and last.item(0) != data.item(0):  # mostly, and quicker than all of them
+            return False
+        return np.array_equal(last, data)
 
 
 #: Patterns that compiled functions of other libraries name by a number, never used twice.

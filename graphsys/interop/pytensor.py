@@ -126,7 +126,7 @@ def _operations() -> Any:
         def perform(self, node: Any, inputs: Any, output_storage: Any) -> None:
             trans = "T" if self.transposed else "N"
             try:
-                x = self.pattern.solve(*inputs, trans, singular=self.singular)
+                x = self.pattern.solve(inputs[0], inputs[1], trans, singular=self.singular)
             except SingularPivotError as failure:  # PyTensor adds to messages: one argument only
                 raise np.linalg.LinAlgError(str(failure)) from failure
             output_storage[0][0] = np.ascontiguousarray(x)

@@ -148,8 +148,39 @@ def test_pickles_and_repr():
     assert repr(pattern) == f"Pattern(20 rows, {data.size} entries)"
 
 
-def test_no_rows_and_no_entries():
+@pytest.mark.parametrize("seed", range(4))
+def test_log_determinants_and_their_gradients(seed):
+    pattern, data, A = example(seed)
+    sign, wanted = np.linalg.slogdet(A)
+    if sign < 0.0:
+        assert np.isnan(pattern.logdet(data))
+        data = np.where(pattern.rows == 0, -data, data)
+        A = dense(pattern.rows, pattern.columns, data, 20)
+    pattern.solve(data, np.ones(20))
+    assert abs(pattern.logdet(data) - wanted) <= bound(A, 1.0)
+    inverse = np.linalg.inv(A)
+    gradient = pattern.logdet_gradient(data)
+    assert np.abs(gradient - inverse.T[pattern.rows, pattern.columns]).max() <= bound(A, inverse)
+
+
+def test_log_determinants_of_singular_matrices():
+    pattern = gs.Pattern([0, 1], [0, 1])
+    assert pattern.logdet([0.0, 1.0]) == -np.inf
+    assert np.isnan(pattern.logdet_gradient([0.0, 1.0])).all()
+    assert np.isnan(pattern.logdet([np.nan, 1.0]))
+    assert np.isnan(pattern.logdet_gradient([np.nan, 1.0])).all()
+    assert pattern.logdet([1.0, 1.0]) == 0.0
+    with pytest.raises(ValueError, match=r"data has shape \(1,\)"):
+        pattern.logdet([1.0])
+    with pytest.raises(TypeError, match="complex128"):
+        pattern.logdet([1.0j, 1.0])
+
+
+def test_no_matrices_no_rows_and_no_entries():
+    pattern, _, _ = example()
+    assert pattern.solve(np.empty((0, pattern.nz)), np.empty((0, 20, 2))).shape == (0, 20, 2)
     assert gs.Pattern([], []).solve([], []).shape == (0,)
+    assert gs.Pattern([], []).logdet([]) == 0.0
     with pytest.raises(gs.SingularPivotError):
         gs.Pattern([], [], 2).solve([], [1.0, 1.0])
 
