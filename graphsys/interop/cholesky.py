@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from graphsys import kernels
 from graphsys.errors import NotPositiveDefiniteError, SingularPivotError
 from graphsys.factor import Factor
 from graphsys.kernels.base.layout import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
@@ -17,6 +16,7 @@ from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.matrix.block import as_numbers
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.selected_inverse import SelectedInverse
+from graphsys.numeric.solver import Solver
 from graphsys.system import System
 
 __all__ = ["CholeskyFactor", "cholesky", "cholesky_AAt"]
@@ -146,27 +146,23 @@ class Root:
             exponent = factorization.scaling.row[tables.order]
             self.scale = np.ldexp(np.ones(exponent.size, arena.dtype), exponent)
             self.diagonal /= self.scale
-        self._half: Array | None = None
+        self._half: Solver | None = None
 
     def solve(self, b: Array, transposed: bool) -> Array:
         """L^-1 b, or L^-T b, of rows in elimination order, shape (N,) or (N, k)."""
-        tables = self.tables
         if self._half is None:
-            self._half = np.zeros_like(self._factorization.arena)
-            self._half[tables.upper] = self._factorization.arena[tables.upper]
-            for (_, places), root in zip(tables.blocks, self._roots):
-                self._half[places] = root
+            arena = np.zeros_like(self._factorization.arena)
+            arena[self.tables.upper] = self._factorization.arena[self.tables.upper]
+            for (_, places), root in zip(self.tables.blocks, self._roots):
+                arena[places] = root
+            self._half = Solver(self._factorization.symbolic, arena, None, 1.0, 0)
         scale = None if self.scale is None else self.scale.reshape(-1, *(1,) * (b.ndim - 1))
         right = np.empty_like(b, order="F")
-        right[tables.order] = b if transposed or scale is None else b * scale
-        flat = right.ravel(order="F")
+        right[self.tables.order] = b if transposed or scale is None else b * scale
         count = 1 if b.ndim == 1 else b.shape[1]
-        work = np.empty(flat.size + self._factorization.symbolic.widest, flat.dtype)
-        x = np.empty_like(flat)
-        kernel = kernels.solve if transposed else kernels.solve_transposed
-        kernel(tables.program, self._half, flat, count, work, x)
-        found: Array = x.reshape(b.shape, order="F")[tables.order]
-        return found if not transposed or scale is None else found * scale
+        flat = self._half.substitute(right.ravel(order="F"), count, not transposed)
+        x: Array = flat.reshape(b.shape, order="F")[self.tables.order]
+        return x if not transposed or scale is None else x * scale
 
     def matrix(self) -> Any:
         """L as a `scipy.sparse.csc_array`, shape (N, N)."""
@@ -498,8 +494,7 @@ class CholeskyFactor:
 
     def logdet(self) -> float:
         """Logarithm of the determinant of A."""
-        self._ready()
-        return self.factor.slogdet()[1]
+        return 2.0 * float(np.log(self._trusted().diagonal).sum(dtype=float))
 
     def slogdet(self) -> tuple[float, float]:
         """Sign of the determinant, which is 1, and its logarithm."""

@@ -330,6 +330,8 @@ def test_right_hand_sides_and_patterns_of_another_size_are_refused():
     factor = gs.cholesky(grid(3))
     with pytest.raises(ValueError, match=r"b has shape \(4,\)"):
         factor.solve_L(np.ones(4))
+    with pytest.raises(ValueError, match="b is not finite"):
+        factor.solve_Lt(np.full(9, np.nan))
     with pytest.raises(ValueError, match="shape"):
         factor(np.ones(4))
     with pytest.raises(ValueError, match=r"sparse matrix of shape \(9, 9\)"):
