@@ -7,8 +7,10 @@ solve of 100 rows takes 89 us instead of 14, because all arrays become arrays of
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import math
+from contextlib import suppress
 from functools import cache
 from typing import Any
 
@@ -16,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import MissingExtraError
+from graphsys.interop.exit_guard import ExitGuard
 from graphsys.interop.pattern import CHOICES, Pattern, number_of, pattern_of
 
 __all__ = ["solve"]
@@ -134,8 +137,19 @@ def _jax() -> Any:
         if error.name not in (None, "jax", "jaxlib"):
             raise
         raise MissingExtraError("graphsys.jax", "jax", "jax") from None
-    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(_HANDLER), platform="cpu")
+    guard = ExitGuard(int(ctypes.cast(_HANDLER, ctypes.c_void_p).value or 0))
+    function = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(guard.address)
+    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(function), platform="cpu")
+    atexit.register(_finish, jax, guard)  # before JAX's own, which would wait for ever
     return jax
+
+
+def _finish(jax: Any, guard: ExitGuard) -> None:
+    """Wait for results that are referred to, and refuse all later calls."""
+    for array in jax.live_arrays():
+        with suppress(Exception):
+            array.block_until_ready()
+    guard.close()
 
 
 def _handle(address: int) -> int | None:

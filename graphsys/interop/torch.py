@@ -93,7 +93,9 @@ def _torch() -> tuple[Any, Any]:
 
     def substitute(data: Any, b: Any, number: int, transposed: bool, raises: bool) -> Any:
         pattern, trans = pattern_of(number), "T" if transposed else "N"
-        entries, right = (tensor.detach().resolve_conj().numpy() for tensor in (data, b))
+        entries, right = (
+            tensor.detach().resolve_conj().resolve_neg().numpy() for tensor in (data, b)
+        )
         x = pattern.solve(entries, right, trans, singular="raise" if raises else "nan")
         return torch.from_numpy(np.ascontiguousarray(x))
 

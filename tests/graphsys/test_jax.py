@@ -217,6 +217,19 @@ def test_calls_that_overlap_share_a_pattern():
         assert np.abs(x - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max())
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_process_ends_while_solves_wait(dropped):
+    code = (
+        "import jax, graphsys as gs\nfrom jax import numpy as jnp\npattern = gs.Pattern([0], [0])\n"
+        "big = jnp.ones((1500, 1500))\n"
+        "solve = jax.jit(lambda d: gs.jax.solve(pattern, d, d + jnp.sum((big * d[0]) @ big)))\n"
+        "jax.block_until_ready(solve(jnp.ones(1)))\nx = solve(2.0 * jnp.ones(1))\n"
+    )
+    code += "del x\n" if dropped else ""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+
+
 def test_the_code_of_the_page_runs():
     blocks = text("docs/from_jax.md").split("```\n")
     code = [block for block in blocks if block.startswith("import jax")]
