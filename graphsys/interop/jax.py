@@ -67,8 +67,8 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     b : array_like, shape (n,) or (n, k)
         Right-hand sides, differentiable.
     singular : {"raise", "nan"}, optional
-        What a singular matrix does: fail with its row, as `jax.errors.JaxRuntimeError` when the
-        result is used, or give NaN for the solutions of that matrix alone.
+        What a singular matrix does: fail with its row where the result is used, as ValueError or
+        `jax.errors.JaxRuntimeError`, or give NaN for the solutions of that matrix alone.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def solve(pattern: Pattern, data: Any, b: Any, *, singular: str = "raise") -> An
     MissingExtraError
         Without jax.
     TypeError
-        For types other than float32, float64 and complex128, which are not mixed with others.
+        For types other than float32, float64 and complex128.
     ValueError
         Where data or b has another shape, or `singular` is unknown.
 

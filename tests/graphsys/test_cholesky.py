@@ -1,4 +1,4 @@
-"""`gs.cholesky` beside dense factors, and beside scikit-sparse where it is installed."""
+"""`gs.cholesky` compared with dense factors, and with scikit-sparse where it is installed."""
 
 import copy
 import pickle

@@ -1,4 +1,4 @@
-"""`gs.jax.solve` beside dense solves of JAX: values, gradients, maps, errors."""
+"""`gs.jax.solve` compared with dense solves of JAX: values, gradients, maps, errors."""
 
 import gc
 import subprocess

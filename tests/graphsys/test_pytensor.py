@@ -1,4 +1,4 @@
-"""`gs.pytensor` beside dense operations of PyTensor, and in a model of PyMC."""
+"""`gs.pytensor` compared with dense operations of PyTensor, and in a model of PyMC."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`gs.qtqp.linear_solver` beside QTQP's own backend."""
+"""`gs.qtqp.linear_solver` compared with QTQP's own backend."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""`gs.torch.solve` beside dense solves of PyTorch: values, gradients, maps, errors."""
+"""`gs.torch.solve` compared with dense solves of PyTorch: values, gradients, maps, errors."""
 
 import subprocess
 import sys
