@@ -9,6 +9,7 @@ from typing import Any
 from graphsys.errors import (
     InaccurateSolutionWarning,
     MissingExtraError,
+    NotPositiveDefiniteError,
     SingularPivotError,
     UnknownEdgeError,
     UnknownNodeError,
@@ -22,12 +23,16 @@ __version__ = "0.1.0"
 _LATER = {
     "Batch": "batch",
     "Certificate": "numeric.certificate",
+    "CholeskyFactor": "interop.cholesky",
     "Condensation": "condensation",
     "Factor": "factor",
+    "Pattern": "interop.pattern",
     "SelectedInverse": "numeric.selected_inverse",
     "SolveReport": "numeric.solver",
     "Symbolic": "symbolic",
     "check_writable": "files",
+    "cholesky": "interop.cholesky",
+    "cholesky_AAt": "interop.cholesky",
     "condense": "condensation",
     "explain": "display.report",
     "factorized": "interop.sparse_linalg",
@@ -42,10 +47,13 @@ _LATER = {
 __all__ = [
     "Batch",
     "Certificate",
+    "CholeskyFactor",
     "Condensation",
     "Factor",
     "InaccurateSolutionWarning",
     "MissingExtraError",
+    "NotPositiveDefiniteError",
+    "Pattern",
     "SelectedInverse",
     "SingularPivotError",
     "SolveReport",
@@ -54,6 +62,8 @@ __all__ = [
     "UnknownEdgeError",
     "UnknownNodeError",
     "chain",
+    "cholesky",
+    "cholesky_AAt",
     "condense",
     "crystal",
     "explain",
@@ -68,11 +78,17 @@ __all__ = [
 ]
 
 
+#: Modules of interop that users reach by a short name, such as `gs.jax.solve`.
+_MODULES = ("jax", "pytensor", "qtqp", "torch")
+
+
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"graphsys.interop.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'graphsys' has no attribute {name!r}")
     return getattr(import_module(f"graphsys.{_LATER[name]}"), name)
 
 

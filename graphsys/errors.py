@@ -9,6 +9,7 @@ import numpy as np
 __all__ = [
     "InaccurateSolutionWarning",
     "MissingExtraError",
+    "NotPositiveDefiniteError",
     "SingularPivotError",
     "UnknownEdgeError",
     "UnknownNodeError",
@@ -38,6 +39,25 @@ class SingularPivotError(np.linalg.LinAlgError):
 
     def __reduce__(self) -> tuple[type, tuple[str, Hashable, int, float]]:
         return type(self), (str(self), self.node, self.step, self.ratio)
+
+
+class NotPositiveDefiniteError(np.linalg.LinAlgError):
+    """A matrix has no Cholesky factor.
+
+    Parameters
+    ----------
+    message : str
+        The full sentence: which row, what to do.
+    row : int
+        A row whose pivot is not positive.
+    """
+
+    def __init__(self, message: str, row: int) -> None:
+        super().__init__(message)
+        self.row = row
+
+    def __reduce__(self) -> tuple[type, tuple[str, int]]:
+        return type(self), (str(self), self.row)
 
 
 class _PlainKeyError(KeyError):

@@ -1,4 +1,4 @@
-"""Interfaces of other libraries: scipy.sparse.linalg, PETSc, Ipopt."""
+"""Interfaces of other libraries: one module each, by its name."""
 
 from graphsys.interop import ipopt
 from graphsys.interop.petsc import solve_petsc, to_petsc

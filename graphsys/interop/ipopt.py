@@ -89,11 +89,30 @@ class Pattern:
         self._analyzed = False
 
     def values(self, a: Float) -> Float:
-        """Blocks in the layout of the graph, shape (nnz,), of entries of shape (nz,)."""
+        """Blocks in the layout of the graph.
+
+        Parameters
+        ----------
+        a : ndarray, shape (nz,)
+            Entries.
+
+        Returns
+        -------
+        ndarray, shape (nnz,)
+        """
         return np.asarray(self._sum @ a)
 
     def factorize(self, values: Float) -> Factor:
-        """Numeric factorization; the first one also analyzes, by the zeros of its diagonal."""
+        """Numeric factorization; the first one also analyzes, by the zeros of its diagonal.
+
+        Parameters
+        ----------
+        values : ndarray, shape (nnz,)
+
+        Returns
+        -------
+        Factor
+        """
         with self._lock:
             if not self._analyzed:
                 self.system.values[...] = values

@@ -20,6 +20,8 @@ ALSO = {
     "graphsys/kernels/base/jit.py": ("graphsys.compiler",),
     "graphsys/kernels/base/pointers.py": ("os",),
 }
+#: XLA calls its machine code after the interpreter has ended, when no kernel's stub can run.
+LLVM_ALONE = "graphsys/interop/exit_guard.py"
 #: The package that compiles kernels imports numba, but nothing of ours.
 COMPILER = "graphsys/compiler/"
 
@@ -41,6 +43,8 @@ def foreign(parsed, name):
     else:
         wrong |= {i for i in found if within(i, "numba", "llvmlite", "graphsys.kernels.base.jit")}
         wrong |= {i for i in found if within(i, "graphsys.compiler.backend")}
+        if name == LLVM_ALONE:
+            wrong -= {"llvmlite.binding"}
     return sorted(wrong)
 
 

@@ -1,0 +1,446 @@
+"""Sparsity pattern by its entries: solves for JAX, PyTorch and PyTensor, whose values are arrays.
+
+The factors of the last values are kept, so that an adjoint solve does not factorize again.
+"""
+
+from __future__ import annotations
+
+import threading
+from itertools import count
+from typing import Any
+from weakref import WeakValueDictionary
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array, csr_array, issparse
+
+from graphsys.batch import Batch
+from graphsys.errors import SingularPivotError
+from graphsys.factor import Factor
+from graphsys.matrix.from_scipy import coordinates
+from graphsys.symbolic import Symbolic, analyze
+from graphsys.system import System
+
+__all__ = ["Pattern"]
+
+Array = NDArray[Any]
+Ints = NDArray[np.int64]
+
+#: What a solve does about a singular matrix.
+CHOICES = ("raise", "nan")
+#: Errors of a matrix, or of a right-hand side, that cannot be solved with.
+REFUSED = (SingularPivotError, OverflowError)
+
+
+class Pattern:
+    """Sparsity pattern of a square matrix in triplets, and its symbolic factorization.
+
+    Everything that depends on the pattern alone is computed once, at the first solve. A pattern may
+    be shared by threads; its solves then take turns.
+
+    Parameters
+    ----------
+    rows, columns : array_like of int, shape (nz,)
+        Position of each entry, from 0 to n - 1; entries at one position are summed.
+    n : int, optional
+        Number of rows; by default one more than the largest position.
+
+    Attributes
+    ----------
+    rows, columns : ndarray of int, shape (nz,)
+        Read-only.
+    n : int
+    nz : int
+        Number of entries.
+
+    Raises
+    ------
+    TypeError, ValueError
+        Where rows or columns are no integers, differ in length, or leave the matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pattern = Pattern([0, 0, 1], [0, 1, 1])
+    >>> print(pattern.solve([2.0, 2.0, 4.0], [4.0, 4.0]))
+    [1. 1.]
+    """
+
+    def __init__(self, rows: Any, columns: Any, n: int | None = None) -> None:
+        self.rows, self.columns = _positions(rows, "rows"), _positions(columns, "columns")
+        if self.rows.shape != self.columns.shape:
+            raise ValueError(f"there are {self.rows.size} rows and {self.columns.size} columns")
+        most = int(max(self.rows.max(initial=-1), self.columns.max(initial=-1)))
+        self.n = most + 1 if n is None else int(n)
+        if most >= self.n:
+            raise ValueError(f"position {most} is outside of a matrix of {self.n} rows")
+        self.nz = self.rows.size
+        ones = np.ones(self.nz)
+        shape = (self.n, self.n)
+        entries = csr_array(coo_array((ones, (self.rows, self.columns)), shape=shape))
+        entries.sum_duplicates()
+        first = System.from_scipy(entries).graph
+        # The label of a node is its first row, which messages name.
+        self.system = System.from_scipy(entries, first.size, labels=first.row_start[:-1].tolist())
+        places = self.system.entry_at
+        assert places is not None
+        keys = np.repeat(np.arange(self.n), np.diff(entries.indptr)) * self.n + entries.indices
+        at = places[np.searchsorted(keys, self.rows * self.n + self.columns)]
+        nnz = self.system.graph.nnz
+        self._sum: Any = None  # where entries repeat
+        self._source = np.zeros(nnz, np.int64)  # entry of each place
+        self._source[at] = np.arange(self.nz)
+        self._empty = np.setdiff1d(np.arange(nnz), at)
+        if places.size < self.nz:
+            self._sum = csr_array(coo_array((ones, (at, np.arange(self.nz))), (nnz, self.nz)))
+        self._number = -1
+        self._mirror: Ints | None = None  # place of (j, i) for each entry (i, j)
+        self._lock = threading.Lock()
+        self._symbolic: Symbolic | None = None
+        self._last: dict[tuple[Any, bool], _Factors] = {}  # by type, and of one matrix or of many
+
+    @classmethod
+    def from_scipy(cls, A: Any) -> Pattern:
+        """Pattern of a scipy sparse matrix; the entries are in the order of ``A.tocoo().data``.
+
+        That is ``A.data`` for the formats CSR, CSC and COO.
+
+        Parameters
+        ----------
+        A : scipy sparse matrix or array, shape (n, n)
+            Its numbers have no effect.
+
+        Returns
+        -------
+        Pattern
+
+        Raises
+        ------
+        TypeError, ValueError
+            Where A is not sparse or not square.
+        """
+        if not issparse(A):
+            raise TypeError(f"A must be a scipy sparse matrix, not {type(A).__name__}")
+        if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
+            raise ValueError(f"the matrix must be square, its shape is {A.shape}")
+        entries = A.tocoo()
+        return cls(entries.row, entries.col, A.shape[0])
+
+    def solve(self, data: Any, b: Any, trans: str = "N", *, singular: str = "raise") -> Array:
+        """Solve A x = b, with the factors of the last call where the entries are the same.
+
+        Parameters
+        ----------
+        data : array_like, shape (nz,) or (count, nz)
+            Entries of one matrix, or of many.
+        b : array_like, shape (n,) or (n, k), or (count, n) or (count, n, k) with many matrices
+        trans : {"N", "T"}, optional
+            Solve with A or with its transpose.
+        singular : {"raise", "nan"}, optional
+            What a singular matrix does: raise an error, or give NaN for its solutions.
+
+        Returns
+        -------
+        ndarray, shape of b
+            NaN also where entries or right-hand sides are not finite.
+
+        Raises
+        ------
+        SingularPivotError
+            Where a matrix is singular, with its place among many and a row.
+        OverflowError
+            Where a solution exceeds the range of numbers.
+        TypeError, ValueError
+            Where an argument is not as above.
+        """
+        data, b = np.asarray(data), np.asarray(b)
+        one = data.ndim == 1
+        shape = b.shape
+        cores = (1, 2) if one else (2, 3)
+        if data.ndim not in (1, 2) or data.shape[-1] != self.nz:
+            raise ValueError(
+                f"data has shape {data.shape}, it must be ({self.nz},) or (count, {self.nz})"
+            )
+        rows = 0 if one else 1
+        if b.ndim not in cores or shape[rows] != self.n or (not one and len(b) != len(data)):
+            wanted = f"({self.n},) or ({self.n}, k)"
+            if not one:
+                wanted = f"({len(data)}, {self.n}) or ({len(data)}, {self.n}, k)"
+            raise ValueError(f"b has shape {shape}, it must be {wanted}")
+        dtype = np.result_type(data.dtype, b.dtype, np.float32)
+        if dtype not in (np.float32, np.float64, np.complex128):
+            raise TypeError(f"numbers of type {dtype} are not supported")
+        data, b = data.astype(dtype, copy=False), b.astype(dtype, copy=False)
+        if one:
+            return self.solve_columns(data, b, trans, singular)
+        return self.solve_many(data, b, trans, singular)
+
+    def solve_columns(self, data: Array, b: Array, trans: str, singular: str) -> Array:
+        """`solve` for one matrix, without checks of the arrays.
+
+        Parameters
+        ----------
+        data : ndarray, shape (nz,)
+        b : ndarray, shape (n,) or (n, k)
+            Of the type of data.
+        trans, singular : str
+            As for `solve`.
+
+        Returns
+        -------
+        ndarray, shape of b
+        """
+        _check(trans, singular)
+        with self._lock:
+            try:
+                return self._one(data, b, trans)
+            except REFUSED as failure:
+                self._last.pop((data.dtype, True), None)
+                if singular == "raise":
+                    raise _named(failure, "") from failure
+            except ValueError:
+                good = np.isfinite(b).all(axis=0)
+                if not np.isfinite(data).all():
+                    self._last.pop((data.dtype, True), None)
+                elif good.all():
+                    raise
+                elif b.ndim == 2 and good.any():
+                    x = np.full_like(b, np.nan)
+                    x[:, good] = self._one(data, np.ascontiguousarray(b[:, good]), trans)
+                    return x
+            return np.full_like(b, np.nan)
+
+    def solve_many(self, data: Array, b: Array, trans: str, singular: str) -> Array:
+        """`solve` for many matrices, without checks of the arrays.
+
+        Parameters
+        ----------
+        data : ndarray, shape (count, nz)
+        b : ndarray, shape (count, n) or (count, n, k)
+            Of the type of data.
+        trans, singular : str
+            As for `solve`.
+
+        Returns
+        -------
+        ndarray, shape of b
+        """
+        _check(trans, singular)
+        if len(data) == 0:
+            return np.empty_like(b)
+        with self._lock:
+            kept = self._last.get((data.dtype, False))
+            if kept is None:
+                kept = self._last[data.dtype, False] = _Factors(Batch(self._analyzed(data[0])))
+            batch: Batch = kept.factors
+            again = kept.are_of(data)
+            if again and kept.whole:
+                x = batch.solve(b, trans)
+            else:
+                kept.data, values = None, self._values(data)
+                kept.whole = again or kept.asked or trans != "N"
+                if kept.whole:
+                    x = batch.refactorize(values).solve(b, trans)
+                else:
+                    x = batch.solve_once(values, b)
+                kept.data = data.copy()
+            kept.asked = again
+            if singular == "raise":
+                for i, failure in sorted(batch.failures.items()):
+                    if np.isfinite(data[i]).all():
+                        raise _named(failure, f"matrix {i} of {len(data)}: ") from failure
+        return x
+
+    def logdet(self, data: Any) -> float:
+        """Logarithm of the determinant, with the factors of the last call where they fit.
+
+        Parameters
+        ----------
+        data : array_like, shape (nz,)
+
+        Returns
+        -------
+        float
+            NaN where the determinant is negative or entries are not finite, -inf where the matrix
+            is singular.
+        """
+        data = self._entries(data)
+        if not np.isfinite(data).all():
+            return float("nan")
+        with self._lock:
+            try:
+                sign, logarithm = self._factor(data).slogdet()
+            except REFUSED:
+                self._last.pop((data.dtype, True), None)
+                return float("-inf")
+        return logarithm if sign > 0.0 else float("nan")
+
+    def logdet_gradient(self, data: Any) -> Array:
+        """Gradient of `logdet` in the entries: those of the transposed inverse at their positions.
+
+        They come from the selected inverse, for about two factorizations.
+
+        Parameters
+        ----------
+        data : array_like, shape (nz,)
+
+        Returns
+        -------
+        ndarray, shape (nz,)
+            NaN where the matrix is singular or entries are not finite.
+        """
+        data = self._entries(data)
+        if self._mirror is None:
+            i, j = coordinates(self.system.graph)
+            order = np.argsort(i * self.n + j)
+            keys = (i * self.n + j)[order]
+            self._mirror = order[np.searchsorted(keys, self.columns * self.n + self.rows)]
+        if not np.isfinite(data).all():
+            return np.full_like(data, np.nan)
+        with self._lock:
+            try:
+                inverse = self._factor(data).selected_inverse()
+            except REFUSED:
+                self._last.pop((data.dtype, True), None)
+                return np.full_like(data, np.nan)
+        found: Array = inverse.values[self._mirror]
+        return found
+
+    def _entries(self, data: Any) -> Array:
+        """Real entries of one matrix."""
+        data = np.asarray(data)
+        if data.shape != (self.nz,):
+            raise ValueError(f"data has shape {data.shape}, it must be ({self.nz},)")
+        dtype = np.result_type(data.dtype, np.float32)
+        if dtype not in (np.float32, np.float64):
+            raise TypeError(f"numbers of type {dtype} are not supported")
+        entries: Array = data.astype(dtype, copy=False)
+        return entries
+
+    def _one(self, data: Array, b: Array, trans: str) -> Array:
+        """Solution with one matrix, by the factors of the last one where it is the same."""
+        kept = self._last.get((data.dtype, True))
+        if kept is not None and trans == "N" and b.ndim == 1 and not kept.are_of(data):
+            kept.data = None
+            x = kept.factors.refactorize_and_solve(self._values(data), b)
+            kept.data = data.copy()
+            return np.asarray(x)
+        return np.asarray(self._factor(data).solve(b, trans))
+
+    def _factor(self, data: Array) -> Factor:
+        """Factors of one matrix: the last ones where it is the same."""
+        kept = self._last.get((data.dtype, True))
+        if kept is None:
+            values = self._values(data)
+            kept = _Factors(Factor(self._analyzed(data), values), data.copy())
+            self._last[data.dtype, True] = kept
+        elif not kept.are_of(data):
+            kept.data = None
+            kept.factors.refactorize(self._values(data))
+            kept.data = data.copy()
+        factor: Factor = kept.factors
+        return factor
+
+    def _analyzed(self, data: Array) -> Symbolic:
+        """Symbolic factorization, which depends on the zeros of the first diagonal."""
+        if self._symbolic is not None:
+            return self._symbolic
+        if not np.isfinite(data).all():  # analyzed without numbers, this once
+            return analyze(self.system.graph)
+        self._symbolic = analyze(self.system.graph, values=self._values(data))
+        return self._symbolic
+
+    def _values(self, data: Array) -> Array:
+        """Blocks in the layout of the graph, shape (..., nnz), of entries of shape (..., nz)."""
+        if self._sum is not None:
+            return np.ascontiguousarray((self._sum @ data.T).T, data.dtype)
+        if self.nz == 0:
+            return np.zeros((*data.shape[:-1], self.system.graph.nnz), data.dtype)
+        values: Array = data.take(self._source, axis=-1)
+        if self._empty.size:
+            values[..., self._empty] = 0.0
+        return values
+
+    def __getstate__(self) -> tuple[Ints, Ints, int]:
+        return self.rows, self.columns, self.n
+
+    def __setstate__(self, state: tuple[Ints, Ints, int]) -> None:
+        self.__init__(*state)  # type: ignore[misc]
+
+    def __repr__(self) -> str:
+        return f"Pattern({self.n} rows, {self.nz} entries)"
+
+
+class _Factors:
+    """Factors and the entries that they are of, or None.
+
+    Solves of a batch that keep no factors are faster. Factors are kept as soon as the same matrices
+    come twice, as in a gradient, and until they do not.
+    """
+
+    def __init__(self, factors: Any, data: Array | None = None) -> None:
+        self.factors, self.data = factors, data
+        self.whole = False  # whether the factors were kept
+        self.asked = False  # whether the last solve was with the matrices of the one before
+
+    def are_of(self, data: Array) -> bool:
+        """True if some entries are those of the last solve."""
+        last = self.data
+        if last is None or last.shape != data.shape:
+            return False
+        if data.size and last.item(0) != data.item(0):  # mostly, and quicker than all of them
+            return False
+        return np.array_equal(last, data)
+
+
+#: Patterns that compiled functions of other libraries name by a number, never used twice.
+_PATTERNS: WeakValueDictionary[int, Pattern] = WeakValueDictionary()
+_NUMBERS = count()
+_NUMBERING = threading.Lock()
+
+
+def number_of(pattern: Pattern) -> int:
+    """Number of a pattern in compiled functions, for `pattern_of`."""
+    with _NUMBERING:
+        if pattern._number < 0:
+            pattern._number = next(_NUMBERS)
+            _PATTERNS[pattern._number] = pattern
+    return pattern._number
+
+
+def pattern_of(number: int) -> Pattern:
+    """Pattern with a number; ValueError if it no longer exists."""
+    pattern = _PATTERNS.get(number)
+    if pattern is None:
+        raise ValueError(
+            "the gs.Pattern of this compiled function no longer exists: keep a reference to it as "
+            "long as the function"
+        )
+    return pattern
+
+
+def _positions(numbers: Any, name: str) -> Ints:
+    """Read-only array of positions."""
+    found = np.array(numbers)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise TypeError(f"{name} must be a vector of integers")
+    positions: Ints = found.astype(np.int64)
+    if positions.size and positions.min() < 0:
+        raise ValueError(f"{name} has the negative position {positions.min()}")
+    positions.setflags(write=False)
+    return positions
+
+
+def _check(trans: str, singular: str) -> None:
+    if trans not in ("N", "T"):
+        raise ValueError(f"trans is {trans!r}, it must be 'N' or 'T'")
+    if singular not in CHOICES:
+        raise ValueError(f"singular is {singular!r}, it must be 'raise' or 'nan'")
+
+
+def _named(failure: Exception, which: str) -> Exception:
+    """The same error with the matrix among many, and the row."""
+    if isinstance(failure, SingularPivotError):
+        text = f"{which}the matrix is singular at row {failure.node} ({failure})"
+        return SingularPivotError(text, failure.node, failure.step, failure.ratio)
+    return type(failure)(f"{which}{failure}")

@@ -1,0 +1,248 @@
+"""`gs.jax.solve` compared with dense solves of JAX: values, gradients, maps, errors."""
+
+import gc
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import graphsys as gs
+
+from ..house.source import text
+from .test_pattern import EPS, dense, example
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+
+
+@pytest.fixture(autouse=True)
+def double_precision():
+    before = jax.config.jax_enable_x64
+    jax.config.update("jax_enable_x64", True)
+    yield
+    jax.config.update("jax_enable_x64", before)
+
+
+PATTERN, DATA, A = example()
+N = PATTERN.n
+TOLERANCE = 1000.0 * EPS * np.linalg.cond(A)
+
+
+def dense_solve(data, b):
+    matrix = jnp.zeros((N, N), data.dtype).at[PATTERN.rows, PATTERN.columns].add(data)
+    return jnp.linalg.solve(matrix, b)
+
+
+def sparse_solve(data, b):
+    return gs.jax.solve(PATTERN, data, b)
+
+
+def agree(found, wanted, scale=1.0):
+    for x, y in zip(jax.tree.leaves(found), jax.tree.leaves(wanted), strict=True):
+        assert x.shape == y.shape and x.dtype == y.dtype
+        x, y = np.asarray(x), np.asarray(y)
+        assert np.abs(x - y).max() <= scale * TOLERANCE * max(1.0, np.abs(y).max())
+
+
+def columns(k=None, seed=1):
+    return jnp.array(np.random.default_rng(seed).normal(size=N if k is None else (N, k)))
+
+
+def lanes(count, seed=2):
+    scale = np.random.default_rng(seed).uniform(0.8, 1.2, (count, DATA.size))
+    return jnp.array(DATA * scale)
+
+
+def test_two_rows_by_hand():
+    # x = (b0 / a0, b1 / a1) of a diagonal matrix: the sum has the slopes -b / a^2 and 1 / a
+    pattern = gs.Pattern([0, 1], [0, 1])
+    a, b = jnp.array([2.0, 4.0]), jnp.array([2.0, 8.0])
+    assert gs.jax.solve(pattern, a, b).tolist() == [1.0, 2.0]
+    slopes = jax.grad(lambda a, b: gs.jax.solve(pattern, a, b).sum(), (0, 1))(a, b)
+    assert slopes[0].tolist() == [-0.5, -0.5] and slopes[1].tolist() == [0.5, 0.25]
+
+
+@pytest.mark.parametrize("k", [None, 3])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_solutions_and_gradients_are_those_of_dense_matrices(k, compiled):
+    b, weight = columns(k), columns(k, seed=3)
+
+    def loss(solve):
+        return lambda data, b: jnp.sum(weight * jnp.sin(solve(data, b)))
+
+    wrap = jax.jit if compiled else lambda f: f
+    agree(wrap(sparse_solve)(jnp.array(DATA), b), dense_solve(jnp.array(DATA), b))
+    ours, theirs = (wrap(jax.value_and_grad(loss(f), (0, 1))) for f in (sparse_solve, dense_solve))
+    agree(ours(jnp.array(DATA), b), theirs(jnp.array(DATA), b))
+
+
+def test_forward_and_second_derivatives():
+    b, change = columns(), jnp.array(np.random.default_rng(4).normal(size=DATA.size))
+    tangents = change, columns(seed=5)
+    of = [jax.jvp(f, (jnp.array(DATA), b), tangents) for f in (sparse_solve, dense_solve)]
+    agree(*of)
+
+    def curvature(solve):
+        slope = jax.grad(lambda data: jnp.sum(solve(data, b) ** 3))
+        return jax.jvp(slope, (jnp.array(DATA),), (change,))
+
+    agree(curvature(sparse_solve), curvature(dense_solve), 10.0)
+
+
+@pytest.mark.parametrize("axes", [(0, 0), (0, None), (None, 0)])
+@pytest.mark.parametrize("k", [None, 2])
+def test_maps(axes, k):
+    rng = np.random.default_rng(6)
+    shape = (N,) if k is None else (N, k)
+    data = lanes(5) if axes[0] == 0 else jnp.array(DATA)
+    b = jnp.array(rng.normal(size=(5, *shape) if axes[1] == 0 else shape))
+    ours, theirs = (jax.jit(jax.vmap(f, axes)) for f in (sparse_solve, dense_solve))
+    agree(ours(data, b), theirs(data, b))
+
+    def loss(mapped):
+        return jax.grad(lambda data, b: jnp.sum(mapped(data, b) ** 2), (0, 1))
+
+    agree(loss(ours)(data, b), loss(theirs)(data, b))
+
+
+def test_maps_of_maps():
+    data, b = lanes(4), jnp.array(np.random.default_rng(7).normal(size=(3, N)))
+
+    def every(f):
+        return jax.vmap(lambda d: jax.vmap(lambda right: f(d, right))(b))(data)
+
+    agree(every(sparse_solve), every(dense_solve))
+    other = jax.vmap(lambda right: jax.vmap(lambda d: sparse_solve(d, right))(data))(b)
+    agree(other, jnp.swapaxes(every(dense_solve), 0, 1))
+
+
+def test_gradient_of_each_lane():
+    data, b = lanes(3), columns()
+    ours, theirs = (
+        jax.vmap(jax.grad(lambda d, f=f: jnp.sum(f(d, b) ** 2)))(data)
+        for f in (sparse_solve, dense_solve)
+    )
+    agree(ours, theirs)
+
+
+def test_loops():
+    def body(x, scale):
+        x = sparse_solve(scale * jnp.array(DATA), x)
+        return x, x.sum()
+
+    scales = jnp.array([1.0, 2.0, 2.0, 0.5])
+    end, sums = jax.jit(lambda b: jax.lax.scan(body, b, scales))(columns())
+    x = np.asarray(columns())
+    for scale in scales:
+        x = np.linalg.solve(float(scale) * A, x)
+    agree(end, jnp.array(x))
+    assert sums.shape == (4,)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex128])
+def test_other_types(dtype):
+    data = jnp.array(DATA.astype(dtype) * (1.0 + (0.3j if dtype == np.complex128 else 0.0)))
+    b = columns().astype(dtype)
+    scale = np.finfo(dtype).eps / EPS
+    agree(sparse_solve(data, b), dense_solve(data, b), scale)
+
+    def loss(solve):
+        return jax.grad(lambda d, b: jnp.sum(jnp.abs(solve(d, b)) ** 2), (0, 1))(data, b)
+
+    agree(loss(sparse_solve), loss(dense_solve), scale)
+
+
+def test_single_precision_is_the_default_of_jax():
+    jax.config.update("jax_enable_x64", False)
+    x = gs.jax.solve(gs.Pattern([0], [0]), [2.0], [1.0])
+    assert x.dtype == np.float32 and x.tolist() == [0.5]
+
+
+def test_singular_matrices_are_errors_or_not_a_number():
+    zero = jnp.array(np.where(PATTERN.rows == 7, 0.0, DATA))
+    b = columns()
+    with pytest.raises(Exception, match=r"matrix is singular at row \d+"):
+        jax.block_until_ready(jax.jit(sparse_solve)(zero, b))
+    many = jnp.stack([jnp.array(DATA), zero])
+    with pytest.raises(Exception, match="matrix 1 of 2: the matrix is singular"):
+        jax.block_until_ready(jax.vmap(sparse_solve, (0, None))(many, b))
+    quiet = jax.jit(lambda data: gs.jax.solve(PATTERN, data, b, singular="nan"))
+    assert np.isnan(quiet(zero)).all()
+    x = jax.vmap(quiet)(many)
+    assert np.isnan(x[1]).all()
+    agree(x[0], dense_solve(many[0], b))
+    assert np.isnan(sparse_solve(jnp.array(DATA).at[0].set(jnp.nan), b)).all()
+    agree(sparse_solve(jnp.array(DATA), b), dense_solve(jnp.array(DATA), b))
+
+
+def test_a_pattern_that_is_gone_is_an_error():
+    patterns = [gs.Pattern([0], [0])]
+    solve = jax.jit(lambda d, b: gs.jax.solve(patterns.pop(), d, b))
+    one = jnp.ones(1)
+    compiled = solve.lower(one, one).compile()
+    gc.collect()
+    with pytest.raises(Exception, match="no longer exists: keep a reference"):
+        jax.block_until_ready(compiled(one, one))
+
+
+def test_nothing_to_solve():
+    empty = gs.Pattern([], [])
+    assert gs.jax.solve(empty, jnp.zeros(0), jnp.zeros(0)).shape == (0,)
+    assert gs.jax.solve(PATTERN, jnp.array(DATA), jnp.zeros((N, 0))).shape == (N, 0)
+
+
+@pytest.mark.parametrize(
+    ("data", "b", "options", "kind", "words"),
+    [
+        (np.ones(3), np.ones(2), {}, ValueError, r"data has shape \(3,\), the pattern has 2"),
+        (np.ones((4, 2)), np.ones((4, 2)), {}, ValueError, "data has shape"),
+        (np.ones(2), np.ones((2, 2, 2)), {}, ValueError, "further axes with jax.vmap"),
+        (np.ones(2), np.ones(3), {}, ValueError, r"b has shape \(3,\)"),
+        (np.ones(2, np.complex64), np.ones(2, np.complex64), {}, TypeError, "complex64"),
+        (np.ones(2), np.ones(2), {"singular": "zero"}, ValueError, "singular is 'zero'"),
+    ],
+)
+def test_arguments_without_a_meaning_are_refused(data, b, options, kind, words):
+    with pytest.raises(kind, match=words):
+        gs.jax.solve(gs.Pattern([0, 1], [0, 1]), data, b, **options)
+
+
+def test_calls_that_overlap_share_a_pattern():
+    data, b = lanes(64), columns()
+    solve = jax.jit(sparse_solve)
+    pending = [solve(d, b) for d in data]  # asynchronous where XLA thinks it is worth it
+    for x, d in zip(pending, data):
+        wanted = np.linalg.solve(dense(PATTERN.rows, PATTERN.columns, np.asarray(d), N), b)
+        assert np.abs(x - wanted).max() <= TOLERANCE * max(1.0, np.abs(wanted).max())
+
+
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_process_ends_while_solves_wait(dropped):
+    code = (
+        "import jax, graphsys as gs\nfrom jax import numpy as jnp\npattern = gs.Pattern([0], [0])\n"
+        "big = jnp.ones((1500, 1500))\n"
+        "solve = jax.jit(lambda d: gs.jax.solve(pattern, d, d + jnp.sum((big * d[0]) @ big)))\n"
+        "jax.block_until_ready(solve(jnp.ones(1)))\nx = solve(2.0 * jnp.ones(1))\n"
+    )
+    code += "del x\n" if dropped else ""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_the_code_of_the_page_runs():
+    blocks = text("docs/from_jax.md").split("```\n")
+    code = [block for block in blocks if block.startswith("import jax")]
+    assert code
+    for block in code:
+        exec(compile(block, "docs/from_jax.md", "exec"), {})
+
+
+def test_without_jax_the_extra_is_named():
+    code = (
+        "import sys; sys.modules['jax'] = None\nimport graphsys as gs\n"
+        "try:\n    gs.jax.solve(gs.Pattern([0], [0]), [1.0], [1.0])\n"
+        "except gs.MissingExtraError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 'pip install "graphsys[jax]"' in done.stdout

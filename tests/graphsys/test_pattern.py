@@ -1,0 +1,218 @@
+"""`gs.Pattern`: solves for entries in triplets, as JAX, PyTorch and PyTensor have them."""
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import graphsys as gs
+
+EPS = np.finfo(float).eps
+
+
+def example(seed=0, n=20):
+    """Pattern with repeated entries and without symmetry, its entries, and the dense matrix."""
+    rng = np.random.default_rng(seed)
+    rows = np.concatenate([np.arange(n), rng.integers(0, n, 3 * n), [0, 0]])
+    columns = np.concatenate([np.arange(n), rng.integers(0, n, 3 * n), [n - 1, n - 1]])
+    data = rng.normal(size=rows.size)
+    data[:n] += 12.0
+    return gs.Pattern(rows, columns, n), data, dense(rows, columns, data, n)
+
+
+def dense(rows, columns, data, n):
+    A = np.zeros((n, n), data.dtype)
+    np.add.at(A, (rows, columns), data)
+    return A
+
+
+def bound(A, x):
+    return 100.0 * EPS * np.linalg.cond(A) * np.abs(x).max()
+
+
+def test_three_entries_by_hand():
+    # [2 2; 0 4] x = (4, 4), and its transpose [2 0; 2 4] x = (4, 4)
+    pattern = gs.Pattern([0, 1, 0], [0, 1, 1])
+    assert pattern.solve([2.0, 4.0, 2.0], [4.0, 4.0]).tolist() == [1.0, 1.0]
+    assert pattern.solve([2.0, 4.0, 2.0], [4.0, 4.0], "T").tolist() == [2.0, 0.0]
+
+
+@pytest.mark.parametrize("trans", ["N", "T"])
+@pytest.mark.parametrize("shape", [(20,), (20, 3)])
+def test_one_matrix_after_another(trans, shape):
+    pattern, data, A = example()
+    b = np.random.default_rng(1).normal(size=shape)
+    for scale in (1.0, 2.0, 2.0, 3.0, 1.0):
+        M = scale * (A if trans == "N" else A.T)
+        x = pattern.solve(scale * data, b, trans)
+        assert np.abs(x - np.linalg.solve(M, b)).max() <= bound(A, x)
+
+
+@pytest.mark.parametrize("shape", [(9, 20), (9, 20, 3)])
+def test_many_matrices_whether_they_repeat_or_not(shape):
+    pattern, data, _ = example()
+    rng = np.random.default_rng(2)
+    b = rng.normal(size=shape)
+    first, second = data * rng.uniform(0.9, 1.1, (2, 9, 1))
+    for many, trans in [(first, "N"), (second, "N"), (second, "T"), (first, "N"), (first, "N"),
+                        (second, "T"), (first[:3], "N"), (second, "N")]:  # fmt: skip
+        x = pattern.solve(many, b[: len(many)], trans)
+        for i, entries in enumerate(many):
+            A = dense(pattern.rows, pattern.columns, entries, 20)
+            wanted = np.linalg.solve(A if trans == "N" else A.T, b[i])
+            assert np.abs(x[i] - wanted).max() <= bound(A, wanted)
+
+
+def test_factors_of_the_same_entries_are_used_again():
+    pattern, data, _ = example()
+    b = np.ones(20)
+    pattern.solve(data, b)
+    kept = pattern._last[np.dtype(float), True]
+    x = pattern.solve(data.copy(), b, "T")
+    assert kept.are_of(data)
+    kept.factors.refactorize(2.0 * kept.factors._matrix().values)  # solves use these from now on
+    assert np.array_equal(pattern.solve(data, b, "T"), x / 2.0)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_types(dtype):
+    pattern, data, _ = example()
+    data = data.astype(dtype) * (1.0 + (0.5j if dtype == np.complex128 else 0.0))
+    b = np.ones((2, 20), dtype)
+    A = dense(pattern.rows, pattern.columns, data, 20)
+    eps = np.finfo(dtype).eps / EPS
+    for trans, M in (("N", A), ("T", A.T)):
+        wanted = np.linalg.solve(M, b[0])
+        x = pattern.solve(data, b[0], trans)
+        many = pattern.solve(np.stack([data, data]), b, trans)
+        assert x.dtype == many.dtype == dtype
+        for found in (x, *many):
+            assert np.abs(found - wanted).max() <= bound(A, wanted) * eps
+
+
+def test_singular_matrices_are_named_or_not_a_number():
+    pattern, data, A = example()
+    b = np.ones(20)
+    zero = data.copy()
+    zero[(pattern.rows == 7)] = 0.0
+    with pytest.raises(gs.SingularPivotError, match=r"matrix is singular at row \d+"):
+        pattern.solve(zero, b)
+    assert np.isnan(pattern.solve(zero, b, singular="nan")).all()
+    wanted = np.linalg.solve(A, b)
+    assert np.abs(pattern.solve(data, b) - wanted).max() <= bound(A, wanted)
+    many = np.stack([data, zero, data])
+    with pytest.raises(gs.SingularPivotError, match="matrix 1 of 3: the matrix is singular"):
+        pattern.solve(many, np.ones((3, 20)))
+    x = pattern.solve(many, np.ones((3, 20)), singular="nan")
+    assert np.isnan(x[1]).all() and np.abs(x[[0, 2]] - wanted).max() <= bound(A, wanted)
+
+
+def test_what_is_not_finite_gives_nan():
+    pattern, data, A = example()
+    b = np.ones((20, 2))
+    bad = data.copy()
+    bad[3] = np.nan
+    assert np.isnan(pattern.solve(bad, b)).all()  # before the first analysis, too
+    wanted = np.linalg.solve(A, b)
+    assert np.abs(pattern.solve(data, b) - wanted).max() <= bound(A, wanted)
+    b[5, 1] = np.inf
+    x = pattern.solve(data, b)
+    assert np.isnan(x[:, 1]).all() and np.abs(x[:, 0] - wanted[:, 0]).max() <= bound(A, wanted)
+    x = pattern.solve(np.stack([data, bad]), np.ones((2, 20)))
+    assert np.isnan(x[1]).all() and np.isfinite(x[0]).all()
+    assert np.isnan(pattern.solve(data, np.full(20, np.nan))).all()
+
+
+def test_solutions_that_overflow_are_an_error():
+    pattern = gs.Pattern([0], [0])
+    with pytest.raises(OverflowError):
+        pattern.solve([1e-300], [1e300])
+    assert np.isnan(pattern.solve([1e-300], [1e300], singular="nan")).all()
+
+
+def test_entries_of_a_scipy_matrix():
+    A = sp.random_array((15, 15), density=0.2, rng=np.random.default_rng(0)) + 4.0 * sp.eye_array(
+        15
+    )
+    for kind in (sp.csr_array(A), sp.csc_array(A), sp.coo_array(A), sp.csr_matrix(A)):
+        pattern = gs.Pattern.from_scipy(kind)
+        x = pattern.solve(kind.data, np.ones(15))
+        assert np.abs(A @ x - 1.0).max() <= 1e-12
+
+
+def test_pickles_and_repr():
+    pattern, data, _ = example()
+    other = pickle.loads(pickle.dumps(pattern))
+    assert np.array_equal(other.solve(data, np.ones(20)), pattern.solve(data, np.ones(20)))
+    assert repr(pattern) == f"Pattern(20 rows, {data.size} entries)"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_log_determinants_and_their_gradients(seed):
+    pattern, data, A = example(seed)
+    sign, wanted = np.linalg.slogdet(A)
+    if sign < 0.0:
+        assert np.isnan(pattern.logdet(data))
+        data = np.where(pattern.rows == 0, -data, data)
+        A = dense(pattern.rows, pattern.columns, data, 20)
+    pattern.solve(data, np.ones(20))
+    assert abs(pattern.logdet(data) - wanted) <= bound(A, 1.0)
+    inverse = np.linalg.inv(A)
+    gradient = pattern.logdet_gradient(data)
+    assert np.abs(gradient - inverse.T[pattern.rows, pattern.columns]).max() <= bound(A, inverse)
+
+
+def test_log_determinants_of_singular_matrices():
+    pattern = gs.Pattern([0, 1], [0, 1])
+    assert pattern.logdet([0.0, 1.0]) == -np.inf
+    assert np.isnan(pattern.logdet_gradient([0.0, 1.0])).all()
+    assert np.isnan(pattern.logdet([np.nan, 1.0]))
+    assert np.isnan(pattern.logdet_gradient([np.nan, 1.0])).all()
+    assert pattern.logdet([1.0, 1.0]) == 0.0
+    with pytest.raises(ValueError, match=r"data has shape \(1,\)"):
+        pattern.logdet([1.0])
+    with pytest.raises(TypeError, match="complex128"):
+        pattern.logdet([1.0j, 1.0])
+
+
+def test_no_matrices_no_rows_and_no_entries():
+    pattern, _, _ = example()
+    assert pattern.solve(np.empty((0, pattern.nz)), np.empty((0, 20, 2))).shape == (0, 20, 2)
+    assert gs.Pattern([], []).solve([], []).shape == (0,)
+    assert gs.Pattern([], []).logdet([]) == 0.0
+    with pytest.raises(gs.SingularPivotError):
+        gs.Pattern([], [], 2).solve([], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("make", "kind", "words"),
+    [
+        (lambda: gs.Pattern([0.5], [0]), TypeError, "rows must be a vector of integers"),
+        (lambda: gs.Pattern([0], [[0]]), TypeError, "columns must be a vector of integers"),
+        (lambda: gs.Pattern([0, 1], [0]), ValueError, "2 rows and 1 columns"),
+        (lambda: gs.Pattern([-1], [0]), ValueError, "negative position -1"),
+        (lambda: gs.Pattern([2], [0], 2), ValueError, "position 2 is outside of a matrix of 2"),
+        (lambda: gs.Pattern.from_scipy(np.eye(2)), TypeError, "must be a scipy sparse"),
+        (lambda: gs.Pattern.from_scipy(sp.csr_array((2, 3))), ValueError, "must be square"),
+    ],
+)
+def test_positions_without_a_meaning_are_refused(make, kind, words):
+    with pytest.raises(kind, match=words):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "kind", "words"),
+    [
+        (([1.0], [1.0, 1.0]), {}, ValueError, r"data has shape \(1,\), it must be \(2,\)"),
+        (([1.0, 1.0], [1.0]), {}, ValueError, r"b has shape \(1,\), it must be \(2,\) or"),
+        (([[1.0, 1.0]], [1.0, 1.0]), {}, ValueError, r"it must be \(1, 2\) or \(1, 2, k\)"),
+        (([1.0, 1.0], [1.0, 1.0], "H"), {}, ValueError, "trans is 'H'"),
+        (([1.0, 1.0], [1.0, 1.0]), {"singular": "zero"}, ValueError, "singular is 'zero'"),
+        ((["a", "b"], [1.0, 1.0]), {}, TypeError, "|"),
+    ],
+)
+def test_arguments_without_a_meaning_are_refused(arguments, options, kind, words):
+    with pytest.raises(kind, match=words):
+        gs.Pattern([0, 1], [0, 1]).solve(*arguments, **options)
