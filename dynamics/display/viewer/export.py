@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import html
-import json
+import re
 import sys
 import tempfile
 import webbrowser
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import graphsys as gs
+from dynamics.display.viewer.library import program
 from dynamics.display.viewer.scene import scene_of
 
 if TYPE_CHECKING:
@@ -62,10 +63,14 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
     ValueError
         Where the trajectory or the rate is none that can be shown.
     """
-    template = files("dynamics.display.viewer").joinpath("page.html").read_text(encoding="utf-8")
-    scene = json.dumps(scene_of(trajectory, title, rate), allow_nan=False)
-    safe = scene.replace("<", "\\u003c")  # nothing in a name ends the script
-    return Page(Template(template).substitute(TITLE=html.escape(title or "Motion"), SCENE=safe))
+    scene = scene_of(trajectory, title, rate)
+    page = files("dynamics.display.viewer").joinpath("page.html").read_text(encoding="utf-8")
+    filled = {
+        "TITLE": html.escape(title or "Motion"),
+        "SCENE": base64.b64encode(scene).decode("ascii"),
+        "PROGRAM": base64.b64encode(program()).decode("ascii"),
+    }
+    return Page(re.sub(r"\[\[(\w+)\]\]", lambda mark: filled[mark[1]], page))
 
 
 def export_html(
