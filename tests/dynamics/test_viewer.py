@@ -488,7 +488,7 @@ def screenshot(path, asked=""):
     subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
          "--enable-unsafe-swiftshader", "--hide-scrollbars", "--window-size=600,400",
-         f"--user-data-dir={path.parent / 'profile'}", "--timeout=5000",
+         f"--user-data-dir={path.parent / 'profile'}", "--timeout=9000",
          f"--screenshot={picture}", f"{path.as_uri()}#{asked}"],
         capture_output=True, timeout=120, check=False,
     )  # fmt: skip
