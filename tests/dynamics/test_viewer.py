@@ -288,6 +288,19 @@ def test_links_with_only_a_trace_of_mass_are_hidden():
     assert poses_of(scene).shape == (1, 1, 7)
 
 
+def test_the_inertia_of_a_link_that_is_fixed_to_another_is_hidden():
+    mech = dy.Mechanism()
+    shell = mech.add_body(dy.Sphere(0.1, mass=0.1), name="shell")
+    inside = mech.add_body(name="inertia", mass=1.0, inertia=(1, 1, 1))
+    alone = mech.add_body(name="alone", mass=1.0, inertia=(1, 1, 1))
+    mech.add_joint(dy.Fixed(shell, inside, name="a"))
+    mech.add_joint(dy.Fixed(inside, alone, name="b", parent_point=(0, 0, 1)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+
+    assert [one["name"] for one in scene["bodies"]] == ["shell", "alone"]
+    assert [one["name"] for one in scene["joints"]] == ["a"]
+
+
 def test_scenery_is_drawn_by_its_name():
     mech = dy.Mechanism()
     mech.add_body(dy.Sphere(0.1, mass=1.0))

@@ -113,11 +113,11 @@ class Live:
         scene.configure_default_lights(enabled=True, cast_shadow=True)
         self.server.initial_camera.look_at = tuple(middle)
         self.server.initial_camera.position = tuple(
-            middle + self.reach * np.array([0.6, -1.5, 0.6])
+            middle + self.reach * np.array([0.5, -1.2, 0.45])
         )
         cell = 10.0 ** np.floor(np.log10(self.reach))
         grid = {
-            "cell_size": 0.1 * cell, "section_size": cell, "plane_color": GROUND,
+            "cell_size": cell, "section_size": 10.0 * cell, "plane_color": GROUND,
             "plane_opacity": 1.0, "shadow_opacity": 0.35, "infinite_grid": True,
             "fade_distance": 30.0 * self.reach,
         }  # fmt: skip

@@ -30,6 +30,7 @@ COLORS = (
 )  # fmt: skip
 STILL = (0.62, 0.65, 0.69)  #: colour of what does not move
 THINNEST = 0.02  #: of the longest edge, so that a rod or a plate without thickness is seen
+RIGID = 6  #: rows of a joint that leaves no freedom
 TRACE = 1e-6  #: of the heaviest body: lighter bodies without a shape are links without mass
 #: Directions to the corners of a cube, and to its faces, edges and corners.
 CORNERS = np.array([*np.ndindex(2, 2, 2)], float) * 2.0 - 1.0
@@ -82,12 +83,23 @@ class Part:
 
 
 def visible(mechanism: Mechanism) -> list[Body]:
-    """Bodies that are drawn: no separating planes, no links that have only a trace of mass."""
+    """Bodies that are drawn.
+
+    Left out are separating planes, and bodies without a shape that have only a trace of mass or
+    that a joint fixes to what has a shape, as the inertia of a link in a robot file.
+    """
     planes = {id(c.plane.body) for c in mechanism.contacts.values() if c.plane is not None}
+    carried: set[int] = set()
+    for joint in mechanism.joints.values():
+        if not joint.positions and len(joint.rows) == RIGID:
+            for end, other in ((joint.parent, joint.child), (joint.child, joint.parent)):
+                if end is not WORLD and (other is WORLD or _has_shape(other)):
+                    carried.add(id(end))
     heaviest = max((body.mass for body in mechanism.bodies.values()), default=0.0)
     return [
         body for body in mechanism.bodies.values()
-        if id(body) not in planes and (_has_shape(body) or body.mass > TRACE * heaviest)
+        if _has_shape(body)
+        or (id(body) not in planes | carried and body.mass > TRACE * heaviest)
     ]  # fmt: skip
 
 

@@ -254,6 +254,7 @@ async function start(bytes) {
   page.fit();
   page.listen();
   page.draw();
+  page.fit();  // now that the bar has its text and its height
   play(asked.has("play"));
   let before = performance.now();
   const frame = (clock) => {

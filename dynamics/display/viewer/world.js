@@ -50,7 +50,7 @@ class World {
     }));
     this.sky.renderOrder = -1;
     picture.add(this.sky);
-    this.sun = new THREE.DirectionalLight(0xfff6e8, 0.68);
+    this.sun = new THREE.DirectionalLight(0xfff6e8, 0.6);
     this.sun.castShadow = true;
     this.sun.shadow.mapSize.set(2048, 2048);
     this.sun.shadow.radius = 9;
@@ -70,7 +70,7 @@ class World {
         gl_Position = projectionMatrix * modelViewMatrix * vec4(position, 1.0); }`,
       fragmentShader: `varying vec3 way; void main() { float z = normalize(way).z;
         gl_FragColor = vec4(mix(vec3(0.22), vec3(0.40, 0.43, 0.47), smoothstep(-0.15, 0.25, z))
-                            + 0.9 * smoothstep(0.85, 1.0, z), 1.0); }`,
+                            + 0.5 * smoothstep(0.85, 1.0, z), 1.0); }`,
     })));
     this.picture.environment = new THREE.PMREMGenerator(renderer).fromScene(room, 0.04).texture;
   }
