@@ -1,8 +1,5 @@
 """The page of a motion: what it holds, that it is safe and offline, and that a browser draws it."""
 
-import base64
-import gzip
-import json
 import re
 import shutil
 import struct
@@ -20,6 +17,8 @@ from dynamics.display import viewer
 from dynamics.display.viewer import library
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import read_triangles, triangles_of
+
+from .pages import block, integers_of, scene_of, series_of, time_of
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -48,34 +47,6 @@ def motion(mech, seconds=0.5, timestep=0.01):
     return dy.simulate(model, model.initial_state(), seconds)
 
 
-def block(page, name):
-    """Unpacked bytes of one of the page's two blocks."""
-    text = re.search(rf'<script id="{name}" type="application/octet-stream">(.*?)</script>', page)
-    return gzip.decompress(base64.b64decode(text[1]))
-
-
-def scene_of(page):
-    data = block(page.html, "scene")
-    (length,) = struct.unpack_from("<I", data)
-    return {**json.loads(data[4 : 4 + length]), "data": data[4 + length :]}
-
-
-def series_of(scene, ref):
-    """Numbers of a time series, as `decode.js` reads them, shape (records, columns)."""
-    k, m = ref["shape"]
-    planes = np.frombuffer(scene["data"], np.uint8, 4 * k * m, ref["at"]).reshape(4, -1)
-    steps = np.ascontiguousarray(planes.T).view("<i4").reshape(k, m)
-    return ref["unit"] * np.cumsum(steps, axis=0, dtype=np.int64)
-
-
-def integers_of(scene, ref):
-    return np.frombuffer(scene["data"], f"<u{ref['bytes']}", ref["count"], ref["at"])
-
-
-def time_of(scene):
-    return series_of(scene, scene["time"])[:, 0]
-
-
 def poses_of(scene):
     parts = [series_of(scene, scene[name]) for name in ("positions", "orientations")]
     x, q = (part.reshape(len(part), len(scene["bodies"]), -1) for part in parts)
@@ -84,7 +55,7 @@ def poses_of(scene):
 
 def test_a_page_holds_all_poses_and_shapes():
     trajectory = motion(falling_bodies())
-    scene = scene_of(viewer.page_of(trajectory, "fall", rate=1000.0))
+    scene = scene_of(viewer.page_of(trajectory, "fall", rate=1000.0).html)
 
     np.testing.assert_allclose(time_of(scene), trajectory.time, atol=5.1e-7)
     for i, name in enumerate(trajectory.model.mechanism.bodies):
@@ -110,14 +81,14 @@ def test_a_body_without_a_shape_is_the_box_of_its_inertia():
     box = dy.Box(1.0, 2.0, 3.0, mass=4.0)
     turn = rotation.to_matrix(rotation.from_rpy((0.1, 0.2, 0.3)))
     mech.add_body(name="a", mass=box.mass, inertia=turn @ box.inertia @ turn.T)
-    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"][0]["parts"]
+    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["bodies"][0]["parts"]
 
     assert sorted(part["size"]) == pytest.approx([1, 2, 3])
 
 
 def test_records_beyond_the_rate_are_left_out_and_the_last_is_kept():
     trajectory = motion(falling_bodies(), 0.105, 0.001)
-    time = time_of(scene_of(viewer.page_of(trajectory, rate=50.0)))
+    time = time_of(scene_of(viewer.page_of(trajectory, rate=50.0).html))
 
     np.testing.assert_allclose(time, [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.105])
 
@@ -136,7 +107,7 @@ def test_a_title_that_looks_like_a_mark_of_the_template_is_text():
     page = viewer.page_of(motion(falling_bodies(), 0.0), "[[SCENE]] [[PROGRAM]]")
 
     assert "<title>[[SCENE]] [[PROGRAM]]</title>" in page.html
-    assert scene_of(page)["title"] == "[[SCENE]] [[PROGRAM]]"
+    assert scene_of(page.html)["title"] == "[[SCENE]] [[PROGRAM]]"
 
 
 def test_the_program_is_three_js_with_its_licence():
@@ -169,7 +140,7 @@ def test_axes_of_joints_are_drawn_where_they_are():
     point = {"parent_point": (0, 0, 1), "orientation": turn}
     mech.add_joint(dy.Revolute(mech.world, a, (0, 0.6, 0.8), name="r", **point))
     mech.add_joint(dy.Prismatic(a, b, (0.6, 0, 0.8), name="p", **point))
-    joints = scene_of(viewer.page_of(motion(mech, 0.0)))["joints"]
+    joints = scene_of(viewer.page_of(motion(mech, 0.0)).html)["joints"]
 
     assert [(one["name"], one["body"], one["point"]) for one in joints] == [
         ("r", -1, [0, 0, 1]), ("p", 0, [0, 0, 1]),
@@ -189,7 +160,7 @@ def resting_ball(radius=0.3):
 
 def test_contact_forces_are_in_the_page_where_they_act():
     trajectory = resting_ball()
-    scene = scene_of(viewer.page_of(trajectory, rate=1000.0))
+    scene = scene_of(viewer.page_of(trajectory, rate=1000.0).html)
     points, forces = (
         series_of(scene, scene[what]).reshape(-1, scene["touches"], 3)
         for what in ("points", "forces")
@@ -202,7 +173,7 @@ def test_contact_forces_are_in_the_page_where_they_act():
 
 
 def test_without_contacts_the_page_holds_no_forces():
-    scene = scene_of(viewer.page_of(motion(falling_bodies(), 0.05)))
+    scene = scene_of(viewer.page_of(motion(falling_bodies(), 0.05)).html)
 
     assert scene["touches"] == 0 and series_of(scene, scene["forces"]).size == 0
     assert [chart["title"] for chart in scene["curves"]] == ["energy"]
@@ -210,7 +181,7 @@ def test_without_contacts_the_page_holds_no_forces():
 
 def test_curves_are_those_of_the_motion():
     trajectory = resting_ball()
-    scene = scene_of(viewer.page_of(trajectory, rate=1000.0))
+    scene = scene_of(viewer.page_of(trajectory, rate=1000.0).html)
     energy, _, forces = scene["curves"]
     found = series_of(scene, energy["values"])
 
@@ -222,7 +193,7 @@ def test_curves_are_those_of_the_motion():
 
 
 def test_curves_of_long_motions_are_thinned_out():
-    scene = scene_of(viewer.page_of(motion(falling_bodies(), 7.0), rate=1000.0))
+    scene = scene_of(viewer.page_of(motion(falling_bodies(), 7.0), rate=1000.0).html)
 
     time = series_of(scene, scene["curve_time"])[:, 0]
     assert time.size == 600 and (time[0], time[-1]) == pytest.approx((0.0, 7.0))
@@ -235,11 +206,11 @@ def test_the_ground_is_where_bodies_touch_it_or_below_all_of_them():
     mech = dy.Mechanism()
     ball = mech.add_body(dy.Sphere(0.1, mass=1.0), position=(0, 0, 2.0))
     mech.add_contact(ball, against_shape=dy.HalfSpace((0, 0, 1), (0, 0, 1.5)))
-    assert scene_of(viewer.page_of(motion(mech, 0.0)))["floor"] == 1.5
+    assert scene_of(viewer.page_of(motion(mech, 0.0)).html)["floor"] == 1.5
 
     mech = dy.Mechanism()
     mech.add_body(dy.Sphere(0.1, mass=1.0), position=(0, 0, -1.0))
-    assert scene_of(viewer.page_of(motion(mech, 0.1)))["floor"] < -1.14
+    assert scene_of(viewer.page_of(motion(mech, 0.1)).html)["floor"] < -1.14
 
 
 def test_slopes_and_static_shapes_are_drawn_once():
@@ -251,7 +222,7 @@ def test_slopes_and_static_shapes_are_drawn_once():
         mech.add_contact(ball, against_shape=slope, name=f"slope {k}")
         mech.add_contact(ball, against_shape=post, name=f"post {k}")
         mech.add_contact(ball, against_shape=capsule, name=f"rail {k}")
-    scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
 
     assert scene["planes"] == [{"point": [0, 0, 0], "normal": [0.6, 0, 0.8]}]
     parts = [part for one in scene["still"] for part in one["parts"]]
@@ -265,7 +236,7 @@ def test_planes_between_bodies_are_hidden_and_what_they_touch_is_drawn():
     box, block = dy.Box(0.2, 0.2, 0.2, mass=1.0), dy.Box(1.0, 1.0, 1.0, mass=1.0)
     body = mech.add_body(box, name="box", position=(0, 0, 0.61))
     mech.add_contact(body, against_shape=block)
-    scene = scene_of(viewer.page_of(motion(mech, 0.05)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.05)).html)
 
     assert [one["name"] for one in scene["bodies"]] == ["box"]
     assert scene["joints"] == []  # that of the plane is no joint of the user's
@@ -282,7 +253,7 @@ def test_links_with_only_a_trace_of_mass_are_hidden():
     trace = mech.add_body(name="trace", mass=1e-10, inertia=(1e-12,) * 3)
     mech.add_joint(dy.Revolute(mech.world, trace, (1, 0, 0), name="a"))
     mech.add_joint(dy.Revolute(trace, heavy, (0, 1, 0), name="b"))
-    scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
 
     assert [one["name"] for one in scene["bodies"]] == ["heavy"]
     assert poses_of(scene).shape == (1, 1, 7)
@@ -295,7 +266,7 @@ def test_the_inertia_of_a_link_that_is_fixed_to_another_is_hidden():
     alone = mech.add_body(name="alone", mass=1.0, inertia=(1, 1, 1))
     mech.add_joint(dy.Fixed(shell, inside, name="a"))
     mech.add_joint(dy.Fixed(inside, alone, name="b", parent_point=(0, 0, 1)))
-    scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
 
     assert [one["name"] for one in scene["bodies"]] == ["shell", "alone"]
     assert [one["name"] for one in scene["joints"]] == ["a"]
@@ -306,7 +277,7 @@ def test_scenery_is_drawn_by_its_name():
     mech.add_body(dy.Sphere(0.1, mass=1.0))
     wall = Geometry(dy.Box(1, 2, 3, mass=1.0), np.ones(3), np.eye(4)[0], np.array([1.0, 0, 0, 1]))
     mech.scenery["wall"] = wall
-    (still,) = scene_of(viewer.page_of(motion(mech, 0.0)))["still"]
+    (still,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["still"]
 
     assert still["name"] == "wall" and still["parts"][0]["color"] == [1, 0, 0, 1]
     assert still["parts"][0]["position"] == [1, 1, 1]
@@ -316,7 +287,7 @@ def test_scenery_is_drawn_by_its_name():
 def test_a_motion_that_roams_is_followed_and_another_is_framed():
     mech = dy.Mechanism()
     mech.add_body(dy.Sphere(0.1, mass=1.0))
-    short, far = (scene_of(viewer.page_of(motion(mech.copy(), t))) for t in (0.1, 2.0))
+    short, far = (scene_of(viewer.page_of(motion(mech.copy(), t)).html) for t in (0.1, 2.0))
 
     assert not short["roams"] and far["roams"]
     assert short["low"] == pytest.approx([-0.1, -0.1, -0.149], abs=1e-3)
@@ -433,7 +404,7 @@ def test_a_body_whose_mesh_is_not_there_is_the_box_of_its_inertia(tmp_path):
     mech = dy.Mechanism()
     mech.add_body(mass=12.0, inertia=(2.0, 2.0, 2.0), name="cube", visuals=(look,))
     with pytest.warns(UserWarning, match="'lost.stl' is not there"):
-        (cube,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"]
+        (cube,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["bodies"]
 
     (part,) = cube["parts"]
     assert part["kind"] == "box"
@@ -445,7 +416,7 @@ def test_meshes_and_colors_are_in_the_page():
     mesh = Mesh("", "", np.ones(3), TETRAHEDRON, FACES)
     look = Geometry(mesh, np.zeros(3), np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0, 1]))
     mech.add_body(name="a", mass=1.0, inertia=(1, 1, 1), visuals=(look,))
-    scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
     (part,) = scene["bodies"][0]["parts"]
 
     assert part["color"] == [1, 0, 0, 1]
@@ -463,7 +434,7 @@ def test_a_mesh_that_many_bodies_show_is_in_the_page_once():
     other = Geometry(Mesh("", "", np.full(3, 2.0), TETRAHEDRON, FACES), np.ones(3), np.eye(4)[0])
     for k in range(10):
         mech.add_body(name=k, mass=1.0, inertia=(1, 1, 1), visuals=(look, other))
-    scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
 
     assert len(scene["meshes"]) == 2  # the other is twice as large
     assert [part["mesh"] for one in scene["bodies"] for part in one["parts"]] == 10 * [0, 1]
@@ -480,7 +451,7 @@ def test_colors_of_a_mesh_file_are_drawn_unless_the_body_has_its_own(tmp_path):
         look = Geometry(mesh, np.zeros(3), np.eye(4)[0], color)
         mech = dy.Mechanism()
         mech.add_body(name="a", mass=1.0, inertia=(1, 1, 1), visuals=(look,))
-        scene = scene_of(viewer.page_of(motion(mech, 0.0)))
+        scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
         (kept,) = scene["meshes"]
         assert ("colors" in kept) == own
         if own:
