@@ -52,7 +52,7 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
     trajectory : Trajectory
     title : str, optional
     rate : float, optional
-        Most pictures a second of motion; records between them are left out.
+        Most records a second of motion; pictures between them are interpolated.
 
     Returns
     -------
@@ -78,9 +78,10 @@ def export_html(
 ) -> None:
     """Write a motion as one HTML file, to be opened with any browser, offline.
 
-    Play, pause and scrub; drag to turn, shift-drag to pan, wheel to zoom; joint axes, frames and
-    contact forces on demand: the arrow of the median force of the motion is as long as 0.3 of the
-    scene, longer ones end at thrice that. ``file.html#time=1.5&axes&forces&play`` opens it so.
+    Play, pause and scrub, also in the curves; drag to turn, shift-drag to pan, wheel to zoom, `f`
+    to frame the motion, double click to follow a body. Joint axes, frames and contact forces are
+    drawn on demand. The arrow of the median force of the motion is as long as 0.3 of the scene;
+    longer ones end at three times that. ``file.html#time=1.5&axes&forces&play`` opens it so.
 
     Parameters
     ----------
@@ -88,7 +89,12 @@ def export_html(
     path : str or Path
     title : str, optional
     rate : float, optional
-        Most pictures a second of motion.
+        Most records a second of motion; pictures between them are interpolated.
+
+    Raises
+    ------
+    graphsys.MissingExtraError
+        If trimesh is not installed, which brings three.js.
     """
     page_of(trajectory, title, rate=rate).save(path)
 
@@ -101,7 +107,7 @@ def show(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page
     trajectory : Trajectory
     title : str, optional
     rate : float, optional
-        Most pictures a second of motion.
+        Most records a second of motion.
 
     Returns
     -------
