@@ -17,7 +17,7 @@ from dynamics.parts.bodies import WORLD, Body, body
 from dynamics.parts.contacts import Contact, contact, refuse_rigid
 from dynamics.parts.couplings import Coupling, coupling
 from dynamics.parts.forces import Potential, Spring, Wrench
-from dynamics.parts.geometry import Frame
+from dynamics.parts.geometry import Frame, Geometry
 from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.shapes import Shape
@@ -45,6 +45,9 @@ class Mechanism:
         The inertial frame, parent or child of any joint.
     bodies, joints, couplings, springs, wrenches, potentials, contacts : dict
         By name.
+    scenery : dict of Geometry
+        By name: geometry of the world that is drawn and touches nothing, as the base of a robot
+        file. It may be added to at any time.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
     actuators : dict of Actuator
@@ -65,6 +68,7 @@ class Mechanism:
         self.springs: dict[Hashable, Spring] = {}
         self.wrenches: dict[Hashable, Wrench] = {}
         self.potentials: dict[Hashable, Potential] = {}
+        self.scenery: dict[Hashable, Geometry] = {}
         self.frames: dict[Hashable, Frame] = {}
         self.contacts: dict[Hashable, Contact] = {}
         self.actuators: dict[str, Actuator] = {}

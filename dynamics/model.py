@@ -525,6 +525,37 @@ class Model:
             unexplained_energy=numbers[step_info.LARGEST_WORK],
         )
 
+    def view(self, state: State | None = None, *, host: str = "127.0.0.1", port: int = 8080) -> Any:
+        """Let the model move in real time in a browser.
+
+        The page has sliders for the controls, pause, speed and reset. Drag a body with the mouse to
+        pull it by a spring. The motion waits while no browser is connected.
+
+        Parameters
+        ----------
+        state : State, optional
+            Start; by default `initial_state`.
+        host : str, optional
+            Address that the page is served at; by default this machine only.
+        port : int, optional
+            The next free one is taken if it is in use.
+
+        Returns
+        -------
+        Live
+            Has `url`, `wait` and `close`, and is a context manager.
+
+        Raises
+        ------
+        graphsys.MissingExtraError
+            If viser is not installed.
+        ValueError
+            For a port that there is not.
+        """
+        from dynamics.display.live import view
+
+        return view(self, state, host=host, port=port)
+
     def __repr__(self) -> str:
         return (
             f"Model({self.n_bodies} bodies, {self.n_rows} constraints, "

@@ -289,7 +289,7 @@ class Trajectory:
         ----------
         title : str, optional
         rate : float, optional
-            Frames per second of motion.
+            Records per second of motion; pictures between them are interpolated.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class Trajectory:
         path : str or Path
         title : str, optional
         rate : float, optional
-            Frames per second of motion.
+            Records per second of motion; pictures between them are interpolated.
         """
         from dynamics.display.viewer import export_html
 

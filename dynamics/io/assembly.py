@@ -124,6 +124,7 @@ def assembled(
         if one.joint in mechanism.joints:
             mechanism.actuators[one.name] = one
     mechanism.keyframes.update(found.keyframes)
+    mechanism.scenery.update(found.scenery)
     for mimic in found.mimics:
         follow(mechanism, mimic, notes)
     return mechanism
@@ -187,6 +188,7 @@ def _add_body(
 ) -> Any:
     """Body of a group; the root of a floating robot has its place."""
     if group.fixed:
+        _add_scenery(mechanism, group)
         return WORLD
     name = group.name
     if name in taken or name == WORLD.name:
@@ -209,6 +211,16 @@ def _add_body(
         any_inertia=True,
         **place,
     )
+
+
+def _add_scenery(mechanism: Mechanism, group: Group) -> None:
+    """Looks of the links that are fixed to the world, by the names of these links."""
+    for link, _ in group.links:
+        pose = group.pose_of(link.name)
+        for k, one in enumerate(link.visuals or link.collisions):
+            here = pose @ Pose(one.position, one.orientation)
+            made = replace(one, position=here.position, orientation=here.orientation)
+            mechanism.scenery[f"{link.name} {k + 1}" if k else link.name] = made
 
 
 def _moved(group: Group, what: str) -> Iterable[Geometry]:

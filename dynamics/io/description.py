@@ -191,6 +191,8 @@ class Description:
     frames : dict of (str or None, Pose)
         More frames by name: link and pose in the link's frame.
     floors : list of Floor
+    scenery : dict of Geometry
+        Looks of the world by name.
     actuators : list of Actuator
     keyframes : dict of Keyframe
         Poses are those of links.
@@ -203,5 +205,6 @@ class Description:
     gravity: Float | None = None
     frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)
     floors: list[Floor] = field(default_factory=list)
+    scenery: dict[str, Geometry] = field(default_factory=dict)
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: dict[str, Keyframe] = field(default_factory=dict)

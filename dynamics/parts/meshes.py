@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 import graphsys as gs
 from dynamics.parts.geometry import Mesh
 
-__all__ = ["corners_of", "read_triangles", "triangles_of"]
+__all__ = ["colored_triangles_of", "corners_of", "read_triangles", "triangles_of"]
 
 Float = NDArray[np.float64]
+Colored = tuple[Float, NDArray[np.uint8] | None]
 #: Triangles of one mesh in a page; finer ones are made coarser.
-MOST = 5000
+MOST = 20_000
 #: Kinds of files that trimesh reads, and packages that it needs for them.
 BY_TRIMESH = {
     ".dae": "trimesh and pycollada",
@@ -45,20 +46,37 @@ def triangles_of(mesh: Mesh) -> Float | None:
     ndarray of float, shape (t, 3, 3), or None
         None, and a warning, where the file is missing or of a kind that is not read.
     """
+    found = colored_triangles_of(mesh)
+    return None if found is None else found[0]
+
+
+def colored_triangles_of(mesh: Mesh) -> tuple[Float, NDArray[np.uint8] | None] | None:
+    """Corners as of `triangles_of`, and the colours that the file gives its triangles.
+
+    Parameters
+    ----------
+    mesh : Mesh
+
+    Returns
+    -------
+    triangles : ndarray of float, shape (t, 3, 3)
+    colors : ndarray of uint8, shape (t, 4), or None
+        Red, green, blue and opacity. COLLADA, glTF and PLY files have them.
+    """
     try:
-        corners = _triangles(mesh)
+        corners, colors = _triangles(mesh)
     except FileNotFoundError:
         warnings.warn(f"mesh {mesh.path!r} is not there, so it is not drawn", stacklevel=2)
         return None
     except (ValueError, OSError, IndexError, gs.MissingExtraError) as error:
         warnings.warn(f"mesh {mesh.path!r} is not drawn: {error}", stacklevel=2)
         return None
-    cells = 128
-    coarse = corners
+    cells = 256
+    coarse, kept = corners, slice(None)
     while len(coarse) > MOST and cells > 4:
-        coarse = _coarser(corners, cells)
+        coarse, kept = _coarser(corners, cells)
         cells = int(cells / 1.25)
-    return np.asarray(coarse * mesh.scale)
+    return np.asarray(coarse * mesh.scale), None if colors is None else colors[kept]
 
 
 def corners_of(mesh: Mesh) -> Float:
@@ -81,21 +99,24 @@ def corners_of(mesh: Mesh) -> Float:
     graphsys.MissingExtraError
         For COLLADA, glTF and PLY files where ``trimesh`` is not installed.
     """
-    return np.asarray((_triangles(mesh) * mesh.scale).reshape(-1, 3))
+    return np.asarray((_triangles(mesh)[0] * mesh.scale).reshape(-1, 3))
 
 
-def _triangles(mesh: Mesh) -> Float:
-    """Corners of the triangles, before scaling."""
+def _triangles(mesh: Mesh) -> Colored:
+    """Corners of the triangles, before scaling, and their colours."""
     if mesh.vertices is not None and mesh.faces is not None:
-        return np.asarray(mesh.vertices[mesh.faces])
+        return np.asarray(mesh.vertices[mesh.faces]), None
     path = found(mesh)
     if path is None:
         raise FileNotFoundError("its file is not there")
-    return read_triangles(path)
+    return _read(path)
 
 
-def _coarser(corners: Float, cells: int) -> Float:
-    """Triangles between the mean corners of the cells of a grid; those inside one cell vanish."""
+def _coarser(corners: Float, cells: int) -> tuple[Float, Any]:
+    """Triangles between the mean corners of the cells of a grid; those inside one cell vanish.
+
+    Returns their corners, and which triangles are kept.
+    """
     points = corners.reshape(-1, 3)
     low, high = points.min(axis=0), points.max(axis=0)
     cell = np.floor((points - low) / max(float((high - low).max()), 1e-300) * cells)
@@ -104,7 +125,8 @@ def _coarser(corners: Float, cells: int) -> Float:
     sums = np.stack([np.bincount(owner, points[:, i]) for i in range(3)], axis=1)
     means = sums / np.maximum(count, 1)[:, None]
     i, j, k = (faces := owner.reshape(-1, 3)).T
-    return np.asarray(means[faces[(i != j) & (j != k) & (k != i)]])
+    kept = (i != j) & (j != k) & (k != i)
+    return np.asarray(means[faces[kept]]), kept
 
 
 def found(mesh: Mesh) -> Path | None:
@@ -160,7 +182,6 @@ def _packages(folder: Path, path: str, name: str, depth: int) -> list[Path]:
     return places
 
 
-@lru_cache(maxsize=64)
 def read_triangles(path: Path) -> Float:
     """Corners of all triangles in an STL (binary or text), OBJ, COLLADA, glTF or PLY file.
 
@@ -182,18 +203,25 @@ def read_triangles(path: Path) -> Float:
     graphsys.MissingExtraError
         For COLLADA, glTF and PLY files where ``trimesh`` is not installed.
     """
+    return _read(path)[0]
+
+
+@lru_cache(maxsize=64)
+def _read(path: Path) -> Colored:
+    """Corners and colours of all triangles in a file."""
     kind = path.suffix.lower()
+    colors = None
     if kind == ".stl":
         found = _stl(path.read_bytes())
     elif kind == ".obj":
         found = _obj(path.read_text(encoding="utf-8", errors="replace"))
     elif kind in BY_TRIMESH:
-        found = _by_trimesh(path, kind)
+        found, colors = _by_trimesh(path, kind)
     else:
         raise ValueError(f"files of kind {kind!r} are not read; convert it to .stl or .obj")
     if len(found) == 0 or not np.isfinite(found).all():
         raise ValueError("it holds no triangles, or numbers that are not finite")
-    return found
+    return found, colors
 
 
 class _Beside:
@@ -212,8 +240,8 @@ class _Beside:
     __getitem__ = get
 
 
-def _by_trimesh(path: Path, kind: str) -> Float:
-    """Triangles of all parts of a scene, each where the scene has it."""
+def _by_trimesh(path: Path, kind: str) -> Colored:
+    """Triangles of all parts of a scene, each where the scene has it, with their colours."""
     data = path.read_bytes()
     unit = 1.0
     if kind == ".dae":  # its parser would expand entities, which can fill the memory
@@ -238,8 +266,20 @@ def _by_trimesh(path: Path, kind: str) -> Float:
         raise
     except Exception as error:  # of whatever kind in the libraries below
         raise ValueError(f"trimesh cannot read it: {error}") from None
-    corners = [np.asarray(one.triangles) for one in surfaces if hasattr(one, "triangles")]
-    return unit * np.concatenate([np.zeros((0, 3, 3)), *corners])
+    parts: list[Any] = [one for one in surfaces if hasattr(one, "triangles")]
+    corners = [np.asarray(one.triangles) for one in parts]
+    colors = None
+    if any(one.visual.kind is not None for one in parts):
+        colors = np.concatenate([_colors(one) for one in parts])
+    return unit * np.concatenate([np.zeros((0, 3, 3)), *corners]), colors
+
+
+def _colors(surface: Any) -> NDArray[np.uint8]:
+    """Colours of a surface's triangles: those of faces, or the material's one colour."""
+    if surface.visual.kind == "texture":
+        color = np.asarray(surface.visual.material.main_color, np.uint8)
+        return np.tile(color, (len(surface.faces), 1))
+    return np.asarray(surface.visual.face_colors, np.uint8)
 
 
 def _stl(data: bytes) -> Float:

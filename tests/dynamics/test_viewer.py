@@ -1,21 +1,24 @@
 """The page of a motion: what it holds, that it is safe and offline, and that a browser draws it."""
 
-import base64
-import json
 import re
 import shutil
 import struct
 import subprocess
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dynamics as dy
+import graphsys as gs
 from dynamics import rotation
 from dynamics.display import viewer
+from dynamics.display.viewer import library
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import read_triangles, triangles_of
+
+from .pages import block, integers_of, scene_of, series_of, time_of
 
 TETRAHEDRON = np.array([[0, 0, 0], [1, 0, 0], [0, 1, 0], [0, 0, 1]], float)
 FACES = np.array([[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]])
@@ -44,28 +47,33 @@ def motion(mech, seconds=0.5, timestep=0.01):
     return dy.simulate(model, model.initial_state(), seconds)
 
 
-def scene_of(page):
-    text = re.search(r'<script id="scene" type="application/json">(.*?)</script>', page.html)[1]
-    return json.loads(text)
-
-
 def poses_of(scene):
-    numbers = np.frombuffer(base64.b64decode(scene["poses"]), "<f4")
-    return numbers.reshape(len(scene["time"]), len(scene["bodies"]), 7)
+    parts = [series_of(scene, scene[name]) for name in ("positions", "orientations")]
+    x, q = (part.reshape(len(part), len(scene["bodies"]), -1) for part in parts)
+    return np.concatenate([x, q], axis=2)
 
 
 def test_a_page_holds_all_poses_and_shapes():
     trajectory = motion(falling_bodies())
-    scene = scene_of(viewer.page_of(trajectory, "fall", rate=1000.0))
+    scene = scene_of(viewer.page_of(trajectory, "fall", rate=1000.0).html)
 
-    assert scene["time"] == pytest.approx(trajectory.time)
+    np.testing.assert_allclose(time_of(scene), trajectory.time, atol=5.1e-7)
     for i, name in enumerate(trajectory.model.mechanism.bodies):
         np.testing.assert_allclose(
-            poses_of(scene)[:, i], np.hstack(trajectory.body(name)), atol=1e-6
-        )  # single precision: 6e-8 of numbers up to 4
+            poses_of(scene)[:, i], np.hstack(trajectory.body(name)), atol=6e-6 * scene["reach"]
+        )  # rounded to 1e-5 of the scene's size
     kinds = [[part["kind"] for part in body["parts"]] for body in scene["bodies"]]
     assert kinds == [["box"], ["sphere"], ["cylinder"], ["capsule"], ["cylinder"],
                      ["sphere", "sphere"], ["box"]]  # fmt: skip
+
+
+def test_smooth_motion_takes_a_few_bytes_a_pose():
+    trajectory = motion(falling_bodies(), 2.0)
+    size = {k: len(viewer.page_of(trajectory, rate=k).html) for k in (10.0, 100.0)}
+    poses = 7 * (201 - 21)
+
+    # 28 bytes of single precision are 37 in base64
+    assert (size[100.0] - size[10.0]) / poses < 8.0
 
 
 def test_a_body_without_a_shape_is_the_box_of_its_inertia():
@@ -73,14 +81,14 @@ def test_a_body_without_a_shape_is_the_box_of_its_inertia():
     box = dy.Box(1.0, 2.0, 3.0, mass=4.0)
     turn = rotation.to_matrix(rotation.from_rpy((0.1, 0.2, 0.3)))
     mech.add_body(name="a", mass=box.mass, inertia=turn @ box.inertia @ turn.T)
-    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"][0]["parts"]
+    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["bodies"][0]["parts"]
 
     assert sorted(part["size"]) == pytest.approx([1, 2, 3])
 
 
 def test_records_beyond_the_rate_are_left_out_and_the_last_is_kept():
     trajectory = motion(falling_bodies(), 0.105, 0.001)
-    time = scene_of(viewer.page_of(trajectory, rate=50.0))["time"]
+    time = time_of(scene_of(viewer.page_of(trajectory, rate=50.0).html))
 
     np.testing.assert_allclose(time, [0.0, 0.02, 0.04, 0.06, 0.08, 0.1, 0.105])
 
@@ -89,8 +97,39 @@ def test_nothing_in_a_name_ends_the_script_and_nothing_comes_from_a_network():
     page = viewer.page_of(motion(falling_bodies(), 0.0), "<b>title</b>").html
 
     assert "</script><b>" not in page and "<title>&lt;b&gt;title" in page
-    assert page.count("</script>") == 2
+    assert page.count("</script>") == 3
     assert not re.search(r"https?://|src=|@import|<link|url\(", page)
+    own = block(page, "program").decode().partition("// Data of the scene")[2]
+    assert "innerHTML" not in own and "fetch(" not in own and "import(" not in own
+
+
+def test_a_title_that_looks_like_a_mark_of_the_template_is_text():
+    page = viewer.page_of(motion(falling_bodies(), 0.0), "[[SCENE]] [[PROGRAM]]")
+
+    assert "<title>[[SCENE]] [[PROGRAM]]</title>" in page.html
+    assert scene_of(page.html)["title"] == "[[SCENE]] [[PROGRAM]]"
+
+
+def test_the_program_is_three_js_with_its_licence():
+    program = block(viewer.page_of(motion(falling_bodies(), 0.0)).html, "program").decode()
+
+    assert program.startswith("/**\n * @license") and "MIT" in program[:200]
+    assert "class Page" in program
+
+
+def test_a_missing_three_js_is_named_with_its_extra(monkeypatch, tmp_path):
+    library.program.cache_clear()
+    trajectory = motion(falling_bodies(), 0.0)
+    with monkeypatch.context() as patch:
+        patch.setattr(library, "find_spec", lambda name: None)
+        with pytest.raises(gs.MissingExtraError, match=r"trimesh.*graphsys\[view\]"):
+            trajectory.export_html(tmp_path / "a.html")
+        spec = SimpleNamespace(origin=str(tmp_path / "__init__.py"))
+        patch.setattr(library, "find_spec", lambda name: spec)
+        with pytest.raises(RuntimeError, match="ships no three.js"):
+            trajectory.export_html(tmp_path / "a.html")
+
+    assert not list(tmp_path.iterdir())  # nothing half written
 
 
 def test_axes_of_joints_are_drawn_where_they_are():
@@ -101,7 +140,7 @@ def test_axes_of_joints_are_drawn_where_they_are():
     point = {"parent_point": (0, 0, 1), "orientation": turn}
     mech.add_joint(dy.Revolute(mech.world, a, (0, 0.6, 0.8), name="r", **point))
     mech.add_joint(dy.Prismatic(a, b, (0.6, 0, 0.8), name="p", **point))
-    joints = scene_of(viewer.page_of(motion(mech, 0.0)))["joints"]
+    joints = scene_of(viewer.page_of(motion(mech, 0.0)).html)["joints"]
 
     assert [(one["name"], one["body"], one["point"]) for one in joints] == [
         ("r", -1, [0, 0, 1]), ("p", 0, [0, 0, 1]),
@@ -121,9 +160,9 @@ def resting_ball(radius=0.3):
 
 def test_contact_forces_are_in_the_page_where_they_act():
     trajectory = resting_ball()
-    scene = scene_of(viewer.page_of(trajectory, rate=1000.0))
+    scene = scene_of(viewer.page_of(trajectory, rate=1000.0).html)
     points, forces = (
-        np.frombuffer(base64.b64decode(scene[what]), "<f4").reshape(-1, scene["touches"], 3)
+        series_of(scene, scene[what]).reshape(-1, scene["touches"], 3)
         for what in ("points", "forces")
     )
 
@@ -134,9 +173,125 @@ def test_contact_forces_are_in_the_page_where_they_act():
 
 
 def test_without_contacts_the_page_holds_no_forces():
-    scene = scene_of(viewer.page_of(motion(falling_bodies(), 0.05)))
+    scene = scene_of(viewer.page_of(motion(falling_bodies(), 0.05)).html)
 
-    assert scene["touches"] == 0 and scene["points"] == scene["forces"] == ""
+    assert scene["touches"] == 0 and series_of(scene, scene["forces"]).size == 0
+    assert [chart["title"] for chart in scene["curves"]] == ["energy"]
+
+
+def test_curves_are_those_of_the_motion():
+    trajectory = resting_ball()
+    scene = scene_of(viewer.page_of(trajectory, rate=1000.0).html)
+    energy, _, forces = scene["curves"]
+    found = series_of(scene, energy["values"])
+
+    np.testing.assert_allclose(series_of(scene, scene["curve_time"])[:, 0], trajectory.time)
+    assert energy["names"] == ["kinetic", "gravitational", "total"]
+    assert (energy["unit"], forces["unit"], forces["names"]) == ("J", "N", ["floor"])
+    np.testing.assert_allclose(found[:, -1], trajectory.energy(), atol=1e-5 * np.ptp(found))
+    assert series_of(scene, forces["values"])[-1] == pytest.approx(20.0, rel=1e-4)
+
+
+def test_curves_of_long_motions_are_thinned_out():
+    scene = scene_of(viewer.page_of(motion(falling_bodies(), 7.0), rate=1000.0).html)
+
+    time = series_of(scene, scene["curve_time"])[:, 0]
+    assert time.size == 600 and (time[0], time[-1]) == pytest.approx((0.0, 7.0))
+
+
+# The world
+
+
+def test_the_ground_is_where_bodies_touch_it_or_below_all_of_them():
+    mech = dy.Mechanism()
+    ball = mech.add_body(dy.Sphere(0.1, mass=1.0), position=(0, 0, 2.0))
+    mech.add_contact(ball, against_shape=dy.HalfSpace((0, 0, 1), (0, 0, 1.5)))
+    assert scene_of(viewer.page_of(motion(mech, 0.0)).html)["floor"] == 1.5
+
+    mech = dy.Mechanism()
+    mech.add_body(dy.Sphere(0.1, mass=1.0), position=(0, 0, -1.0))
+    assert scene_of(viewer.page_of(motion(mech, 0.1)).html)["floor"] < -1.14
+
+
+def test_slopes_and_static_shapes_are_drawn_once():
+    mech = dy.Mechanism()
+    slope, post = dy.HalfSpace((0.6, 0, 0.8), (0, 0, 0)), dy.Box(1.0, 2.0, 3.0, mass=1.0)
+    capsule = dy.Capsule(0.1, 0.4, mass=1.0, axis=(1, 0, 0))
+    for k in range(2):
+        ball = mech.add_body(dy.Sphere(0.1, mass=1.0), name=f"ball {k}", position=(9 * k, 5, 9))
+        mech.add_contact(ball, against_shape=slope, name=f"slope {k}")
+        mech.add_contact(ball, against_shape=post, name=f"post {k}")
+        mech.add_contact(ball, against_shape=capsule, name=f"rail {k}")
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+
+    assert scene["planes"] == [{"point": [0, 0, 0], "normal": [0.6, 0, 0.8]}]
+    parts = [part for one in scene["still"] for part in one["parts"]]
+    assert [part["kind"] for part in parts] == ["box", "capsule"]
+    assert parts[0]["size"] == [1.0, 2.0, 3.0]
+    assert parts[1]["size"] == pytest.approx([0.1, 0.4])
+
+
+def test_planes_between_bodies_are_hidden_and_what_they_touch_is_drawn():
+    mech = dy.Mechanism()
+    box, block = dy.Box(0.2, 0.2, 0.2, mass=1.0), dy.Box(1.0, 1.0, 1.0, mass=1.0)
+    body = mech.add_body(box, name="box", position=(0, 0, 0.61))
+    mech.add_contact(body, against_shape=block)
+    scene = scene_of(viewer.page_of(motion(mech, 0.05)).html)
+
+    assert [one["name"] for one in scene["bodies"]] == ["box"]
+    assert scene["joints"] == []  # that of the plane is no joint of the user's
+    ((hull,),) = [one["parts"] for one in scene["still"]]
+    (mesh,) = scene["meshes"]
+    assert hull["kind"] == "mesh" and integers_of(scene, mesh["faces"]).size == 3 * 12
+    size = mesh["step"] * np.ptp(integers_of(scene, mesh["vertices"]).reshape(-1, 3), axis=0)
+    np.testing.assert_allclose(size, 1.0, rtol=1e-4)
+
+
+def test_links_with_only_a_trace_of_mass_are_hidden():
+    mech = dy.Mechanism()
+    heavy = mech.add_body(dy.Sphere(0.1, mass=1.0), name="heavy")
+    trace = mech.add_body(name="trace", mass=1e-10, inertia=(1e-12,) * 3)
+    mech.add_joint(dy.Revolute(mech.world, trace, (1, 0, 0), name="a"))
+    mech.add_joint(dy.Revolute(trace, heavy, (0, 1, 0), name="b"))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+
+    assert [one["name"] for one in scene["bodies"]] == ["heavy"]
+    assert poses_of(scene).shape == (1, 1, 7)
+
+
+def test_the_inertia_of_a_link_that_is_fixed_to_another_is_hidden():
+    mech = dy.Mechanism()
+    shell = mech.add_body(dy.Sphere(0.1, mass=0.1), name="shell")
+    inside = mech.add_body(name="inertia", mass=1.0, inertia=(1, 1, 1))
+    alone = mech.add_body(name="alone", mass=1.0, inertia=(1, 1, 1))
+    mech.add_joint(dy.Fixed(shell, inside, name="a"))
+    mech.add_joint(dy.Fixed(inside, alone, name="b", parent_point=(0, 0, 1)))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+
+    assert [one["name"] for one in scene["bodies"]] == ["shell", "alone"]
+    assert [one["name"] for one in scene["joints"]] == ["a"]
+
+
+def test_scenery_is_drawn_by_its_name():
+    mech = dy.Mechanism()
+    mech.add_body(dy.Sphere(0.1, mass=1.0))
+    wall = Geometry(dy.Box(1, 2, 3, mass=1.0), np.ones(3), np.eye(4)[0], np.array([1.0, 0, 0, 1]))
+    mech.scenery["wall"] = wall
+    (still,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["still"]
+
+    assert still["name"] == "wall" and still["parts"][0]["color"] == [1, 0, 0, 1]
+    assert still["parts"][0]["position"] == [1, 1, 1]
+    assert mech.copy().scenery == {"wall": wall} and mech.copy().scenery is not mech.scenery
+
+
+def test_a_motion_that_roams_is_followed_and_another_is_framed():
+    mech = dy.Mechanism()
+    mech.add_body(dy.Sphere(0.1, mass=1.0))
+    short, far = (scene_of(viewer.page_of(motion(mech.copy(), t)).html) for t in (0.1, 2.0))
+
+    assert not short["roams"] and far["roams"]
+    assert short["low"] == pytest.approx([-0.1, -0.1, -0.149], abs=1e-3)
+    assert short["high"] == pytest.approx([0.1, 0.1, 0.1])
 
 
 def test_what_cannot_be_shown_is_refused():
@@ -213,7 +368,7 @@ def test_a_fine_mesh_is_made_coarser_and_keeps_its_form():
     faces = np.concatenate([np.stack([k, k + 201, k + 1]), np.stack([k + 1, k + 201, k + 202])], 1)
     found = triangles_of(Mesh("", "", np.ones(3), points, faces.T))
 
-    assert 500 < len(found) <= 5000
+    assert 500 < len(found) <= 20_000
     np.testing.assert_allclose(np.linalg.norm(found, axis=-1), 1.0, atol=0.02)
     area = np.cross(found[:, 1] - found[:, 0], found[:, 2] - found[:, 0])
     assert np.linalg.norm(area, axis=1).sum() / 2 == pytest.approx(4 * np.pi, rel=0.05)
@@ -249,7 +404,7 @@ def test_a_body_whose_mesh_is_not_there_is_the_box_of_its_inertia(tmp_path):
     mech = dy.Mechanism()
     mech.add_body(mass=12.0, inertia=(2.0, 2.0, 2.0), name="cube", visuals=(look,))
     with pytest.warns(UserWarning, match="'lost.stl' is not there"):
-        (cube,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"]
+        (cube,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["bodies"]
 
     (part,) = cube["parts"]
     assert part["kind"] == "box"
@@ -261,11 +416,47 @@ def test_meshes_and_colors_are_in_the_page():
     mesh = Mesh("", "", np.ones(3), TETRAHEDRON, FACES)
     look = Geometry(mesh, np.zeros(3), np.array([1.0, 0, 0, 0]), np.array([1.0, 0, 0, 1]))
     mech.add_body(name="a", mass=1.0, inertia=(1, 1, 1), visuals=(look,))
-    (part,) = scene_of(viewer.page_of(motion(mech, 0.0)))["bodies"][0]["parts"]
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+    (part,) = scene["bodies"][0]["parts"]
 
     assert part["color"] == [1, 0, 0, 1]
-    triangles = np.frombuffer(base64.b64decode(part["triangles"]), "<f4").reshape(-1, 3, 3)
-    np.testing.assert_array_equal(triangles, TETRAHEDRON[FACES])
+    (made,) = scene["meshes"]
+    raw = integers_of(scene, made["vertices"]).reshape(-1, 3)
+    vertices = made["low"] + made["step"] * raw
+    faces = integers_of(scene, made["faces"]).reshape(-1, 3)
+    assert part["mesh"] == 0 and len(vertices) == 4
+    np.testing.assert_allclose(vertices[faces], TETRAHEDRON[FACES], atol=1e-5)
+
+
+def test_a_mesh_that_many_bodies_show_is_in_the_page_once():
+    mech = dy.Mechanism()
+    look = Geometry(Mesh("", "", np.ones(3), TETRAHEDRON, FACES), np.zeros(3), np.eye(4)[0])
+    other = Geometry(Mesh("", "", np.full(3, 2.0), TETRAHEDRON, FACES), np.ones(3), np.eye(4)[0])
+    for k in range(10):
+        mech.add_body(name=k, mass=1.0, inertia=(1, 1, 1), visuals=(look, other))
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+
+    assert len(scene["meshes"]) == 2  # the other is twice as large
+    assert [part["mesh"] for one in scene["bodies"] for part in one["parts"]] == 10 * [0, 1]
+
+
+def test_colors_of_a_mesh_file_are_drawn_unless_the_body_has_its_own(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    made = trimesh.Trimesh(TETRAHEDRON, FACES, process=False)
+    made.visual.face_colors = [[255, 0, 0, 255], [0, 0, 255, 255]] * 2
+    made.export(tmp_path / "a.ply")
+    mesh = Mesh("a.ply", str(tmp_path), np.ones(3))
+    red = np.array([1.0, 0, 0, 1])
+    for color, own in ((None, True), (red, False)):
+        look = Geometry(mesh, np.zeros(3), np.eye(4)[0], color)
+        mech = dy.Mechanism()
+        mech.add_body(name="a", mass=1.0, inertia=(1, 1, 1), visuals=(look,))
+        scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+        (kept,) = scene["meshes"]
+        assert ("colors" in kept) == own
+        if own:
+            palette = np.array(kept["palette"])[integers_of(scene, kept["colors"])]
+            np.testing.assert_allclose(palette, 2 * [[1, 0, 0], [0, 0, 1]])
 
 
 # A browser
@@ -281,7 +472,7 @@ def screenshot(path, asked=""):
     subprocess.run(
         [browser, "--headless=new", "--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader",
          "--enable-unsafe-swiftshader", "--hide-scrollbars", "--window-size=600,400",
-         f"--user-data-dir={path.parent / 'profile'}", "--virtual-time-budget=2000",
+         f"--user-data-dir={path.parent / 'profile'}", "--timeout=9000",
          f"--screenshot={picture}", f"{path.as_uri()}#{asked}"],
         capture_output=True, timeout=120, check=False,
     )  # fmt: skip

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import base64
 import html
-import json
+import re
 import sys
 import tempfile
 import webbrowser
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from string import Template
 from typing import TYPE_CHECKING, Any
 
 import graphsys as gs
+from dynamics.display.viewer.library import program
 from dynamics.display.viewer.scene import scene_of
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
     trajectory : Trajectory
     title : str, optional
     rate : float, optional
-        Most pictures a second of motion; records between them are left out.
+        Most records a second of motion; pictures between them are interpolated.
 
     Returns
     -------
@@ -62,10 +63,14 @@ def page_of(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> P
     ValueError
         Where the trajectory or the rate is none that can be shown.
     """
-    template = files("dynamics.display.viewer").joinpath("page.html").read_text(encoding="utf-8")
-    scene = json.dumps(scene_of(trajectory, title, rate), allow_nan=False)
-    safe = scene.replace("<", "\\u003c")  # nothing in a name ends the script
-    return Page(Template(template).substitute(TITLE=html.escape(title or "Motion"), SCENE=safe))
+    scene = scene_of(trajectory, title, rate)
+    page = files("dynamics.display.viewer").joinpath("page.html").read_text(encoding="utf-8")
+    filled = {
+        "TITLE": html.escape(title or "Motion"),
+        "SCENE": base64.b64encode(scene).decode("ascii"),
+        "PROGRAM": base64.b64encode(program()).decode("ascii"),
+    }
+    return Page(re.sub(r"\[\[(\w+)\]\]", lambda mark: filled[mark[1]], page))
 
 
 def export_html(
@@ -73,9 +78,10 @@ def export_html(
 ) -> None:
     """Write a motion as one HTML file, to be opened with any browser, offline.
 
-    Play, pause and scrub; drag to turn, shift-drag to pan, wheel to zoom; joint axes, frames and
-    contact forces on demand: the arrow of the median force of the motion is as long as 0.3 of the
-    scene, longer ones end at thrice that. ``file.html#time=1.5&axes&forces&play`` opens it so.
+    Play, pause and scrub, also in the curves; drag to turn, shift-drag to pan, wheel to zoom, `f`
+    to frame the motion, double click to follow a body. Joint axes, frames and contact forces are
+    drawn on demand. The arrow of the median force of the motion is as long as 0.3 of the scene;
+    longer ones end at three times that. ``file.html#time=1.5&axes&forces&play`` opens it so.
 
     Parameters
     ----------
@@ -83,7 +89,12 @@ def export_html(
     path : str or Path
     title : str, optional
     rate : float, optional
-        Most pictures a second of motion.
+        Most records a second of motion; pictures between them are interpolated.
+
+    Raises
+    ------
+    graphsys.MissingExtraError
+        If trimesh is not installed, which brings three.js.
     """
     page_of(trajectory, title, rate=rate).save(path)
 
@@ -96,7 +107,7 @@ def show(trajectory: Trajectory, title: str = "", *, rate: float = 60.0) -> Page
     trajectory : Trajectory
     title : str, optional
     rate : float, optional
-        Most pictures a second of motion.
+        Most records a second of motion.
 
     Returns
     -------

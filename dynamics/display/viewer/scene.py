@@ -1,20 +1,26 @@
-"""Scene of the page: parts of bodies, joint axes, and poses over time."""
+"""Scene of the page: looks of bodies and world, poses, contact forces and curves over time."""
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.display.viewer.looks import (
+    Part,
+    Surface,
+    ends_of,
+    looks_of,
+    planes_of,
+    still_of,
+    visible,
+)  # fmt: skip
+from dynamics.display.viewer.packing import Packer
 from dynamics.kernels.rows import rows as kinds
-from dynamics.parts.bodies import WORLD, Body
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.bodies import WORLD
 from dynamics.parts.joints import Joint
-from dynamics.parts.meshes import triangles_of
-from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
 
 if TYPE_CHECKING:
     from dynamics.trajectory import Trajectory
@@ -22,30 +28,32 @@ if TYPE_CHECKING:
 __all__ = ["scene_of"]
 
 Float = NDArray[np.float64]
-IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-#: Okabe and Ito's colours, distinguishable for colour-blind readers.
-COLORS = (
-    (0.0, 0.447, 0.698), (0.902, 0.624, 0.0), (0.0, 0.62, 0.451), (0.8, 0.475, 0.655),
-    (0.337, 0.706, 0.914), (0.835, 0.369, 0.0), (0.6, 0.6, 0.6),
-)  # fmt: skip
-THINNEST = 0.02  #: of the longest edge, so that a rod or a plate without thickness is seen
 FELT = 1e-3  #: of the largest contact force of a motion: below it is that of distant surfaces
 AROUND = {kinds.ROTATION, kinds.ANGLE, kinds.LOGARITHM, kinds.SPIN}
+#: Rounding of what is drawn: of lengths over the size of the scene, of quaternions, of forces over
+#: the usual one, of curves over their range. A picture of 4000 pixels shows 2.5e-4.
+FINE = 1e-5
+SECOND = 1e-6  #: rounding of times, s
+MOST_CURVES = 8  #: lines in one chart
+MOST_POINTS = 600  #: records in one chart
+SAMPLES = 60  #: records that frame the motion
+FAR = 4.0  #: a motion over so many sizes of its start is followed instead of framed
 
 
-def scene_of(trajectory: Trajectory, title: str, rate: float) -> dict[str, Any]:
-    """Scene of a trajectory, ready for JSON.
+def scene_of(trajectory: Trajectory, title: str, rate: float) -> bytes:
+    """Scene of a trajectory, packed.
 
     Parameters
     ----------
     trajectory : Trajectory
     title : str
     rate : float
-        Most pictures a second.
+        Most records a second; pictures between them are interpolated.
 
     Returns
     -------
-    dict
+    bytes
+        See `dynamics.display.viewer.packing`.
 
     Raises
     ------
@@ -63,30 +71,51 @@ def scene_of(trajectory: Trajectory, title: str, rate: float) -> dict[str, Any]:
     poses = trajectory.states[chosen, : 7 * n].reshape(-1, n, 7)
     if not np.isfinite(poses).all():
         raise ValueError("the trajectory holds poses that are not finite")
-    bodies: list[dict[str, Any]] = [
-        {"name": str(body.name), "parts": _parts(body, COLORS[i % len(COLORS)])}
-        for i, body in enumerate(mechanism.bodies.values())
-    ]
-    low, high = poses[0, :, :3].min(axis=0), poses[0, :, :3].max(axis=0)
-    sizes = [_size(part) for body in bodies for part in body["parts"]]
-    reach = 0.6 * float(np.linalg.norm(high - low)) + max(sizes, default=0.0)
-    numbers = {name: i for i, name in enumerate(mechanism.bodies)}
-    points, forces = _contacts(trajectory, chosen)
-    sizes_of = np.linalg.norm(forces, axis=-1)
-    felt = sizes_of[sizes_of > FELT * sizes_of.max(initial=0.0)]
-    usual = float(np.median(felt)) if felt.size else 0.0
-    return {
+    packer, shelf = Packer(), _Shelf()
+    bodies = visible(mechanism)
+    numbers = {body.name: i for i, body in enumerate(bodies)}
+    shown = poses[:, [trajectory.model.body_number(body.name) for body in bodies]]
+    looks = [looks_of(body, i) for i, body in enumerate(bodies)]
+    still = still_of(mechanism)
+    low, high, reach, roams = _frame(shown, [ends_of(parts) for parts in looks])
+    planes = planes_of(mechanism)
+    points, forces, usual = _contacts(trajectory, chosen)
+    part = _every(chosen, MOST_POINTS)
+    unit = FINE * reach
+    places, turns = packer.series(shown[:, :, :3], unit), packer.series(shown[:, :, 3:], FINE)
+    return packer.packed({
         "title": title,
-        "time": [round(float(t), 6) for t in trajectory.time[chosen]],
-        "bodies": bodies,
-        "poses": _packed(poses),
-        "joints": [_joint(joint, numbers) for joint in mechanism.joints.values()],
+        "time": packer.series(trajectory.time[chosen], SECOND),
+        "bodies": [
+            {"name": str(body.name), "parts": [shelf.entry(part, packer) for part in parts]}
+            for body, parts in zip(bodies, looks)
+        ],
+        "still": [
+            {"name": name, "parts": [shelf.entry(part, packer) for part in parts]}
+            for name, parts in still.items()
+        ],
+        "meshes": shelf.meshes,
+        "positions": places,
+        "orientations": turns,
+        "joints": [
+            _joint(joint, numbers) for joint in mechanism.joints.values()
+            if joint.parent is WORLD or joint.parent.name in numbers
+        ],
         "touches": points.shape[1],
-        "points": _packed(points),
-        "forces": _packed(forces / usual if usual else forces),  # 1 is drawn in one length
-        "center": [float(x) for x in (low + high) / 2.0],
-        "reach": reach or 1.0,
-    }
+        "points": packer.series(points, unit),
+        "forces": packer.series(forces, FINE),  # 1 is drawn in one length
+        "usual": usual,
+        "planes": [
+            {"point": p.tolist(), "normal": n.tolist()} for p, n in planes if not _level(n)
+        ],
+        "floor": _floor(planes, float(low[2]), reach),
+        "low": low.tolist(),
+        "high": high.tolist(),
+        "reach": reach,
+        "roams": roams,
+        "curve_time": packer.series(trajectory.time[part], SECOND),
+        "curves": _curves(trajectory, part, packer),
+    })  # fmt: skip
 
 
 def _chosen(time: Float, rate: float) -> NDArray[np.int64]:
@@ -98,80 +127,136 @@ def _chosen(time: Float, rate: float) -> NDArray[np.int64]:
     return chosen if chosen[-1] == time.size - 1 else np.append(chosen, time.size - 1)
 
 
-def _contacts(trajectory: Trajectory, chosen: NDArray[np.int64]) -> tuple[Float, Float]:
-    """Points of all contacts and the forces there, world, m and N, shape (k, touches, 3)."""
+def _every(chosen: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """At most so many of the records, evenly, the first and the last among them."""
+    if chosen.size <= most:
+        return chosen
+    return chosen[np.rint(np.linspace(0, chosen.size - 1, most)).astype(np.int64)]
+
+
+def _frame(poses: Float, ends: list[Float]) -> tuple[Float, Float, float, bool]:
+    """Box of the motion, size of the scene, and whether the motion leaves the box of its start."""
+    records = np.unique(np.linspace(0, len(poses) - 1, SAMPLES).astype(np.int64))
+    boxes = []
+    for k in records:
+        corners = [
+            x[:3] + rotation.rotate(np.broadcast_to(x[3:], (len(e), 4)), e)
+            for x, e in zip(poses[k], ends)
+        ]
+        every = np.concatenate([np.zeros((0, 3)), *corners])
+        boxes.append((every.min(axis=0, initial=np.inf), every.max(axis=0, initial=-np.inf)))
+    if not ends:
+        return -np.ones(3), np.ones(3), 1.0, False
+    first = float(np.linalg.norm(boxes[0][1] - boxes[0][0])) or 1.0
+    low = np.min([box[0] for box in boxes], axis=0)
+    high = np.max([box[1] for box in boxes], axis=0)
+    if np.linalg.norm(high - low) > FAR * first:
+        return boxes[0][0], boxes[0][1], first, True
+    return low, high, 0.6 * float(np.linalg.norm(high - low)) or 1.0, False
+
+
+def _level(normal: Float) -> bool:
+    return bool(normal[2] > 1.0 - 1e-9)
+
+
+def _floor(planes: list[tuple[Float, Float]], low: float, reach: float) -> float:
+    """Height of the ground: that of contacts, else 0 if nothing is below it, else below all."""
+    heights = [float(point[2]) for point, normal in planes if _level(normal)]
+    if heights:
+        return min(heights)
+    least = min([low, *(float(point[2]) - reach for point, _ in planes)])
+    return 0.0 if -0.03 * reach <= least <= reach else least - 0.1 * reach
+
+
+def _contacts(trajectory: Trajectory, chosen: NDArray[np.int64]) -> tuple[Float, Float, float]:
+    """Points of all contacts, m, forces there over the median force, and that force, N.
+
+    Points and forces have shape (k, touches, 3), along the world's axes.
+    """
     model = trajectory.model
     part = type(trajectory)(model, trajectory.time[chosen], trajectory.states[chosen])
     found = [part.contact(name) for name in model.mechanism.contacts]
     empty = [np.zeros((chosen.size, 0, 3))]
     points = np.concatenate(empty + [one.point for one in found], axis=1)
-    forces = [one.normal_force[..., None] * one.normal + one.friction_force for one in found]
-    return points, np.concatenate(empty + forces, axis=1)
+    each = [one.normal_force[..., None] * one.normal + one.friction_force for one in found]
+    forces = np.concatenate(empty + each, axis=1)
+    sizes = np.linalg.norm(forces, axis=-1)
+    felt = sizes[sizes > FELT * sizes.max(initial=0.0)]
+    usual = float(np.median(felt)) if felt.size else 0.0
+    return points, forces / usual if usual else forces, usual
 
 
-def _packed(numbers: Any) -> str:
-    """Single-precision numbers as text."""
-    return base64.b64encode(np.asarray(numbers, "<f4").tobytes()).decode("ascii")
-
-
-def _parts(body: Body, color: tuple[float, ...]) -> list[dict[str, Any]]:
-    """Looks of a body: its visuals, its shape, or the box of its inertia."""
-    shown = list(body.visuals)
-    if not shown and body.shape is not None:
-        shown = [Geometry(body.shape, np.zeros(3), IDENTITY)]
-    parts = [part for one in shown or body.collisions for part in _drawn(one, color)]
-    return parts or _drawn(_inertia_box(body), color)
-
-
-def _drawn(geometry: Geometry, color: tuple[float, ...]) -> list[dict[str, Any]]:
-    """Parts of one geometry; none for a mesh whose file is not there."""
-    shape, x, q = geometry.shape, geometry.position, geometry.orientation
-    if isinstance(shape, Compound):
-        found = []
-        for part in shape.parts:
-            place = x + rotation.rotate(q, part.position)
-            turned = rotation.multiply(q, part.orientation)
-            found += _drawn(Geometry(part.shape, place, turned, geometry.color), color)
-        return found
-    entry: dict[str, Any] = {}
-    if isinstance(shape, Box):
-        entry = {"kind": "box", "size": [shape.x, shape.y, shape.z]}
-    elif isinstance(shape, Sphere):
-        entry = {"kind": "sphere", "size": [shape.radius, 0.0]}
-    elif isinstance(shape, Round):
-        q = rotation.multiply(q, rotation.align((0.0, 0.0, 1.0), shape.axis))
-        radius = shape.radius or 0.5 * THINNEST * shape.length
-        kind = "capsule" if isinstance(shape, Capsule) else "cylinder"
-        entry = {"kind": kind, "size": [radius, shape.length]}
-    elif isinstance(shape, Mesh):
-        triangles = triangles_of(shape)
-        if triangles is None:
-            return []
-        size = np.abs(triangles).max(initial=0.0)
-        entry = {"kind": "mesh", "size": [float(size), 0.0], "triangles": _packed(triangles)}
-    else:
+def _curves(
+    trajectory: Trajectory, chosen: NDArray[np.int64], packer: Packer
+) -> list[dict[str, Any]]:
+    """Charts: energies, coordinates of joints, forces of contacts."""
+    if chosen.size < 2:
         return []
-    rgba = (*color, 1.0) if geometry.color is None else geometry.color
-    entry["position"], entry["orientation"] = [float(c) for c in x], [float(c) for c in q]
-    entry["color"] = [float(c) for c in rgba]
-    return [entry]
+    model = trajectory.model
+    part = type(trajectory)(model, trajectory.time[chosen], trajectory.states[chosen])
+    energies = {name: values for name, values in part.energies().items() if np.any(values)}
+    energies["total"] = np.asarray(part.energy())
+    ties = [c.plane.tie for c in model.mechanism.contacts.values() if c.plane is not None]
+    joints: dict[str, Float] = {}
+    for name, joint in model.mechanism.joints.items():
+        free = len(joint.positions)
+        if 0 < free < 6 and len(joints) < MOST_CURVES and joint not in ties:
+            for i, column in enumerate(part.joint(name).reshape(chosen.size, -1).T):
+                joints[f"{name} {i}" if free > 1 else str(name)] = column
+    forces = {
+        str(name): part.contact(name).normal_force.sum(axis=1) for name in model.mechanism.contacts
+    }
+    largest = sorted(forces, key=lambda name: -float(np.abs(forces[name]).max()))[:MOST_CURVES]
+    forces = {name: values for name, values in forces.items() if name in largest}
+    charts = (("energy", "J", energies), ("joints", "m or rad", joints),
+              ("contact forces", "N", forces))  # fmt: skip
+    return [_chart(title, unit, lines, packer) for title, unit, lines in charts if lines]
 
 
-def _inertia_box(body: Body) -> Geometry:
-    """Box with the mass and inertia of a body."""
-    moments, axes = np.linalg.eigh(body.inertia)
-    if np.linalg.det(axes) < 0.0:
-        axes[:, 0] *= -1.0
-    squares = 6.0 / body.mass * (moments.sum() - 2.0 * moments)
-    edges = np.sqrt(np.maximum(squares, 0.0))
-    edges = np.maximum(edges, THINNEST * edges.max())
-    return Geometry(Box(*edges, mass=body.mass), np.zeros(3), rotation.from_matrix(axes))
+def _chart(title: str, unit: str, lines: dict[str, Float], packer: Packer) -> dict[str, Any]:
+    names = list(lines)[:MOST_CURVES]
+    values = np.stack([lines[name] for name in names], axis=1)
+    fine = FINE * float(np.ptp(values)) or 1e-12
+    return {"title": title, "unit": unit, "names": names, "values": packer.series(values, fine)}
 
 
-def _size(part: dict[str, Any]) -> float:
-    size = part["size"]
-    edges = size if part["kind"] == "box" else [2.0 * size[0], size[1]]
-    return float(np.linalg.norm(edges) + np.linalg.norm(part["position"]))
+class _Shelf:
+    """Meshes of a scene, each kept once."""
+
+    def __init__(self) -> None:
+        self.meshes: list[dict[str, Any]] = []
+        self._numbers: dict[bytes, int] = {}
+
+    def entry(self, part: Part, packer: Packer) -> dict[str, Any]:
+        """One part, ready for JSON."""
+        made = {
+            "kind": part.kind, "size": [float(x) for x in part.size],
+            "position": part.position.tolist(), "orientation": part.orientation.tolist(),
+            "color": list(part.color),
+        }  # fmt: skip
+        if part.surface is not None:
+            made["mesh"] = self._number(part.surface, packer)
+        return made
+
+    def _number(self, surface: Surface, packer: Packer) -> int:
+        colors = surface.colors
+        key = surface.vertices.tobytes() + surface.faces.tobytes()
+        key += b"" if colors is None else colors.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = len(self.meshes)
+            low = surface.vertices.min(axis=0)
+            step = float((surface.vertices.max(axis=0) - low).max()) / 65535.0 or 1.0
+            places = np.rint((surface.vertices - low) / step).astype(np.int64)
+            made = {
+                "low": low.tolist(), "step": step,
+                "vertices": packer.integers(places), "faces": packer.integers(surface.faces),
+            }  # fmt: skip
+            if colors is not None:
+                palette, index = np.unique(colors[:, :3], axis=0, return_inverse=True)
+                made["palette"] = (palette / 255.0).round(4).tolist()
+                made["colors"] = packer.integers(index.ravel())
+            self.meshes.append(made)
+        return self._numbers[key]
 
 
 def _joint(joint: Joint, numbers: dict[Any, int]) -> dict[str, Any]:

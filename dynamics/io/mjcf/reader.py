@@ -244,19 +244,35 @@ class Reader:
             self.found.floors.append(Floor(name, place.position, normal, self.surface(k)))
             return
         if link is None:
-            self.notes.leave_out("geoms of the world", name)
-            return
+            self.notes.leave_out("contacts of geoms of the world", name)
         shape = self.shape(k, name)
         if shape is None:
             return
-        color = m.geom_rgba[k] if m.geom_matid[k] < 0 else m.mat_rgba[m.geom_matid[k]]
         pose = _pose(m.geom_pos[k], m.geom_quat[k])
-        geometry = Geometry(shape, pose.position, pose.orientation, np.array(color, np.float64))
+        geometry = Geometry(shape, pose.position, pose.orientation, self.color(k))
+        if link is None:
+            if m.geom_group[k] <= LAST_SHOWN_GROUP:
+                self.found.scenery[name] = geometry
+            return
         if m.geom_group[k] <= LAST_SHOWN_GROUP:
             self.found.links[link].visuals.append(geometry)
         if m.geom_contype[k] or m.geom_conaffinity[k]:
             made = replace(geometry, surface=self.surface(k))
             self.found.links[link].collisions.append(made)
+
+    def color(self, k: int) -> Any:
+        """Colour of a geom: its own, or its material's times the mean of the texture."""
+        m, material = self.model, int(self.model.geom_matid[k])
+        if material < 0:
+            return np.array(m.geom_rgba[k], np.float64)
+        color = np.array(m.mat_rgba[material], np.float64)
+        texture = int(m.mat_texid[material, self.mj.mjtTextureRole.mjTEXROLE_RGB])
+        if texture >= 0:
+            channels, at = int(m.tex_nchannel[texture]), int(m.tex_adr[texture])
+            size = int(m.tex_height[texture]) * int(m.tex_width[texture]) * channels
+            pixels = np.asarray(m.tex_data[at : at + size]).reshape(-1, channels)
+            color[:3] *= pixels[:, :3].mean(axis=0) / 255.0
+        return color
 
     def surface(self, k: int) -> Surface:
         """Friction and filters of a geom."""

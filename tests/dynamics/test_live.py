@@ -1,0 +1,184 @@
+"""The live view: steps by the clock, the spring of the mouse, and its server without a browser."""
+
+import asyncio
+import sys
+import time
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+import graphsys as gs
+from dynamics.display.live import Runner
+
+
+def floating_box(gravity=0.0, **options):
+    mech = dy.Mechanism(gravity=(0, 0, -gravity))
+    mech.add_body(dy.Box(0.4, 0.4, 0.4, mass=2.0), name="box", **options)
+    return mech.finalize(0.01)
+
+
+def driven_arm():
+    mech = dy.Mechanism()
+    arm = mech.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="<b>arm</b>")
+    driven = {"actuated": True, "control_limits": (-3.0, 5.0), "name": "</script>"}
+    mech.add_joint(dy.Revolute(mech.world, arm, (0, 1, 0), child_point=(0, 0, 0.5), **driven))
+    return mech.finalize(0.01)
+
+
+def runner_of(model):
+    return Runner(model, model.initial_state())
+
+
+# Steps by the clock
+
+
+def test_steps_follow_the_clock_and_its_speed():
+    runner = runner_of(floating_box(10.0))
+    assert [runner.advance(0.025) for _ in range(4)] == [2, 3, 2, 3]
+    assert runner.state.time == pytest.approx(0.1)
+    runner.speed = 0.5
+    assert sum(runner.advance(0.02) for _ in range(10)) == 10
+    np.testing.assert_allclose(runner.poses()[0, 2], -0.5 * 10.0 * 0.2**2, atol=1e-9)
+
+
+def test_a_slow_picture_is_not_made_up_for():
+    assert runner_of(floating_box()).advance(60.0) == 10  # 0.1 s
+
+
+def test_pause_and_reset():
+    runner = runner_of(floating_box(10.0))
+    runner.advance(0.1)
+    runner.paused = True
+    assert runner.advance(0.1) == 0
+    runner.reset()
+    assert runner.state.time == 0.0 and runner.poses()[0, 2] == 0.0
+    runner.paused = False
+    assert runner.advance(0.01) == 1
+
+
+def test_a_step_that_fails_stops_the_motion_until_reset(monkeypatch):
+    runner = runner_of(floating_box())
+
+    def step(*given):
+        raise dy.ConvergenceError("the step at 0 s failed")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(runner.model, "step", step)
+        assert runner.advance(0.05) == 0
+    assert runner.fault == "the step at 0 s failed" and runner.advance(0.05) == 0
+    runner.reset()
+    assert runner.fault == "" and runner.advance(0.05) == 5
+
+
+# The spring of the mouse
+
+
+def test_the_spring_brings_the_point_that_it_holds_to_its_end():
+    runner = runner_of(floating_box())
+    runner.grab(0, np.zeros(3))
+    runner.drag(np.array([1.0, 0.0, 0.2]))
+    for _ in range(50):
+        runner.advance(0.1)
+    np.testing.assert_allclose(runner.poses()[0, :3], [1.0, 0.0, 0.2], atol=1e-6)
+
+    runner.release()
+    assert runner.wrenches() is None
+
+
+def test_the_spring_has_the_wrench_of_a_force_at_its_point():
+    model = floating_box(orientation=(np.sqrt(0.5), np.sqrt(0.5), 0.0, 0.0))  # y to z
+    runner = runner_of(model)
+    runner.grab(0, np.array([0.2, 0.0, 0.0]))
+    runner.drag(np.array([0.2, 0.0, 0.1]))
+    (wrench,) = runner.wrenches().values()
+
+    force = 2.0 * 12.0**2 * 0.1
+    np.testing.assert_allclose(wrench, [0, 0, force, 0, 0, 0.2 * force], atol=1e-12)
+
+
+def test_a_light_body_can_be_pulled_without_a_failing_step():
+    mech = dy.Mechanism()
+    heavy = mech.add_body(dy.Sphere(0.3, mass=100.0), name="heavy")
+    light = mech.add_body(dy.Sphere(0.02, mass=0.01), name="light")
+    mech.add_joint(dy.Revolute(heavy, light, (1, 0, 0), parent_point=(0, 0, 0.5)))
+    runner = runner_of(mech.finalize(0.01))
+    runner.grab(1, runner.poses()[1, :3])
+    runner.drag(np.array([3.0, 0.0, 2.0]))
+    for _ in range(30):
+        runner.advance(0.1)
+
+    assert runner.fault == "" and np.isfinite(runner.poses()).all()
+
+
+# The server
+
+
+@pytest.fixture
+def live():
+    pytest.importorskip("viser", reason="viser is not installed")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        made = driven_arm().view(port=18080)
+        yield made
+        made.close()
+
+
+def test_sliders_have_the_limits_of_controls_and_set_them(live):
+    (slider,) = live.sliders
+    assert (slider.label, slider.min, slider.max, slider.value) == ("</script>", -3.0, 5.0, 0.0)
+    slider.value = 2.5
+    live._control(0)
+
+    assert live.runner.controls.tolist() == [2.5]
+    assert live.url.startswith("http://127.0.0.1:")
+
+
+def test_the_motion_waits_for_a_browser_and_lets_go_when_it_leaves(live, monkeypatch):
+    time.sleep(0.2)
+    assert live.runner.state.time == 0.0
+    live.runner.grab(0, np.zeros(3))
+    monkeypatch.setattr(live.server, "get_clients", lambda: {0: None})
+    deadline = time.monotonic() + 20.0
+    while live.runner.state.time < 0.1 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert live.runner.state.time >= 0.1
+    live._left()
+
+    assert live.runner.wrenches() is None and live._thread.is_alive()
+
+
+def test_bodies_are_dragged_and_named(live):
+    frame = live.server.scene._handle_from_node_name["/bodies/0/0"]
+    (drag,) = [entry.callback for entry in frame._impl.drag_cb]
+    (click,) = [getattr(entry, "callback", entry) for entry in frame._impl.click_cb]
+    at = {"start_position": (0.0, 0.0, -0.5), "end_position": (0.3, 0.0, -0.5)}
+    asyncio.run(drag(SimpleNamespace(phase="start", **at)))
+    assert live.runner.wrenches()["<b>arm</b>"][0] > 0.0
+    asyncio.run(drag(SimpleNamespace(phase="end", **at)))
+    assert live.runner.wrenches() is None
+    asyncio.run(click(None))
+
+    assert live._picked.value == "<b>arm</b>"
+
+
+def test_a_closed_view_is_closed_once_and_for_all(live):
+    live.close()
+    live.close()
+
+    assert not live._thread.is_alive()
+    live.wait()  # returns
+
+
+def test_a_missing_viser_is_named_with_its_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "viser", None)
+    with pytest.raises(gs.MissingExtraError, match=r"viser.*graphsys\[view\]"):
+        floating_box().view()
+
+
+@pytest.mark.parametrize("port", [0, 70000, "8080"])
+def test_a_port_that_there_is_not_is_refused(port):
+    with pytest.raises(ValueError, match="port is .* from 1 to 65535"):
+        floating_box().view(port=port)
