@@ -195,6 +195,11 @@ def find_precedence(
     needy[list(after_all)] = True
     for group in together:
         needy[list(group)] = True
+    n, none = graph.size.size, np.zeros(0, np.int64)
+    if not needy.any():  # most matrices
+        return Precedence(
+            demand, np.zeros(n, np.int64), np.zeros(n + 1, np.int64), none, needy, (), none
+        )
     supplier, served, lack = _supplied(graph, demand, needy)
     pairs = _join_short(graph, demand, lack.tolist())
     if together:  # pivots have failed before
@@ -210,7 +215,6 @@ def find_precedence(
         more = np.array(new, np.int64).reshape(-1, 2).T
         supplier, served = np.append(supplier[keep], more[0]), np.append(served[keep], more[1])
     order = np.lexsort((served, supplier))
-    n = graph.size.size
     release_start = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(supplier.astype(np.int64), minlength=n), out=release_start[1:])
     return Precedence(
