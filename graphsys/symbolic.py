@@ -181,6 +181,7 @@ def analyze(
     ordering: str | Sequence[Hashable] = "auto",
     *,
     zero_diagonal: Iterable[Hashable] | None = None,
+    effort: float = 10.0,
     values: npt.NDArray[np.generic] | None = None,
     symmetric: bool = False,
     after_all: frozenset[int] = frozenset(),
@@ -200,6 +201,10 @@ def analyze(
         A sequence names every node once and is taken as it is.
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
+    effort : float, optional
+        What "auto" may spend on nested dissection, in numeric factorizations of the matrix; up to
+        four orders are tried. 0 leaves it out, which suits a single solve; `numpy.inf` suits an
+        order that many thousand factorizations share.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, searched for singular diagonal blocks only.
     symmetric : bool, optional
@@ -222,7 +227,7 @@ def analyze(
     UnknownNodeError
         Where `ordering` or `zero_diagonal` names no node.
     ValueError
-        Where `ordering` is no known name, or misses or repeats a node.
+        Where `ordering` is no known name, or misses or repeats a node, or `effort` is negative.
     MissingExtraError
         For "nd" where pymetis is not installed.
 
@@ -235,6 +240,8 @@ def analyze(
             f"ordering {ordering!r} is unknown; use one of {', '.join(map(repr, orders.NAMES))} "
             "or a sequence of all labels"
         )
+    if not effort >= 0.0:
+        raise ValueError(f"effort is {effort}; it counts factorizations, so give 0 or more")
     kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
     demand = missing_rows(graph, zero_diagonal, values)
     demand[kept] = 0
@@ -250,22 +257,22 @@ def analyze(
         best = prepared("given", order)
         return _finished(best, {"given": best.operations})
 
-    def tried_with(name: str) -> Elimination:
-        seeds = range(orders.SEEDS if name == "nd" else 1)
-        found = (orders.order_by_name(name, edges, kept, seed) for seed in seeds)
+    def tried_with(name: str, count: int = 1) -> Elimination:
+        found = (orders.order_by_name(name, edges, kept, seed) for seed in range(count))
         best = min((prepared(name, order) for order in found), key=attrgetter("operations"))
         return best.arranged() if name == "nd" else best
 
     names = [ordering] if ordering != "auto" else _worth_trying(graph)
     tried: list[Elimination] = []
     for name in names:
-        tried.append(tried_with(name))
+        tried.append(tried_with(name, orders.SEEDS if name == "nd" else 1))
         if tried[-1].n_fill == 0:
             break
     best = min(tried, key=attrgetter("operations"))
-    if ordering == "auto" and best.worth_dissecting() and find_spec("pymetis") is not None:
-        tried.append(tried_with("nd"))
-        best = min(tried, key=attrgetter("operations"))
+    if ordering == "auto" and find_spec("pymetis") is not None:
+        if count := best.dissections(effort):
+            tried.append(tried_with("nd", count))
+            best = min(tried, key=attrgetter("operations"))
     candidates = {candidate.name: candidate.operations for candidate in tried}
     return _finished(best, candidates)
 

@@ -482,13 +482,23 @@ class System(Sealed):
         """
         return join(self.graph, vectors, self.dtype)
 
-    def analyze(self, ordering: Any = "auto", zero_diagonal: Any = None) -> Symbolic:
+    def analyze(
+        self, ordering: Any = "auto", zero_diagonal: Any = None, *, effort: float = 10.0
+    ) -> Symbolic:
         """Symbolic factorization, which `factorize` uses from then on.
 
         Parameters
         ----------
-        ordering, zero_diagonal
-            As for `graphsys.analyze`.
+        ordering : {"auto", "dfs", "amd", "nd"} or sequence of labels, optional
+            "dfs" is a depth-first search, "amd" approximate minimum degree, "nd" METIS' nested
+            dissection; "auto" takes the one with the fewest operations of those worth trying. A
+            sequence names every node once and is taken as it is.
+        zero_diagonal : iterable of labels, optional
+            Nodes whose diagonal block is zero. By default they are found in the values.
+        effort : float, optional
+            What "auto" may spend on nested dissection, in numeric factorizations of the matrix; up
+            to four orders are tried. 0 leaves it out, which suits a single solve; `numpy.inf`
+            suits an order that many thousand factorizations share.
 
         Returns
         -------
@@ -500,6 +510,7 @@ class System(Sealed):
             self.graph,
             ordering,
             zero_diagonal=zero_diagonal,
+            effort=effort,
             values=self._values,
             symmetric=self.symmetric,
         )

@@ -34,8 +34,11 @@ from graphsys.matrix.graph import BlockGraph
 
 Ints = npt.NDArray[np.int64]
 
-#: Nested dissection is worth trying from this many operations and nodes up.
-DISSECTION_OPERATIONS, DISSECTION_NODES = 2e7, 200
+#: Nested dissection is worth trying for more nodes than this.
+DISSECTION_NODES = 200
+#: Operations of a factorization that take as long as METIS takes for one node or neighbour: 0.8 to
+#: 3 microseconds, measured on grids of 3,000 to 90,000 nodes.
+DISSECTION_OPERATIONS = 5e4
 #: The first-touch program of small nodes is faster up to a third as many updates as blocks have
 #: entries: supernodes of small blocks save more. It always is where a node updates one other.
 NODAL_UPDATES = 1 / 3
@@ -260,11 +263,16 @@ class Elimination:
         """Number of blocks of fill-in, counted once for both triangles."""
         return int(self.count.sum()) - self.edges[1].size // 2
 
-    def worth_dissecting(self) -> bool:
-        """True if nested dissection may need fewer operations: large, and with much fill-in."""
-        nodes, edges = self.step_node.size, self.graph.neighbor.size // 2
-        large = self.operations > DISSECTION_OPERATIONS and nodes > DISSECTION_NODES
-        return large and int(self.count.sum()) > 2 * edges
+    def dissections(self, effort: float) -> int:
+        """How many nested dissections may need fewer operations, and cost no more than ``effort``.
+
+        None of graphs that are small, or have little fill-in.
+        """
+        nodes, neighbours = self.step_node.size, self.graph.neighbor.size
+        if nodes <= DISSECTION_NODES or int(self.count.sum()) <= neighbours:
+            return 0
+        cost = DISSECTION_OPERATIONS * (nodes + neighbours)
+        return int(min(orders.SEEDS, effort * self.operations / cost))
 
     def _is_nodal(self) -> bool:
         """True if nodes are small and update few others: see `kernels.single.nodal_ldu`."""

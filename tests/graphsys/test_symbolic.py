@@ -1,5 +1,7 @@
 """Elimination structure: hand-drawn graphs, brute force, the paper's lists, determinism, cost."""
 
+from importlib.util import find_spec
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys import symbolic as symbolic_module
+from graphsys.analysis import ordering as orders
 from graphsys.families import random_system
 from graphsys.kernels.analysis import elimination
 from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
@@ -411,3 +414,31 @@ def test_no_nodes_one_node_and_no_edges():
             symbolic = gs.System(graph, 3).analyze(ordering)
             assert symbolic.order == tuple(range(len(graph)))
             assert symbolic.cycles == () and symbolic.n_components == len(graph)
+
+
+@pytest.mark.skipif(find_spec("pymetis") is None, reason="nested dissection needs pymetis")
+def test_effort_bounds_the_search_for_an_order(monkeypatch):
+    tried = []
+    by_name = orders.order_by_name
+
+    def counted(name, *arguments):
+        tried.append(name)
+        return by_name(name, *arguments)
+
+    monkeypatch.setattr(orders, "order_by_name", counted)
+
+    def dissections(graph, size, **options):
+        tried.clear()
+        gs.System(graph, size).analyze(**options)
+        return tried.count("nd")
+
+    assert dissections(gs.crystal(8), 6) == orders.SEEDS
+    assert dissections(gs.crystal(8), 6, effort=0) == 0
+    # 10,000 scalars on a plane are factorized in a fraction of what METIS takes
+    assert dissections(gs.net(100), 1) == 0
+    assert dissections(gs.net(100), 1, effort=np.inf) == orders.SEEDS
+    # crystal(8): 2e8 operations, METIS counts as 5e4 (512 + 2 1344) = 1.6e8
+    assert dissections(gs.crystal(8), 6, effort=1) == 1
+    for effort in (-1.0, np.nan):
+        with pytest.raises(ValueError, match="counts factorizations, so give 0 or more"):
+            gs.System(gs.chain(3), 1).analyze(effort=effort)
