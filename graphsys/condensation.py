@@ -276,6 +276,8 @@ class Condensation(Sealed):
 class _Partial(Factorization):
     """Factors of A_ee, and what they leave of the last nodes."""
 
+    can_delay = False
+
     def __init__(
         self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int], rows: Array
     ) -> None:
@@ -283,8 +285,8 @@ class _Partial(Factorization):
         self._matrix: Matrix | None = None
         super().__init__(symbolic, dtype, last)
 
-    def _allocate(self, symbolic: Symbolic) -> None:
-        super()._allocate(symbolic)
+    def _allocate(self, symbolic: Symbolic, delays: bool = False) -> None:
+        super()._allocate(symbolic, delays)
         total = int(self.program[ROWS])
         order = self.program[self.program[ORDER_AT] :][:total]
         position = np.empty(total, np.int64)

@@ -111,7 +111,7 @@ class Factor(Sealed):
 
     @property
     def symbolic(self) -> Symbolic:
-        """Symbolic factorization in use: another than was given where a pivot was singular."""
+        """Symbolic factorization in use."""
         return self._factorization.symbolic
 
     @property
@@ -142,6 +142,15 @@ class Factor(Sealed):
         return self._factorization.pivot_growth
 
     @property
+    def delayed_pivots(self) -> int:
+        """How often a pivot that was too small in its front was delayed to the next one.
+
+        0 where pivots are static, as they are for most matrices.
+        """
+        fronts = self._factorization.fronts
+        return 0 if fronts is None else fronts.delayed
+
+    @property
     def refines(self) -> bool:
         """True if solves compute their residual, and refine until it is at rounding level."""
         return self._refining is not None
@@ -165,7 +174,7 @@ class Factor(Sealed):
     @property
     def nbytes(self) -> int:
         """Bytes of the factors."""
-        return self._factorization.arena.nbytes
+        return self._factorization.nbytes
 
     def refactorize(self, values: Any, changed: Iterable[Hashable] | None = None) -> Factor:
         """Factors of another matrix on the same graph; everything symbolic is reused.
@@ -182,8 +191,7 @@ class Factor(Sealed):
         Returns
         -------
         Factor
-            This one. Where a pivot turns out singular, an order that avoids it replaces the old
-            one.
+            This one. Where a pivot turns out singular, it is delayed from then on.
 
         Raises
         ------
@@ -337,7 +345,7 @@ class Factor(Sealed):
         found = Factorization(self.symbolic, self.dtype, threads=threads, refine_below=bound)
         return found.stable(values)[0]
 
-    def _trusted(self, what: str) -> Factorization:
+    def _trusted(self, what: str, delays: bool = True) -> Factorization:
         """Factors that are right by themselves, without refinement or regularization."""
         self._ready()
         with _STABILIZING:
@@ -346,7 +354,7 @@ class Factor(Sealed):
                 return self._without_regularization(values)
             with self._whole():
                 try:
-                    found, lost = self._factorization.checked(values)
+                    found, lost = self._factorization.checked(values, delays)
                 except SingularPivotError:
                     self._forget()
                     raise
@@ -674,7 +682,7 @@ class Factor(Sealed):
            sparse matrix, Comm. ACM 18, 1975.
         """
         found = self._trusted("the selected inverse")
-        return selected_inverse(found.symbolic, found.arena, found.scaling)
+        return selected_inverse(found)
 
     def as_linear_operator(self) -> Any:
         """The inverse as a `scipy.sparse.linalg.LinearOperator`, say to precondition with.

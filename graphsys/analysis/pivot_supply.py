@@ -309,6 +309,7 @@ class _Flow:
         self.graph, self.needy, self.capacity = graph, needy, capacity
         self.given: dict[int, dict[int, int]] = {}
         self.taken: dict[int, set[int]] = {}
+        self.closed: set[int] = set()  # regular nodes from which no path leads to spare capacity
         for i, j, amount in supplies:
             self._give(int(i), int(j), int(amount))
 
@@ -339,7 +340,12 @@ class _Flow:
         for needy in queue:
             first, after = self.graph.neighbor_start[needy : needy + 2]
             for i in self.graph.neighbor[first:after].tolist():
-                if self.needy[i] or i in reached_from or self.graph.size[i] == 0:
+                if (
+                    self.needy[i]
+                    or i in reached_from
+                    or i in self.closed
+                    or self.graph.size[i] == 0
+                ):
                     continue
                 reached_from[i] = needy
                 if self.capacity[i] > 0:
@@ -355,6 +361,7 @@ class _Flow:
                     if other != j and other not in gives_up:
                         gives_up[other] = i
                         queue.append(other)
+        self.closed.update(reached_from)
         return False
 
 
@@ -367,31 +374,35 @@ def merged(groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
 
 
 def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple[int, ...]]:
-    """Pairs of adjacent empty nodes of one size, as many as there can be."""
-    empty = [j for j in short if demand[j] == graph.size[j]]
-    among = nx.Graph()
+    """Pairs of adjacent empty nodes of one size; who has the fewest such neighbours begins.
+
+    Some nodes may be left alone that a maximum matching would pair: their pivots are delayed.
+    """
+    empty = {j for j in short if demand[j] == graph.size[j]}
+    options = {}
     for j in empty:
-        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]]
-        among.add_edges_from((j, int(i)) for i in row if graph.size[i] == graph.size[j])
-    among = among.subgraph(empty)
-    pairs = nx.max_weight_matching(among, maxcardinality=True)
-    return sorted((min(pair), max(pair)) for pair in pairs)
+        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
+        options[j] = [i for i in row if i in empty and graph.size[i] == graph.size[j]]
+    return _pairs(options)
 
 
 def _join_stuck(
     graph: BlockGraph, demand: Ints, short: list[int], pairs: list[tuple[int, ...]]
 ) -> list[tuple[int, ...]]:
-    """Pairs of an empty node, all of whose neighbours lack rows as well, and one of these.
-
-    Nodes with the fewest such neighbours choose first.
-    """
+    """Pairs of an empty node, all of whose neighbours lack rows as well, and one of these."""
     missing, taken = set(short), {j for pair in pairs for j in pair}
     options = {}
     for j in short:
         row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
         if demand[j] == graph.size[j] and missing.issuperset(row):
             options[j] = [i for i in row if graph.size[i] >= graph.size[j]]
+    return _pairs(options, taken)
+
+
+def _pairs(options: dict[int, list[int]], taken: set[int] | None = None) -> list[tuple[int, ...]]:
+    """Pairs of a node and one of its options, none of them taken; who has the fewest begins."""
     found: list[tuple[int, ...]] = []
+    taken = set() if taken is None else taken
     for j in sorted(options, key=lambda j: (len(options[j]), j)):
         free = [i for i in options[j] if i not in taken]
         if j not in taken and free:

@@ -479,11 +479,13 @@ class CholeskyFactor:
         """Take the root of the pivot blocks, which exists if A is positive definite."""
         found = self.factor._factorization
         if found.doubtful and not found.can_refine(self.system.values):
-            found = self.factor._trusted("the Cholesky factor")
+            found = self.factor._trusted("the Cholesky factor", delays=False)
         self._root = self._root_of(found)
 
     def _root_of(self, found: Factorization) -> Root:
         """Root of factors; the tables of their program are made once."""
+        if found.fronts is not None:  # no L D L^T by blocks
+            found, *_ = found.stable(self.system.values, delays=False)
         if self._tables is None or self._tables.program is not found.program:
             self._tables = Tables.of(found.program)
         try:
@@ -511,7 +513,7 @@ class CholeskyFactor:
     def _trusted(self) -> Root:
         """Root of factors that are right without refinement."""
         root = self._ready()
-        found = self.factor._trusted("the Cholesky factor")
+        found = self.factor._trusted("the Cholesky factor", delays=False)
         if found is not root._factorization:
             root = self._root = self._root_of(found)
         return root

@@ -134,7 +134,7 @@ class Root:
             arena[self.tables.upper] = self._factorization.arena[self.tables.upper]
             for (_, places), root in zip(self.tables.blocks, self._roots):
                 arena[places] = root
-            self._half = Solver(self._factorization.symbolic, arena, None, 1.0, 0)
+            self._half = Solver(self._factorization.symbolic, arena, None, 1.0, 0, None)
         scale = None if self.scale is None else self.scale.reshape(-1, *(1,) * (b.ndim - 1))
         right = np.empty_like(b, order="F")
         right[self.tables.order] = b if transposed or scale is None else b * scale

@@ -313,7 +313,7 @@ class Each(Engine):
         arena = self.arena[i * size : (i + 1) * size]
         ratio, weakest = float(self.pivot_ratio[i]), int(self.weakest[i])
         try:
-            solver = Solver(self.symbolic, arena, matrix, ratio, weakest)
+            solver = Solver(self.symbolic, arena, matrix, ratio, weakest, None)
             x, report = solver.columns(b, trans)
         except FAILURES:
             return np.nan, np.inf

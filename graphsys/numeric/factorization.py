@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from copy import copy
 from typing import Any
 
@@ -23,6 +23,7 @@ from graphsys.kernels.single.fused_solve import (
 from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.from_scipy import check_finite
 from graphsys.numeric import diagnosis, fast_calls, stability
+from graphsys.numeric.fronts import Fronts
 from graphsys.numeric.partial_update import Reach
 from graphsys.numeric.reordering import REANALYSES, Reordering
 from graphsys.numeric.residuals import EPS, Matrix
@@ -86,12 +87,16 @@ class Factorization:
         Supernodes that the last factorization computed.
     stabilized : bool
         Whether order and scaling were chosen for the last matrix, not for one before.
+    fronts : Fronts or None
+        Where it is not None, these are the factors: rows are exchanged between blocks.
     """
 
     #: Whether solves refine whatever the pivots are.
     must_refine = False
     #: Whether `stable` equilibrates the matrix.
     equilibrates = True
+    #: Whether `stable` may delay pivots from one front to the next.
+    can_delay = True
     #: Rows that depend on others, by label: none, for `factorize` refuses them.
     redundant: dict[Hashable, int] = {}
 
@@ -110,9 +115,10 @@ class Factorization:
         self.stabilized = False
         self._allocate(symbolic)
 
-    def _allocate(self, symbolic: Symbolic) -> None:
-        """Make new arrays for an elimination order."""
+    def _allocate(self, symbolic: Symbolic, delays: bool = False) -> None:
+        """Make new arrays for an elimination order, in which pivots may be delayed."""
         self.symbolic, self.program = symbolic, symbolic.program
+        self.fronts = Fronts(symbolic, self.dtype) if delays else None
         if self.last:
             stay = int(symbolic.graph.size[list(self.last)].sum())
             first_row = symbolic.row_of[symbolic.super_start[:-1]]
@@ -121,7 +127,7 @@ class Factorization:
         self._reach: Reach | None = None
         self._tasks: Tasks | None = None
         size = symbolic.arena_size
-        if self.threads > 1 and not self.last and worth_sharing(symbolic, self.dtype):
+        if self.threads > 1 and not (self.last or delays) and worth_sharing(symbolic, self.dtype):
             self._reach = Reach.of(symbolic)
             self._tasks = Tasks.of(self._reach, self.threads)
             size += more_room(symbolic, self.threads)
@@ -133,7 +139,7 @@ class Factorization:
         self.arena, self.magnitude = self._arrays.arena, self._arrays.magnitude
         self.factorized, self._supernodes = 0, int(self.program[SUPERNODES])
         self.matrix: Matrix | None = None
-        self._solver = Solver(symbolic, self.arena, None, 0.0, 0)
+        self._solver = Solver(symbolic, self.arena, None, 0.0, 0, self.fronts)
         self._bind()
 
     def _bind(self) -> None:
@@ -143,11 +149,13 @@ class Factorization:
         self.fast_factorize_and_solve = fast_calls.factorizing_and_solving(self._arrays)
         self.fast_solve_refined = fast_calls.solving_refined(self._arrays, self.symbolic.graph)
 
-    def _in_order(self, symbolic: Symbolic, scaling: Scaling | None) -> Factorization:
+    def _in_order(
+        self, symbolic: Symbolic, scaling: Scaling | None, delays: bool = False
+    ) -> Factorization:
         """A copy with arrays of its own for another elimination order, not yet factorized."""
         other = copy(self)
         other.scaling = scaling
-        other._allocate(symbolic)
+        other._allocate(symbolic, delays)
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -171,6 +179,8 @@ class Factorization:
     @property
     def pivot_growth(self) -> float:
         """Largest magnitude of a row of a pivot block relative to that of the matrix there."""
+        if self.fronts is not None:
+            return self.fronts.growth
         rows = int(self.program[ROWS])
         most, given = self.magnitude[:rows], self.magnitude[rows : 2 * rows]
         with np.errstate(all="ignore"):
@@ -190,7 +200,12 @@ class Factorization:
     def plain(self) -> bool:
         """True if `fast_factorize` alone repeats the last factorization."""
         whole = self.factorized == self._supernodes and self._tasks is None
-        return whole and self.scaling is None
+        return whole and self.scaling is None and self.fronts is None
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the factors."""
+        return self.arena.nbytes if self.fronts is None else self.fronts.nbytes
 
     def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
         """Factorize a matrix; where a pivot is singular, in an order that avoids it.
@@ -225,6 +240,12 @@ class Factorization:
     def _eliminate(self, values: Array) -> int:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
         self.factorized = self._supernodes
+        if self.fronts is not None:
+            failed = self.fronts.factorize(values, self.arena)
+            growth = self.fronts.growth
+            self.info[PIVOT_RATIO] = 0.0 if failed else self.fronts.least
+            self.info[WEAKEST], self.info[GROWTH] = max(failed - 1, 0), growth * (growth > GROWN)
+            return failed
         if self._tasks is not None:
             return self._tasks.factorize(values, self.magnitude, self.arena, self.info)
         status = self.fast_factorize(values)
@@ -275,7 +296,9 @@ class Factorization:
 
     def _probe(self, b: Array, transposed: bool) -> Array:
         """Solution by the factors alone for columns that `stability` measures; NaN for overflow."""
-        solver = Solver(self.symbolic, self.arena, None, self.pivot_ratio, self.weakest)
+        solver = Solver(
+            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest, self.fronts
+        )
         try:
             return solver.substitute(b, stability.PROBES, transposed)
         except OverflowError:
@@ -315,13 +338,18 @@ class Factorization:
         factor, condition = stability.contraction(matrix, self._probe, both)
         return factor < CONTRACTS and not stability.is_singular(condition, self.dtype)
 
-    def checked(self, values: Array) -> tuple[Factorization, float]:
-        """Replace doubtful factors that are less accurate than those of a stable method.
+    def checked(self, values: Array, delays: bool = True) -> tuple[Factorization, float]:
+        """Replace doubtful factors by those of a stable method.
+
+        Where pivots may be delayed, they are, whatever the errors of the doubtful factors are: the
+        recurrence of the selected inverse loses more by small pivots than a solve does.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
             What was factorized.
+        delays : bool, optional
+            Whether pivots may be delayed, as far as this kind of factorization can.
 
         Returns
         -------
@@ -335,30 +363,38 @@ class Factorization:
         SingularPivotError
             Where the matrix is singular to working precision.
         """
-        if not self.doubtful:
+        if not self.doubtful and self.fronts is None:
             return self, 0.0
-        found = self
-        error, condition = self.instability(values)
-        replace = not stability.is_stable(error, self.dtype)
-        replace |= stability.is_singular(condition, self.dtype)
-        replace |= self.scaling is None and self.is_wild(values)
+        found, delays = self, delays and self.can_delay
+        replace = delays and self.fronts is None
+        if not replace:
+            error, condition = self.instability(values)
+            replace = not stability.is_stable(error, self.dtype)
+            replace |= stability.is_singular(condition, self.dtype)
+            replace |= self.scaling is None and self.is_wild(values)
         if replace:
-            found, error, condition = self.stable(values)
+            found, error, condition = self.stable(values, delays=delays)
         return found, max(error, self.eps) * condition
 
-    def stable(self, values: Array, refines: bool = False) -> tuple[Factorization, float, float]:
-        """Factorize a matrix that resists: equilibrated, in other orders until one is stable.
+    def stable(
+        self, values: Array, refines: bool = False, delays: bool | None = None
+    ) -> tuple[Factorization, float, float]:
+        """Factorize a matrix that resists: equilibrated, and then with delayed pivots.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
         refines : bool, optional
-            Whether an order is good enough if refinement converges with its factors.
+            Whether factors are good enough if refinement converges with them.
+        delays : bool, optional
+            True delays pivots at once, False never: other orders are tried instead, see
+            `Reordering`. By default they are delayed if the equilibrated matrix is not stable, and
+            if `can_delay`.
 
         Returns
         -------
         factorization : Factorization
-            See `Reordering` for the orders that are tried.
+            Another one.
         error, condition : float
             Its `instability`.
 
@@ -374,45 +410,61 @@ class Factorization:
         scaling = self._equilibration(values) if self.equilibrates else None
         matrix = values if scaling is None else scaling.matrix(values)
         diagnosis.check_structure(graph, matrix, self.last)
-        trial, reordering = self, Reordering(self.last)
-        best: tuple[float, float, Symbolic | None] = (np.inf, np.inf, None)
+        if not self.can_delay or delays is False:
+            trials: Iterator[Factorization] = self._reordered(matrix, scaling)
+        else:
+            each = (True,) if delays else (False, True)
+            trials = (self._in_order(self.symbolic, scaling, delay) for delay in each)
+        best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         failure = None
-        for attempt in range(REANALYSES + 1):
-            trial = trial._in_order(trial._analyzed(matrix, reordering), scaling)
+        for trial in trials:
             failed = trial._eliminate(matrix)
             if failed:
-                step, ratio = diagnosis.singular_step(
-                    trial.symbolic, matrix, failed - 1, trial.arena, trial.magnitude
-                )
-                failure = diagnosis.singular_pivot(trial.symbolic, step, ratio)
-                culprits = [step, *trial._weak_steps(failed - 1)]
-            else:
-                error, condition = trial._error(matrix)
-                stable = stability.is_stable(error, self.dtype)
-                if stability.is_singular(condition, self.dtype):
-                    failure = trial._singular(condition)
-                    if stable:  # no other order will find another condition number
-                        break
-                elif stable or refines and trial._contracts(matrix):
-                    trial.stabilized = stable
-                    return trial, error, condition
-                elif error < best[0]:
-                    best = error, condition, trial.symbolic
-                culprits = trial._weak_steps()
-            if trial.symbolic.ordering == "given":
-                break
-            if not reordering.extend(trial.symbolic, culprits, attempt):
-                break
-        error, condition, symbolic = best
-        if symbolic is not None and symbolic is not trial.symbolic:
-            trial = trial._in_order(symbolic, scaling)
-            trial._eliminate(matrix)
-        if symbolic is not None and not error < self.eps**0.5:
-            error, condition = trial._error(matrix, normwise=True)
-        if symbolic is None or not error < self.eps**0.5:
-            raise failure or trial._unstable(error)
-        trial.stabilized = True
-        return trial, error, condition
+                failure = trial._failure(matrix, failed - 1)
+                continue
+            error, condition = trial._error(matrix)
+            stable = stability.is_stable(error, self.dtype)
+            if stability.is_singular(condition, self.dtype):
+                failure = trial._singular(condition)
+                if stable:  # no other order will find another condition number
+                    break
+            elif stable or refines and trial._contracts(matrix):
+                trial.stabilized = stable
+                return trial, error, condition
+            elif error < best[0]:
+                best = error, condition, trial
+        error, condition, found = best
+        if found is not None and not error < self.eps**0.5:
+            error, condition = found._error(matrix, normwise=True)
+        if found is None or not error < self.eps**0.5:
+            raise failure or self._unstable(error)
+        found.stabilized = True
+        return found, error, condition
+
+    def _reordered(self, matrix: Array, scaling: Scaling | None) -> Iterator[Factorization]:
+        """Other orders, each for the weak pivots of the one before, with partial pivoting."""
+        trial, reordering = self, Reordering(self.last)
+        for attempt in range(REANALYSES + 1):
+            trial = trial._in_order(trial._analyzed(matrix, reordering), scaling)
+            yield trial
+            culprits = trial._weak_steps()
+            if not trial.pivot_ratio > self.info.item(TOLERANCE):  # it has failed
+                step, _ = trial._failed_step(matrix, trial.weakest)
+                culprits = [step, *trial._weak_steps(trial.weakest)]
+            given = trial.symbolic.ordering == "given"
+            if given or not reordering.extend(trial.symbolic, culprits, attempt):
+                return
+
+    def _failure(self, values: Array, row: int) -> SingularPivotError:
+        """Error for a pivot block, found at a row, that is singular."""
+        step, ratio = self._failed_step(values, row)
+        return diagnosis.singular_pivot(self.symbolic, step, ratio)
+
+    def _failed_step(self, values: Array, row: int) -> tuple[int, float]:
+        """Elimination step without a pivot, found at a row, and how singular its block is."""
+        if self.fronts is not None:
+            return int(np.searchsorted(self.symbolic.row_of, row, side="right")) - 1, 0.0
+        return diagnosis.singular_step(self.symbolic, values, row, self.arena, self.magnitude)
 
     def _singular(self, condition: float) -> SingularPivotError:
         """Error for a matrix that is singular to working precision."""
@@ -439,6 +491,8 @@ class Factorization:
 
     def _weak_steps(self, end: int | None = None) -> list[int]:
         """First steps of supernodes with large entries in D^-1, L or W, before row ``end``."""
+        if self.fronts is not None:
+            return []
         weak = stability.weak_supernodes(self.program, self.arena, end)
         steps: list[int] = self.symbolic.super_start[weak].tolist()
         return steps

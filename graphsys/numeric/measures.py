@@ -88,10 +88,13 @@ def slogdet(factorization: Factorization) -> tuple[Any, float]:
     """Sign (or phase) and logarithm of the absolute determinant."""
     sign: Any = np.ones((), factorization.dtype)[()]
     logarithm = 0.0
-    for inverses in pivot_inverses(factorization.program, factorization.arena):
-        signs, logs = np.linalg.slogdet(inverses)
-        sign *= np.prod(signs).conj()
-        logarithm -= float(logs.sum())
+    if factorization.fronts is not None:
+        sign, logarithm = factorization.fronts.slogdet()
+    else:
+        for inverses in pivot_inverses(factorization.program, factorization.arena):
+            signs, logs = np.linalg.slogdet(inverses)
+            sign *= np.prod(signs).conj()
+            logarithm -= float(logs.sum())
     if factorization.scaling is not None:
         logarithm -= factorization.scaling.logarithm()
     return sign, logarithm
@@ -105,6 +108,8 @@ def inertia(factorization: Factorization) -> tuple[int, int]:
     first, which changes no sign. Eigenvalues that rounding may have moved past zero do not count:
     the two numbers then sum up to less than the rows.
     """
+    if factorization.fronts is not None:
+        return factorization.fronts.inertia()
     positive = negative = 0
     for inverses in pivot_inverses(factorization.program, factorization.arena):
         eigenvalues = np.linalg.eigvals(_equilibrated(inverses)).real

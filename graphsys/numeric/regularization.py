@@ -52,6 +52,7 @@ class Regularized(Factorization):
     """
 
     must_refine = True
+    can_delay = False
     equilibrates = False  # the regularization stands in what its rows scale with
     _all_wait = False
 
@@ -89,7 +90,7 @@ class Regularized(Factorization):
     def solver(self, values: Array | None) -> Solver:
         """Solves with the factors, as `RegularizedSolver`."""
         solver = RegularizedSolver(
-            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest,
+            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest, None,
             self.redundant, self._change, self._scale,
         )  # fmt: skip
         solver.refine_with(values)
@@ -123,7 +124,9 @@ class Regularized(Factorization):
         """True: with the regularized matrix there is nothing to refine."""
         return True
 
-    def stable(self, values: Array, refines: bool = False) -> tuple[Factorization, float, float]:
+    def stable(
+        self, values: Array, refines: bool = False, delays: bool | None = None
+    ) -> tuple[Factorization, float, float]:
         """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)
         other = self._let_wait(values)

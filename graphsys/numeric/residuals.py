@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
-from graphsys.kernels.single.refinement import refine, refined_work
+from graphsys.kernels.single.refinement import REACHED, refine, refined_work, vector_error
 from graphsys.matrix import from_scipy
 from graphsys.matrix.block import SYMMETRY_ULP
 from graphsys.matrix.graph import BlockGraph
@@ -101,6 +102,46 @@ class Matrix:
         )  # fmt: skip
         steps, error, strict = info.tolist()
         return int(steps), np.inf if failed else error, np.inf if failed else strict
+
+    def refine_with(
+        self,
+        solve: Callable[[Array, int, bool], Array],
+        b: Array,
+        x: Array,
+        count: int,
+        transposed: bool,
+    ) -> tuple[int, float, float]:
+        """`refine` by any ``solve(b, count, transposed)``."""
+        r, error, strict = self._errors(b, x, count, transposed)
+        steps, last, eps = 0, np.inf, EPS[x.dtype]
+        while error > REACHED * eps and steps < REFINEMENTS:
+            change = solve(r, count, transposed)
+            if not np.isfinite(change).all():
+                return steps, np.inf, np.inf
+            size = float(np.abs(change).max(initial=0.0))
+            new_r, new_error, new_strict = self._errors(b, x + change, count, transposed)
+            converging = new_error <= error / 2.0 or size <= last / 2.0
+            if not (new_error < error or (converging and new_error < np.inf)):
+                break
+            x += change
+            r, error, strict = new_r, new_error, new_strict
+            steps, last = steps + 1, size
+            if not converging:
+                break
+        return steps, error, strict
+
+    def _errors(
+        self, b: Array, x: Array, count: int, transposed: bool
+    ) -> tuple[Array, float, float]:
+        """b - A x, and the largest backward errors of its columns: see `vector_error`."""
+        r, rows = self.residual(b, x, count, transposed), self.graph.rows
+        sizes, tables = np.empty(2 * rows, x.dtype), self.graph.tables()
+        found = [
+            vector_error(tables, self.values, transposed, b, x, j * rows, EPS[x.dtype], sizes, r)
+            for j in range(count)
+        ]
+        floored, plain = (max(errors, default=0.0) for errors in zip(*found, strict=True))
+        return r, floored, plain
 
 
 def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array:

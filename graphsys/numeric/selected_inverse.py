@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,12 @@ from graphsys.kernels.single.selected_inverse import (
     unload,
 )
 from graphsys.matrix import from_scipy
-from graphsys.matrix.equilibration import Scaling, scaled
+from graphsys.matrix.equilibration import scaled
 from graphsys.matrix.graph import BlockGraph
 from graphsys.symbolic import Symbolic
+
+if TYPE_CHECKING:
+    from graphsys.numeric.factorization import Factorization
 
 Array = NDArray[Any]
 
@@ -82,21 +85,22 @@ class SelectedInverse:
         )
 
 
-def selected_inverse(symbolic: Symbolic, arena: Array, scaling: Scaling | None) -> SelectedInverse:
-    """Blocks of the inverse from the factors.
+def selected_inverse(factorization: Factorization) -> SelectedInverse:
+    """Blocks of the inverse from the factors."""
+    graph, scaling = factorization.symbolic.graph, factorization.scaling
+    if factorization.fronts is not None:
+        values = factorization.fronts.selected_inverse()
+    else:
+        values = _by_supernodes(factorization.symbolic, factorization.arena)
+    if scaling is not None:  # A^-1 = C (R A C)^-1 R
+        i, j = from_scipy.coordinates(graph)
+        values = scaled(values, scaling.column[i] + scaling.row[j])
+    values.setflags(write=False)
+    return SelectedInverse(graph, values)
 
-    Parameters
-    ----------
-    symbolic : Symbolic
-    arena : ndarray, shape (symbolic.arena_size,)
-        Factors.
-    scaling : Scaling or None
-        Where not None, the factors are those of the equilibrated matrix.
 
-    Returns
-    -------
-    SelectedInverse
-    """
+def _by_supernodes(symbolic: Symbolic, arena: Array) -> Array:
+    """Blocks of the inverse by the factors of all supernodes, in the layout of the values."""
     graph, program = symbolic.graph, symbolic.program
     inverse = np.empty(int(program[ARENA_SIZE]), arena.dtype)
     invert_selected(program, arena, np.empty(selected_work_size(program), arena.dtype), inverse)
@@ -115,8 +119,4 @@ def selected_inverse(symbolic: Symbolic, arena: Array, scaling: Scaling | None) 
             position,
             values,
         )
-    if scaling is not None:  # A^-1 = C (R A C)^-1 R
-        i, j = from_scipy.coordinates(graph)
-        values = scaled(values, scaling.column[i] + scaling.row[j])
-    values.setflags(write=False)
-    return SelectedInverse(graph, values)
+    return values

@@ -20,6 +20,7 @@ from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.graph import BlockGraph
 from graphsys.matrix.vectors import check_rows, join, split
 from graphsys.numeric import diagnosis
+from graphsys.numeric.fronts import Fronts
 from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.symbolic import Symbolic
 
@@ -71,6 +72,8 @@ class Solver:
         As `Factor.pivot_ratio`.
     weakest : int
         First row of the pivot block it was in.
+    fronts : Fronts or None
+        Where it is not None, the factors.
     scaling : Scaling or None
         Where it is not None, factors and matrix are those of the equilibrated one.
     nodal : bool
@@ -82,6 +85,7 @@ class Solver:
     matrix: Matrix | None
     pivot_ratio: float
     weakest: int
+    fronts: Fronts | None
     scaling: Scaling | None = field(init=False, default=None)
     nodal: bool = field(init=False)
     _kept: Matrix | None = field(init=False, default=None)
@@ -162,6 +166,11 @@ class Solver:
 
     def substitute(self, flat: Array, count: int, transposed: bool) -> Array:
         """Forward and back substitution for ``count`` columns, flat."""
+        if self.fronts is not None:
+            x = self.fronts.solve(flat, count, transposed)
+            if not np.isfinite(x).all():
+                explain_not_finite(self.symbolic.graph, flat)
+            return x
         symbolic, size = self.symbolic, flat.size
         work, x = np.empty(size + symbolic.widest, flat.dtype), np.empty(size, flat.dtype)
         if self.nodal and count == 1 and not transposed:
@@ -176,8 +185,12 @@ class Solver:
     def _refine(
         self, matrix: Matrix, flat: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, SolveReport]:
-        program = self.symbolic.program
-        steps, error, strict = matrix.refine(program, self.arena, flat, x, count, transposed)
+        if self.fronts is None:
+            program = self.symbolic.program
+            found = matrix.refine(program, self.arena, flat, x, count, transposed)
+        else:
+            found = matrix.refine_with(self.fronts.solve, flat, x, count, transposed)
+        steps, error, strict = found
         normwise = None
         if self.scaling is not None and not error <= EPS[self.arena.dtype] ** 0.5:
             r = matrix.residual(flat, x, count, transposed)

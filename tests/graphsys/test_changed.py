@@ -174,7 +174,7 @@ def test_failure_is_as_in_a_full_factorization():
         factor.refactorize(other.values, changed=["b"])
 
 
-def test_a_pivot_that_becomes_singular_leads_to_another_order():
+def test_a_pivot_that_becomes_singular_is_delayed():
     system = random_system(gs.chain(3), 9, dominance=30.0)
     factor = system.factorize()
     first = factor.symbolic.order[0]
@@ -183,7 +183,7 @@ def test_a_pivot_that_becomes_singular_leads_to_another_order():
     factor.refactorize(other.values, changed=[first])
     b = np.ones(27)
 
-    assert factor.symbolic.order[0] != first
+    assert factor.delayed_pivots > 0
     assert factor.backward_error(factor.solve(b), b) < 1e-14
 
 

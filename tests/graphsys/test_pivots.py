@@ -174,7 +174,7 @@ def test_masses_far_apart_lose_no_digits(ratio):
     assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-12
 
 
-def test_a_pivot_that_cancels_is_moved_behind_its_neighbours():
+def test_a_pivot_that_cancels_is_delayed_to_its_neighbour():
     # body "a" has a regular-looking block that is singular in numbers only
     rng = np.random.default_rng(2)
     graph = nx.path_graph(["a", "b", "c"])
@@ -187,8 +187,7 @@ def test_a_pivot_that_cancels_is_moved_behind_its_neighbours():
     first = system.analyze("dfs")
     factor, b = system.factorize(first), right_hand_side(system)
 
-    assert first.order.index("a") != factor.symbolic.order.index("a") or factor.symbolic is first
-    assert factor.symbolic.order.index("a") > factor.symbolic.order.index("b")
+    assert factor.symbolic is first and factor.delayed_pivots > 0
     assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-14
     assert backward_error(system.to_dense(), factor.refactorize(system.values).solve(b), b) < 1e-14
 

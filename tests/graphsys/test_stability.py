@@ -386,7 +386,7 @@ def test_inverses_of_a_resisting_matrix_solve_as_well_as_substitution(size):
     system[0, 0] = matrix
     numeric, *_ = Factorization(system.analyze(), np.dtype(float)).stable(system.values)
     scaled = numeric.scaling.matrix(system.values).reshape(size, size, order="F")
-    solver = Solver(numeric.symbolic, numeric.arena, None, 1.0, 0)
+    solver = Solver(numeric.symbolic, numeric.arena, None, 1.0, 0, None)
     x = solver.substitute(np.eye(size).ravel(), size, False).reshape(size, size, order="F")
     error = np.abs(scaled @ x - np.eye(size)).max()
     assert error <= 10 * size * EPS * np.abs(scaled).max() * np.abs(x).max()

@@ -1,0 +1,1 @@
+"""Multifrontal factorization with threshold pivoting and delayed pivots."""

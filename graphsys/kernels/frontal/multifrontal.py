@@ -1,0 +1,209 @@
+"""Multifrontal factorization: one dense front for each supernode, children first.
+
+A front holds what the matrix has in the rows and columns of its supernode, and the *contribution
+blocks* of its children. It gives its pivots, and what is left is its own contribution block. Rows
+and columns whose pivots were too small are part of that block, and the parent tries them again
+(I. S. Duff, J. K. Reid, The multifrontal solution of unsymmetric sets of linear equations, SIAM J.
+Sci. Stat. Comput. 5, 1984).
+
+Supernodes are numbered in a postorder, so contribution blocks lie on a stack. Each has a header
+among integers: where the header below it begins, rows n, delayed ones d, first row in elimination
+order that follows (or the number of rows), place of the block, then its n rows and its n columns.
+"""
+
+from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.layout import PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES, SYMMETRIC
+from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.blocks.blocks import copy_block
+from graphsys.kernels.frontal.front import factorize_front
+from graphsys.kernels.single.ldu import load
+
+#: Fields of a header on the stack of contribution blocks, and places among them.
+HEADER = 5
+PREVIOUS, LEFT, DELAYED, FOLLOWING, BLOCK = range(HEADER)
+#: Fields of the table of fronts: rows and columns, pivots, place of the factors, of the names.
+FRONT_FIELDS = 4
+SIZE, PIVOTS, FACTORS, NAMES = range(FRONT_FIELDS)
+
+#: What a factorization returns where an array is too short; ``info[1]`` is the length it needs.
+FRONT_FULL, STACK_FULL, HEADERS_FULL, FACTORS_FULL, NAMES_FULL = range(-1, -6, -1)
+
+
+@kernel
+def front_sizes(program):
+    """Numbers of factors and of names where no pivot is delayed, and the largest front."""
+    factors = names = largest = 0
+    for s in range(program[SUPERNODES]):
+        at = program[program[STARTS_AT] + s]
+        p, m = program[at], program[at] + program[at + 1]
+        factors += _factor_size(m, p, program[SYMMETRIC] != 0)
+        names += 2 * m + p
+        largest = max(largest, m)
+    return factors, names, largest
+
+
+@inlined
+def _factor_size(m, pivots, symmetric):
+    """L, and D or U, of a front."""
+    return pivots * (m + 2) if symmetric else pivots * (2 * m - pivots)
+
+
+@kernel
+def factorize_fronts(
+    # Tables:
+    program,
+    # In:
+    values,
+    threshold,
+    # Work:
+    panels,
+    front,
+    stack,
+    headers,
+    place,
+    # Out:
+    factors,
+    names,
+    fronts,
+    info,
+):
+    """L and U of all fronts; 0, 1 + a row without a pivot, or which array is too short.
+
+    ``panels`` get the matrix as for the supernodal factorization. ``info[0]`` is the least pivot
+    relative to its column, ``info[2]`` counts delayed pivots.
+    """
+    load(program, values, panels)
+    table = pointer(program, 0)
+    symmetric = program[SYMMETRIC] != 0
+    info[0], info[2] = 1.0, 0.0
+    top, stack_end, headers_end = -1, 0, 0  # of the stacks
+    factors_end = names_end = 0
+    for s in range(program[SUPERNODES]):
+        at = table[program[STARTS_AT] + s]
+        p, q, first = table[at], table[at + 1], table[at + 2]
+        delayed, child = 0, top
+        while child >= 0 and headers[child + FOLLOWING] < first + p:
+            delayed += headers[child + DELAYED]
+            child = headers[child + PREVIOUS]
+        f, m = p + delayed, p + delayed + q
+        if m * m > front.size:
+            info[1] = m
+            return FRONT_FULL
+        most = _factor_size(m, f, symmetric)
+        if factors_end + most > factors.size:
+            info[1] = factors_end + most
+            return FACTORS_FULL
+        if names_end + 2 * m + f > names.size:
+            info[1] = names_end + 2 * m + f
+            return NAMES_FULL
+        ids = names[names_end : names_end + 2 * m + f]
+        following = _load(program, at, panels, m, f, symmetric, front, place, ids)
+        # Children are on top of the stack, the last one first.
+        child, new = top, p
+        while child >= 0 and headers[child + FOLLOWING] < first + p:
+            new = _add_child(headers, child, stack, m, new, symmetric, front, place, ids)
+            headers_end, stack_end = child, headers[child + BLOCK]
+            child = headers[child + PREVIOUS]
+        top = child
+        pivots = factorize_front(front, m, f, threshold, symmetric, ids, ids[2 * m :], info)
+        if pivots < f and q == 0:
+            return 1 + ids[pivots]
+        row = FRONT_FIELDS * s
+        fronts[row + SIZE], fronts[row + PIVOTS] = m, pivots
+        fronts[row + FACTORS], fronts[row + NAMES] = factors_end, names_end
+        factors_end = _store(front, m, pivots, symmetric, ids[2 * m :], factors, factors_end)
+        names_end += 2 * m + f
+        left = m - pivots
+        info[2] += f - pivots
+        if left == 0:
+            continue
+        if stack_end + left * left > stack.size:
+            info[1] = stack_end + left * left
+            return STACK_FULL
+        if headers_end + HEADER + 2 * left > headers.size:
+            info[1] = headers_end + HEADER + 2 * left
+            return HEADERS_FULL
+        headers[headers_end + PREVIOUS], headers[headers_end + LEFT] = top, left
+        headers[headers_end + DELAYED] = f - pivots
+        headers[headers_end + FOLLOWING], headers[headers_end + BLOCK] = following, stack_end
+        for i in range(left):
+            headers[headers_end + HEADER + i] = ids[pivots + i]
+            headers[headers_end + HEADER + left + i] = ids[m + pivots + i]
+        copy_block(stack, stack_end, left, front, pivots * m + pivots, m, left, left)
+        top = headers_end
+        headers_end += HEADER + 2 * left
+        stack_end += left * left
+    return 0
+
+
+@inlined
+def _load(program, at, panels, m, f, symmetric, front, place, ids):
+    """A front with the matrix in it; returns the first row after the supernode's, or all rows."""
+    table = pointer(program, 0)
+    p, q, first, lower, upper = (
+        table[at],
+        table[at + 1],
+        table[at + 2],
+        table[at + 3],
+        table[at + 4],
+    )
+    for i in range(m * m):
+        front[i] = 0.0
+    copy_block(front, 0, m, panels, lower, p + q, p, p)
+    copy_block(front, f, m, panels, lower + p, p + q, q, p)
+    if not symmetric:
+        copy_block(front, f * m, m, panels, upper, p, p, q)
+    for i in range(p):
+        place[first + i] = i
+        ids[i] = ids[m + i] = first + i
+    run, following = at + PANEL_FIELDS + table[at + 5], program[ROWS]
+    for _ in range(table[at + 6]):
+        to, rows, row = f + table[run], table[run + 1], table[run + 2]
+        following = min(following, row)
+        for i in range(rows):
+            place[row + i] = to + i
+            ids[to + i] = ids[m + to + i] = row + i
+        run += 3
+    return following
+
+
+@inlined
+def _add_child(headers, at, stack, m, new, symmetric, front, place, ids):
+    """Adds a contribution block to its parent's front; returns the place after its delayed rows."""
+    left, delayed, block = headers[at + LEFT], headers[at + DELAYED], headers[at + BLOCK]
+    rows, columns = at + HEADER, at + HEADER + left
+    for i in range(delayed):
+        ids[new + i], ids[m + new + i] = headers[rows + i], headers[columns + i]
+    for i in range(left):  # names become places in the front
+        to = new + i if i < delayed else place[headers[rows + i]]
+        headers[rows + i] = headers[columns + i] = to
+    for j in range(left):
+        to = headers[columns + j]
+        column = stack[block + j * left : block + j * left + left]
+        if not symmetric:
+            for i in range(left):
+                front[to * m + headers[rows + i]] += column[i]
+            continue
+        for i in range(j, left):
+            row = headers[rows + i]
+            if row >= to:
+                front[to * m + row] += column[i]
+            else:
+                front[row * m + to] += column[i]
+    return new + delayed
+
+
+@inlined
+def _store(front, m, pivots, symmetric, double, factors, at):
+    """Factors of a front: L with U above, or L, D and what is beside D; returns the place after."""
+    copy_block(factors, at, m, front, 0, m, m, pivots)
+    at += m * pivots
+    if not symmetric:
+        copy_block(factors, at, pivots, front, pivots * m, m, pivots, m - pivots)
+        return at + pivots * (m - pivots)
+    for k in range(pivots):
+        factors[at + 2 * k], factors[at + 2 * k + 1] = front[k * m + k], 0.0
+        if double[k] != 0:
+            factors[at + 2 * k + 1] = front[k * m + k + 1]
+            factors[at + (k - pivots) * m + k + 1] = 0.0
+    return at + 2 * pivots

@@ -1,0 +1,187 @@
+"""Forward and back substitution with the factors of fronts.
+
+A name of a row or column is its place in elimination order. Pivots pair a row with a column:
+y = L^-1 b has the names of rows, x = U^-1 y those of columns.
+"""
+
+from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, SYMMETRIC
+from graphsys.kernels.blocks.blocks import subtract_product, subtract_transposed
+from graphsys.kernels.frontal.multifrontal import FACTORS, FRONT_FIELDS, NAMES, PIVOTS, SIZE
+
+
+@kernel
+def solve_fronts(
+    # Tables:
+    program, fronts, names,
+    # In:
+    factors, b, count, transposed,
+    # Work:
+    y, x, part,
+    # Out:
+    out,
+):  # fmt: skip
+    """A out = b, or A^T out = b, for ``count`` columns; ``part`` has room for the largest front."""
+    rows, symmetric = program[ROWS], program[SYMMETRIC] != 0
+    order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
+    fronts_of = range(program[SUPERNODES])
+    for c in range(count):
+        for i in range(rows):
+            y[i] = b[c * rows + order[i]]
+        for s in fronts_of:
+            if symmetric or not transposed:
+                _forward(fronts, s, names, factors, y, part)
+            else:
+                _forward_transposed(fronts, s, names, factors, y, part)
+        for s in range(program[SUPERNODES] - 1, -1, -1):
+            if symmetric:
+                _backward_symmetric(fronts, s, names, factors, y, x, part)
+            elif not transposed:
+                _backward(fronts, s, names, factors, y, x, part)
+            else:
+                _backward_transposed(fronts, s, names, factors, y, x, part)
+        for i in range(rows):
+            out[c * rows + order[i]] = x[i]
+
+
+@inlined
+def _forward(fronts, s, names, factors, y, part):
+    """Y <- L^-1 y for the rows of a front."""
+    at = FRONT_FIELDS * s
+    m, pivots, lower, rows = (
+        fronts[at + SIZE],
+        fronts[at + PIVOTS],
+        fronts[at + FACTORS],
+        fronts[at + NAMES],
+    )
+    for i in range(m):
+        part[i] = y[names[rows + i]]
+    for k in range(pivots):
+        z, column = part[k], factors[lower + k * m : lower + k * m + pivots]
+        for i in range(k + 1, pivots):
+            part[i] -= column[i] * z
+    if pivots < m:
+        subtract_product(
+            part, pivots, m, factors, lower + pivots, m, part, 0, 1, m, m - pivots, 1, pivots
+        )
+    for i in range(m):
+        y[names[rows + i]] = part[i]
+
+
+@inlined
+def _backward(fronts, s, names, factors, y, x, part):
+    """X <- U^-1 y for the columns of a front."""
+    at = FRONT_FIELDS * s
+    m, pivots, lower, rows = (
+        fronts[at + SIZE],
+        fronts[at + PIVOTS],
+        fronts[at + FACTORS],
+        fronts[at + NAMES],
+    )
+    columns = rows + m
+    for k in range(pivots):
+        part[k] = y[names[rows + k]]
+    for k in range(pivots, m):
+        part[k] = x[names[columns + k]]
+    if pivots < m:
+        subtract_product(
+            part,
+            0,
+            m,
+            factors,
+            lower + m * pivots,
+            pivots,
+            part,
+            pivots,
+            1,
+            m,
+            pivots,
+            1,
+            m - pivots,
+        )
+    for k in range(pivots - 1, -1, -1):
+        column = factors[lower + k * m : lower + k * m + pivots]
+        z = part[k] / column[k]
+        x[names[columns + k]] = z
+        for i in range(k):
+            part[i] -= column[i] * z
+
+
+@inlined
+def _forward_transposed(fronts, s, names, factors, y, part):
+    """Y <- U^-T y for the columns of a front."""
+    at = FRONT_FIELDS * s
+    m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
+    columns = fronts[at + NAMES] + m
+    for k in range(m):
+        part[k] = y[names[columns + k]]
+    for k in range(pivots):
+        column = factors[lower + k * m : lower + k * m + pivots]
+        total = part[k]
+        for i in range(k):
+            total -= column[i] * part[i]
+        part[k] = total / column[k]
+    if pivots < m:
+        subtract_transposed(
+            part, pivots, factors, lower + m * pivots, pivots, part, 0, pivots, m - pivots
+        )
+    for k in range(m):
+        y[names[columns + k]] = part[k]
+
+
+@inlined
+def _backward_transposed(fronts, s, names, factors, y, x, part):
+    """X <- L^-T y for the rows of a front."""
+    at = FRONT_FIELDS * s
+    m, pivots, lower, rows = (
+        fronts[at + SIZE],
+        fronts[at + PIVOTS],
+        fronts[at + FACTORS],
+        fronts[at + NAMES],
+    )
+    columns = rows + m
+    for k in range(pivots):
+        part[k] = y[names[columns + k]]
+    _solve_unit_transposed(names, rows, factors, lower, m, pivots, x, part)
+
+
+@inlined
+def _backward_symmetric(fronts, s, names, factors, y, x, part):
+    """X <- L^-T D^-1 y for the rows of a front."""
+    at = FRONT_FIELDS * s
+    m, pivots, lower, rows = (
+        fronts[at + SIZE],
+        fronts[at + PIVOTS],
+        fronts[at + FACTORS],
+        fronts[at + NAMES],
+    )
+    diagonal, k = lower + m * pivots, 0
+    while k < pivots:
+        pivot, beside = factors[diagonal + 2 * k], factors[diagonal + 2 * k + 1]
+        one = y[names[rows + k]]
+        if beside == 0:
+            part[k] = one / pivot
+            k += 1
+            continue
+        other = y[names[rows + k + 1]]
+        upper, below = pivot / beside, factors[diagonal + 2 * k + 2] / beside
+        scale = 1.0 / (beside * (upper * below - 1.0))
+        part[k], part[k + 1] = (below * one - other) * scale, (upper * other - one) * scale
+        k += 2
+    _solve_unit_transposed(names, rows, factors, lower, m, pivots, x, part)
+
+
+@inlined
+def _solve_unit_transposed(names, rows, factors, lower, m, pivots, x, part):
+    """X <- L^-T of ``part``, with the rows that follow as they are in x."""
+    for i in range(pivots, m):
+        part[i] = x[names[rows + i]]
+    if pivots < m:
+        subtract_transposed(part, 0, factors, lower + pivots, m, part, pivots, m - pivots, pivots)
+    for k in range(pivots - 1, -1, -1):
+        column = factors[lower + k * m : lower + k * m + pivots]
+        total = part[k]
+        for i in range(k + 1, pivots):
+            total -= column[i] * part[i]
+        part[k] = total
+        x[names[rows + k]] = total

@@ -1,0 +1,223 @@
+"""Multifrontal factors: exchanges between blocks, delayed pivots, and what is read from them."""
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import graphsys as gs
+from graphsys.numeric.factorization import Factorization
+from graphsys.numeric.fronts import THRESHOLD, Fronts
+
+TYPES = [np.float64, np.float32, np.complex128]
+
+
+def weak_system(seed, symmetric=False, dtype=np.float64):
+    """Random blocks on a random graph; a third of the diagonal blocks is zero or next to it."""
+    rng = np.random.default_rng(seed)
+    count = int(rng.integers(2, 16))
+    graph = nx.gnm_random_graph(count, int(rng.integers(count - 1, 3 * count)), seed=seed)
+    system = gs.System(
+        graph, {i: int(rng.integers(1, 5)) for i in graph}, dtype=dtype, symmetric=symmetric
+    )
+
+    def block(u, v):
+        found = rng.standard_normal((system[u, u].shape[0], system[v, v].shape[0]))
+        if np.dtype(dtype).kind == "c":
+            found = found + 1j * rng.standard_normal(found.shape)
+        return found
+
+    for u in graph:
+        found = rng.choice([1.0, 1.0, 1e-9, 0.0]) * block(u, u)
+        system[u, u] = found + found.T if symmetric else found
+    for u, v in graph.edges:
+        system[u, v] = block(u, v)
+        if not symmetric:
+            system[v, u] = block(v, u)
+    return system
+
+
+def fronts_of(system):
+    """Fronts of a system in an order that knows nothing of its values."""
+    symbolic = system.analyze(zero_diagonal=())
+    fronts = Fronts(symbolic, system.dtype)
+    failed = fronts.factorize(system.values, np.empty(symbolic.arena_size, system.dtype))
+    return fronts, failed
+
+
+def regular(system, most=1e8):
+    """Dense matrix of a system, in double precision; None where its condition is above ``most``."""
+    kind = np.complex128 if system.dtype.kind == "c" else np.float64
+    matrix = system.to_dense().astype(kind)
+    return matrix if np.linalg.cond(matrix) < most else None
+
+
+def test_a_pivot_that_is_zero_goes_to_the_parent():
+    # a has no pivot of its own; the front of b and c, which are one supernode, gets its row
+    graph = nx.path_graph(["a", "b", "c"])
+    system = gs.System(graph, 1, blocks={("b", "b"): 4.0, ("c", "c"): 1.0})
+    system["a", "b"], system["b", "a"] = 2.0, 3.0
+    symbolic = system.analyze(["a", "c", "b"])
+    fronts = Fronts(symbolic, system.dtype)
+    assert fronts.factorize(system.values, np.empty(symbolic.arena_size)) == 0
+
+    assert fronts.delayed == 1 and fronts.table[:, :2].tolist() == [[2, 0], [3, 3]]
+    # 2 x_b = 2, 3 x_a + 4 x_b = 7 and x_c = 5
+    assert fronts.solve(np.array([2.0, 7.0, 5.0]), 1, False).tolist() == [1.0, 1.0, 5.0]
+    sign, logarithm = fronts.slogdet()
+    assert sign == -1.0 and logarithm == pytest.approx(np.log(6.0))
+
+
+def test_a_symmetric_pair_without_diagonal_is_one_pivot():
+    # in one front: [[0, 2], [2, 0]] has no pivot of 1 x 1, and the eigenvalues -2 and 2
+    system = gs.System(nx.empty_graph(1), 2, symmetric=True)
+    system[0, 0] = [[0.0, 2.0], [2.0, 0.0]]
+    fronts, failed = fronts_of(system)
+
+    assert failed == 0 and fronts.delayed == 0 and fronts.inertia() == (1, 1)
+    assert fronts.solve(np.array([2.0, 4.0]), 1, False).tolist() == [2.0, 1.0]
+    assert fronts.slogdet() == (-1.0, pytest.approx(np.log(4.0)))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_solutions_have_the_backward_error_of_partial_pivoting(symmetric, dtype):
+    eps, delayed = np.finfo(dtype).eps, 0
+    for seed in range(40):
+        system = weak_system(seed, symmetric, dtype)
+        matrix = regular(system, 1e-2 / eps)
+        if matrix is None:
+            continue
+        fronts, failed = fronts_of(system)
+        assert failed == 0
+        delayed += fronts.delayed
+        b = np.random.default_rng(seed).standard_normal((matrix.shape[0], 2))
+        for transposed, dense in ((False, matrix), (True, matrix.T)):
+            flat = b.astype(dtype).ravel(order="F")
+            x = fronts.solve(flat, 2, transposed).reshape(b.shape, order="F")
+            size = np.abs(dense).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+            # growth of threshold pivoting: each entry of L is at most 1 / THRESHOLD
+            assert np.abs(dense @ x - b).max() <= matrix.shape[0] / THRESHOLD * eps * size
+    assert delayed > 0
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_determinant_inertia_and_inverse_are_those_of_the_dense_matrix(symmetric):
+    for seed in range(60):
+        system = weak_system(seed, symmetric)
+        if (matrix := regular(system)) is None:
+            continue
+        fronts, _ = fronts_of(system)
+        bound = matrix.shape[0] / THRESHOLD * np.finfo(float).eps * np.linalg.cond(matrix)
+        sign, logarithm = np.linalg.slogdet(matrix)
+        assert fronts.slogdet()[0] == sign
+        assert abs(fronts.slogdet()[1] - logarithm) <= matrix.shape[0] * bound
+        if symmetric:
+            eigenvalues = np.linalg.eigvalsh(matrix)
+            assert fronts.inertia() == ((eigenvalues > 0).sum(), (eigenvalues < 0).sum())
+        inverse = np.linalg.inv(matrix)
+        found = gs.SelectedInverse(system.graph, fronts.selected_inverse()).to_scipy().toarray()
+        kept = found != 0.0
+        assert np.abs(found - inverse)[kept].max() <= bound * np.abs(inverse).max()
+
+
+@given(seed=st.integers(0, 10**6), symmetric=st.booleans())
+def test_every_regular_system_is_factorized_and_every_entry_of_l_is_bounded(seed, symmetric):
+    system = weak_system(seed, symmetric)
+    if regular(system) is None:
+        return
+    fronts, failed = fronts_of(system)
+    assert failed == 0 and fronts.least >= THRESHOLD
+    for m, e, at, _ in fronts.table.tolist():
+        lower = fronts.arrays["factors"][at : at + m * e].reshape(e, m).T
+        below = np.abs(np.tril(lower, -1))
+        assert below.max(initial=0.0) <= 1.0 / THRESHOLD * (1.0 + 1e-12)
+
+
+def test_wide_fronts_are_factorized_in_panels_with_failed_columns_tried_again():
+    # 100 fully summed rows, more than two panels; half of the diagonal is zero
+    rng = np.random.default_rng(0)
+    for symmetric in (False, True):
+        matrix = rng.standard_normal((100, 100))
+        matrix = matrix + matrix.T if symmetric else matrix
+        matrix[np.arange(0, 100, 2), np.arange(0, 100, 2)] = 0.0
+        system = gs.System(nx.empty_graph(1), 100, symmetric=symmetric)
+        system[0, 0] = matrix
+        fronts, failed = fronts_of(system)
+        b = rng.standard_normal(100)
+        x = fronts.solve(b, 1, False)
+        assert failed == 0
+        assert np.abs(matrix @ x - b).max() <= 1e-12 * np.abs(matrix).sum(axis=1).max()
+
+
+def test_a_singular_matrix_names_a_row_without_a_pivot():
+    system = gs.System(nx.path_graph(3), 2)
+    for i in range(3):
+        system[i, i] = np.eye(2)
+    system[1, 1] = [[1.0, 0.0], [0.0, 0.0]]
+    fronts, failed = fronts_of(system)
+    symbolic = fronts.symbolic
+    step = int(np.searchsorted(symbolic.row_of, failed - 1, side="right")) - 1
+    assert symbolic.order[step] == 1
+
+
+def test_work_arrays_grow_where_pivots_are_delayed_to_the_root():
+    # a long chain without any pivot but those between neighbours: 2 x 2 pivots across fronts
+    system = gs.System(gs.chain(200), 3)
+    for u, v in nx.path_graph(200).edges:
+        system[u, v] = system[v, u] = np.diag([1.0, 2.0, 3.0])
+    fronts, failed = fronts_of(system)
+    assert failed == 0 and fronts.delayed > 0
+    b = np.arange(600.0)
+    assert system.to_scipy() @ fronts.solve(b, 1, False) == pytest.approx(b)
+
+
+def test_barrier_systems_of_optimal_control_keep_their_digits_and_inertia():
+    # min z^T H z with dynamics as constraints: H from 1e-10 to 1e10, as in late iterations
+    stages, states, width = 60, 4, 6
+    rng = np.random.default_rng(1)
+    n, m = stages * width, stages * states
+    rows = [("z", k) for k in range(stages)], [("c", k) for k in range(stages)]
+    graph = nx.Graph(zip(*rows))
+    graph.add_edges_from((("c", k), ("z", k - 1)) for k in range(1, stages))
+    system = gs.System(graph, {u: width if u[0] == "z" else states for u in graph}, symmetric=True)
+    for k in range(stages):
+        system[("z", k), ("z", k)] = np.diag(10.0 ** rng.uniform(-10, 10, width))
+        system[("c", k), ("z", k)] = np.hstack([rng.standard_normal((4, 2)), -np.eye(4)])
+        if k:
+            moved = np.hstack([np.zeros((4, 2)), 0.5 * rng.standard_normal((4, 4))])
+            system[("c", k), ("z", k - 1)] = moved
+    factor = system.factorize()
+    matrix = system.to_scipy()
+    b = matrix @ rng.standard_normal(n + m)
+    x = factor.solve(b)
+
+    size = abs(matrix) @ np.abs(x) + np.abs(b)
+    assert (np.abs(matrix @ x - b) / size).max() <= 1e-14
+    assert factor.report.refinements <= 2 and factor.inertia() == (n, m)
+
+
+def test_factors_with_delayed_pivots_serve_every_function_of_a_factor():
+    system = weak_system(7)
+    matrix = regular(system)
+    assert matrix is not None
+    found, *_ = Factorization(system.analyze(), system.dtype).stable(system.values, delays=True)
+    assert found.fronts is not None and found.scaling is not None
+    factor = system.factorize()
+    factor._factorization = found
+    factor._use(system.values)
+    b = np.random.default_rng(0).standard_normal((matrix.shape[0], 3))
+    for trans, dense in (("N", matrix), ("T", matrix.T), ("H", matrix.T)):
+        assert dense @ factor.solve(b, trans) == pytest.approx(b)
+    assert factor.slogdet() == pytest.approx(np.linalg.slogdet(matrix))
+    inverse = np.linalg.inv(matrix)
+    label = next(iter(system.labels))
+    at = system.graph.row_start[system.graph.node(label)]
+    first = factor.selected_inverse()[label, label]
+    size = first.shape[0]
+    assert first == pytest.approx(inverse[at : at + size, at : at + size])
+    assert 0.0 < factor.rcond() < 1.0 and factor.nbytes > 0
+    assert factor.refactorize(2.0 * system.values).solve(b) == pytest.approx(
+        np.linalg.solve(2.0 * matrix, b)
+    )
