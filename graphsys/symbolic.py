@@ -117,6 +117,12 @@ class Symbolic:
         stored = self._fields()
         return _unpickled, (stored, checksum(stored))
 
+    def unconstrained(self) -> Symbolic:
+        """Symbolic factorization by the same method, but no node waits for another's pivots."""
+        if self.ordering == "given" or not self.precedence.needy.any():
+            return self
+        return analyze(self.graph, self.ordering, zero_diagonal=(), symmetric=self.symmetric)
+
     # Computed from the fields, once, when they are first asked for.
 
     @cached_property

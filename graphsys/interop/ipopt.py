@@ -17,6 +17,7 @@ import tempfile
 import threading
 import traceback
 from collections import OrderedDict
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -24,13 +25,15 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 from scipy.sparse import coo_array, csr_array
 
 from graphsys.compiler.store import cache_folder
-from graphsys.errors import SingularPivotError
-from graphsys.factor import Factor
+from graphsys.kernels.single.fused_solve import SINGULAR as SINGULAR_PIVOT
+from graphsys.matrix.equilibration import Scaling
 from graphsys.numeric import measures
+from graphsys.numeric.factorization import Factorization
+from graphsys.numeric.fronts import Fronts
+from graphsys.symbolic import Symbolic
 from graphsys.system import System
 
 __all__ = ["library"]
@@ -41,11 +44,8 @@ Ints = NDArray[np.int64]
 SOURCE = Path(__file__).with_name("ma27.c")
 #: Patterns, and factorizations, that are kept: MA27's interface has no call that frees one.
 KEPT = 64
-#: Most rows of a matrix that LAPACK factorizes if graphsys cannot certify the inertia: 8 MB, 0.1 s.
-DENSE_ROWS = 1000
-#: Largest bound on the relative error of the inverse with which no eigenvalue changes its sign.
-#: The bound is an estimate, right within a factor of about 3.
-CERTAIN = 0.1
+#: Least pivot, of the equilibrated matrix, that is more than the rounding of larger numbers.
+LEAST_PIVOT = 8.0 * np.finfo(float).eps
 #: INFO(1): index out of range (a warning); singular matrix; an exception, printed on stderr.
 OUT_OF_RANGE, SINGULAR, FAILED = 1, -5, -101
 
@@ -86,7 +86,7 @@ class Pattern:
         shape = (self.system.graph.nnz, row.size)
         self._sum = csr_array(coo_array((ones[: once.sum()], (place[once], entry[once])), shape))
         self._lock = threading.Lock()
-        self._analyzed = False
+        self._symbolic: Symbolic | None = None
 
     def values(self, a: Float) -> Float:
         """Blocks in the layout of the graph.
@@ -102,27 +102,22 @@ class Pattern:
         """
         return np.asarray(self._sum @ a)
 
-    def factorize(self, values: Float) -> Factor:
-        """Numeric factorization; the first one also analyzes, by the zeros of its diagonal.
+    def symbolic(self, values: Float) -> Symbolic:
+        """Symbolic factorization by the zeros of the first diagonal.
 
         Parameters
         ----------
         values : ndarray, shape (nnz,)
-
-        Returns
-        -------
-        Factor
         """
         with self._lock:
-            if not self._analyzed:
+            if self._symbolic is None:
                 self.system.values[...] = values
                 self._symbolic = self.system.analyze()
-                self._analyzed = True
-        return Factor(self._symbolic, values)
+            return self._symbolic
 
 
 class Instance:
-    """Factorization of one caller of the library.
+    """Factors of one caller of the library: of static pivots, of delayed ones once these are weak.
 
     Parameters
     ----------
@@ -131,76 +126,67 @@ class Instance:
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
-        self._factor: Factor | None = None
-        self._dense: tuple[Float, NDArray[np.int32]] | None = None
+        self._static: Factorization | None = None
+        self._fronts: Fronts | None = None
+        self._scaling: Scaling | None = None
+        self._work = np.empty(0)
+        self._solve: Callable[[Float], Float | None] | None = None
 
     def factorize(self, a: Float) -> int | None:
-        """Number of negative eigenvalues; None if the matrix is singular or that is uncertain.
+        """Number of negative eigenvalues; None if the matrix is singular to rounding.
 
         Parameters
         ----------
         a : ndarray, shape (nz,)
         """
-        self._dense = None
+        self._solve = None
         values = self.pattern.values(a)
         if not np.isfinite(values).all():
             return None
-        try:
-            if self._factor is None:
-                self._factor = self.pattern.factorize(values)
-            else:
-                self._factor.refactorize(values)
-            return self._certain_inertia(self._factor, values)
-        except (SingularPivotError, OverflowError):
-            return self._factorize_dense(values)
-
-    def _certain_inertia(self, factor: Factor, values: Float) -> int | None:
-        """Negative eigenvalues of the pivots, if rounding errors can have moved none past zero."""
-        found = factor._factorization
-        if not found.doubtful or found.can_refine(values):
-            positive, negative = measures.inertia(found)
-            if positive + negative == factor.shape[0]:
+        symbolic = self.pattern.symbolic(values)
+        if self._fronts is None:
+            negative = self._factorize_static(symbolic, values)
+            if negative is not None:
                 return negative
-        if factor.shape[0] <= DENSE_ROWS:
-            return self._factorize_dense(values)
-        found, lost = found.checked(values)
-        if found is not factor._factorization:
-            factor._factorization = found
-            factor._use(values)
-        if lost > CERTAIN:
-            return self._factorize_dense(values)
-        positive, negative = measures.inertia(found)
-        complete = positive + negative == factor.shape[0]
-        return negative if complete else self._factorize_dense(values)
+            self._fronts = Fronts(symbolic.unconstrained(), values.dtype)
+            self._work = np.empty(self._fronts.symbolic.arena_size)
+        return self._factorize_fronts(self._fronts, values)
 
-    def _factorize_dense(self, values: Float) -> int | None:
-        """Negative eigenvalues by the method of Bunch and Kaufman, of small matrices."""
-        system = self.pattern.system
-        n = system.shape[0]
-        if n > DENSE_ROWS:
+    def _factorize_static(self, symbolic: Symbolic, values: Float) -> int | None:
+        """Negative eigenvalues of the pivot blocks; None if one of them is weak."""
+        if self._static is None:
+            self._static = Factorization(symbolic, values.dtype)
+        static = self._static
+        if static.fast_factorize(values) == SINGULAR_PIVOT or static.doubtful:
             return None
-        other = system.copy()
-        other.values[...] = values
-        matrix = other.to_dense()
-        ldl, pivots, info = lapack.dsytrf(matrix, lower=1)
-        if info != 0:
+        positive, negative = measures.inertia(static)
+        if positive + negative < symbolic.graph.rows:
             return None
-        norm = float(np.abs(matrix).sum(axis=0).max())
-        rcond, _ = lapack.dsycon(ldl, pivots, norm, lower=1)
-        if rcond < np.finfo(float).eps:
+        self._solve = static.fast_solve  # None for a solution that overflows
+        return negative
+
+    def _factorize_fronts(self, fronts: Fronts, values: Float) -> int | None:
+        """Negative eigenvalues of D, by 1 x 1 and 2 x 2 pivots."""
+        graph = self.pattern.system.graph
+        if self._scaling is None or not self._scaling.fits(graph, values):
+            self._scaling = Scaling.of(graph, values, True)
+        scaling = self._scaling
+        if fronts.factorize(scaling.matrix(values), self._work) or fronts.smallest() < LEAST_PIVOT:
             return None
-        self._dense = ldl, pivots
-        single = pivots > 0
-        # A pivot block of two rows has one eigenvalue of each sign by the choice of the method.
-        return int((np.diag(ldl)[single] < 0.0).sum()) + int((~single).sum()) // 2
+
+        def solve(b: Float) -> Float:
+            right = scaling.right_hand_side(b, False)
+            return np.asarray(scaling.solution(fronts.solve(right, 1, False), False))
+
+        self._solve = solve
+        return fronts.inertia()[1]
 
     def solve(self, b: Float) -> Float:
         """Solution of A x = b, shape (n,)."""
-        if self._dense is not None:
-            return np.asarray(lapack.dsytrs(*self._dense, b, lower=1)[0]).ravel()
-        if self._factor is None:
+        if self._solve is None:
             raise ValueError("ma27cd was called without a factorization by ma27bd")
-        return np.asarray(self._factor.solve(b))
+        x = self._solve(b)
+        return np.full_like(b, np.nan) if x is None else x
 
 
 class Store:
@@ -300,8 +286,6 @@ def _solve(n: int, iw: Any, rhs: Any) -> None:
         if instance is None:
             raise ValueError(f"more than {KEPT} factorizations were in use at the same time")
         x[...] = instance.solve(x.copy())
-    except (SingularPivotError, OverflowError):
-        x[...] = np.nan
     except BaseException:
         traceback.print_exc()
         x[...] = np.nan

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse.linalg import lsqr
 
+from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
 
@@ -24,6 +25,8 @@ SWEEPS = 12
 #: condition below 1e8 whose rows and columns were scaled by random powers of two up to 2^+-300, all
 #: are solved with -30; with -45 8 are refused, without a second start more than half.
 SMALL = -30.0
+#: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
+FITS = 8.0
 #: Iterations of Curtis and Reid's scaling; 10 are too few for chains scaled by 2^+-300, 20 do.
 ITERATIONS = 30
 
@@ -87,6 +90,21 @@ class Scaling:
         row = np.rint(r).astype(np.int64)
         column = row if symmetric else np.rint(c).astype(np.int64)
         return cls(row, column, row[rows] + column[columns])
+
+    def fits(self, graph: BlockGraph, values: Array) -> bool:
+        """True if the largest entries of all rows and columns of another matrix are moderate too.
+
+        Parameters
+        ----------
+        graph : BlockGraph
+        values : ndarray, shape (graph.nnz,)
+        """
+        scaled, sums = self.matrix(values), np.empty(graph.rows, values.real.dtype)
+        for transposed in (False, True):
+            absolute_sums(*graph.tables(), scaled, transposed, sums)
+            if not (np.abs(np.log2(sums, where=sums > 0.0, out=np.zeros(graph.rows))) < FITS).all():
+                return False
+        return True
 
     def matrix(self, values: Array) -> Array:
         """Values of R A C."""

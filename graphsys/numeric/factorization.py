@@ -231,7 +231,8 @@ class Factorization:
         self.stabilized = False
         if self.scaling is not None:
             check_finite(self.symbolic.graph, values)
-            self.scaling = self._equilibration(values)
+            if not self.scaling.fits(self.symbolic.graph, values):
+                self.scaling = self._equilibration(values)
             failed = self._eliminate(self.scaling.matrix(values))
         else:
             failed = self._eliminate(values) if changed is None else self._update(values, changed)
@@ -413,8 +414,7 @@ class Factorization:
         if not self.can_delay or delays is False:
             trials: Iterator[Factorization] = self._reordered(matrix, scaling)
         else:
-            each = (True,) if delays else (False, True)
-            trials = (self._in_order(self.symbolic, scaling, delay) for delay in each)
+            trials = self._delayed(scaling, at_once=bool(delays))
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         failure = None
         for trial in trials:
@@ -440,6 +440,15 @@ class Factorization:
             raise failure or self._unstable(error)
         found.stabilized = True
         return found, error, condition
+
+    def _delayed(self, scaling: Scaling | None, at_once: bool) -> Iterator[Factorization]:
+        """The equilibrated matrix with static pivots, unless ``at_once``; then with delayed ones.
+
+        No node has to wait for a neighbour where pivots are delayed: fronts are smaller then.
+        """
+        if not at_once:
+            yield self._in_order(self.symbolic, scaling)
+        yield self._in_order(self.symbolic.unconstrained(), scaling, delays=True)
 
     def _reordered(self, matrix: Array, scaling: Scaling | None) -> Iterator[Factorization]:
         """Other orders, each for the weak pivots of the one before, with partial pivoting."""

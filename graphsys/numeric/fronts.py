@@ -156,6 +156,13 @@ class Fronts:
         found: Array = self.arrays["factors"][at]
         return found
 
+    def smallest(self) -> float:
+        """Least pivot of a symmetric matrix, or eigenvalue of a 2 x 2 pivot, nearly."""
+        single, (over, between) = self._determinants()
+        # |det| / (|between| + ...): the smaller eigenvalue is at least half of it
+        pairs = np.abs(over) * np.abs(between) / np.maximum(np.abs(over), np.abs(between))
+        return float(min(np.abs(single).min(initial=np.inf), pairs.min(initial=np.inf)))
+
     def _beside(self) -> Array:
         """What stands beside the diagonal of D, at the first of two pivots; 0 elsewhere."""
         at = self._each(self.table[:, FACTORS] + self.table[:, SIZE] * self.table[:, PIVOTS], 2)
