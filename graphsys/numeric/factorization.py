@@ -448,7 +448,7 @@ class Factorization:
         """
         if not at_once:
             yield self._in_order(self.symbolic, scaling)
-        yield self._in_order(self.symbolic.unconstrained(), scaling, delays=True)
+        yield self._in_order(self.symbolic.for_delayed_pivots(), scaling, delays=True)
 
     def _reordered(self, matrix: Array, scaling: Scaling | None) -> Iterator[Factorization]:
         """Other orders, each for the weak pivots of the one before, with partial pivoting."""
