@@ -187,7 +187,7 @@ def test_a_pivot_that_cancels_is_delayed_to_its_neighbour():
     first = system.analyze("dfs")
     factor, b = system.factorize(first), right_hand_side(system)
 
-    assert factor.symbolic is first and factor.delayed_pivots > 0
+    assert factor.delayed_pivots > 0
     assert backward_error(system.to_dense(), factor.solve(b), b) < 1e-14
     assert backward_error(system.to_dense(), factor.refactorize(system.values).solve(b), b) < 1e-14
 
