@@ -169,6 +169,7 @@ def _solve(arguments: argparse.Namespace) -> None:
         **{
             "pivot ratio": f"{factor.pivot_ratio:.1e}",
             "pivot growth": f"{factor.pivot_growth:.1e}",
+            "delayed pivots": f"{factor.delayed_pivots:,}",
             "backward error": f"{error:.1e}",
         },
     )

@@ -115,6 +115,8 @@ def _quality(factor: Factor) -> list[tuple[str, str]]:
         f"up to {factor.pivot_growth:.1e} times; solutions are "
         + ("checked and refined" if factor.refines else "not checked: nothing is in doubt")
     )
+    if factor.delayed_pivots:
+        text += f"; {_some(factor.delayed_pivots, 'pivot')} delayed to a later front"
     return [("pivots", text)]
 
 

@@ -1,5 +1,8 @@
 """Multifrontal factors: exchanges between blocks, delayed pivots, and what is read from them."""
 
+import copy
+import pickle
+
 import networkx as nx
 import numpy as np
 import pytest
@@ -221,3 +224,14 @@ def test_factors_with_delayed_pivots_serve_every_function_of_a_factor():
     assert factor.refactorize(2.0 * system.values).solve(b) == pytest.approx(
         np.linalg.solve(2.0 * matrix, b)
     )
+
+
+def test_a_factor_with_delayed_pivots_survives_pickling_and_says_what_it_did():
+    system = weak_system(7)
+    factor = system.factorize()
+    assert factor.delayed_pivots > 0
+    assert "pivots delayed to a later" in gs.explain(factor)
+    b = np.ones(system.shape[0])
+    for other in (pickle.loads(pickle.dumps(factor)), copy.deepcopy(factor)):
+        assert np.array_equal(other.solve(b), factor.solve(b))
+        assert other.refactorize(system.values).delayed_pivots == factor.delayed_pivots
