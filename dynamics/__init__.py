@@ -33,6 +33,7 @@ _LATER = {
     "Job": "studies.jobs",
     "Joint": "parts.joints",
     "JointSpace": "kinematics.joint_space",
+    "Kinematics": "kinematics.frames",
     "KnifeEdge": "parts.special_joints",
     "Mechanism": "mechanism",
     "Model": "model",

@@ -155,7 +155,7 @@ def assemble(
             move = np.hstack([np.zeros((n, 3)), JOLT * rng.normal(size=(n, 3))])
         else:
             move = -least(G, g, lengths.ravel(), damping).reshape(n, 6)
-        trial = _moved(after, move)
+        trial = moved(after, move)
         g_trial, G_trial = equations(model, trial, targets)
         if jump or np.linalg.norm(units * g_trial) < np.linalg.norm(units * g):
             after, g, G = trial, g_trial, G_trial
@@ -194,7 +194,7 @@ def _fastest(model: Model, twists: Float) -> float:
     return float(max(*rates, np.abs(twists[:, 3:]).max()))
 
 
-def _moved(state: State, move: Float) -> State:
+def moved(state: State, move: Float) -> State:
     """The state with bodies displaced and turned, none by more than 1/2 rad."""
     after = state.copy()
     part = min(1.0, 0.5 / max(1e-300, np.abs(move[:, 3:]).max(initial=0.0)))

@@ -108,6 +108,11 @@ class Pattern:
         Parameters
         ----------
         values : ndarray, shape (nnz,)
+
+        Returns
+        -------
+        Symbolic
+            The same for all values that follow.
         """
         with self._lock:
             if self._symbolic is None:

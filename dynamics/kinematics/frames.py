@@ -1,0 +1,472 @@
+"""Kinematics of frames: Jacobians, mass matrix, centroidal quantities, inverse kinematics."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from dynamics import rotation
+from dynamics.errors import InconsistentStateError, UnknownNameError
+from dynamics.kernels.base import layout
+from dynamics.kinematics import coordinates, loop_closure
+from dynamics.kinematics.joint_space import JointSpace, Slopes
+from dynamics.kinematics.momenta import momenta
+from dynamics.parts.bodies import WORLD
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.state import State
+
+__all__ = ["Kinematics"]
+
+Float = NDArray[np.float64]
+
+#: Most steps of inverse kinematics; near a solution each one doubles the correct digits.
+STEPS = 200
+#: Damping of these steps, relative to the largest eigenvalue of A^T A: the least one, which leaves
+#: motions alone that move no target, the first one, and the one at which they are given up.
+DAMPED, FIRST, HOPELESS = 1e-12, 1e-3, 1e6
+#: Weight of limits that are exceeded, next to errors over their units, and what counts as within.
+BEYOND, WITHIN = 10.0, 1e-9
+
+
+class Kinematics:
+    """Frame Jacobians, mass matrix and inverse kinematics of a model, with its closed loops.
+
+    A *frame* is a body, by its name, or a named frame of the mechanism, such as a link of a robot
+    file (`Mechanism.frames`). Velocities are those of v, one column of all Jacobians each:
+
+    - for every part of the mechanism that no joint connects to the world, the velocity (world, m/s)
+      and the angular velocity (body frame, rad/s) of its first body, 6 columns;
+    - then the rates of the joints' coordinates.
+
+    Where loops make coordinates depend on each other, a Jacobian belongs to the motion that is
+    nearest to v among those that the loops allow.
+
+    Parameters
+    ----------
+    model : Model
+    joints : iterable of hashable, optional
+        Joints whose coordinates count; all by default.
+
+    Attributes
+    ----------
+    model : Model
+    columns : dict of slice
+        Columns of the Jacobians by name: of the first body of a part that is free, or of a joint.
+    size : int
+        Number k of columns.
+
+    Raises
+    ------
+    UnknownNameError
+        Where a name is that of no joint with coordinates.
+
+    Examples
+    --------
+    >>> kinematics = dy.Kinematics(model)  # doctest: +SKIP
+    >>> J = kinematics.jacobian(state, "hand")  # doctest: +SKIP
+    >>> state = kinematics.inverse(state, {"hand": [0.4, 0.0, 0.2]})  # doctest: +SKIP
+    """
+
+    def __init__(self, model: Model, joints: Iterable[Hashable] | None = None) -> None:
+        self.model = model
+        mechanism = model.mechanism
+        planes = {c.plane.body.name for c in mechanism.contacts.values() if c.plane is not None}
+        if joints is None:
+            joints = [
+                joint.name
+                for joint in mechanism.joints.values()
+                if joint.name in model.tables.measure_group
+                and planes.isdisjoint((joint.parent.name, joint.child.name))
+            ]
+        self._space = JointSpace(model, joints)
+        names = [body.name for body in model.bodies if body.name not in planes]
+        self._bodies = np.array([model.body_number(name) for name in names], np.int64)
+        self._base = [names.index(name) for name in _free_parts(model, names)]
+        self.columns: dict[Hashable, slice] = {}
+        for k, body in enumerate(self._base):
+            self.columns[names[body]] = slice(6 * k, 6 * k + 6)
+        first = 6 * len(self._base)
+        for name, (start, count) in self._space.start.items():
+            self.columns[name] = slice(first + start, first + start + count)
+        self.size = first + self._space.size
+
+    def pose(self, state: State, frame: Hashable) -> tuple[Float, Float]:
+        """Position and orientation of a frame.
+
+        Parameters
+        ----------
+        state : State
+        frame : hashable
+            Name of a body or of a frame.
+
+        Returns
+        -------
+        position : ndarray of float, shape (3,)
+            Of the frame's origin, of a body's centre of mass, in the world, m.
+        orientation : ndarray of float, shape (4,)
+            Frame to world, scalar first.
+
+        Raises
+        ------
+        UnknownNameError
+            Where there is neither a body nor a frame of that name.
+        """
+        body, offset, turned = self._frame(frame)
+        if body < 0:
+            return offset, turned
+        x, q = state.pose[body, :3], state.pose[body, 3:]
+        return x + rotation.rotate(q, offset), rotation.multiply(q, turned)
+
+    def jacobian(self, state: State, frame: Hashable) -> Float:
+        """Jacobian of a frame's velocity.
+
+        Parameters
+        ----------
+        state : State
+        frame : hashable
+            Name of a body or of a frame.
+
+        Returns
+        -------
+        ndarray of float, shape (6, k)
+            Velocity of the frame's origin, then angular velocity, both in the world's axes.
+
+        Raises
+        ------
+        UnknownNameError
+            As for `pose`.
+        ValueError
+            Where bodies can move without any column's velocity changing.
+        """
+        return np.asarray(self._velocity_of(state, frame) @ self._motions(state))
+
+    def mass_matrix(self, state: State) -> Float:
+        """Mass matrix M: the kinetic energy is ``v @ M @ v / 2``.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (k, k)
+            Rotors included; singular where columns depend on each other.
+
+        Raises
+        ------
+        ValueError
+            As for `jacobian`.
+        """
+        motions = self._motions(state)
+        M = motions.T @ self._momenta(state, motions)
+        return np.asarray(0.5 * (M + M.T))
+
+    def velocities(self, state: State) -> Float:
+        """Velocities v of a state, in the order of the columns, shape (k,)."""
+        twists = coordinates.twists_of(self.model, state)
+        base = twists[self._bodies[self._base]].ravel()
+        return np.concatenate([base, self._space.read(state)[1]])
+
+    def center_of_mass(self, state: State) -> Float:
+        """Centre of mass of all bodies in the world, m, shape (3,)."""
+        masses = self._masses()
+        return np.asarray(masses @ state.pose[self._bodies, :3] / masses.sum())
+
+    def centroidal_matrix(self, state: State) -> Float:
+        """Matrix A of the centroidal momentum ``A v``.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (6, k)
+            Linear momentum, kg m/s, then angular momentum about the centre of mass, kg m^2/s, both
+            in the world's axes.
+
+        References
+        ----------
+        .. [1] D. E. Orin, A. Goswami, S.-H. Lee, Centroidal dynamics of a humanoid robot,
+           Autonomous Robots 35, 2013.
+        """
+        motions = self._motions(state)
+        momentum = self._momenta(state, motions).reshape(-1, layout.TWIST, self.size)
+        pose = state.pose[self._bodies]
+        arms = pose[:, :3] - self.center_of_mass(state)
+        turned = np.stack([rotation.to_matrix(q) for q in pose[:, 3:]])
+        linear = momentum[:, :3]
+        angular = turned @ momentum[:, 3:] + np.cross(arms[:, :, None], linear, axis=1)
+        return np.concatenate([linear.sum(axis=0), angular.sum(axis=0)])
+
+    def inverse(
+        self,
+        state: State,
+        targets: Mapping[Hashable, Any],
+        *,
+        limits: bool = True,
+        tolerance: float = 1e-8,
+        nearest: bool = False,
+    ) -> State:
+        """Inverse kinematics: a posture near a state in which frames are where they should be.
+
+        Levenberg and Marquardt's method over all motions that the joints allow, with closed loops.
+        The limits of joints are linear constraints of each step, a least-squares problem that
+        nonnegative least squares solve.
+
+        Parameters
+        ----------
+        state : State
+            Where the search begins; left as it is.
+        targets : mapping of hashable to array_like
+            By frame: a position in the world, m, shape (3,), or a pair of a position and an
+            orientation, scalar first, either of which may be None.
+        limits : bool, optional
+            Whether joints stay within their limits.
+        tolerance : float, optional
+            Error of positions, over the unit of length of the frame's body, and of angles, rad.
+        nearest : bool, optional
+            Whether to return the nearest posture where there is none within the tolerance.
+
+        Returns
+        -------
+        State
+            At rest.
+
+        Raises
+        ------
+        UnknownNameError
+            As for `pose`.
+        ValueError
+            Where a target has another shape or is not finite.
+        InconsistentStateError
+            Where a frame stays off its target, with its name and by how much; and where a loop
+            stays open.
+
+        References
+        ----------
+        .. [1] C. L. Lawson, R. J. Hanson, Solving Least Squares Problems, SIAM, 1995, ch. 23.
+        """
+        tasks = [_Task(self, frame, target) for frame, target in targets.items()]
+        now = self.model.assemble(state)
+        error, damping = self._errors(tasks, now), FIRST
+        for _ in range(STEPS):
+            beyond = self._beyond(now, limits)
+            if np.abs(error).max(initial=0.0) <= tolerance and beyond <= WITHIN:
+                break
+            null, _ = self._slopes(now).split()
+            A = np.vstack([task.slopes(now) for task in tasks]) @ null
+            B, low, high = self._room(now, limits)
+            z = _bounded_step(A, error, damping, B @ null, low, high)
+            trial = self._moved(now, null @ z)
+            after = self._errors(tasks, trial)
+            merit = np.linalg.norm(after) + BEYOND * self._beyond(trial, limits)
+            if merit < np.linalg.norm(error) + BEYOND * beyond:
+                now, error, damping = trial, after, max(DAMPED, 0.1 * damping)
+            else:
+                damping *= 10.0
+                if damping > HOPELESS:
+                    break
+        worst = int(np.argmax(np.abs(error))) if error.size else 0
+        if error.size and not nearest and not abs(error[worst]) <= tolerance:
+            task = np.repeat(np.arange(len(tasks)), [t.size for t in tasks])[worst]
+            raise InconsistentStateError(
+                f"frame {tasks[task].name!r} cannot reach its target: {tasks[task].describe(now)}; "
+                "begin nearer to the posture you mean, leave its orientation free, or take the "
+                "nearest posture (nearest=True)"
+            )
+        coordinates.set_twists(
+            self.model, now, np.zeros((self.model.n_bodies, layout.TWIST)),
+            list(range(self.model.n_bodies)),
+        )  # fmt: skip
+        return now
+
+    def _frame(self, name: Hashable) -> tuple[int, Float, Float]:
+        """Body, -1 for the world, and position and orientation of a frame in it."""
+        frames, index = self.model.mechanism.frames, self.model.tables.body_index
+        if name in index:
+            return int(index[name]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+        if name not in frames:
+            raise UnknownNameError(
+                f"there is neither a body nor a frame {name!r}; bodies are "
+                f"{[body.name for body in self.model.bodies]}, frames {list(frames)}"
+            )
+        frame = frames[name]
+        body = -1 if frame.body is WORLD else int(index[frame.body.name])
+        return body, np.asarray(frame.position), np.asarray(frame.orientation)
+
+    def _velocity_of(self, state: State, name: Hashable) -> Float:
+        """Velocity of a frame by the velocities of all bodies but planes, shape (6, 6 n)."""
+        body, offset, _ = self._frame(name)
+        slopes = np.zeros((6, self._bodies.size, layout.TWIST))
+        if body >= 0:
+            turned = rotation.to_matrix(state.pose[body, 3:])
+            x, y, z = offset
+            across = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+            i = int(np.flatnonzero(self._bodies == body)[0])
+            slopes[:3, i, :3] = np.eye(3)
+            slopes[:3, i, 3:], slopes[3:, i, 3:] = -turned @ across, turned
+        return slopes.reshape(6, -1)
+
+    def _slopes(self, state: State) -> Slopes:
+        """Jacobians of constraints and of v, for all bodies but planes."""
+        n = self.model.n_bodies
+        found = self._space.slopes(state, np.zeros(layout.TWIST * n))
+        kept = (layout.TWIST * self._bodies[:, None] + np.arange(layout.TWIST)).ravel()
+        base = np.zeros((len(self._base), layout.TWIST, self._bodies.size, layout.TWIST))
+        for k, body in enumerate(self._base):
+            base[k, :, body] = np.eye(layout.TWIST)
+        rows = base.reshape(layout.TWIST * len(self._base), kept.size)
+        J = np.vstack([rows, found.J[:, kept]])
+        G = found.G[:, kept]
+        return Slopes(G, np.zeros_like(G), J, np.zeros_like(J))
+
+    def _motions(self, state: State) -> Float:
+        """Velocities of all bodies but planes by v, shape (6 n, k)."""
+        return self._slopes(state).tangent()[0]
+
+    def _momenta(self, state: State, motions: Float) -> Float:
+        """Momenta of all bodies but planes, shape (6 n, k)."""
+        wide = np.zeros((self.size, self.model.n_bodies, layout.TWIST))
+        wide[:, self._bodies] = motions.T.reshape(self.size, -1, layout.TWIST)
+        found = momenta(self.model.tables, state.pose, wide.reshape(self.size, -1))
+        return np.asarray(found.reshape(wide.shape)[:, self._bodies].reshape(self.size, -1).T)
+
+    def _masses(self) -> Float:
+        return np.array([self.model.bodies[i].mass for i in self._bodies])
+
+    def _errors(self, tasks: list[_Task], state: State) -> Float:
+        """Errors of all tasks, over their units."""
+        return np.concatenate([np.zeros(0), *(task.error(state) for task in tasks)])
+
+    def _room(self, state: State, limits: bool) -> tuple[Float, Float, Float]:
+        """Jacobian of limited coordinates, and how far each may move down and up."""
+        position = self._space.read(state)[0]
+        rows, low, high = [], [], []
+        for name, (first, count) in self._space.start.items() if limits else ():
+            ends = self.model.mechanism.joints[name].limits
+            if ends is None:
+                continue
+            for i in range(count):
+                rows.append(6 * len(self._base) + first + i)
+                low.append(ends[i, 0] - position[first + i])
+                high.append(ends[i, 1] - position[first + i])
+        return self._slopes(state).J[rows], np.array(low), np.array(high)
+
+    def _beyond(self, state: State, limits: bool) -> float:
+        """How far a limited coordinate is beyond its range, m or rad."""
+        _, low, high = self._room(state, limits)
+        return float(np.maximum(low, -high).max(initial=0.0))
+
+    def _moved(self, state: State, move: Float) -> State:
+        """The state with bodies displaced and turned, its loops closed again."""
+        wide = np.zeros((self.model.n_bodies, layout.TWIST))
+        wide[self._bodies] = move.reshape(-1, layout.TWIST)
+        return self.model.assemble(loop_closure.moved(state, wide))
+
+
+class _Task:
+    """A frame and where it should be."""
+
+    def __init__(self, kinematics: Kinematics, name: Hashable, target: Any) -> None:
+        self.kinematics, self.name = kinematics, name
+        body, _, _ = kinematics._frame(name)
+        if body < 0:
+            raise ValueError(f"frame {name!r} is on the world and does not move")
+        label = f"of the target of {name!r}"
+        if isinstance(target, (tuple, list)) and len(target) == 2:
+            position, orientation = target
+        else:
+            position, orientation = target, None
+        self.position = self.orientation = None
+        if position is not None:
+            self.position = rotation.as_numbers(position, (3,), f"position {label}")
+        if orientation is not None:
+            q = rotation.as_numbers(orientation, (4,), f"orientation {label}")
+            self.orientation = rotation.normalized(q)
+        model = kinematics.model
+        self.length = model.tables.units[model.bodies[body].name].length
+        self.size = 3 * (self.position is not None) + 3 * (self.orientation is not None)
+
+    def error(self, state: State) -> Float:
+        """How far the frame is from its target, over the unit of length, and in rad, world axes."""
+        x, q = self.kinematics.pose(state, self.name)
+        parts = [np.zeros(0)]
+        if self.position is not None:
+            parts.append((self.position - x) / self.length)
+        if self.orientation is not None:
+            turn = rotation.multiply(self.orientation, rotation.conjugate(q))
+            parts.append(rotation.to_rotation_vector(turn))
+        return np.concatenate(parts)
+
+    def slopes(self, state: State) -> Float:
+        """Rate at which motions of all bodies but planes take the frame to its target."""
+        velocity = self.kinematics._velocity_of(state, self.name)
+        rows = [velocity[:3] / self.length] if self.position is not None else []
+        if self.orientation is not None:
+            rows.append(velocity[3:])
+        return np.vstack([np.zeros((0, velocity.shape[1])), *rows])
+
+    def describe(self, state: State) -> str:
+        """How far the frame is from its target, in words."""
+        x, q = self.kinematics.pose(state, self.name)
+        parts = []
+        if self.position is not None:
+            parts.append(f"it is {np.linalg.norm(self.position - x):.2e} m off")
+        if self.orientation is not None:
+            turn = rotation.multiply(self.orientation, rotation.conjugate(q))
+            parts.append(f"turned by {np.linalg.norm(rotation.to_rotation_vector(turn)):.2e} rad")
+        return " and ".join(parts)
+
+
+def _free_parts(model: Model, names: list[Hashable]) -> list[Hashable]:
+    """First body of each part that no joint connects to the world."""
+    part: dict[Hashable, Hashable] = {name: name for name in [WORLD.name, *names]}
+
+    def root(name: Hashable) -> Hashable:
+        while part[name] != name:
+            name = part[name]
+        return name
+
+    for joint in model.mechanism.joints.values():
+        ends = [joint.parent.name, joint.child.name]
+        if all(end in part for end in ends):
+            part[root(ends[0])] = root(ends[1])
+    free: dict[Hashable, Hashable] = {}
+    for name in names:
+        if root(name) != root(WORLD.name):
+            free.setdefault(root(name), name)
+    return list(free.values())
+
+
+def _bounded_step(
+    A: Float, error: Float, damping: float, B: Float, low: Float, high: Float
+) -> Float:
+    """Least ``|A z - error|^2 + mu |z|^2`` with ``low <= B z <= high``; mu is relative damping.
+
+    With the Cholesky factor R of A^T A + mu I, u = R z - R^-T A^T error is the shortest one of
+    linear inequalities, which nonnegative least squares find.
+    """
+    normal = A.T @ A
+    scale = max(float(np.linalg.norm(normal, 2)) if normal.size else 0.0, 1e-300)
+    R = np.linalg.cholesky(normal + damping * scale * np.eye(normal.shape[0])).T
+    free = np.linalg.solve(R, np.linalg.solve(R.T, A.T @ error))
+    finite_low, finite_high = np.isfinite(low), np.isfinite(high)
+    G = np.vstack([B[finite_low], -B[finite_high]])
+    h = np.concatenate([low[finite_low], -high[finite_high]])
+    if not h.size or (G @ free >= h).all():
+        return np.asarray(free)
+    E = np.vstack([np.linalg.solve(R.T, G.T), (h - G @ free)[None]])
+    last = np.zeros(E.shape[0])
+    last[-1] = 1.0
+    y, _ = nnls(E, last)
+    r = E @ y - last
+    if not abs(r[-1]) > 1e-12:  # no motion reaches the limits at once
+        return np.asarray(free)
+    return np.asarray(free + np.linalg.solve(R, -r[:-1] / r[-1]))
