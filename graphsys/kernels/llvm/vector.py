@@ -132,6 +132,12 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
         return function
     emit = Emitter(builder, real)
     rows, k = function.args[7:]
+    whole, part = builder.append_basic_block("whole"), builder.append_basic_block("part")
+    builder.cbranch(builder.icmp_signed(">=", rows, integer(LANES * mv)), whole, part)
+    builder.position_at_end(whole)
+    _product_tile(emit, function.args[:7], k, mv, nc, None, is_complex, mode)
+    builder.ret_void()
+    builder.position_at_end(part)
     mask = emit.first_lanes(builder.sub(rows, integer(LANES * (mv - 1))))
     _product_tile(emit, function.args[:7], k, mv, nc, mask, is_complex, mode)
     builder.ret_void()
