@@ -40,6 +40,11 @@ def tile(real):
     return (1, 2) if real == "f64" else (1, 4)
 
 
+def register_lanes(real):
+    """Numbers in a register of this host."""
+    return (64 if host_has("avx512f") else 32 if host_has("avx2") else 16) // BYTES[real]
+
+
 def integer(value):
     return ir.Constant(I64, value)
 
@@ -108,6 +113,11 @@ class Emitter:
     def forget(self):
         """Fence: later loads come from memory. LLVM would keep all of it on the stack."""
         self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
+
+    def prefetch(self, pointer):
+        """Ask for the cache line at a pointer, which is written soon."""
+        function = declare(self.b.module, "llvm.prefetch.p0", ir.VoidType(), [ir.IntType(8).as_pointer(), I32, I32, I32])
+        self.b.call(function, [self.b.bitcast(pointer, ir.IntType(8).as_pointer()), ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)])
 
     def load_scalar(self, pointer):
         return self.b.load(pointer, align=self.align)

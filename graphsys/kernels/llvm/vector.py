@@ -19,10 +19,13 @@ from graphsys.kernels.llvm.emit import (
     declare,
     integer,
     private_function,
+    register_lanes,
     tile,
     tile_cases,
 )
 
+
+STRIP = 128
 
 def product_function(module, real, is_complex, mode):
     """``C <- C - A B`` ("subtract"), ``C + A B`` ("add") or ``A B`` ("assign").
@@ -47,14 +50,14 @@ def product_function(module, real, is_complex, mode):
     )
     builder.cbranch(fits, small, large)
     builder.position_at_end(small)
-    mask = emit.first_lanes(m)
-    switch = builder.switch(n, large)
-    for nc in range(1, narrow + 1):
-        block = builder.append_basic_block(f"columns.{nc}")
-        switch.add_case(integer(nc), block)
-        builder.position_at_end(block)
-        _product_tile(emit, function.args[:7], function.args[9], 1, nc, mask, is_complex, mode)
-        builder.ret_void()
+    for pieces in _row_cases(emit, m, 1):
+        switch = builder.switch(n, large)
+        for nc in range(1, narrow + 1):
+            block = builder.append_basic_block(f"columns.{nc}")
+            switch.add_case(integer(nc), block)
+            builder.position_at_end(block)
+            _product_tile(pieces, function.args[:7], function.args[9], nc, is_complex, mode)
+            builder.ret_void()
     builder.position_at_end(large)
     builder.call(_large_product_function(module, real, is_complex, mode), function.args)
     builder.ret_void()
@@ -90,21 +93,26 @@ def _large_product_function(module, real, is_complex, mode):
     emit = Emitter(builder, real)
     c, ldc, a, lda, b, row_step, column_step, m, n, k = function.args
     max_vectors, max_columns, _ = _product_tile_sizes(real, is_complex)
-    columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
-    with columns_loop as (j, _):
-        columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
-        c_column = emit.at(c, builder.mul(j, ldc))
-        b_column = emit.at(b, builder.mul(j, column_step))
-        with emit.loop("rows", integer(0), m, integer(LANES * max_vectors), []) as (i, _):
-            left = builder.sub(m, i)
-            vectors = builder.ashr(builder.add(left, integer(LANES - 1)), integer(3))
-            many = builder.icmp_signed(">", vectors, integer(max_vectors))
-            vectors = builder.select(many, integer(max_vectors), vectors)
-            arguments = [emit.at(c_column, i), ldc, emit.at(a, i), lda, b_column]
-            arguments += [row_step, column_step, left, k]
-            for mv, nc in tile_cases(builder, vectors, columns, max_vectors, max_columns):
-                builder.call(_tile_function(module, real, is_complex, mode, mv, nc), arguments)
-        columns_loop.carry([], step=columns)
+    with emit.loop("strips", integer(0), m, integer(STRIP), []) as (first, _):
+        left = builder.sub(m, first)
+        cut = builder.icmp_signed(">", left, integer(STRIP))
+        rows_left = builder.select(cut, integer(STRIP), left)
+        columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
+        with columns_loop as (j, _):
+            columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
+            c_column = emit.at(c, builder.mul(j, ldc), first)
+            b_column = emit.at(b, builder.mul(j, column_step))
+            a_strip = emit.at(a, first)
+            with emit.loop("rows", integer(0), rows_left, integer(LANES * max_vectors), []) as (i, _):
+                left = builder.sub(rows_left, i)
+                vectors = builder.ashr(builder.add(left, integer(LANES - 1)), integer(3))
+                many = builder.icmp_signed(">", vectors, integer(max_vectors))
+                vectors = builder.select(many, integer(max_vectors), vectors)
+                arguments = [emit.at(c_column, i), ldc, emit.at(a_strip, i), lda, b_column]
+                arguments += [row_step, column_step, left, k]
+                for mv, nc in tile_cases(builder, vectors, columns, max_vectors, max_columns):
+                    builder.call(_tile_function(module, real, is_complex, mode, mv, nc), arguments)
+            columns_loop.carry([], step=columns)
     builder.ret_void()
     return function
 
@@ -132,44 +140,77 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
         return function
     emit = Emitter(builder, real)
     rows, k = function.args[7:]
-    whole, part = builder.append_basic_block("whole"), builder.append_basic_block("part")
-    builder.cbranch(builder.icmp_signed(">=", rows, integer(LANES * mv)), whole, part)
-    builder.position_at_end(whole)
-    _product_tile(emit, function.args[:7], k, mv, nc, None, is_complex, mode)
-    builder.ret_void()
-    builder.position_at_end(part)
-    mask = emit.first_lanes(builder.sub(rows, integer(LANES * (mv - 1))))
-    _product_tile(emit, function.args[:7], k, mv, nc, mask, is_complex, mode)
-    builder.ret_void()
+    for pieces in _row_cases(emit, rows, mv):
+        _product_tile(pieces, function.args[:7], k, nc, is_complex, mode)
+        builder.ret_void()
     return function
 
 
-def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
-    """mv vectors of rows times nc columns in registers, over all k."""
+def _row_cases(emit, rows, vectors):
+    """Pieces of a tile's rows, with code for each case: ``for pieces in _row_cases(...)``.
+
+    A piece is (emitter, first row, mask). Where a vector takes several registers, its mask does as
+    well, and the accumulators that it pushes out of the registers cost more than the product:
+    then only what is left after whole registers has a mask.
+    """
+    builder, start = emit.b, LANES * (vectors - 1)
+    whole = [(emit, at, None) for at in range(0, start, LANES)]
+    left = builder.sub(rows, integer(start)) if start else rows
+    lanes = register_lanes(emit.real)
+    if lanes >= LANES:
+        yield [*whole, (emit, start, emit.first_lanes(left))]
+        return
+    half = Emitter(builder, emit.real, LANES // 2)
+    quarter = Emitter(builder, emit.real, LANES // 4)
+    full = builder.append_basic_block("full")
+    six = builder.append_basic_block("six")
+    many = builder.append_basic_block("many")
+    few = builder.append_basic_block("few")
+    part = builder.append_basic_block("part")
+    builder.cbranch(builder.icmp_signed(">=", left, integer(LANES)), full, part)
+    builder.position_at_end(full)
+    yield [*whole, (emit, start, None)]
+    builder.position_at_end(part)
+    rest = builder.append_basic_block("rest")
+    builder.cbranch(builder.icmp_signed("==", left, integer(6)), six, rest)
+    builder.position_at_end(six)
+    yield [*whole, (half, start, None), (quarter, start + half.lanes, None)]
+    builder.position_at_end(rest)
+    builder.cbranch(builder.icmp_signed(">", left, integer(half.lanes)), many, few)
+    builder.position_at_end(many)
+    mask = half.first_lanes(builder.sub(left, integer(half.lanes)))
+    yield [*whole, (half, start, None), (half, start + half.lanes, mask)]
+    builder.position_at_end(few)
+    yield [*whole, (half, start, half.first_lanes(left))]
+
+
+def _product_tile(pieces, places, k, nc, is_complex, mode):
+    """Pieces of rows times nc columns in registers, over all k."""
+    emit = pieces[0][0]
     builder = emit.b
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
     # One column alone is bound by the latency of its chain of fma: several chains then.
-    chains = (4 if mv == 1 else 2) if nc == 1 else 1
+    chains = (4 if len(pieces) == 1 else 2) if nc == 1 else 1
     b_column = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(nc)]
-    masks = [None] * (mv - 1) + [last_mask]
+    count = nc * parts * len(pieces)
 
     def step(a_at, b_at, sums):
-        left = [emit.load(emit.at(a, a_at, integer(LANES * v)), masks[v]) for v in range(mv)]
+        left = [p.load(p.at(a, a_at, integer(first)), mask) for p, first, mask in pieces]
         for q in range(nc):
             place = emit.at(b_column[q], b_at)
             for part in range(parts):
-                right = emit.splat(emit.load_scalar(emit.at(place, integer(part))))
-                for v in range(mv):
-                    at = (q * parts + part) * mv + v
-                    sums[at] = emit.fma(left[v], right, sums[at])
+                right = emit.load_scalar(emit.at(place, integer(part)))
+                for v, (piece, _, _) in enumerate(pieces):
+                    at = (q * parts + part) * len(pieces) + v
+                    sums[at] = piece.fma(left[v], piece.splat(right), sums[at])
         return sums
 
-    count = nc * parts * mv
-    sums, start, at = [emit.fill(0.0)] * count, integer(0), [integer(0), integer(0)]
+    zeros = [piece.fill(0.0) for _ in range(nc * parts) for piece, _, _ in pieces]
+    sums, start, at = zeros, integer(0), [integer(0), integer(0)]
     if chains > 1:
         start = builder.and_(k, integer(-chains))
-        carried = [emit.fill(0.0)] * (count * chains) + at
+        carried = zeros * chains + at
         loop = emit.loop("k", integer(0), start, integer(chains), carried)
         with loop as (_, values):
             a_at, b_at = values[-2:]
@@ -193,24 +234,24 @@ def _product_tile(emit, places, k, mv, nc, last_mask, is_complex, mode):
     totals = []
     for q in range(nc):
         c_column = emit.at(c, builder.mul(integer(q), ldc))
-        for v in range(mv):
-            place = emit.at(c_column, integer(LANES * v))
-            total = sums[q * parts * mv + v]
+        for v, (piece, first, mask) in enumerate(pieces):
+            place = piece.at(c_column, integer(first))
+            total = sums[q * parts * len(pieces) + v]
             if is_complex:
-                total = _join_complex(emit, total, sums[(q * parts + 1) * mv + v])
+                total = _join_complex(piece, total, sums[(q * parts + 1) * len(pieces) + v])
             if mode != "assign":
-                old = emit.load(place, masks[v])
+                old = piece.load(place, mask)
                 total = builder.fsub(old, total) if mode == "subtract" else builder.fadd(old, total)
-            totals.append((total, place, masks[v]))
-    for total in totals:
-        emit.store(*total)
+            totals.append((piece, total, place, mask))
+    for piece, total, place, mask in totals:
+        piece.store(total, place, mask)
 
 
 def _join_complex(emit, with_real, with_imaginary):
     """(a Re b, a Im b) of interleaved a -> a b: the second turned by i and added."""
-    swap = ir.Constant(ir.VectorType(I32, LANES), [lane ^ 1 for lane in range(LANES)])
+    swap = ir.Constant(ir.VectorType(I32, emit.lanes), [lane ^ 1 for lane in range(emit.lanes)])
     swapped = emit.b.shuffle_vector(with_imaginary, with_imaginary, swap)
-    sign = emit.constant([-1.0 if lane % 2 == 0 else 1.0 for lane in range(LANES)])
+    sign = emit.constant([-1.0 if lane % 2 == 0 else 1.0 for lane in range(emit.lanes)])
     return emit.fma(swapped, sign, with_real)
 
 
