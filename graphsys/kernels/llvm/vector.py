@@ -25,7 +25,10 @@ from graphsys.kernels.llvm.emit import (
 )
 
 
-STRIP = 128
+#: Terms of a product from which on its result is prefetched: the caches hold that of shorter ones.
+#: A tenth of the time of crystal(40) of scalars, crystal(15) of 6 x 6 blocks.
+FETCHED = 16
+
 
 def product_function(module, real, is_complex, mode):
     """``C <- C - A B`` ("subtract"), ``C + A B`` ("add") or ``A B`` ("assign").
@@ -93,26 +96,21 @@ def _large_product_function(module, real, is_complex, mode):
     emit = Emitter(builder, real)
     c, ldc, a, lda, b, row_step, column_step, m, n, k = function.args
     max_vectors, max_columns, _ = _product_tile_sizes(real, is_complex)
-    with emit.loop("strips", integer(0), m, integer(STRIP), []) as (first, _):
-        left = builder.sub(m, first)
-        cut = builder.icmp_signed(">", left, integer(STRIP))
-        rows_left = builder.select(cut, integer(STRIP), left)
-        columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
-        with columns_loop as (j, _):
-            columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
-            c_column = emit.at(c, builder.mul(j, ldc), first)
-            b_column = emit.at(b, builder.mul(j, column_step))
-            a_strip = emit.at(a, first)
-            with emit.loop("rows", integer(0), rows_left, integer(LANES * max_vectors), []) as (i, _):
-                left = builder.sub(rows_left, i)
-                vectors = builder.ashr(builder.add(left, integer(LANES - 1)), integer(3))
-                many = builder.icmp_signed(">", vectors, integer(max_vectors))
-                vectors = builder.select(many, integer(max_vectors), vectors)
-                arguments = [emit.at(c_column, i), ldc, emit.at(a_strip, i), lda, b_column]
-                arguments += [row_step, column_step, left, k]
-                for mv, nc in tile_cases(builder, vectors, columns, max_vectors, max_columns):
-                    builder.call(_tile_function(module, real, is_complex, mode, mv, nc), arguments)
-            columns_loop.carry([], step=columns)
+    columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
+    with columns_loop as (j, _):
+        columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
+        c_column = emit.at(c, builder.mul(j, ldc))
+        b_column = emit.at(b, builder.mul(j, column_step))
+        with emit.loop("rows", integer(0), m, integer(LANES * max_vectors), []) as (i, _):
+            left = builder.sub(m, i)
+            vectors = builder.ashr(builder.add(left, integer(LANES - 1)), integer(3))
+            many = builder.icmp_signed(">", vectors, integer(max_vectors))
+            vectors = builder.select(many, integer(max_vectors), vectors)
+            arguments = [emit.at(c_column, i), ldc, emit.at(a, i), lda, b_column]
+            arguments += [row_step, column_step, left, k]
+            for mv, nc in tile_cases(builder, vectors, columns, max_vectors, max_columns):
+                builder.call(_tile_function(module, real, is_complex, mode, mv, nc), arguments)
+        columns_loop.carry([], step=columns)
     builder.ret_void()
     return function
 
@@ -140,10 +138,21 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
         return function
     emit = Emitter(builder, real)
     rows, k = function.args[7:]
+    if mode != "assign":
+        _prefetch_tile(emit, *function.args[:2], k, LANES * mv, nc)
     for pieces in _row_cases(emit, rows, mv):
         _product_tile(pieces, function.args[:7], k, nc, is_complex, mode)
         builder.ret_void()
     return function
+
+
+def _prefetch_tile(emit, c, ldc, k, rows, columns):
+    """Ask for the rows of C that a product of more than `FETCHED` terms updates at its end."""
+    with emit.b.if_then(emit.b.icmp_signed(">", k, integer(FETCHED))):
+        for q in range(columns):
+            column = emit.at(c, emit.b.mul(integer(q), ldc))
+            for row in (0, rows - 1):
+                emit.prefetch(emit.at(column, integer(row)))
 
 
 def _row_cases(emit, rows, vectors):
