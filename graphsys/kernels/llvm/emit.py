@@ -40,11 +40,6 @@ def tile(real):
     return (1, 2) if real == "f64" else (1, 4)
 
 
-def register_lanes(real):
-    """Numbers in a register of this host."""
-    return (64 if host_has("avx512f") else 32 if host_has("avx2") else 16) // BYTES[real]
-
-
 def integer(value):
     return ir.Constant(I64, value)
 

@@ -17,9 +17,9 @@ from graphsys.kernels.llvm.emit import (
     REAL,
     Emitter,
     declare,
+    host_has,
     integer,
     private_function,
-    register_lanes,
     tile,
     tile_cases,
 )
@@ -45,7 +45,7 @@ def product_function(module, real, is_complex, mode):
         return function
     emit = Emitter(builder, real)
     _, _, _, _, _, _, _, m, n, _ = function.args
-    _, columns, narrow = _product_tile_sizes(real, is_complex)
+    _, columns, narrow = _product_tile_sizes(real, is_complex, mode)
     large = builder.append_basic_block("large")
     small = builder.append_basic_block("small")
     fits = builder.and_(
@@ -79,12 +79,14 @@ def _product_signature(module, name, real, is_complex, mode):
     )
 
 
-def _product_tile_sizes(real, is_complex):
+def _product_tile_sizes(real, is_complex, mode):
     """Most vectors and columns of a tile, and most columns when there is one vector."""
     vectors, columns = tile(real)
-    if is_complex:  # two accumulators an element; 8 rows are 16 reals and must fit one tile
-        columns = max(1, columns * vectors // (2 * max(vectors, 2)))
-        return max(vectors, 2), columns, columns
+    if is_complex:  # two accumulators an element
+        if mode == "assign":  # 8 rows are 16 reals and must fit one tile: C may be B
+            columns, vectors = columns * vectors // max(vectors, 2), max(vectors, 2)
+        columns = max(1, columns // 2)
+        return vectors, columns, columns
     return vectors, columns, 8 if vectors > 1 else columns
 
 
@@ -95,7 +97,7 @@ def _large_product_function(module, real, is_complex, mode):
         return function
     emit = Emitter(builder, real)
     c, ldc, a, lda, b, row_step, column_step, m, n, k = function.args
-    max_vectors, max_columns, _ = _product_tile_sizes(real, is_complex)
+    max_vectors, max_columns, _ = _product_tile_sizes(real, is_complex, mode)
     columns_loop = emit.loop("columns", integer(0), n, integer(0), [])
     with columns_loop as (j, _):
         columns = _balanced(builder, builder.sub(n, j), integer(max_columns))
@@ -158,15 +160,14 @@ def _prefetch_tile(emit, c, ldc, k, rows, columns):
 def _row_cases(emit, rows, vectors):
     """Pieces of a tile's rows, with code for each case: ``for pieces in _row_cases(...)``.
 
-    A piece is (emitter, first row, mask). Where a vector takes several registers, its mask does as
-    well, and the accumulators that it pushes out of the registers cost more than the product:
-    then only what is left after whole registers has a mask.
+    A piece is (emitter, first row, mask). Without registers of their own, masks push accumulators
+    out of the vector registers, which costs more than the product: then rows get pieces that need
+    none as far as they can.
     """
     builder, start = emit.b, LANES * (vectors - 1)
     whole = [(emit, at, None) for at in range(0, start, LANES)]
     left = builder.sub(rows, integer(start)) if start else rows
-    lanes = register_lanes(emit.real)
-    if lanes >= LANES:
+    if host_has("avx512f"):
         yield [*whole, (emit, start, emit.first_lanes(left))]
         return
     half = Emitter(builder, emit.real, LANES // 2)
@@ -201,6 +202,8 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
     parts = 2 if is_complex else 1
     # One column alone is bound by the latency of its chain of fma: several chains then.
     chains = (4 if len(pieces) == 1 else 2) if nc == 1 else 1
+    if is_complex and not host_has("avx512f"):
+        chains = max(1, chains // parts)
     b_column = [emit.at(b, builder.mul(integer(q), column_step)) for q in range(nc)]
     count = nc * parts * len(pieces)
 
