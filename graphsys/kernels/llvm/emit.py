@@ -110,9 +110,13 @@ class Emitter:
         self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
 
     def prefetch(self, pointer):
-        """Ask for the cache line at a pointer, which is written soon."""
-        function = declare(self.b.module, "llvm.prefetch.p0", ir.VoidType(), [ir.IntType(8).as_pointer(), I32, I32, I32])
-        self.b.call(function, [self.b.bitcast(pointer, ir.IntType(8).as_pointer()), ir.Constant(I32, 0), ir.Constant(I32, 3), ir.Constant(I32, 1)])
+        """Ask for the cache line at a pointer."""
+        pointer = self.b.bitcast(pointer, I8.as_pointer())
+        read, often, data = I32(0), I32(3), I32(1)
+        arguments = [pointer, read, often, data]
+        kinds = [argument.type for argument in arguments]
+        function = declare(self.b.module, "llvm.prefetch.p0", ir.VoidType(), kinds)
+        self.b.call(function, arguments)
 
     def load_scalar(self, pointer):
         return self.b.load(pointer, align=self.align)

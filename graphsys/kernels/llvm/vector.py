@@ -28,6 +28,8 @@ from graphsys.kernels.llvm.emit import (
 #: Terms of a product from which on its result is prefetched: the caches hold that of shorter ones.
 #: A tenth of the time of crystal(40) of scalars, crystal(15) of 6 x 6 blocks.
 FETCHED = 16
+#: Bytes of a cache line.
+LINE = 64
 
 
 def product_function(module, real, is_complex, mode):
@@ -151,9 +153,9 @@ def _tile_function(module, real, is_complex, mode, mv, nc):
 def _prefetch_tile(emit, c, ldc, k, rows, columns):
     """Ask for the rows of C that a product of more than `FETCHED` terms updates at its end."""
     with emit.b.if_then(emit.b.icmp_signed(">", k, integer(FETCHED))):
-        for q in range(columns):
-            column = emit.at(c, emit.b.mul(integer(q), ldc))
-            for row in (0, rows - 1):
+        with emit.loop("fetched", integer(0), integer(columns), integer(1), []) as (j, _):
+            column = emit.at(c, emit.b.mul(j, ldc))
+            for row in (*range(0, rows, LINE // emit.align), rows - 1):
                 emit.prefetch(emit.at(column, integer(row)))
 
 
@@ -197,7 +199,7 @@ def _row_cases(emit, rows, vectors):
 def _product_tile(pieces, places, k, nc, is_complex, mode):
     """Pieces of rows times nc columns in registers, over all k."""
     emit = pieces[0][0]
-    builder = emit.b
+    builder, emitters = emit.b, {piece for piece, _, _ in pieces}
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
     # One column alone is bound by the latency of its chain of fma: several chains then.
@@ -212,10 +214,11 @@ def _product_tile(pieces, places, k, nc, is_complex, mode):
         for q in range(nc):
             place = emit.at(b_column[q], b_at)
             for part in range(parts):
-                right = emit.load_scalar(emit.at(place, integer(part)))
+                number = emit.load_scalar(emit.at(place, integer(part)))
+                right = {piece.lanes: piece.splat(number) for piece in emitters}
                 for v, (piece, _, _) in enumerate(pieces):
                     at = (q * parts + part) * len(pieces) + v
-                    sums[at] = piece.fma(left[v], piece.splat(right), sums[at])
+                    sums[at] = piece.fma(left[v], right[piece.lanes], sums[at])
         return sums
 
     zeros = [piece.fill(0.0) for _ in range(nc * parts) for piece, _, _ in pieces]
