@@ -24,7 +24,6 @@ from graphsys.kernels.llvm.emit import (
     tile_cases,
 )
 
-
 #: Terms of a product from which on its result is prefetched: the caches hold that of shorter ones.
 #: A tenth of the time of crystal(40) of scalars, crystal(15) of 6 x 6 blocks.
 FETCHED = 16
