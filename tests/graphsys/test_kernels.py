@@ -9,7 +9,7 @@ from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM_WORK, invert_medium
 
 TYPES = [np.float64, np.float32, np.complex128]
-SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 16, 17, 31, 32, 33, 40, 41]
+SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 13, 14, 16, 17, 31, 32, 33, 40, 41]
 
 
 def numbers(rng, count, dtype):

@@ -109,6 +109,15 @@ class Emitter:
         """Fence: later loads come from memory. LLVM would keep all of it on the stack."""
         self.b.asm(ir.FunctionType(ir.VoidType(), []), "", "~{memory}", [], True)
 
+    def prefetch(self, pointer):
+        """Ask for the cache line at a pointer."""
+        pointer = self.b.bitcast(pointer, I8.as_pointer())
+        read, often, data = I32(0), I32(3), I32(1)
+        arguments = [pointer, read, often, data]
+        kinds = [argument.type for argument in arguments]
+        function = declare(self.b.module, "llvm.prefetch.p0", ir.VoidType(), kinds)
+        self.b.call(function, arguments)
+
     def load_scalar(self, pointer):
         return self.b.load(pointer, align=self.align)
 

@@ -166,6 +166,14 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             w = table[at + b]
             d = lower + i * m + i
             right = p - i - w
+            if q > 0 and i > 0:  # left-looking: one pass over what has no pivots
+                subtract_product(
+                    arena, d - i + p, m, arena, lower + p, m, arena, lower + i * m, 1, m, q, w, i
+                )
+                if not symmetric:
+                    subtract_product(
+                        arena, upper + i, p, arena, lower + i, m, arena, upper, 1, p, w, q, i
+                    )
             if symmetric:
                 _mirror(arena, d, m, w)
             scratch = ratios + first + i
@@ -220,13 +228,8 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                     j += size
                 rest = d + w * m + w
                 subtract_product(
-                    arena, rest, m, arena, d + w, m, arena, d + w * m, 1, m, m - i - w, right, w
+                    arena, rest, m, arena, d + w, m, arena, d + w * m, 1, m, right, right, w
                 )
-                if q > 0 and not symmetric:
-                    subtract_product(
-                        arena, upper + i + w, p, arena, d + w, m, arena, upper + i, 1, p,
-                        right, q, w,
-                    )  # fmt: skip
             i += w
         at += pivots + 3 * runs
         for _ in range(targets if push else 0):
