@@ -24,7 +24,6 @@ from dynamics.tables.workspace import ThreadWorkspaces, Workspace, refuse_callba
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
-    from dynamics.tables.model_tables import Tables
 
 __all__ = ["Model", "StepInfo"]
 
@@ -138,7 +137,7 @@ class Model:
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
         barriers = SOFTER if self.tables.plan[layout.SLOTS] else SOFTER[:1]
-        share = _share(self.tables, energy_audit)
+        share = _share(energy_audit)
         sets = [
             [tolerance, turn, factor * barrier, contact_tolerance, share] for factor in barriers
         ]
@@ -523,6 +522,7 @@ class Model:
             violation=numbers[step_info.VIOLATION],
             softening=max(1.0, numbers[step_info.RELAXATION]),
             unexplained_energy=numbers[step_info.LARGEST_WORK],
+            accumulated_energy=numbers[step_info.LARGEST_RISE],
         )
 
     def view(self, state: State | None = None, *, host: str = "127.0.0.1", port: int = 8080) -> Any:
@@ -563,13 +563,9 @@ class Model:
         )
 
 
-def _share(tables: Tables, energy_audit: str) -> float:
+def _share(energy_audit: str) -> float:
     """Bound of the energy audit as kernels read it: 0 for none, below 0 where it warns."""
     signs = {"error": 1.0, "warn": -1.0, "off": 0.0}
     if energy_audit not in signs:
         raise ValueError(f"energy_audit {energy_audit!r} is unknown; use one of {list(signs)}")
-    first, count = (int(tables.plan[i]) for i in (layout.CONTACT_CONSTANT_AT, layout.CONTACTS))
-    softness = tables.constant[first + layout.SOFTNESS :: layout.CONTACT_SIZE][:count]
-    if softness.any():  # contacts that store energy give it back
-        return 0.0
     return signs[energy_audit] * GIVEN

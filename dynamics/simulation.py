@@ -137,7 +137,7 @@ def simulate(
         states = np.concatenate([*(one.data[None] for one in given), record[: done // stride]])
         states = states[:: every // stride]
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
-        trajectory = Trajectory(model, time, states, table, _what(totals, done))
+        trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
         if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0:
             last = trajectory.final
             kicked = now.data if space.first_order else None
@@ -151,7 +151,7 @@ def simulate(
     return trajectory
 
 
-def _what(totals: Float, done: int) -> dict[str, Any]:
+def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
@@ -159,6 +159,7 @@ def _what(totals: Float, done: int) -> dict[str, Any]:
         zip(names, totals[run_totals.TOTAL_ITERATIONS : run_totals.STEPS].astype(int).tolist())
     )
     what["unexplained_energy"] = float(totals[run_totals.MOST_WORK])
+    what["accumulated_energy"] = float(info[step_info.LARGEST_RISE])
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
 
 

@@ -50,4 +50,11 @@ MIDDLE_WAIT = 40  # intervals until the matrix of the middle is tried again
 MIDDLE_PAUSE = 41  # length of the last such wait
 ROUGH = 42  # flag: the matrix of the middle served to the end of the last interval
 
-INFO_SIZE = 43
+# Energy balance of a motion: `interval.energy_balance`
+BALANCE = 43  # energy less what was put in, above that of the first interval, J
+LEAST_BALANCE = 44  # its least value
+MOST_KINETIC = 45  # largest kinetic energy since then, J
+HELD = 46  # energy at the end of the last interval, J
+LARGEST_RISE = 47  # largest rise over the least value, J
+
+INFO_SIZE = 48

@@ -48,7 +48,8 @@ from dynamics.kernels.base.step_info import (
     UNEXPLAINED_INTERVALS,
     VIOLATION,
 )
-from dynamics.kernels.interval.energy_audit import constraint_work, kinetic
+from dynamics.kernels.interval.energy_audit import constraint_work
+from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
 from dynamics.kernels.interval.predictor import advance_history, predict
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import conservative, damp, drive, push
@@ -229,6 +230,7 @@ def interval(
     aim(plan, constant, inputs.control, node.g)
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
+    held = held_by_contacts(plan, constant, motion.c) if contacts else 0.0
     done = solve_interval(
         plan, constant, program, settings, part, node, motion, trial, work, solver,
         solver.columns, info,
@@ -239,12 +241,14 @@ def interval(
         return TURNED_TOO_FAR
     if settings[ENERGY_SHARE] != 0.0:
         share = abs(settings[ENERGY_SHARE])
-        after = kinetic(plan, constant, node.G, x, dx)
-        before = kinetic(plan, constant, node.G, u, dx)
+        after, _ = kinetic(plan, constant, h, node.G, x, dx)
+        before, _ = kinetic(plan, constant, h, node.G, u, dx)
         if abs(after - before) > share * (after + before):
             given_work, error = constraint_work(
                 plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
             )
+            if contacts:  # what they store and give back
+                given_work += held_by_contacts(plan, constant, motion.c) - held
             much = share * (after + before) + error
             given, taken = min(given_work, after - before), min(-given_work, before - after)
             if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
@@ -260,6 +264,10 @@ def interval(
         evaluate_node(plan, constant, trial)
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
+    if settings[ENERGY_SHARE] != 0.0 and energy_rises(
+        plan, constant, settings, inputs, part, ends, motion, work, info
+    ):
+        return ENERGY_GAINED
     if not contacts:
         make_up(plan[BODIES], node, trial, r, motion.p)
         if not last and turns(plan[BODIES], h, x) > CHECKED_TURN * turn:

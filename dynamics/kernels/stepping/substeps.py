@@ -8,6 +8,7 @@ from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
+    BALANCE,
     EQUAL_LENGTHS,
     FACTORIZATIONS,
     INTERVALS,
@@ -43,6 +44,21 @@ def forget(h, info):
     """No interval has been before the first of a motion."""
     info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
+    restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0), info)
+
+
+@kernel
+def ledger_of(info):
+    """Numbers of the energy balance before a step."""
+    at = BALANCE
+    return info[at], info[at + 1], info[at + 2], info[at + 3], info[at + 4]
+
+
+@kernel
+def restore_ledger(ledger, info):
+    """The same numbers again."""
+    at = BALANCE
+    info[at], info[at + 1], info[at + 2], info[at + 3], info[at + 4] = ledger
 
 
 @kernel
@@ -96,7 +112,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
             forget(h, info)
         copy(state, saved)
         info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
-        done = 0
+        ledger, done = ledger_of(info), 0
         for first in range(0, settings.size, SETTINGS_SIZE):
             chosen = pointer(settings, first)
             for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
@@ -124,6 +140,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     ends = advance(plan, ends, info)
                 if done < 0:
                     copy(saved, state)
+                    restore_ledger(ledger, info)
                 adapt(plan, constant, h, done, part, motion, ends, scratch, info)
                 if done >= 0:
                     info[INTERVALS] = count

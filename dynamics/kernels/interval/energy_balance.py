@@ -1,0 +1,241 @@
+"""Energy balance of a motion: what it holds, less what controls and users' forces put in.
+
+Of an interval with velocities V between two nodes the method keeps, but for the truncation of joints,
+
+    T(V) + sum k g g_next / 2 - (work of gravity until its middle),
+
+exactly so for linear springs (g their length at both ends): half kicks conserve this energy, not that
+of a node, which goes up and down by (h omega)^2 / 2 of T. A stiff spring, of the force at the end,
+holds k g_next^2 / 2, a compliant joint k (theta g_next + (1 - theta) g)^2 / 2, a contact
+gamma^2 / (2 k). Dampers, friction and impacts only lose, so the balance never rises by more than the
+error of the method. Its rise over its least value is bounded here, over any number of intervals.
+"""
+
+import math
+
+from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.layout import (
+    ADDED,
+    BODIES,
+    BODY_SIZE,
+    COMPLIANCE,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACTS,
+    CONTROL,
+    CONTROLS,
+    FIRST_ROW,
+    GAIN,
+    GAMMA,
+    GRAVITY,
+    GROUP_AT,
+    GROUP_FIELDS,
+    GROUPS,
+    IMPLICIT_STIFFNESS,
+    INERTIA,
+    JOINTS,
+    MASS,
+    N_ROWS,
+    PACE,
+    PULL,
+    ROTORS,
+    ROW_AT,
+    ROW_CONSTANT_AT,
+    ROW_FIELDS,
+    ROW_SIZE,
+    SLOT,
+    SOFT,
+    SOFTNESS,
+    STIFF_NUMBERS,
+    STIFFNESS,
+    THETA,
+    TWIST,
+    WRENCH_AT,
+    WRENCH_FIELDS,
+    WRENCH_SIZE,
+    WRENCHES,
+    A,
+    B,
+)
+from dynamics.kernels.base.quaternion import dot, load3, multiply_matrix
+from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE
+from dynamics.kernels.base.step_info import (
+    BALANCE,
+    HELD,
+    LARGEST_RISE,
+    LAST_LENGTH,
+    LEAST_BALANCE,
+    MOST_KINETIC,
+    UNEXPLAINED_INTERVALS,
+)
+from dynamics.kernels.interval.energy_audit import constraint_impulses, work_of
+from dynamics.kernels.rows.added_mass import add_momenta
+from dynamics.kernels.rows.forces import bounded, inner
+from dynamics.kernels.rows.rotor import add_spin
+from dynamics.kernels.rows.stiff_forces import stiff_force
+
+#: Rise that is no gain, over the sum of m v^2 in units of all bodies: a lift by this part of their
+#: length. Newton's tolerance makes 5e-12 of it a step, which a million steps may add up.
+UNSEEN = 1e-5
+#: Change of a row in an interval from which on it is an angle that went back by full turns, rad:
+#: bodies turn by less (or a length, whose change the rate gives as well).
+TURN_BACK = 2.0
+
+
+@kernel
+def kinetic(plan, constant, h, G, u, spare):
+    """T of velocities, of bodies and rotors, and the power of gravity."""
+    n, twice, power = plan[BODIES], 0.0, 0.0
+    for i in range(n):
+        c, t = i * BODY_SIZE, natural(TWIST * i)
+        v, omega = load3(u, t), load3(u, t + 3)
+        twice += constant[c + MASS] * dot(v, v)
+        twice += dot(omega, multiply_matrix(constant, c + INERTIA, omega))
+        power += constant[c + MASS] * dot(load3(constant, c + GRAVITY), v)
+    if plan[ROTORS] > 0:
+        twice += add_spin(plan, constant, 0.0, G, u, spare)
+    if plan[ADDED] > 0:
+        for i in range(TWIST * n):
+            spare[i] = 0.0
+        add_momenta(plan, constant, h, 1.0, 1.0, G, u, spare)
+        for i in range(TWIST * n):
+            twice += u[i] * spare[i]
+    return 0.5 * twice, power
+
+
+@kernel
+def rate_of(plan, group, row, G, u):
+    """G u of a row of a group."""
+    n, a, b, rate = plan[BODIES], plan[group + A], plan[group + B], 0.0
+    if a < n:
+        rate += inner(G, 12 * row, u, TWIST * a)
+    if b < n:
+        rate += inner(G, 12 * row + 6, u, TWIST * b)
+    return rate
+
+
+@kernel
+def held_by_rows(plan, constant, h, start, end, u):
+    """Energy of springs, of users' potentials and of compliant joints in an interval."""
+    total = 0.0
+    for k in range(plan[JOINTS], plan[GROUPS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            g, g_next, pull = start.g[row], end.g[row], constant[c + PULL]
+            moved = g_next - g
+            if abs(moved) > TURN_BACK:
+                moved = h * rate_of(plan, group, row, start.G, u)
+            # k g g_next / 2
+            total += 0.25 * constant[c + STIFFNESS] * (g * g + g_next * g_next - moved * moved)
+            if constant[c + GAIN] == 0.0:  # servos hold nothing
+                total += 0.5 * constant[c + IMPLICIT_STIFFNESS] * g_next * g_next
+            if pull != 0.0:
+                bend = rate_of(plan, group, row, end.G, u) - rate_of(plan, group, row, start.G, u)
+                total += pull * (0.5 * (g + g_next) - 0.25 * h * bend)
+    for k in range(plan[JOINTS] if plan[SOFT] > 0 else 0):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            c = plan[ROW_CONSTANT_AT] + row * ROW_SIZE
+            if constant[c + COMPLIANCE] > 0.0:
+                g = start.g[row] + constant[c + THETA] * (end.g[row] - start.g[row])
+                total += 0.5 * g * g / constant[c + COMPLIANCE]
+    return total
+
+
+@kernel
+def held_by_contacts(plan, constant, c):
+    """Energy of compliant contacts with the forces gamma."""
+    twice = 0.0
+    for k in range(plan[CONTACTS]):
+        soft = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + SOFTNESS]
+        gamma = c[plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT] + GAMMA]
+        twice += soft * gamma * gamma
+    return 0.5 * twice
+
+
+@kernel
+def put_in(plan, constant, h, inputs, start, end, u, kick):
+    """Work of controls, servos, given wrenches and users' functions in an interval."""
+    n, total, control, wrench = plan[BODIES], 0.0, inputs.control, inputs.wrench
+    for i in range(wrench.size):
+        total += h * wrench[i] * u[i]
+    for k in range(plan[JOINTS], plan[GROUPS] if control.size > 0 else plan[JOINTS]):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            c, index = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, plan[ROW_AT] + row * ROW_FIELDS
+            if plan[index + CONTROL] >= 0 and constant[c + GAIN] == 0.0:
+                rate = rate_of(plan, group, row, start.G, u) + rate_of(plan, group, row, end.G, u)
+                total += 0.5 * h * rate * bounded(constant, c, control[plan[index + CONTROL]])
+    for k in range(plan[JOINTS], plan[JOINTS] + (plan[ROTORS] if plan[STIFF_NUMBERS] > 0 else 0)):
+        group = plan[GROUP_AT] + k * GROUP_FIELDS
+        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
+            if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + GAIN] != 0.0:
+                force, _ = stiff_force(plan, constant, h, row, start.g, end.g)
+                total += force * h * rate_of(plan, group, row, start.G, u)
+    for i in range(TWIST * n if plan[WRENCHES] > 0 else 0):
+        total += kick[TWIST * n + i] * u[i]
+    for k in range(plan[WRENCHES]):
+        at, out = plan[WRENCH_AT] + k * WRENCH_FIELDS, TWIST * n + 1 + k * WRENCH_SIZE
+        for side in range(2):
+            body = plan[at + B] if side == 0 else plan[at + A]
+            for i in range(TWIST if body < n else 0):
+                total += 0.5 * h * end.f[out + TWIST * side + i] * u[TWIST * body + i]
+    return total
+
+
+@kernel
+def unseen(plan, constant, settings):
+    """Rise of the balance that rounding and the barriers of contacts explain."""
+    total = 0.0
+    for i in range(plan[BODIES]):
+        c = i * BODY_SIZE
+        total += constant[c + MASS] / (constant[c + PACE] * constant[c + PACE])
+    return UNSEEN * max(1.0, settings[BARRIER] / 5e-9) * total
+
+
+@kernel
+def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info):
+    """Whether the balance rises beyond the bound: a tenth of the largest kinetic energy since its
+    least value. ``arrived`` is what is held less what was put in, ``leaving`` what the next one
+    starts with; the balance moves on if it does not.
+    """
+    if not part.moving:
+        info[BALANCE], info[LEAST_BALANCE], info[MOST_KINETIC] = 0.0, 0.0, kinetic
+        info[HELD] = leaving
+        return False
+    change, most = min(arrived - info[HELD], work), max(info[MOST_KINETIC], kinetic)
+    balance = info[BALANCE] + change
+    rise = balance - info[LEAST_BALANCE]
+    if change > 0.0 and rise > 2.0 * abs(settings[ENERGY_SHARE]) * most:
+        if rise > 2.0 * abs(settings[ENERGY_SHARE]) * most + unseen(plan, constant, settings):
+            if settings[ENERGY_SHARE] > 0.0 or not part.last:
+                return True
+            info[UNEXPLAINED_INTERVALS] += 1.0
+    info[LARGEST_RISE] = max(info[LARGEST_RISE], rise)
+    if rise <= 0.0:
+        info[LEAST_BALANCE], most = balance, kinetic
+    info[BALANCE], info[MOST_KINETIC], info[HELD] = balance, most, leaving
+    return False
+
+
+@kernel
+def energy_rises(plan, constant, settings, inputs, part, ends, motion, work, info):
+    """`rises` of an interval of order 2."""
+    (start, end), h, x = ends, part.length, work.x
+    now, power = kinetic(plan, constant, h, start.G, x, work.dx)
+    held = now + held_by_rows(plan, constant, h, start, end, x)
+    if plan[CONTACTS] > 0:
+        held += held_by_contacts(plan, constant, motion.c)
+    given = 0.0
+    if plan[CONTROLS] > 0 or plan[WRENCHES] > 0 or plan[STIFF_NUMBERS] > 0 or inputs.wrench.size > 0:
+        given = put_in(plan, constant, h, inputs, start, end, x, work.kick)
+    work_done, half = math.inf, 0.5 * h * power
+    if part.moving and info[LAST_LENGTH] != h:
+        constraint_impulses(plan, constant, h, start, end, work)
+        work_done = work_of(plan, motion.u, work)
+    return rises(
+        plan, constant, settings, part, now, held - half - given, held + half, work_done, info
+    )
