@@ -1,14 +1,18 @@
 """Energy balance of a motion: what it holds, less what controls and users' forces put in.
 
-Of an interval with velocities V between two nodes the method keeps, but for the truncation of joints,
+In an interval with velocities V a motion holds
 
-    T(V) + sum k g g_next / 2 - (work of gravity until its middle),
+    T(V) - (work of gravity until its middle) + sum of U,
 
-exactly so for linear springs (g their length at both ends): half kicks conserve this energy, not that
-of a node, which goes up and down by (h omega)^2 / 2 of T. A stiff spring, of the force at the end,
-holds k g_next^2 / 2, a compliant joint k (theta g_next + (1 - theta) g)^2 / 2, a contact
-gamma^2 / (2 k). Dampers, friction and impacts only lose, so the balance never rises by more than the
-error of the method. Its rise over its least value is bounded here, over any number of intervals.
+    U = k g g_next / 2                          of a spring with half kicks, g its length
+    U = k (g^2 + g_next^2) / 4                  of a stiff one, whose force is that of g_next
+    U = k (theta g_next + (1 - theta) g)^2 / 2  of a compliant joint
+    U = (gamma_prev^2 + gamma^2) / (4 k)        of a compliant contact.
+
+Half kicks of gravity and of linear springs keep it exactly (the energy at nodes goes up and down by
+(h omega)^2 / 2 of T), and implicit forces let it fall, because their potential is convex. Dampers,
+friction and impacts only lose. So the balance never rises by more than the error of the method. Its
+rise over its least value is bounded here, over any number of intervals.
 """
 
 import math
@@ -74,7 +78,7 @@ from dynamics.kernels.interval.energy_audit import constraint_impulses, work_of
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import bounded, inner
 from dynamics.kernels.rows.rotor import add_spin
-from dynamics.kernels.rows.stiff_forces import stiff_force
+from dynamics.kernels.rows.stiff_forces import part_of, stiff_force
 
 #: Rise that is no gain, over the sum of m v^2 in units of all bodies: a lift by this part of their
 #: length. Newton's tolerance makes 5e-12 of it a step, which a million steps may add up.
@@ -131,7 +135,7 @@ def held_by_rows(plan, constant, h, start, end, u):
             # k g g_next / 2
             total += 0.25 * constant[c + STIFFNESS] * (g * g + g_next * g_next - moved * moved)
             if constant[c + GAIN] == 0.0:  # servos hold nothing
-                total += 0.5 * constant[c + IMPLICIT_STIFFNESS] * g_next * g_next
+                total += 0.25 * constant[c + IMPLICIT_STIFFNESS] * (g * g + g_next * g_next)
             if pull != 0.0:
                 bend = rate_of(plan, group, row, end.G, u) - rate_of(plan, group, row, start.G, u)
                 total += pull * (0.5 * (g + g_next) - 0.25 * h * bend)
@@ -157,7 +161,7 @@ def held_by_contacts(plan, constant, c):
 
 
 @kernel
-def put_in(plan, constant, h, inputs, start, end, u, kick):
+def put_in(plan, constant, h, inputs, start, end, u_prev, u, kick):
     """Work of controls, servos, given wrenches and users' functions in an interval."""
     n, total, control, wrench = plan[BODIES], 0.0, inputs.control, inputs.wrench
     for i in range(wrench.size):
@@ -174,7 +178,9 @@ def put_in(plan, constant, h, inputs, start, end, u, kick):
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
             if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + GAIN] != 0.0:
                 force, _ = stiff_force(plan, constant, h, row, start.g, end.g)
-                total += force * h * rate_of(plan, group, row, start.G, u)
+                rate = rate_of(plan, group, row, start.G, u_prev)
+                rate += rate_of(plan, group, row, start.G, u)
+                total += 0.5 * part_of(plan, h, start.g) * force * rate
     for i in range(TWIST * n if plan[WRENCHES] > 0 else 0):
         total += kick[TWIST * n + i] * u[i]
     for k in range(plan[WRENCHES]):
@@ -222,16 +228,16 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
 
 
 @kernel
-def energy_rises(plan, constant, settings, inputs, part, ends, motion, work, info):
-    """`rises` of an interval of order 2."""
+def energy_rises(plan, constant, settings, inputs, part, held, ends, motion, work, info):
+    """`rises` of an interval of order 2; ``held`` by contacts before it."""
     (start, end), h, x = ends, part.length, work.x
     now, power = kinetic(plan, constant, h, start.G, x, work.dx)
-    held = now + held_by_rows(plan, constant, h, start, end, x)
+    held = now + held_by_rows(plan, constant, h, start, end, x) + 0.5 * held
     if plan[CONTACTS] > 0:
-        held += held_by_contacts(plan, constant, motion.c)
+        held += 0.5 * held_by_contacts(plan, constant, motion.c)
     given = 0.0
     if plan[CONTROLS] > 0 or plan[WRENCHES] > 0 or plan[STIFF_NUMBERS] > 0 or inputs.wrench.size > 0:
-        given = put_in(plan, constant, h, inputs, start, end, x, work.kick)
+        given = put_in(plan, constant, h, inputs, start, end, motion.u, x, work.kick)
     work_done, half = math.inf, 0.5 * h * power
     if part.moving and info[LAST_LENGTH] != h:
         constraint_impulses(plan, constant, h, start, end, work)

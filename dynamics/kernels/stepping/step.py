@@ -265,7 +265,7 @@ def interval(
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
     if settings[ENERGY_SHARE] != 0.0 and energy_rises(
-        plan, constant, settings, inputs, part, ends, motion, work, info
+        plan, constant, settings, inputs, part, held, ends, motion, work, info
     ):
         return ENERGY_GAINED
     if not contacts:
