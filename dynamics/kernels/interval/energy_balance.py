@@ -215,8 +215,8 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     change, most = min(arrived - info[HELD], work), max(info[MOST_KINETIC], kinetic)
     balance = info[BALANCE] + change
     rise = balance - info[LEAST_BALANCE]
-    if change > 0.0 and rise > 2.0 * abs(settings[ENERGY_SHARE]) * most:
-        if rise > 2.0 * abs(settings[ENERGY_SHARE]) * most + unseen(plan, constant, settings):
+    if change > 0.0 and rise > abs(settings[ENERGY_SHARE]) * most:
+        if rise > abs(settings[ENERGY_SHARE]) * most + unseen(plan, constant, settings):
             if settings[ENERGY_SHARE] > 0.0 or not part.last:
                 return True
             info[UNEXPLAINED_INTERVALS] += 1.0
