@@ -125,5 +125,5 @@ def _last_velocities(model: Model) -> tuple[NDArray[np.float64], NDArray[np.floa
     n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
     m = layout.TWIST * n
     start = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
-    saved = start + (3 + layout.STORED) * (m + rows) + 4 * m + layout.POSE * n + m
+    saved = start + (3 + layout.STORED) * (m + rows) + 6 * m + layout.POSE * n + m
     return work[start : start + m], work[saved : saved + m]

@@ -241,6 +241,6 @@ def work_size(
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
+    saved = state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
     settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
     return 2 * node + (3 + STORED) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

@@ -282,11 +282,11 @@ def projection_slopes(
 
 
 @kernel
-def part_given(plan, state, g):
+def part_given(plan, h, state, g):
     """Part of h for which stiff forces act in the interval from a state: see `stiff_forces`."""
     if plan[STIFF_NUMBERS] > 0:
         stiff = pointer(state, state.size - plan[STIFF_NUMBERS])
-        g[3 * plan[ALL_ROWS]] = first_part(stiff)
+        g[3 * plan[ALL_ROWS]] = first_part(stiff, h)
 
 
 @kernel
@@ -323,7 +323,7 @@ def residuals(
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node.f[i]
     drive(plan, constant, 0.5 * h, node.G, control, wrench, kick)
-    part_given(plan, state, node.g)
+    part_given(plan, h, state, node.g)
     aim(plan, constant, control, node.g)
     move(n, h, node.pose, x, trial.pose, trial.matrix)
     evaluate_node(plan, constant, trial)

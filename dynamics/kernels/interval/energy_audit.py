@@ -113,6 +113,7 @@ def constraint_impulses(plan, constant, h, node, trial, work):
     if plan[SOFT] > 0:
         take_soft(plan, constant, G, mu, r)
 
+
 @kernel
 def work_of(plan, u, work):
     """Work of the impulses ``work.dx`` between the velocities u and ``work.x``, J."""

@@ -17,7 +17,7 @@ rise over its least value is bounded here, over any number of intervals.
 
 import math
 
-from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.jit import kernel, natural, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
     BODIES,
@@ -28,7 +28,6 @@ from dynamics.kernels.base.layout import (
     CONTACT_FIELDS,
     CONTACT_SIZE,
     CONTACTS,
-    CONTROL,
     CONTROLS,
     FIRST_ROW,
     GAIN,
@@ -45,9 +44,7 @@ from dynamics.kernels.base.layout import (
     PACE,
     PULL,
     ROTORS,
-    ROW_AT,
     ROW_CONSTANT_AT,
-    ROW_FIELDS,
     ROW_SIZE,
     SLOT,
     SOFT,
@@ -76,7 +73,7 @@ from dynamics.kernels.base.step_info import (
 )
 from dynamics.kernels.interval.energy_audit import constraint_impulses, work_of
 from dynamics.kernels.rows.added_mass import add_momenta
-from dynamics.kernels.rows.forces import bounded, inner
+from dynamics.kernels.rows.forces import drive, inner
 from dynamics.kernels.rows.rotor import add_spin
 from dynamics.kernels.rows.stiff_forces import part_of, stiff_force
 
@@ -161,18 +158,34 @@ def held_by_contacts(plan, constant, c):
 
 
 @kernel
-def put_in(plan, constant, h, inputs, start, end, u_prev, u, kick):
-    """Work of controls, servos, given wrenches and users' functions in an interval."""
-    n, total, control, wrench = plan[BODIES], 0.0, inputs.control, inputs.wrench
-    for i in range(wrench.size):
-        total += h * wrench[i] * u[i]
-    for k in range(plan[JOINTS], plan[GROUPS] if control.size > 0 else plan[JOINTS]):
-        group = plan[GROUP_AT] + k * GROUP_FIELDS
-        for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
-            c, index = plan[ROW_CONSTANT_AT] + row * ROW_SIZE, plan[ROW_AT] + row * ROW_FIELDS
-            if plan[index + CONTROL] >= 0 and constant[c + GAIN] == 0.0:
-                rate = rate_of(plan, group, row, start.G, u) + rate_of(plan, group, row, end.G, u)
-                total += 0.5 * h * rate * bounded(constant, c, control[plan[index + CONTROL]])
+def add_given(plan, constant, h, inputs, node, p):
+    """p <- p + h (wrenches + G^T control + wrenches of users' functions), as a node holds these."""
+    drive(plan, constant, h, node.G, inputs.control, inputs.wrench, p)
+    for k in range(plan[WRENCHES]):
+        at, out = plan[WRENCH_AT] + k * WRENCH_FIELDS, TWIST * plan[BODIES] + 1 + k * WRENCH_SIZE
+        for side in range(2):
+            body = plan[at + B] if side == 0 else plan[at + A]
+            for i in range(TWIST if body < plan[BODIES] else 0):
+                p[TWIST * body + i] += h * node.f[out + TWIST * side + i]
+
+
+@kernel
+def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
+    """Work of controls, servos, given wrenches and users' functions at the start of an interval.
+
+    Half of their impulse is that of the interval before, which ``work.given`` keeps: at the start
+    of the step, and of the interval.
+    """
+    n, u, given, total = TWIST * plan[BODIES], work.x, work.given, 0.0
+    before = given if part.index == 0 else pointer(given, n)
+    push, later = work.dx, pointer(given, n)
+    for i in range(n):
+        push[i] = before[i]
+        later[i] = 0.0
+    add_given(plan, constant, 0.5 * h, inputs, start, push)
+    for i in range(n):
+        total += 0.5 * (u_prev[i] + u[i]) * push[i]
+    add_given(plan, constant, 0.5 * h, inputs, end, later)
     for k in range(plan[JOINTS], plan[JOINTS] + (plan[ROTORS] if plan[STIFF_NUMBERS] > 0 else 0)):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         for row in range(plan[group + FIRST_ROW], plan[group + FIRST_ROW] + plan[group + N_ROWS]):
@@ -181,14 +194,6 @@ def put_in(plan, constant, h, inputs, start, end, u_prev, u, kick):
                 rate = rate_of(plan, group, row, start.G, u_prev)
                 rate += rate_of(plan, group, row, start.G, u)
                 total += 0.5 * part_of(plan, h, start.g) * force * rate
-    for i in range(TWIST * n if plan[WRENCHES] > 0 else 0):
-        total += kick[TWIST * n + i] * u[i]
-    for k in range(plan[WRENCHES]):
-        at, out = plan[WRENCH_AT] + k * WRENCH_FIELDS, TWIST * n + 1 + k * WRENCH_SIZE
-        for side in range(2):
-            body = plan[at + B] if side == 0 else plan[at + A]
-            for i in range(TWIST if body < n else 0):
-                total += 0.5 * h * end.f[out + TWIST * side + i] * u[TWIST * body + i]
     return total
 
 
@@ -204,9 +209,10 @@ def unseen(plan, constant, settings):
 
 @kernel
 def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info):
-    """Whether the balance rises beyond the bound: a tenth of the largest kinetic energy since its
-    least value. ``arrived`` is what is held less what was put in, ``leaving`` what the next one
-    starts with; the balance moves on if it does not.
+    """Whether the balance rises beyond a share of the largest kinetic energy since it was least.
+
+    It moves on if not. ``arrived`` is what is held less what was put in, ``leaving`` what the next
+    interval starts with, ``work`` the most that counts as a change.
     """
     if not part.moving:
         info[BALANCE], info[LEAST_BALANCE], info[MOST_KINETIC] = 0.0, 0.0, kinetic
@@ -235,9 +241,9 @@ def energy_rises(plan, constant, settings, inputs, part, held, ends, motion, wor
     held = now + held_by_rows(plan, constant, h, start, end, x) + 0.5 * held
     if plan[CONTACTS] > 0:
         held += 0.5 * held_by_contacts(plan, constant, motion.c)
-    given = 0.0
-    if plan[CONTROLS] > 0 or plan[WRENCHES] > 0 or plan[STIFF_NUMBERS] > 0 or inputs.wrench.size > 0:
-        given = put_in(plan, constant, h, inputs, start, end, motion.u, x, work.kick)
+    given, pushed = 0.0, plan[CONTROLS] + plan[WRENCHES] + inputs.wrench.size > 0
+    if pushed or plan[STIFF_NUMBERS] > 0:
+        given = put_in(plan, constant, h, inputs, part, start, end, motion.u, work)
     work_done, half = math.inf, 0.5 * h * power
     if part.moving and info[LAST_LENGTH] != h:
         constraint_impulses(plan, constant, h, start, end, work)

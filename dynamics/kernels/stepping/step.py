@@ -226,7 +226,7 @@ def interval(
         x[n + i] = h * motion.mu[i]
     drive(plan, constant, 0.5 * h, node.G, inputs.control, inputs.wrench, kick)
     if plan[STIFF_NUMBERS] > 0:
-        node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff)
+        node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff, h)
     aim(plan, constant, inputs.control, node.g)
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
@@ -305,11 +305,13 @@ def arrays_of(plan, state, work, solver, info):
     at += (3 + STORED) * N
     kick = pointer(work, at)
     past = (motion_of(plan, state).u_prev, pointer(work, at + 2 * m), pointer(work, at + 3 * m))
-    at += 4 * m
+    given = pointer(work, at + 4 * m)
+    at += 6 * m
     saved = work[at : at + state.size]
     at += state.size
     scratch = Work(
-        x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, past=past,
+        x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, given=given,
+        past=past,
         dc=pointer(work, at), contacts=pointer(work, at + plan[SLOTS]),
     )  # fmt: skip
     fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
@@ -334,7 +336,9 @@ def advance(plan, ends, info):
 @inlined
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
     """Halvings of the next step, or of this one after its interval at ``part`` failed."""
-    failed = done < 0
+    failed, n = done < 0, TWIST * plan[BODIES]
+    for i in range(0 if failed else n):
+        work.given[i] = work.given[n + i]
     if not failed or (
         done != TURNED_TOO_FAR
         and done != PASSED_THROUGH
