@@ -50,11 +50,12 @@ MIDDLE_WAIT = 40  # intervals until the matrix of the middle is tried again
 MIDDLE_PAUSE = 41  # length of the last such wait
 ROUGH = 42  # flag: the matrix of the middle served to the end of the last interval
 
-# Energy balance of a motion: `interval.energy_balance`
+# Energy balance of a motion: `interval.energy_balance`; `substeps` restores these if a step fails
 BALANCE = 43  # energy less what was put in, above that of the first interval, J
 LEAST_BALANCE = 44  # its least value
 MOST_KINETIC = 45  # largest kinetic energy since then, J
 HELD = 46  # energy at the end of the last interval, J
-LARGEST_RISE = 47  # largest rise over the least value, J
+KINETIC = 47  # kinetic energy of the last interval, J
+LARGEST_RISE = 48  # largest rise over the least value, J
 
-INFO_SIZE = 48
+INFO_SIZE = 49

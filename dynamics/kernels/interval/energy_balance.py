@@ -65,6 +65,7 @@ from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE
 from dynamics.kernels.base.step_info import (
     BALANCE,
     HELD,
+    KINETIC,
     LARGEST_RISE,
     LAST_LENGTH,
     LEAST_BALANCE,
@@ -214,6 +215,7 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     It moves on if not. ``arrived`` is what is held less what was put in, ``leaving`` what the next
     interval starts with, ``work`` the most that counts as a change.
     """
+    info[KINETIC] = kinetic
     if not part.moving:
         info[BALANCE], info[LEAST_BALANCE], info[MOST_KINETIC] = 0.0, 0.0, kinetic
         info[HELD] = leaving
@@ -234,10 +236,9 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
 
 
 @kernel
-def energy_rises(plan, constant, settings, inputs, part, held, ends, motion, work, info):
-    """`rises` of an interval of order 2; ``held`` by contacts before it."""
-    (start, end), h, x = ends, part.length, work.x
-    now, power = kinetic(plan, constant, h, start.G, x, work.dx)
+def energy_rises(plan, constant, settings, inputs, part, known, ends, motion, work, info):
+    """`rises` of an interval of order 2; ``known``: T, power of gravity, what contacts held."""
+    (start, end), (now, power, held), h, x = ends, known, part.length, work.x
     held = now + held_by_rows(plan, constant, h, start, end, x) + 0.5 * held
     if plan[CONTACTS] > 0:
         held += 0.5 * held_by_contacts(plan, constant, motion.c)

@@ -42,6 +42,7 @@ from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
     HAS_SLOPES,
+    KINETIC,
     LARGEST_WORK,
     LAST_LENGTH,
     NODE_SIDE,
@@ -239,10 +240,13 @@ def interval(
         return done
     if not last and turns_too_far(plan, constant, h, x, turn):
         return TURNED_TOO_FAR
+    known = (0.0, 0.0, held)
     if settings[ENERGY_SHARE] != 0.0:
-        share = abs(settings[ENERGY_SHARE])
-        after, _ = kinetic(plan, constant, h, node.G, x, dx)
-        before, _ = kinetic(plan, constant, h, node.G, u, dx)
+        share, before = abs(settings[ENERGY_SHARE]), info[KINETIC]
+        after, power = kinetic(plan, constant, h, node.G, x, dx)
+        if not part.moving:
+            before, _ = kinetic(plan, constant, h, node.G, u, dx)
+        known = (after, power, held)
         if abs(after - before) > share * (after + before):
             given_work, error = constraint_work(
                 plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
@@ -265,7 +269,7 @@ def interval(
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
     if settings[ENERGY_SHARE] != 0.0 and energy_rises(
-        plan, constant, settings, inputs, part, held, ends, motion, work, info
+        plan, constant, settings, inputs, part, known, ends, motion, work, info
     ):
         return ENERGY_GAINED
     if not contacts:

@@ -44,21 +44,21 @@ def forget(h, info):
     """No interval has been before the first of a motion."""
     info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
-    restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0), info)
+    restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0, 0.0), info)
 
 
 @kernel
 def ledger_of(info):
     """Numbers of the energy balance before a step."""
     at = BALANCE
-    return info[at], info[at + 1], info[at + 2], info[at + 3], info[at + 4]
+    return info[at], info[at + 1], info[at + 2], info[at + 3], info[at + 4], info[at + 5]
 
 
 @kernel
 def restore_ledger(ledger, info):
     """The same numbers again."""
     at = BALANCE
-    info[at], info[at + 1], info[at + 2], info[at + 3], info[at + 4] = ledger
+    info[at], info[at + 1], info[at + 2], info[at + 3], info[at + 4], info[at + 5] = ledger
 
 
 @kernel
