@@ -71,10 +71,11 @@ class Model:
     contact_tolerance : float, optional
         Largest residual of a step with contacts, over units of momentum, speed and energy.
     energy_audit : {"error", "warn", "off"}, optional
-        Joints, contacts, limits and dry friction give no energy. Intervals in which they raise the
-        kinetic energy by more than a tenth are cut. Where cuts do not help, a step fails
-        (``"error"``), or it is taken and a `RuntimeWarning` names the bodies (``"warn"``). The
-        largest work is `StepInfo.unexplained_energy`. At order 2, without compliant contacts.
+        Joints, contacts, limits and dry friction give no energy. A step is cut if they raise the
+        kinetic energy by more than a tenth in one interval, or the energy by a twentieth of the
+        largest kinetic energy in any number of them. If cuts do not help, the step fails
+        (``"error"``), or it is taken and a `RuntimeWarning` names the bodies (``"warn"``).
+        `StepInfo` reports both as ``unexplained_energy`` and ``accumulated_energy``.
 
     Attributes
     ----------
@@ -511,7 +512,8 @@ class Model:
         after.memory = space.memory(after, kicked, time + self.timestep, info)
         if info[step_info.UNEXPLAINED_INTERVALS] > 0.0:
             before, now = (space.velocities(one.data[None])[0] for one in (state, after))
-            warn_of_gain(self, float(info[step_info.LARGEST_WORK]), state.time, now, before)
+            gain = max(info[step_info.LARGEST_WORK], info[step_info.LARGEST_RISE])
+            warn_of_gain(self, float(gain), state.time, now, before)
         numbers = info.tolist()
         return after, StepInfo(
             status=0,

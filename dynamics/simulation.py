@@ -144,7 +144,8 @@ def simulate(
             trajectory.memory = space.memory(last, kicked, float(totals[run_totals.END_TIME]), info)
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
-            _warn(trajectory, beyond + first, every, float(totals[run_totals.MOST_WORK]))
+            gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
+            _warn(trajectory, beyond + first, every, float(gain))
         if stopped is None and done < run_steps:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)

@@ -223,12 +223,13 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     change, most = min(arrived - info[HELD], work), max(info[MOST_KINETIC], kinetic)
     balance = info[BALANCE] + change
     rise = balance - info[LEAST_BALANCE]
+    info[LARGEST_RISE] = max(info[LARGEST_RISE], rise)
     if change > 0.0 and rise > abs(settings[ENERGY_SHARE]) * most:
         if rise > abs(settings[ENERGY_SHARE]) * most + unseen(plan, constant, settings):
             if settings[ENERGY_SHARE] > 0.0 or not part.last:
                 return True
             info[UNEXPLAINED_INTERVALS] += 1.0
-    info[LARGEST_RISE] = max(info[LARGEST_RISE], rise)
+            rise = 0.0  # warned of: the next rise counts from here
     if rise <= 0.0:
         info[LEAST_BALANCE], most = balance, kinetic
     info[BALANCE], info[MOST_KINETIC], info[HELD] = balance, most, leaving
