@@ -146,6 +146,14 @@ class Model:
         self.state_size = self.tables.state_size
         self._workspaces = ThreadWorkspaces(self)
 
+    def __setattr__(self, name: str, value: object) -> None:
+        if "_workspaces" in self.__dict__:
+            raise AttributeError(
+                f"cannot change {name} of a model, whose tables are made for it: finalize the "
+                "mechanism again, or use dynamics.variant for numbers of its parts"
+            )
+        super().__setattr__(name, value)
+
     def _replace(self, **changes: Any) -> Model:
         """Copy of the model with other attributes, and with workspaces of its own."""
         made = object.__new__(type(self))
@@ -163,7 +171,7 @@ class Model:
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({k: v for k, v in state.items() if k != "_workspaces"})
         self.kernel = kernel if self.stages is None else self.stages.kernel
         self._workspaces = ThreadWorkspaces(self)
 

@@ -28,10 +28,10 @@ __all__ = ["Plane", "plane_between"]
 #: between them back with F (r + s) per radian, which steps can follow if it is not too light.
 LIGHT = 1e-3
 SLOW = (1e-3, 1e-2)
-#: Reach of the larger shape over that of the lighter body from which on a plane's inertia grows with
-#: its square, because a corner R away sees the effective mass I / R^2: at 1000 times without this,
-#: rounding of impulses exceeds the tolerance of contacts. At `MOST_REACH` it is a third of the
-#: body's own, beyond it the body would feel it.
+#: Reach of the larger shape over that of the lighter body from which on a plane's inertia grows
+#: with its square, as a corner R away sees the effective mass I / R^2: at 1000 times without this,
+#: rounding of impulses exceeds the tolerance of contacts. At `MOST_REACH` it is 0.4 of the body's
+#: own; beyond, the body would feel it (tests/dynamics/laws/test_one_scale.py).
 REACH, MOST_REACH = 100.0, 2000.0
 #: Sides of the prism around a cylinder, which it counts as where the other shape is rounded, too.
 SIDES = 24
