@@ -55,7 +55,9 @@ BALANCE = 43  # energy less what was put in, above that of the first interval, J
 LEAST_BALANCE = 44  # its least value
 MOST_KINETIC = 45  # largest kinetic energy since then, J
 HELD = 46  # energy at the end of the last interval, J
-KINETIC = 47  # kinetic energy of the last interval, J
-LARGEST_RISE = 48  # largest rise over the least value, J
+HELD_LENGTH = 47  # length of that interval, s
+KINETIC = 48  # kinetic energy of the last interval, J
+LARGEST_RISE = 49  # largest rise over the least value, J
+RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would give energy
 
-INFO_SIZE = 49
+INFO_SIZE = 51

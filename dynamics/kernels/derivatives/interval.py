@@ -26,6 +26,7 @@ from dynamics.kernels.base.layout import (
     JOINTS,
     N_ROWS,
     RESTITUTION,
+    RESTITUTION_AT,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
@@ -85,6 +86,8 @@ def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
     ``spare`` takes the right-hand side that `condense` writes.
     """
     x, c = solution.x, solution.c
+    for k in range(plan[CONTACTS]):
+        contacts[k * CONTACT_WORK + RESTITUTION_AT] = 1.0
     if contact_rows(plan, constant, h, node, solution.before, True, found, contacts) != 0:
         return 1
     for k in range(plan[CONTACTS]):

@@ -65,9 +65,9 @@ from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE
 from dynamics.kernels.base.step_info import (
     BALANCE,
     HELD,
+    HELD_LENGTH,
     KINETIC,
     LARGEST_RISE,
-    LAST_LENGTH,
     LEAST_BALANCE,
     MOST_KINETIC,
     UNEXPLAINED_INTERVALS,
@@ -215,7 +215,7 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     It moves on if not. ``arrived`` is what is held less what was put in, ``leaving`` what the next
     interval starts with, ``work`` the most that counts as a change.
     """
-    info[KINETIC] = kinetic
+    info[KINETIC], info[HELD_LENGTH] = kinetic, part.length
     if not part.moving:
         info[BALANCE], info[LEAST_BALANCE], info[MOST_KINETIC] = 0.0, 0.0, kinetic
         info[HELD] = leaving
@@ -247,7 +247,7 @@ def energy_rises(plan, constant, settings, inputs, part, known, ends, motion, wo
     if pushed or plan[STIFF_NUMBERS] > 0:
         given = put_in(plan, constant, h, inputs, part, start, end, motion.u, work)
     work_done, half = math.inf, 0.5 * h * power
-    if part.moving and info[LAST_LENGTH] != h:
+    if part.moving and info[HELD_LENGTH] != h:
         constraint_impulses(plan, constant, h, start, end, work)
         work_done = work_of(plan, motion.u, work)
     return rises(

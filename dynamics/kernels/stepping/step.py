@@ -46,9 +46,11 @@ from dynamics.kernels.base.step_info import (
     LARGEST_WORK,
     LAST_LENGTH,
     NODE_SIDE,
+    RESTITUTION_PART,
     UNEXPLAINED_INTERVALS,
     VIOLATION,
 )
+from dynamics.kernels.contacts.rows import bounced
 from dynamics.kernels.interval.energy_audit import constraint_work
 from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
 from dynamics.kernels.interval.predictor import advance_history, predict
@@ -72,6 +74,8 @@ from dynamics.kernels.stepping.substeps import Arrays, make_step
 #: Turn of the predictor over the limit above which an interval is not attempted if the last one
 #: turned too far. Nearer to the limit the solution decides, which is symmetric in time.
 SURELY = 1.5
+#: Part of restitution that is taken off where contacts that bounce give energy.
+LESS = 0.25
 
 
 def node_of(
@@ -186,6 +190,18 @@ def make_up(n, node, trial, r, p):
             p[t + 3 + j] -= turn[j]
 
 
+@kernel
+def energy_gained(plan, contacts, info):
+    """The status; if a contact bounced, the step is tried again with less restitution.
+
+    With friction, Newton's law of restitution may give energy (Kane and Levinson 1985, sec. 5.9),
+    in an interval of any length.
+    """
+    if plan[CONTACTS] > 0 and info[RESTITUTION_PART] > 0.0 and bounced(plan, contacts):
+        info[RESTITUTION_PART] -= LESS
+    return ENERGY_GAINED
+
+
 @inlined
 def interval(
     # Tables:
@@ -256,7 +272,7 @@ def interval(
             much = share * (after + before) + error
             given, taken = min(given_work, after - before), min(-given_work, before - after)
             if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
-                return ENERGY_GAINED
+                return energy_gained(plan, work.contacts, info)
             if taken > much and part.moving and not contacts and not last:
                 return ENERGY_GAINED  # backwards in time it is given
             info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
@@ -271,7 +287,7 @@ def interval(
     if settings[ENERGY_SHARE] != 0.0 and energy_rises(
         plan, constant, settings, inputs, part, known, ends, motion, work, info
     ):
-        return ENERGY_GAINED
+        return energy_gained(plan, work.contacts, info)
     if not contacts:
         make_up(plan[BODIES], node, trial, r, motion.p)
         if not last and turns(plan[BODIES], h, x) > CHECKED_TURN * turn:
