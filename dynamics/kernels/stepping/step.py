@@ -194,7 +194,7 @@ def make_up(n, node, trial, r, p):
 def energy_gained(plan, contacts, info):
     """The status; if a contact bounced, the step is tried again with less restitution.
 
-    With friction, Newton's law of restitution may give energy (Kane and Levinson 1985, sec. 5.9),
+    With friction, Newton's law of restitution may give energy (Stronge, Proc. R. Soc. A 431, 1990),
     in an interval of any length.
     """
     if plan[CONTACTS] > 0 and info[RESTITUTION_PART] > 0.0 and bounced(plan, contacts):
