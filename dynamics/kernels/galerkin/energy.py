@@ -25,7 +25,7 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import dot, load3
 from dynamics.kernels.base.settings import ENERGY_SHARE
-from dynamics.kernels.base.step_info import HELD, LARGEST_WORK, UNEXPLAINED_INTERVALS
+from dynamics.kernels.base.step_info import HELD, KINETIC, LARGEST_WORK, UNEXPLAINED_INTERVALS
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.interval.energy_balance import kinetic, rises, unseen
 from dynamics.kernels.rows.forces import drive
@@ -64,8 +64,12 @@ def put_in(plan, constant, rule, time, h, inputs, nodes, f):
 
 
 @kernel
-def energy_rises(plan, constant, settings, rule, inputs, part, nodes, u, f, info):
-    """Whether an interval, or all up to it, give more than the bound; u is of the one before."""
+def energy_rises(plan, constant, settings, rule, inputs, part, nodes, p, f, info):
+    """Whether an interval, or all up to it, give more than the bound; p are momenta at its end.
+
+    Of velocities V + d, off by d as slopes of polynomials are at their ends, and p = M V + G^T nu
+    the kinetic energy is (V + d) . p - T(V + d) = T(V) - T(d), up to nu . G d.
+    """
     n, h, given = plan[BODIES], part.length, 0.0
     first, last = node(plan, nodes, 0), node(plan, nodes, rule.s)
     if plan[CONTROLS] > 0 or plan[WRENCHES] > 0 or inputs.wrench.size > 0:
@@ -75,7 +79,9 @@ def energy_rises(plan, constant, settings, rule, inputs, part, nodes, u, f, info
         way = dot(weight, load3(last.pose, POSE * i)) - dot(weight, load3(first.pose, POSE * i))
         given += constant[i * BODY_SIZE + MASS] * way
     after, _ = kinetic(plan, constant, h, last.G, last.speed, f)
-    before, _ = kinetic(plan, constant, h, last.G, u, f)
+    before, after = info[KINETIC], -after
+    for i in range(TWIST * n):
+        after += p[i] * last.speed[i]
     held = after + potential(plan, constant, last.g)
     if part.moving:
         gain = held - given - info[HELD]

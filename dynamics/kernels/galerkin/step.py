@@ -185,7 +185,7 @@ def interval(
     if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
     if settings[ENERGY_SHARE] != 0.0 and energy_rises(
-        plan, constant, settings, rule, inputs, part, nodes, motion.u, work.f, info
+        plan, constant, settings, rule, inputs, part, nodes, p, work.f, info
     ):
         return ENERGY_GAINED
     make_up(plan, s, work.r, nodes, p)

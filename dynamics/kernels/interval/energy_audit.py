@@ -5,8 +5,8 @@ the work (V + V_next) . P / 2 = T(V_next) - T(V), exactly. Those of gravity, spr
 users' forces are known (`kick`), and those of dampers, stiff forces and compliant joints by V_next
 (`forces.damp`, `stiff_forces`, `forces.push`). The rest is of joints, contacts, limits and dry
 friction: none but for the truncation of the method, of order (h omega)^2 T and as often positive as
-negative, or energy lost. Where much more appears, and is not what the known impulses take, a
-solution is spurious, or far from the motion.
+negative, or energy lost; `energy_balance` bounds its sum. Where much more appears, and is not what
+the known impulses take, a solution is spurious, or far from the motion.
 """
 
 import math
