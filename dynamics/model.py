@@ -24,7 +24,6 @@ from dynamics.tables.workspace import ThreadWorkspaces, Workspace, refuse_callba
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
-    from dynamics.tables.model_tables import Tables
 
 __all__ = ["Model", "StepInfo"]
 
@@ -72,10 +71,11 @@ class Model:
     contact_tolerance : float, optional
         Largest residual of a step with contacts, over units of momentum, speed and energy.
     energy_audit : {"error", "warn", "off"}, optional
-        Joints, contacts, limits and dry friction give no energy. Intervals in which they raise the
-        kinetic energy by more than a tenth are cut. Where cuts do not help, a step fails
-        (``"error"``), or it is taken and a `RuntimeWarning` names the bodies (``"warn"``). The
-        largest work is `StepInfo.unexplained_energy`. At order 2, without compliant contacts.
+        Joints, contacts, limits and dry friction give no energy. A step is cut if they raise the
+        kinetic energy by more than a tenth in one interval, or the energy by a twentieth of the
+        largest kinetic energy in any number of them. If cuts do not help, the step fails
+        (``"error"``), or it is taken and a `RuntimeWarning` names the bodies (``"warn"``).
+        `StepInfo` reports both as ``unexplained_energy`` and ``accumulated_energy``.
 
     Attributes
     ----------
@@ -138,13 +138,21 @@ class Model:
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
         barriers = SOFTER if self.tables.plan[layout.SLOTS] else SOFTER[:1]
-        share = _share(self.tables, energy_audit)
+        share = _share(energy_audit)
         sets = [
             [tolerance, turn, factor * barrier, contact_tolerance, share] for factor in barriers
         ]
         self.settings = np.array(sets).ravel()
         self.state_size = self.tables.state_size
         self._workspaces = ThreadWorkspaces(self)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if "_workspaces" in self.__dict__:
+            raise AttributeError(
+                f"cannot change {name} of a model, whose tables are made for it: finalize the "
+                "mechanism again, or use dynamics.variant for numbers of its parts"
+            )
+        super().__setattr__(name, value)
 
     def _replace(self, **changes: Any) -> Model:
         """Copy of the model with other attributes, and with workspaces of its own."""
@@ -163,7 +171,7 @@ class Model:
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({k: v for k, v in state.items() if k != "_workspaces"})
         self.kernel = kernel if self.stages is None else self.stages.kernel
         self._workspaces = ThreadWorkspaces(self)
 
@@ -512,7 +520,8 @@ class Model:
         after.memory = space.memory(after, kicked, time + self.timestep, info)
         if info[step_info.UNEXPLAINED_INTERVALS] > 0.0:
             before, now = (space.velocities(one.data[None])[0] for one in (state, after))
-            warn_of_gain(self, float(info[step_info.LARGEST_WORK]), state.time, now, before)
+            gain = max(info[step_info.LARGEST_WORK], info[step_info.LARGEST_RISE])
+            warn_of_gain(self, float(gain), state.time, now, before)
         numbers = info.tolist()
         return after, StepInfo(
             status=0,
@@ -523,6 +532,7 @@ class Model:
             violation=numbers[step_info.VIOLATION],
             softening=max(1.0, numbers[step_info.RELAXATION]),
             unexplained_energy=numbers[step_info.LARGEST_WORK],
+            accumulated_energy=numbers[step_info.LARGEST_RISE],
         )
 
     def view(self, state: State | None = None, *, host: str = "127.0.0.1", port: int = 8080) -> Any:
@@ -563,13 +573,9 @@ class Model:
         )
 
 
-def _share(tables: Tables, energy_audit: str) -> float:
+def _share(energy_audit: str) -> float:
     """Bound of the energy audit as kernels read it: 0 for none, below 0 where it warns."""
     signs = {"error": 1.0, "warn": -1.0, "off": 0.0}
     if energy_audit not in signs:
         raise ValueError(f"energy_audit {energy_audit!r} is unknown; use one of {list(signs)}")
-    first, count = (int(tables.plan[i]) for i in (layout.CONTACT_CONSTANT_AT, layout.CONTACTS))
-    softness = tables.constant[first + layout.SOFTNESS :: layout.CONTACT_SIZE][:count]
-    if softness.any():  # contacts that store energy give it back
-        return 0.0
     return signs[energy_audit] * GIVEN

@@ -137,21 +137,22 @@ def simulate(
         states = np.concatenate([*(one.data[None] for one in given), record[: done // stride]])
         states = states[:: every // stride]
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
-        trajectory = Trajectory(model, time, states, table, _what(totals, done))
+        trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
         if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0:
             last = trajectory.final
             kicked = now.data if space.first_order else None
             trajectory.memory = space.memory(last, kicked, float(totals[run_totals.END_TIME]), info)
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
-            _warn(trajectory, beyond + first, every, float(totals[run_totals.MOST_WORK]))
+            gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
+            _warn(trajectory, beyond + first, every, float(gain))
         if stopped is None and done < run_steps:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
     return trajectory
 
 
-def _what(totals: Float, done: int) -> dict[str, Any]:
+def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
     names.append("softened")
@@ -159,6 +160,7 @@ def _what(totals: Float, done: int) -> dict[str, Any]:
         zip(names, totals[run_totals.TOTAL_ITERATIONS : run_totals.STEPS].astype(int).tolist())
     )
     what["unexplained_energy"] = float(totals[run_totals.MOST_WORK])
+    what["accumulated_energy"] = float(info[step_info.LARGEST_RISE])
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what
 
 

@@ -109,9 +109,10 @@ class StepInfo:
         By how much the barrier of contacts was larger than asked for, as the step could not be
         solved otherwise; 1 is the rule.
     unexplained_energy : float
-        Largest energy that joints, contacts, limits and dry friction give in an interval, J, of
-        those which change the kinetic energy by more than a tenth: see
+        Largest energy that joints, contacts, limits and dry friction give in an interval, J: see
         `dynamics.kernels.interval.energy_audit`.
+    accumulated_energy : float
+        The same of any number of intervals in a row since the motion began, J.
     """
 
     status: int
@@ -122,3 +123,4 @@ class StepInfo:
     violation: float
     softening: float = 1.0
     unexplained_energy: float = 0.0
+    accumulated_energy: float = 0.0

@@ -48,7 +48,7 @@ class Trajectory:
         What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
         intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
         most of one step, and how many were ``softened``, see `StepInfo.softening`;
-        ``unexplained_energy``, the largest of `StepInfo.unexplained_energy`, J.
+        ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J.
     memory : object
         That of the last state, see `State`.
     """

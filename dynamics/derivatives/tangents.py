@@ -209,7 +209,7 @@ class Tangent:
         given = self._given(start, h, control, wrench, x, before, c)
         node, trial, spare = self._nodes()
         stepping.load_state(tables.plan, tables.constant, start.data, node, trial)
-        kernel.part_given(tables.plan, start.data, node.g)
+        kernel.part_given(tables.plan, h, start.data, node.g)
         stepping.load_state(tables.plan, tables.constant, end.data, trial, spare)
         dz, dp = np.empty(way.dz.shape), np.empty(way.dp.shape)
         twist = end.interval_velocity

@@ -23,7 +23,7 @@ WENT_WRONG = {
     status.USER_FAILED: "a user's distance function failed",
     status.TURNED_TOO_FAR: "a body turns too far in one interval",
     status.PASSED_THROUGH: "bodies that touch go through each other between two nodes",
-    status.ENERGY_GAINED: "joints and contacts give energy",
+    status.ENERGY_GAINED: "energy appears that no force accounts for",
 }
 
 #: Bodies that are named where energy appears, and the least part that they have in it.
@@ -59,9 +59,9 @@ def failure(
         names = _risen(model, *_last_velocities(model))
         return ConvergenceError(
             f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals: more "
-            f"than a tenth of the kinetic energy; that of {names} rises most. Use a smaller "
-            "timestep, look at the masses and forces of these bodies, or take the step all the "
-            'same with energy_audit="warn"',
+            "than a tenth of the kinetic energy in one of them, or a twentieth of the largest one "
+            f"in all; that of {names} rises most. Use a smaller timestep, look at the masses and "
+            'forces of these bodies, or take the step all the same with energy_audit="warn"',
             step,
             residual,
             name,
@@ -86,16 +86,17 @@ def warn_of_gain(
     ----------
     model : Model
     work : float
-        J.
+        Since the motion began, J.
     time : float
         Where the step begins, s.
     now, before : ndarray of float, shape (6 n,)
         Velocities after and before it.
     """
     warnings.warn(
-        f"joints and contacts give {work:.3g} J in a step at {time:.6g} s, more than a tenth of "
-        f"the kinetic energy; that of {_risen(model, now, before)} rises most; use a smaller "
-        "timestep, or look at the masses and forces of these bodies",
+        f"{work:.3g} J appear by the step at {time:.6g} s that no force accounts for: more than a "
+        "tenth of the kinetic energy in one interval, or a twentieth of the largest one in all; "
+        f"that of {_risen(model, now, before)} rises most; use a smaller timestep, or look at the "
+        "masses and forces of these bodies",
         RuntimeWarning,
         stacklevel=3,
     )
@@ -114,9 +115,10 @@ def _risen(model: Model, now: NDArray[np.float64], before: NDArray[np.float64]) 
         return np.asarray(0.5 * (mass * (V[:, :3] ** 2).sum(axis=1) + spin))
 
     rise = kinetic(now) - kinetic(before)
-    order = np.argsort(-rise)[:NAMED]
+    first, *others = np.argsort(-rise)[:NAMED].tolist()
     names = list(model.tables.body_index)
-    return ", ".join(repr(names[i]) for i in order if rise[i] >= PART * rise[order[0]])
+    order = [first, *(i for i in others if rise[i] >= PART * rise[first] > 0.0)]
+    return ", ".join(repr(names[i]) for i in order)
 
 
 def _last_velocities(model: Model) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -124,6 +126,9 @@ def _last_velocities(model: Model) -> tuple[NDArray[np.float64], NDArray[np.floa
     plan, work = model.tables.plan, model.workspace.work
     n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
     m = layout.TWIST * n
+    if model.stages is not None:  # arrays of `galerkin.step.arrays_of`
+        speed, before = work[3][4], work[5][layout.POSE * n + m :]
+        return speed[speed.size - m :], before[:m]
     start = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
-    saved = start + (3 + layout.STORED) * (m + rows) + 4 * m + layout.POSE * n + m
+    saved = start + (3 + layout.STORED) * (m + rows) + 6 * m + layout.POSE * n + m
     return work[start : start + m], work[saved : saved + m]

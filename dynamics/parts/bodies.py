@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import unknown_words
 from dynamics.parts.geometry import Geometry
-from dynamics.parts.options import BodyOptions
+from dynamics.parts.options import BodyOptions, never_changes
 from dynamics.parts.shapes import Shape
 from dynamics.parts.spatial_inertia import check_inertia
 
@@ -37,6 +37,7 @@ class _World:
 WORLD = _World()
 
 
+@never_changes("body")
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """A rigid body; its frame has the origin at the centre of mass.

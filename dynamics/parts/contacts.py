@@ -12,7 +12,7 @@ import numpy as np
 from dynamics.errors import unknown_words
 from dynamics.kernels.contacts import geometry as kinds
 from dynamics.parts.contact_primitives import Touch, rank, shape_of, touches_of
-from dynamics.parts.options import ContactOptions
+from dynamics.parts.options import ContactOptions, never_changes
 from dynamics.parts.separating_planes import Plane, plane_between
 
 __all__ = ["Contact", "contact"]
@@ -30,6 +30,7 @@ MEANT = {
 }  # fmt: skip
 
 
+@never_changes("contact")
 @dataclass(frozen=True, slots=True, eq=False)
 class Contact:
     """Contact of two bodies; made by `Mechanism.add_contact`.

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.parts.bodies import WORLD
+from dynamics.parts.options import never_changes
 
 __all__ = ["Potential", "Rope", "Spring", "Wrench"]
 
 Float = NDArray[np.float64]
 
 
+@never_changes("spring")
 @dataclass(frozen=True, slots=True, eq=False)
 class Spring:
     """A spring and damper between two points, along the line that joins them.
@@ -115,6 +117,7 @@ def Rope(
     return Spring(parent, child, limits=(-math.inf, length), limit_compliance=compliance, **options)
 
 
+@never_changes("wrench")
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrench:
     """Force and torque by a function of yours, of time, poses and velocities.
@@ -159,6 +162,7 @@ class Wrench:
             raise ValueError(f"wrench {self.name!r} acts on the world; exchange parent and child")
 
 
+@never_changes("potential")
 @dataclass(frozen=True, slots=True, eq=False)
 class Potential:
     """Potential energy by a function of yours, of the poses of two bodies or of one.

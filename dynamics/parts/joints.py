@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.errors import unknown_words
 from dynamics.kernels.rows import rows as kinds
-from dynamics.parts.options import JointOptions, with_new_words
+from dynamics.parts.options import JointOptions, never_changes, with_new_words
 from dynamics.parts.servos import PositionServo, VelocityServo
 
 __all__ = ["Joint", "Row", "basis"]
@@ -55,6 +55,7 @@ class Row:
 POINTS = tuple(Row(kinds.POINT, axis, axis) for axis in EYE)
 
 
+@never_changes("joint")
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
     """A joint between two bodies; made by `Revolute` and its like.

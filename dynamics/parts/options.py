@@ -10,6 +10,7 @@ import inspect
 import re
 import warnings
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import FrozenInstanceError
 from typing import Any, TypedDict, TypeVar
 
 from numpy.typing import ArrayLike
@@ -20,11 +21,40 @@ __all__ = [
     "ContactOptions",
     "JointOptions",
     "ModelOptions",
+    "never_changes",
     "takes",
     "with_new_words",
 ]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+Thing = TypeVar("Thing")
+
+
+def never_changes(what: str) -> Callable[[type[Thing]], type[Thing]]:
+    """Refuse assignments to attributes of a frozen class, in a sentence with the way out.
+
+    Parameters
+    ----------
+    what : str
+        Word for one of the class, which has a ``name``.
+
+    Returns
+    -------
+    callable
+        A decorator that returns the class itself.
+    """
+
+    def refuse(self: Any, attribute: str, value: object) -> None:
+        raise FrozenInstanceError(
+            f"cannot change {attribute} of {what} {self.name!r}, which never changes: give it when "
+            f"the {what} is made, or use dynamics.variant for numbers of a model"
+        )
+
+    def finish(cls: type[Thing]) -> type[Thing]:
+        cls.__setattr__ = refuse  # type: ignore[method-assign]
+        return cls
+
+    return finish
 
 
 class BodyOptions(TypedDict, total=False):

@@ -28,6 +28,11 @@ __all__ = ["Plane", "plane_between"]
 #: between them back with F (r + s) per radian, which steps can follow if it is not too light.
 LIGHT = 1e-3
 SLOW = (1e-3, 1e-2)
+#: Reach of the larger shape over that of the lighter body from which on a plane's inertia grows
+#: with its square, as a corner R away sees the effective mass I / R^2: at 1000 times without this,
+#: rounding of impulses exceeds the tolerance of contacts. At `MOST_REACH` it is 0.4 of the body's
+#: own; beyond, the body would feel it (tests/dynamics/laws/test_one_scale.py).
+REACH, MOST_REACH = 100.0, 2000.0
 #: Sides of the prism around a cylinder, which it counts as where the other shape is rounded, too.
 SIDES = 24
 #: Of the tie: rates at which a plane's motion along its body and its turning fade, and that of the
@@ -85,7 +90,8 @@ def plane_between(
     Raises
     ------
     ValueError
-        For shapes that are not convex, and points that lie in a plane.
+        For shapes that are not convex, points that lie in a plane, and a shape that reaches more
+        than `MOST_REACH` times as far as the lighter body.
     """
     label = f"contact {name!r}"
     cores: list[Core] = []
@@ -117,6 +123,15 @@ def plane_between(
     size = float(np.linalg.norm(own.points, axis=1).max()) + own.radius + own.rim
     height = HEIGHT * size if owner is first else -HEIGHT * size
     slow = SLOW[any(map(_is_rounded, cores))]
+    far = max(
+        float(np.linalg.norm(core.points, axis=1).max()) + core.radius + core.rim for core in cores
+    )
+    if far > MOST_REACH * size:
+        raise ValueError(
+            f"shapes of {label} differ {far / size:.0f} times in size, more than {MOST_REACH:.0f}: "
+            "use a HalfSpace for the large one, or a contact for each of smaller parts of it"
+        )
+    slow = max(slow, LIGHT * (far / (REACH * size)) ** 2)
     mass, inertia = LIGHT * owner.mass, slow * float(np.trace(owner.inertia)) / 3.0
     made = body(
         None, name=f"{name} plane", mass=mass, inertia=np.full(3, inertia),

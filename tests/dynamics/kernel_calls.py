@@ -20,7 +20,7 @@ def solver_of_tuple(solver):
 def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
     """`equations.evaluate`."""
     interval = equations.Equations(h, node_of_tuple(node), node_of_tuple(trial))
-    work = Work(x=x, r=r, dx=r, kept=r, kick=kick, past=(x, x, x), dc=x, contacts=x)
+    work = Work(x=x, r=r, dx=r, kept=r, kick=kick, given=kick, past=(x, x, x), dc=x, contacts=x)
     return equations.evaluate(plan, constant, interval, slopes, work)
 
 

@@ -66,7 +66,7 @@ def test_a_step_that_fails_stops_the_motion_until_reset(monkeypatch):
         raise dy.ConvergenceError("the step at 0 s failed")
 
     with monkeypatch.context() as patch:
-        patch.setattr(runner.model, "step", step)
+        patch.setattr(type(runner.model), "step", step)
         assert runner.advance(0.05) == 0
     assert runner.fault == "the step at 0 s failed" and runner.advance(0.05) == 0
     runner.reset()

@@ -87,6 +87,7 @@ class Work(NamedTuple):
     dx: Any  # (N,): change of x
     kept: Any  # (STORED N,): x before an iteration, then changes for Broyden's method
     kick: Any  # (2 m,): momenta with the impulses at the start, users' part of these
+    given: Any  # (2 m,): users' impulses of the last interval at the start of the step, of this one
     past: Any  # (m,): three such, u_prev and the velocities of the two intervals before that
     dc: Any  # (SLOTS,): change of the numbers of contacts
     contacts: Any  # (CONTACT_WORK contacts + GAUSS_SEIDEL_WORK,): see `layout`

@@ -192,7 +192,8 @@ BLOCK_MASS_AT = 127  # (3,): effective mass of the first row of each friction bl
 SUM_AT = 130  # (3 12,): three rows of the product K W
 BARRIER_AT = 166  # own barrier, if above that of the interval
 UNDECIDED_AT = 167  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
-CONTACT_WORK = 168
+RESTITUTION_AT = 168  # part of its restitution that a contact bounces with; negative if it did
+CONTACT_WORK = 169
 T_SIZE = 2 * SLOPES  # of one friction block
 # Stiffness of a friction block: d beta by d gamma of the normal (2,), by d(T u) (2 x 2, row-major)
 K_SPEED = 2
@@ -241,6 +242,6 @@ def work_size(
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    saved = state_size(bodies, rows, slots + lates) + 4 * TWIST * bodies
+    saved = state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
     settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
     return 2 * node + (3 + STORED) * unknowns + saved + slots + CONTACT_WORK * contacts + settled

@@ -50,4 +50,14 @@ MIDDLE_WAIT = 40  # intervals until the matrix of the middle is tried again
 MIDDLE_PAUSE = 41  # length of the last such wait
 ROUGH = 42  # flag: the matrix of the middle served to the end of the last interval
 
-INFO_SIZE = 43
+# Energy balance of a motion: `interval.energy_balance`; `substeps` restores these if a step fails
+BALANCE = 43  # energy less what was put in, above that of the first interval, J
+LEAST_BALANCE = 44  # its least value
+MOST_KINETIC = 45  # largest kinetic energy since then, J
+HELD = 46  # energy at the end of the last interval, J
+HELD_LENGTH = 47  # length of that interval, s
+KINETIC = 48  # kinetic energy of the last interval, J
+LARGEST_RISE = 49  # largest rise over the least value, J
+RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would give energy
+
+INFO_SIZE = 51

@@ -35,6 +35,7 @@ from dynamics.kernels.base.layout import (
     NORMAL_AT,
     OF_RATE,
     RESTITUTION,
+    RESTITUTION_AT,
     SIGN,
     SLOPES,
     SLOT,
@@ -219,7 +220,9 @@ def contact_rows(
         if bounces and distance + h * approaching < 0.0:
             # Newton's law, where it is more than what gravity gives in some steps
             if approaching < -FALLS * h * constant[c + FALL]:
-                contacts[w + SPEED_AT] = constant[c + RESTITUTION] * approaching
+                part = abs(contacts[w + RESTITUTION_AT])
+                contacts[w + SPEED_AT] = part * constant[c + RESTITUTION] * approaching
+                contacts[w + RESTITUTION_AT] = -part
         way = h * (3.0 * speed + FALLS * h * constant[c + FALL])
         near = distance < way + CLOSE * constant[c + CONTACT_LENGTH]
         if constant[c + OF_RATE] != 0.0:  # s = sign (G u - limit), in every interval
@@ -238,6 +241,15 @@ def contact_rows(
                 mass = effective_mass(plan, constant, at, contacts, w + T_AT + T_SIZE * i)
                 contacts[w + BLOCK_MASS_AT + i] = mass
     return 0
+
+
+@kernel
+def bounced(plan, contacts):
+    """Whether Newton's law of restitution was tried at any contact in an interval."""
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + RESTITUTION_AT] < 0.0:
+            return True
+    return False
 
 
 @kernel

@@ -26,6 +26,7 @@ from dynamics.kernels.base.layout import (
     JOINTS,
     N_ROWS,
     RESTITUTION,
+    RESTITUTION_AT,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
@@ -85,6 +86,8 @@ def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
     ``spare`` takes the right-hand side that `condense` writes.
     """
     x, c = solution.x, solution.c
+    for k in range(plan[CONTACTS]):
+        contacts[k * CONTACT_WORK + RESTITUTION_AT] = 1.0
     if contact_rows(plan, constant, h, node, solution.before, True, found, contacts) != 0:
         return 1
     for k in range(plan[CONTACTS]):
@@ -282,11 +285,11 @@ def projection_slopes(
 
 
 @kernel
-def part_given(plan, state, g):
+def part_given(plan, h, state, g):
     """Part of h for which stiff forces act in the interval from a state: see `stiff_forces`."""
     if plan[STIFF_NUMBERS] > 0:
         stiff = pointer(state, state.size - plan[STIFF_NUMBERS])
-        g[3 * plan[ALL_ROWS]] = first_part(stiff)
+        g[3 * plan[ALL_ROWS]] = first_part(stiff, h)
 
 
 @kernel
@@ -323,7 +326,7 @@ def residuals(
     for i in range(TWIST * n):
         kick[i] = p[i] + 0.5 * h * node.f[i]
     drive(plan, constant, 0.5 * h, node.G, control, wrench, kick)
-    part_given(plan, state, node.g)
+    part_given(plan, h, state, node.g)
     aim(plan, constant, control, node.g)
     move(n, h, node.pose, x, trial.pose, trial.matrix)
     evaluate_node(plan, constant, trial)

@@ -10,8 +10,8 @@ from dynamics.kernels.base.arguments import Inputs
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import ALL_ROWS, BODIES, GROUPS, POSE, ROWS, TWIST
 from dynamics.kernels.base.quaternion import load3, multiply_matrix
-from dynamics.kernels.base.settings import LARGEST_TURN, TOLERANCE
-from dynamics.kernels.base.status import NOT_FINITE, SINGULAR, TURNED_TOO_FAR
+from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, TOLERANCE
+from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, SINGULAR, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
     MIDDLE_WAIT,
     STORED_STEPS,
@@ -25,6 +25,7 @@ from dynamics.kernels.galerkin.arguments import (
     nodes_of_tuple,
 )
 from dynamics.kernels.galerkin.body import node
+from dynamics.kernels.galerkin.energy import energy_rises
 from dynamics.kernels.galerkin.newton import (
     StageEquations,
     attempt,
@@ -183,6 +184,10 @@ def interval(
         return TURNED_TOO_FAR
     if end_momentum(plan, constant, rule, time, h, inputs, nodes, work.f, p) != 0:
         return NOT_FINITE
+    if settings[ENERGY_SHARE] != 0.0 and energy_rises(
+        plan, constant, settings, rule, inputs, part, nodes, p, work.f, info
+    ):
+        return ENERGY_GAINED
     make_up(plan, s, work.r, nodes, p)
     store_interval(plan, s, h, nodes, x, motion)
     if whole:

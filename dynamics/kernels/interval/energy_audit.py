@@ -5,8 +5,8 @@ the work (V + V_next) . P / 2 = T(V_next) - T(V), exactly. Those of gravity, spr
 users' forces are known (`kick`), and those of dampers, stiff forces and compliant joints by V_next
 (`forces.damp`, `stiff_forces`, `forces.push`). The rest is of joints, contacts, limits and dry
 friction: none but for the truncation of the method, of order (h omega)^2 T and as often positive as
-negative, or energy lost. Where much more appears, and is not what the known impulses take, a
-solution is spurious, or far from the motion.
+negative, or energy lost; `energy_balance` bounds its sum. Where much more appears, and is not what
+the known impulses take, a solution is spurious, or far from the motion.
 """
 
 import math
@@ -48,7 +48,7 @@ from dynamics.kernels.base.settings import BARRIER, TOLERANCE
 from dynamics.kernels.interval.residual import fastest
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import add_multiple, damp
-from dynamics.kernels.rows.rotor import add_rotors, add_spin
+from dynamics.kernels.rows.rotor import add_rotors
 from dynamics.kernels.rows.rows import held_velocity
 from dynamics.kernels.rows.stiff_forces import add_stiff_forces, part_of
 
@@ -72,20 +72,6 @@ def take_soft(plan, constant, G, mu, r):
 
 
 @kernel
-def kinetic(plan, constant, G, u, spare):
-    """T of velocities: of bodies and rotors."""
-    twice = 0.0
-    for i in range(plan[BODIES]):
-        c, t = i * BODY_SIZE, TWIST * i
-        v, omega = load3(u, t), load3(u, t + 3)
-        twice += constant[c + MASS] * dot(v, v)
-        twice += dot(omega, multiply_matrix(constant, c + INERTIA, omega))
-    if plan[ROTORS] > 0:
-        twice += add_spin(plan, constant, 0.0, G, u, spare)
-    return 0.5 * twice
-
-
-@kernel
 def open_by(plan, constant, g):
     """Largest value of the rows that rigid joints close, over its unit."""
     found, units = 0.0, plan[UNITS_AT] + 1
@@ -101,13 +87,8 @@ def open_by(plan, constant, g):
 
 
 @kernel
-def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, moving):
-    """Work of joints and contacts, and what of it rounding explains, J.
-
-    ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
-    what they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints
-    are open by over h: ``opened`` at the end of the interval. All three count over units.
-    """
+def constraint_impulses(plan, constant, h, node, trial, work):
+    """``work.dx`` <- impulses of joints and contacts at the start of an interval."""
     n, G = plan[BODIES], node.G
     x, r, kick = work.x, work.dx, work.kick
     mu = pointer(x, TWIST * n)
@@ -131,14 +112,32 @@ def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, m
         add_stiff_forces(plan, constant, h, node.g, trial.g, G, r)
     if plan[SOFT] > 0:
         take_soft(plan, constant, G, mu, r)
-    given = end = 0.0
-    for i in range(TWIST * n):
+
+
+@kernel
+def work_of(plan, u, work):
+    """Work of the impulses ``work.dx`` between the velocities u and ``work.x``, J."""
+    given, x, r = 0.0, work.x, work.dx
+    for i in range(TWIST * plan[BODIES]):
         given += 0.5 * (x[i] + u[i]) * r[i]
-        end += x[i] * r[i]
+    return given
+
+
+@kernel
+def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, moving):
+    """Work of joints and contacts, and what of it rounding explains, J.
+
+    ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
+    what they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints
+    are open by over h: ``opened`` at the end of the interval. All three count over units.
+    """
+    constraint_impulses(plan, constant, h, node, trial, work)
+    given = work_of(plan, u, work)
     if not moving:
-        given = min(given, end)
+        given = min(given, work_of(plan, work.x, work))
     opened = max(opened, open_by(plan, constant, node.g))
-    return given, rounding_work(plan, constant, h, settings, opened, x, mu, r)
+    mu = pointer(work.x, TWIST * plan[BODIES])
+    return given, rounding_work(plan, constant, h, settings, opened, work.x, mu, work.dx)
 
 
 @kernel

@@ -10,8 +10,9 @@ Its amplification is 1 / (1 + h c / m + h^2 k / m) and less, whatever the stiffn
 a constraint that holds at the end of the interval, as those of rigid joints do. ``aim`` is that of
 servos, gain (target + control).
 
-The impulse h f is that of half an interval before and after a node, as half kicks are. The first
-interval after velocities were given has h / 2: its node has no interval before (`first_part`).
+The impulse of a node is that of half an interval before and after it, as half kicks are: f times
+(h_prev + h) / 2. The first interval after velocities were given has h_prev = 0 (`first_part`). With
+h f alone, each change of h would let what the spring holds up jump by (h_prev - h) f / 2.
 
 Aims, of the last iteration which forces are cut, and the part of h stand after the values g of all
 rows.
@@ -55,9 +56,9 @@ def first_stiff(plan):
 
 
 @kernel
-def first_part(stiff):
-    """Part of h of an interval: 1/2 where the state has no interval before it."""
-    return 0.5 if stiff[0] == 0.0 else 1.0
+def first_part(stiff, h):
+    """(h_prev + h) / 2 over h; 1/2 where the state has no interval before it."""
+    return 0.5 + 0.5 * stiff[0] / h
 
 
 @kernel

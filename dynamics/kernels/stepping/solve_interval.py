@@ -5,10 +5,10 @@ third of all code.
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS
+from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS, RESTITUTION_AT
 from dynamics.kernels.base.settings import TOLERANCE
 from dynamics.kernels.base.status import PASSED_THROUGH
-from dynamics.kernels.base.step_info import HAS_SLOPES, NEAREST
+from dynamics.kernels.base.step_info import HAS_SLOPES, NEAREST, RESTITUTION_PART
 from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
@@ -49,6 +49,7 @@ def solve_interval(
         contacts, c = work.contacts, motion.c
         for k in range(plan[CONTACTS]):
             contacts[k * CONTACT_WORK + ACTIVE_AT] = 1.0
+            contacts[k * CONTACT_WORK + RESTITUTION_AT] = info[RESTITUTION_PART]
         impulses(plan, h, contacts, c)
         done = interior(
             plan,

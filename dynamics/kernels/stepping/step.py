@@ -42,13 +42,17 @@ from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
     HAS_SLOPES,
+    KINETIC,
     LARGEST_WORK,
     LAST_LENGTH,
     NODE_SIDE,
+    RESTITUTION_PART,
     UNEXPLAINED_INTERVALS,
     VIOLATION,
 )
-from dynamics.kernels.interval.energy_audit import constraint_work, kinetic
+from dynamics.kernels.contacts.rows import bounced
+from dynamics.kernels.interval.energy_audit import constraint_work
+from dynamics.kernels.interval.energy_balance import energy_rises, held_by_contacts, kinetic
 from dynamics.kernels.interval.predictor import advance_history, predict
 from dynamics.kernels.rows.added_mass import add_momenta
 from dynamics.kernels.rows.forces import conservative, damp, drive, push
@@ -70,6 +74,8 @@ from dynamics.kernels.stepping.substeps import Arrays, make_step
 #: Turn of the predictor over the limit above which an interval is not attempted if the last one
 #: turned too far. Nearer to the limit the solution decides, which is symmetric in time.
 SURELY = 1.5
+#: Part of restitution that is taken off where contacts that bounce give energy.
+LESS = 0.25
 
 
 def node_of(
@@ -184,6 +190,18 @@ def make_up(n, node, trial, r, p):
             p[t + 3 + j] -= turn[j]
 
 
+@kernel
+def energy_gained(plan, contacts, info):
+    """The status; if a contact bounced, the step is tried again with less restitution.
+
+    With friction, Newton's law of restitution may give energy (Stronge, Proc. R. Soc. A 431, 1990),
+    in an interval of any length.
+    """
+    if plan[CONTACTS] > 0 and info[RESTITUTION_PART] > 0.0 and bounced(plan, contacts):
+        info[RESTITUTION_PART] -= LESS
+    return ENERGY_GAINED
+
+
 @inlined
 def interval(
     # Tables:
@@ -225,10 +243,11 @@ def interval(
         x[n + i] = h * motion.mu[i]
     drive(plan, constant, 0.5 * h, node.G, inputs.control, inputs.wrench, kick)
     if plan[STIFF_NUMBERS] > 0:
-        node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff)
+        node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff, h)
     aim(plan, constant, inputs.control, node.g)
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
+    held = held_by_contacts(plan, constant, motion.c) if contacts else 0.0
     done = solve_interval(
         plan, constant, program, settings, part, node, motion, trial, work, solver,
         solver.columns, info,
@@ -237,18 +256,23 @@ def interval(
         return done
     if not last and turns_too_far(plan, constant, h, x, turn):
         return TURNED_TOO_FAR
+    known = (0.0, 0.0, held)
     if settings[ENERGY_SHARE] != 0.0:
-        share = abs(settings[ENERGY_SHARE])
-        after = kinetic(plan, constant, node.G, x, dx)
-        before = kinetic(plan, constant, node.G, u, dx)
+        share, before = abs(settings[ENERGY_SHARE]), info[KINETIC]
+        after, power = kinetic(plan, constant, h, node.G, x, dx)
+        if not part.moving:
+            before, _ = kinetic(plan, constant, h, node.G, u, dx)
+        known = (after, power, held)
         if abs(after - before) > share * (after + before):
             given_work, error = constraint_work(
                 plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
             )
+            if contacts:  # what they store and give back
+                given_work += held_by_contacts(plan, constant, motion.c) - held
             much = share * (after + before) + error
             given, taken = min(given_work, after - before), min(-given_work, before - after)
             if given > much and not (last and settings[ENERGY_SHARE] < 0.0):
-                return ENERGY_GAINED
+                return energy_gained(plan, work.contacts, info)
             if taken > much and part.moving and not contacts and not last:
                 return ENERGY_GAINED  # backwards in time it is given
             info[LARGEST_WORK] = max(info[LARGEST_WORK], given)
@@ -260,6 +284,10 @@ def interval(
         evaluate_node(plan, constant, trial)
     if end_momentum(plan, constant, h, inputs, node, trial, x, motion.p) != 0:
         return NOT_FINITE
+    if settings[ENERGY_SHARE] != 0.0 and energy_rises(
+        plan, constant, settings, inputs, part, known, ends, motion, work, info
+    ):
+        return energy_gained(plan, work.contacts, info)
     if not contacts:
         make_up(plan[BODIES], node, trial, r, motion.p)
         if not last and turns(plan[BODIES], h, x) > CHECKED_TURN * turn:
@@ -297,11 +325,13 @@ def arrays_of(plan, state, work, solver, info):
     at += (3 + STORED) * N
     kick = pointer(work, at)
     past = (motion_of(plan, state).u_prev, pointer(work, at + 2 * m), pointer(work, at + 3 * m))
-    at += 4 * m
+    given = pointer(work, at + 4 * m)
+    at += 6 * m
     saved = work[at : at + state.size]
     at += state.size
     scratch = Work(
-        x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, past=past,
+        x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, given=given,
+        past=past,
         dc=pointer(work, at), contacts=pointer(work, at + plan[SLOTS]),
     )  # fmt: skip
     fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
@@ -326,7 +356,9 @@ def advance(plan, ends, info):
 @inlined
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
     """Halvings of the next step, or of this one after its interval at ``part`` failed."""
-    failed = done < 0
+    failed, n = done < 0, TWIST * plan[BODIES]
+    for i in range(0 if failed else n):
+        work.given[i] = work.given[n + i]
     if not failed or (
         done != TURNED_TOO_FAR
         and done != PASSED_THROUGH

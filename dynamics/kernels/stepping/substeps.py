@@ -8,15 +8,18 @@ from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
+    BALANCE,
     EQUAL_LENGTHS,
     FACTORIZATIONS,
     INTERVALS,
     ITERATIONS,
+    LARGEST_RISE,
     LARGEST_WORK,
     LAST_LENGTH,
     MIDDLE_PAUSE,
     MIDDLE_WAIT,
     RELAXATION,
+    RESTITUTION_PART,
     STATUS,
     STEP_HALVINGS,
     STORED_STEPS,
@@ -43,6 +46,21 @@ def forget(h, info):
     """No interval has been before the first of a motion."""
     info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
+    restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), info)
+
+
+@kernel
+def ledger_of(info):
+    """Numbers of the energy balance before a step."""
+    a = BALANCE
+    return info[a], info[a + 1], info[a + 2], info[a + 3], info[a + 4], info[a + 5], info[a + 6]
+
+
+@kernel
+def restore_ledger(ledger, info):
+    """The same numbers again."""
+    for i in range(LARGEST_RISE + 1 - BALANCE):
+        info[BALANCE + i] = ledger[i]
 
 
 @kernel
@@ -96,7 +114,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
             forget(h, info)
         copy(state, saved)
         info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
-        done = 0
+        ledger, done = ledger_of(info), 0
         for first in range(0, settings.size, SETTINGS_SIZE):
             chosen = pointer(settings, first)
             for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
@@ -104,26 +122,33 @@ def make_step(arrays_of, load, interval, advance, adapt):
                 if count == 0:
                     continue
                 length = h / count
-                info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
-                for i in range(count):
-                    part = Place(
-                        time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
-                        length=length, index=i, count=count, last=half == 2 * DEPTH,
-                        moving=ready or i > 0,
-                    )  # fmt: skip
-                    for order in (program, fallback):
-                        done = interval(
-                            plan, constant, order, chosen, inputs, part, motion, ends, scratch,
-                            linear, info,
+                info[RESTITUTION_PART], again = 1.0, True
+                while again:
+                    restitution = info[RESTITUTION_PART]
+                    info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
+                    for i in range(count):
+                        part = Place(
+                            time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
+                            length=length, index=i, count=count, last=half == 2 * DEPTH,
+                            moving=ready or i > 0,
                         )  # fmt: skip
-                        if done >= 0 or fallback.size == 0 or rejected(done):
+                        for order in (program, fallback):
+                            done = interval(
+                                plan, constant, order, chosen, inputs, part, motion, ends, scratch,
+                                linear, info,
+                            )  # fmt: skip
+                            if done >= 0 or fallback.size == 0 or rejected(done):
+                                break
+                        if done < 0:
                             break
+                        info[ITERATIONS] += done
+                        ends = advance(plan, ends, info)
                     if done < 0:
-                        break
-                    info[ITERATIONS] += done
-                    ends = advance(plan, ends, info)
-                if done < 0:
-                    copy(saved, state)
+                        copy(saved, state)
+                        restore_ledger(ledger, info)
+                    again = info[RESTITUTION_PART] < restitution
+                    if again and count > 1:
+                        load(plan, constant, state, ends)
                 adapt(plan, constant, h, done, part, motion, ends, scratch, info)
                 if done >= 0:
                     info[INTERVALS] = count

@@ -6,6 +6,11 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics.integrators.dual_quaternion.forces import Pivot, WorldForce, spatial_inertia
+from dynamics.integrators.dual_quaternion.rigid_body import RigidBody
+from dynamics.integrators.tree.description import Tree
+from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.twists import prismatic, revolute
 from dynamics.parts.separating_planes import LIGHT
 
 X, Y, Z = np.eye(3)
@@ -267,6 +272,75 @@ def test_a_cube_of_any_size_falls_and_rests(side, mass):
     gaps = np.sort(floor.gap[-1])[:4]
     np.testing.assert_allclose(gaps, 4.0 * BARRIER * unit, rtol=1e-3, atol=solved)
     assert floor.normal_force[-1].sum() == pytest.approx(mass * G, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("ratio", [100, 1000])
+def test_a_cube_falls_on_one_a_thousand_times_as_large_as_on_a_half_space(ratio, seed):
+    rng = np.random.default_rng(seed)
+    turn = np.r_[1.0, 0.3 * rng.normal(size=3)]
+    velocity, spin = rng.normal(size=3) * [0.5, 0.5, 0.2], rng.normal(size=3)
+    paths = []
+    for large in (True, False):
+        m, side = dy.Mechanism(), 0.1 * ratio
+        small = m.add_body(
+            dy.Box(0.1, 0.1, 0.1, mass=1.0), name="small", position=0.1 * Z, orientation=turn
+        )
+        if large:
+            shape = dy.Box(side, side, 0.1 * side, mass=ratio)
+            big = m.add_body(shape, name="big", position=-0.05 * side * Z)
+            m.add_joint(dy.Fixed(m.world, big, name="held", parent_point=-0.05 * side * Z))
+            m.add_contact(small, big, friction=0.4, name="touch")
+        else:
+            m.add_contact(small, friction=0.4)
+        model = m.finalize(0.005)
+        state = model.initial_state()
+        model.set_body(state, "small", velocity=velocity, angular_velocity=spin)
+        paths.append(dy.simulate(model, state, 0.3).body("small")[0])
+    # the plane has a thousandth of the cube's inertia, at 1000 times a tenth of it
+    assert np.abs(paths[0] - paths[1]).max() < 0.1 * (0.1 if ratio > 100 else 0.02)
+
+
+def test_shapes_too_different_in_size_are_refused_with_a_way_out():
+    m = dy.Mechanism()
+    small = m.add_body(dy.Box(0.1, 0.1, 0.1, mass=1.0), name="small", position=Z)
+    large = dy.Box(300.0, 300.0, 1.0, mass=1.0)
+    with pytest.raises(ValueError, match="'floor' differ 24.. times in size.*use a HalfSpace"):
+        m.add_contact(small, against_shape=large, name="floor")
+    assert list(m.contacts) == []
+
+
+def tree_motion(L, M):
+    """Coordinates of a slider, a hinge and a hinge: angles, and lengths over L."""
+    tree = Tree(gravity=(0.0, 0.0, -9.81))
+    for i in range(3):
+        tree.add_body(i, M, (M * L**2 / 12 * np.array([1, 1, 0.1])).tolist())
+        twist = prismatic(X) if i == 0 else revolute(Y if i == 1 else X, 0.5 * L * Z)
+        options = {"damping": 0.1 * M / np.sqrt(L)} if i == 0 else {}
+        tree.add_joint(i - 1 if i else "world", i, twist, position=-L * (i > 0) * Z, **options)
+    model = TreeIntegrator(tree, 0.01 * np.sqrt(L), "simpson")
+    q, v = np.array([0.0, 0.9, -0.4]), np.array([0.3 * np.sqrt(L), 1.0 / np.sqrt(L), 0.0])
+    found = model.simulate(q, v, 200).q.copy()
+    found[:, 0] /= L
+    return found
+
+
+def body_motion(L, M):
+    """Positions of a body on a pivot, over L, by dual quaternions."""
+    inertia = spatial_inertia(M, M * L**2 * np.diag([0.3, 0.2, 0.1]))
+    body = RigidBody(inertia, [WorldForce((0, 0, -9.81 * M))], pivot=Pivot((0, 0, -0.5 * L)))
+    rate = np.array([1.0, 0.5, 4.0]) / np.sqrt(L)
+    state = body.state(
+        position=0.5 * L * Z, angular_velocity=rate, velocity=np.cross(rate, 0.5 * L * Z)
+    )
+    return body.simulate(state, 0.005 * np.sqrt(L), 200).position / L
+
+
+@pytest.mark.parametrize("motion", [tree_motion, body_motion])
+@pytest.mark.parametrize(("L", "M"), SCALES)
+def test_integrators_of_papers_move_alike_at_any_scale(motion, L, M):
+    # a tolerance of 1e-12 rad or m is 1e-9 of a millimetre; two hundred steps
+    np.testing.assert_allclose(motion(L, M), motion(1.0, 1.0), rtol=0.0, atol=1e-6)
 
 
 def test_units_are_those_of_the_bodies_that_joints_hold_together():

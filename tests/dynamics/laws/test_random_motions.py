@@ -7,11 +7,6 @@ pytest.importorskip("mujoco")
 
 from . import random_motions
 
-#: Energy adds up over many intervals, none of which gives more than the audit allows of one: a loop
-#: of grams and hundreds of kg that a wound spring of 1e8 N m drives, 180 kJ of it. See "Energy
-#: audit" in docs/theory/step.md.
-BELOW_THE_AUDIT = {742}
-
 
 def check(law, seeds):
     faults, stops = random_motions.examine(law, seeds)
@@ -26,6 +21,11 @@ def test_random_scenes():
 
 def test_random_mechanisms():
     check(random_motions.broken_in_mechanism, range(60))
+
+
+def test_a_wound_spring_in_a_loop_whose_steps_are_cut_gives_no_energy():
+    # 180 kJ of a spring of 1e8 N m: each change of the interval once let its force jump
+    check(random_motions.broken_in_mechanism, [742])
 
 
 def test_bodies_of_random_scenes_touch():
@@ -46,4 +46,4 @@ def test_a_thousand_random_scenes():
 
 @pytest.mark.slow
 def test_a_thousand_random_mechanisms():
-    check(random_motions.broken_in_mechanism, sorted({*range(60, 1060)} - BELOW_THE_AUDIT))
+    check(random_motions.broken_in_mechanism, range(60, 1060))

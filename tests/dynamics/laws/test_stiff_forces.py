@@ -375,3 +375,33 @@ def test_the_torque_of_a_servo_is_that_of_its_law_at_what_is_reported():
     x, v = motion(model, 0.0, 0.0, 600, controls=targets)
     assert v[-1] == pytest.approx(0.5, abs=1e-9)
     assert k * (targets[-1, 0] - x[-1]) - c * v[-1] == pytest.approx(drag * 0.5, abs=1e-6)
+
+
+@pytest.mark.parametrize("how", ["spring", "servo", "damper"])
+def test_cuts_of_steps_do_not_move_what_a_stiff_force_holds(how):
+    # the rotor alone has its steps cut: its motor brakes it from 4 intervals a step to 1 and back
+    m = dy.Mechanism()
+    body = m.add_body(mass=1.0, inertia=[0.1] * 3, name="body")
+    if how == "spring":
+        options = {"stiffness": 1e6, "rest": -1.0}
+    elif how == "servo":
+        options = {"servo": dy.PositionServo(1e6, 300.0, target=-1.0)}
+    else:
+        options = {"damping": 1e4}
+    m.add_joint(dy.Prismatic(m.world, body, Z, name="slide", **options))
+    rotor = m.add_body(dy.Box(0.1, 0.2, 0.3, mass=1.0), name="rotor", gravity_scale=0.0)
+    m.add_joint(dy.Revolute(m.world, rotor, Z, name="pin", actuated=True))
+    model = m.finalize(0.01)
+    start = model.initial_state()
+    low = 0.0 if how == "damper" else -1.0 - 9.81 / 1e6
+    rate = -9.81 / 1e4 if how == "damper" else 0.0
+    model.set_joint(start, "slide", low, rate)
+    model.set_joint(start, "pin", 0.0, 60.0)
+    J = rotor.inertia[2, 2]
+    controls = np.zeros((200, model.n_controls))
+    controls[:, -1] = np.where(np.arange(200) < 100, -60.0, 60.0) * J
+    motion = dy.simulate(model, start, 2.0, controls=controls)
+    assert motion.info["most_intervals"] == 4 and motion.info["intervals_per_step"] < 3.0
+    # h f alone would give it (1/4) h g = 0.02 m/s at each of four cuts
+    np.testing.assert_allclose(motion.joint_velocity("slide"), rate, atol=1e-9)
+    np.testing.assert_allclose(motion.joint("slide"), low + rate * motion.time, atol=1e-10)

@@ -33,8 +33,13 @@ def test_a_finalized_mechanism_takes_no_changes_but_its_copy_does():
         mechanism.add_force(dy.Spring(mechanism.world, rod, name="s"))
     with pytest.raises(ValueError, match="add contact 'c'"):
         mechanism.add_contact(rod, name="c")
-    with pytest.raises(AttributeError):
+    for thing in (rod, pin):
+        with pytest.raises(AttributeError, match="which never changes: .* dynamics.variant"):
+            thing.name = "other"
+    with pytest.raises(AttributeError, match="cannot change mass of body 'rod'"):
         rod.mass = 2.0
+    with pytest.raises(AttributeError, match="cannot change timestep of a model.* finalize"):
+        model.timestep = 0.1
     for array in (mechanism.gravity, rod.inertia, pin.stiffness, pin.damping, pin.child_point):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 1.0
