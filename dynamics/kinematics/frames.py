@@ -168,13 +168,33 @@ class Kinematics:
         return np.asarray(0.5 * (M + M.T))
 
     def velocities(self, state: State) -> Float:
-        """Velocities v of a state, in the order of the columns, shape (k,)."""
+        """Velocities v of a state.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (k,)
+            In the order of the columns.
+        """
         twists = coordinates.twists_of(self.model, state)
         base = twists[self._bodies[self._base]].ravel()
         return np.concatenate([base, self._space.read(state)[1]])
 
     def center_of_mass(self, state: State) -> Float:
-        """Centre of mass of all bodies in the world, m, shape (3,)."""
+        """Centre of mass of all bodies.
+
+        Parameters
+        ----------
+        state : State
+
+        Returns
+        -------
+        ndarray of float, shape (3,)
+            In the world, m.
+        """
         masses = self._masses()
         return np.asarray(masses @ state.pose[self._bodies, :3] / masses.sum())
 

@@ -25,6 +25,8 @@ SWEEPS = 12
 #: condition below 1e8 whose rows and columns were scaled by random powers of two up to 2^+-300, all
 #: are solved with -30; with -45 8 are refused, without a second start more than half.
 SMALL = -30.0
+#: Exponent below which entries are rounding errors, and equally small.
+ROUNDING = -52.0
 #: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
 FITS = 8.0
 #: Iterations of Curtis and Reid's scaling; 10 are too few for chains scaled by 2^+-300, 20 do.
@@ -62,7 +64,8 @@ class Scaling:
 
         Ruiz's sweeps [1]_ end at a scaling that depends on where they start. Where they leave small
         entries, they start once more from Curtis and Reid's scaling [2]_, which undoes any scaling
-        of rows and columns. The start that leaves the larger entries wins.
+        of rows and columns, but which rounding errors among the entries mislead. The start that
+        leaves the larger product of entries wins, in which rounding errors count alike.
 
         Parameters
         ----------
@@ -80,13 +83,12 @@ class Scaling:
             some &= inside[rows] & inside[columns]
         i, j, size = rows[some], columns[some], size[some]
         zero = np.zeros(graph.rows)
-        r, c, least = _swept(i, j, size, zero, zero, symmetric)
-        if least < SMALL:
-            other = _swept(
-                i, j, size, *_least_squares(i, j, size, graph.rows, symmetric), symmetric
-            )
-            if other[2] > least:
-                r, c, _ = other
+        r, c, left = _swept(i, j, size, zero, zero, symmetric)
+        if left.min(initial=0.0) < SMALL:
+            start = _least_squares(i, j, size, graph.rows, symmetric)
+            *other, after = _swept(i, j, size, *start, symmetric)
+            if np.maximum(after, ROUNDING).sum() > np.maximum(left, ROUNDING).sum():
+                r, c = other
         row = np.rint(r).astype(np.int64)
         column = row if symmetric else np.rint(c).astype(np.int64)
         return cls(row, column, row[rows] + column[columns])
@@ -148,8 +150,8 @@ def _exponents(values: Array) -> NDArray[np.float64]:
 
 def _swept(
     i: Ints, j: Ints, size: Array, r: Array, c: Array, symmetric: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Ruiz's sweeps from r and c: both after them, and the least entry that they leave."""
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Ruiz's sweeps from r and c: both after them, and the exponents of all entries then."""
     for _ in range(SWEEPS):
         left = size + r[i] + c[j]
         of_rows, of_columns = _largest(left, i, r.size), _largest(left, j, c.size)
@@ -159,7 +161,7 @@ def _swept(
             break
         r = r - of_rows / 2.0
         c = c - of_columns / 2.0
-    return r, c, float((size + r[i] + c[j]).min(initial=0.0))
+    return r, c, size + r[i] + c[j]
 
 
 def _least_squares(

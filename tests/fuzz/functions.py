@@ -230,7 +230,9 @@ def measures_of_copies(trial, result):
     same = [np.array_equal(x, other, equal_nan=True) for other in others]
     found: list = [trial.solution(x, trial.vector())]
     if not all(same):
-        found.append(Verdict("wrong", "a copy of the factors solves otherwise"))
+        off = [float(np.abs(x - other).max()) for other in others]
+        size = float(np.abs(x).max())
+        found.append(Verdict("wrong", f"copies of the factors solve otherwise: {off} of {size}"))
     return found
 
 

@@ -10,12 +10,19 @@ from numpy.typing import NDArray
 
 #: Steps of equilibration, each halves what the exponents miss (Ruiz 2001).
 EQUILIBRATIONS = 12
+#: Condition number from which another scaling is tried.
+DOUBTFUL = 1e4
 #: Steps of refinement with residuals in extended precision; each gains 16 - log10(cond) digits.
 REFINEMENTS = 8
 
 
-def equilibration(matrix: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def equilibration(
+    matrix: NDArray, least_squares: bool
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Exponents r, c for which the largest entries of 2^r A 2^c are near 1 in rows and columns.
+
+    Sweeps begin at exponents for which the entries that are not 0 are near 1 in the mean, or at 0:
+    where both rows and columns are scaled widely, the latter may end far from a good scaling.
 
     References
     ----------
@@ -28,6 +35,13 @@ def equilibration(matrix: NDArray) -> tuple[NDArray[np.int64], NDArray[np.int64]
     r, c = np.zeros(n), np.zeros(n)
     if n == 0:
         return r.astype(int), c.astype(int)
+    if least_squares:
+        some = np.isfinite(size)
+        normal = np.block([[np.diag(some.sum(axis=1)), some], [some.T, np.diag(some.sum(axis=0))]])
+        sums = np.where(some, size, 0.0)
+        right = -np.concatenate([sums.sum(axis=1), sums.sum(axis=0)])
+        r, c = np.split(np.linalg.lstsq(normal.astype(float), right, rcond=None)[0], 2)
+        size += r[:, None] + c
     for _ in range(EQUILIBRATIONS):
         rows, columns = size.max(axis=1), size.max(axis=0)
         rows[np.isinf(rows)] = columns[np.isinf(columns)] = 0.0
@@ -58,7 +72,18 @@ class Reference:
 
     def __init__(self, matrix: NDArray) -> None:
         self.matrix = matrix
-        self.row, self.column = equilibration(matrix)
+        self._solved: dict = {}
+        self._equilibrate(least_squares=False)
+        if self.condition > DOUBTFUL:
+            other = object.__new__(Reference)
+            other.matrix, other._solved = matrix, {}
+            other._equilibrate(least_squares=True)
+            if other.condition < self.condition:
+                self.__dict__ = other.__dict__
+
+    def _equilibrate(self, least_squares: bool) -> None:
+        matrix = self.matrix
+        self.row, self.column = equilibration(matrix, least_squares)
         extended = np.clongdouble if matrix.dtype.kind == "c" else np.longdouble
         self.scaled = scale(matrix.astype(extended), self.row[:, None] + self.column)
         plain = self.scaled.astype(complex if matrix.dtype.kind == "c" else float)
@@ -66,7 +91,6 @@ class Reference:
         self.norm = _norm(plain)
         self.inverse = None
         self.condition = np.inf
-        self._solved: dict = {}
         with np.errstate(all="ignore"):
             try:
                 inverse = np.linalg.inv(plain)
