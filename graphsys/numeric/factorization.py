@@ -427,7 +427,7 @@ class Factorization:
             if stability.is_singular(condition, self.dtype):
                 failure = trial._singular(condition)
                 if stable:  # no other order will find another condition number
-                    break
+                    raise failure
             elif stable or refines and trial._contracts(matrix):
                 trial.stabilized = stable
                 return trial, error, condition

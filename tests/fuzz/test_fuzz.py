@@ -41,10 +41,11 @@ def test_matrices_lie_on_their_graphs_and_differ_where_nodes_changed(family):
         assert np.array_equal(case.matrices[0][same], case.matrices[2][same])
 
 
-def test_equilibration_undoes_scaling_by_powers_of_two():
+@pytest.mark.parametrize("least_squares", [False, True])
+def test_equilibration_undoes_scaling_by_powers_of_two(least_squares):
     matrix = np.array([[1.0, 0.5], [0.5, 1.0]])
     scaled = np.ldexp(matrix, np.array([[300], [-200]]) + np.array([-100, 400]))
-    row, column = equilibration(scaled)
+    row, column = equilibration(scaled, least_squares)
     back = np.ldexp(scaled, row[:, None] + column)
     assert 0.25 <= back.max(axis=0).min() and back.max() <= 4.0  # exponents are rounded
     assert Reference(matrix).condition == pytest.approx(3.0)  # |A| = 3/2, |A^-1| = 2
