@@ -186,10 +186,10 @@ def singular_matrix(
     )
 
 
-def no_stable_order(
+def unstable_factors(
     symbolic: Symbolic, step: int, error: float, ratio: float
 ) -> SingularPivotError:
-    """Error for a matrix whose factors are inaccurate in all elimination orders that were tried.
+    """Error for a matrix whose factors are inaccurate, with static and with delayed pivots.
 
     Parameters
     ----------
@@ -202,12 +202,10 @@ def no_stable_order(
         Pivot ratio of the factors.
     """
     label = symbolic.graph.labels[int(symbolic.step_node[step])]
-    given = symbolic.ordering == "given"
-    tried = "in the order that was given" if given else "in all elimination orders that were tried"
     return SingularPivotError(
-        f"the factors lose too many digits {tried}: their relative errors are {error:.1e} where "
-        f"a stable method leaves rounding, most likely from node {label!r} (elimination step "
-        f"{step}); use another order, or factorize(redundant=True), which refines all solutions",
+        f"the factors lose too many digits, with static and with delayed pivots: their relative "
+        f"errors are {error:.1e} where a stable method leaves rounding, most likely from node "
+        f"{label!r} (elimination step {step}); factorize(redundant=True) refines all solutions",
         label,
         step,
         ratio,
