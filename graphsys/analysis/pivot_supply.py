@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.analysis.matching import structural_rank
 from graphsys.errors import UnknownNodeError
 from graphsys.kernels.analysis.pivot_supply import supply
 from graphsys.kernels.single.matrix import absolute_sums
@@ -88,7 +89,6 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     if suspects.size == 0:
         return demand
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import structural_rank
 
     demand[suspects] = size[suspects]
     nonzero = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]

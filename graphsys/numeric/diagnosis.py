@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.analysis.matching import maximum_matching
 from graphsys.errors import SingularPivotError
 from graphsys.kernels.base.layout import NODAL_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
 from graphsys.kernels.single.ldu import factorize_supernodes
@@ -98,7 +99,6 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
         Nodes that are not eliminated, and need no pivots.
     """
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
 
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = ~np.isin(node, list(last))
@@ -108,8 +108,8 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
         (np.ones(int(some.sum()), np.int8), (row[some], column[some])),
         shape=(graph.rows, graph.rows),
     )
-    matched = maximum_bipartite_matching(pattern, perm_type="column")
-    bare = np.flatnonzero((matched < 0) & inside)
+    column_of, _ = maximum_matching(pattern)
+    bare = np.flatnonzero((column_of < 0) & inside)
     if not bare.size:
         return
     names = [f"{graph.labels[node[i]]!r} ({i - graph.row_start[node[i]]})" for i in bare[:SHOWN]]
