@@ -34,6 +34,7 @@ def factorize_dense(block, place, lu, pivot, work, threshold):
 
 @inlined
 def _factorize(a, m, pivot, work, threshold):
+    """L U = P A of one block, in its place; 1 + the column without a pivot, or 0."""
     for i in range(m):
         work[i] = work[m + i] = 0.0
     for j in range(m):
