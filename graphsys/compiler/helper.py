@@ -13,7 +13,6 @@ import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable
-from io import BufferedReader
 from threading import Condition, Thread
 from typing import Any
 
@@ -55,29 +54,20 @@ class Helper:
         See `optimizer.Optimizer`.
     """
 
-    def __init__(
-        self, compile_here: Callable[[Request], Compiled], settings: dict[str, Any]
-    ) -> None:
+    def __init__(self, compile_here: Callable[[Request], Compiled], settings: dict) -> None:
         self.compile_here, self.settings = compile_here, settings
         self.process: subprocess.Popen[bytes] | None = None
-        self._begin()
+        self._forget()
         if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._leave)
+            os.register_at_fork(after_in_child=self._forget)
         atexit.register(self._end)
 
-    def _begin(self) -> None:
+    def _forget(self) -> None:
+        """In a forked process, the thread and its process are not there."""
         self.queue: deque[Job] = deque()
         self.change = Condition()
         self.thread: Thread | None = None
         self.failed = False
-
-    def _leave(self) -> None:
-        """A forked process has neither the thread nor the second process."""
-        process, self.process = self.process, None
-        for stream in (process.stdin, process.stdout) if process else ():
-            if stream is not None:
-                stream.close()
-        self._begin()
 
     def submit(self, request: Request) -> Job:
         """A job that is done now, or sometime by the second process."""
@@ -120,26 +110,27 @@ class Helper:
 
     def _hand_over(self, change: Condition) -> None:
         """Start the second process, give it one job after the other, and end it."""
-        job, answers = None, 0
+        job = None
         try:
             self.process = started(self.settings)
-            assert self.process.stdout is not None
-            back = BufferedReader(self.process.stdout)
+            to, back = self.process.stdin, self.process.stdout
+            assert to is not None
+            assert back is not None
             while True:
                 with change:
                     if not self.queue and not change.wait_for(lambda: self.queue, IDLE):
                         self.thread = None
                         return
                     job = self.queue.popleft()
-                send(self.process, tuple(job.request))
+                pickle.dump(tuple(job.request), to, protocol=-1)
+                to.flush()
                 compiled = Compiled(*pickle.load(back))
-                answers += 1
                 with change:
                     job.compiled, job.done = compiled, True
                     change.notify_all()
-        except Exception:  # it cannot be started, or is gone: what is left is compiled here
+        except Exception:  # it cannot be started, or is gone: all is compiled here from now on
             with change:
-                self.thread, self.failed = None, answers == 0
+                self.failed, self.thread = True, None
                 if job is not None:
                     job.done = True
                 change.notify_all()
@@ -170,17 +161,11 @@ def started(settings: dict[str, Any]) -> subprocess.Popen[bytes]:
     """The second process, which waits for its first job."""
     process = subprocess.Popen(
         [sys.executable, "-I", "-S", "-c", PROGRAM],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, bufsize=0,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         creationflags=getattr(subprocess, "CREATE_NO_WINDOW", 0),
     )  # fmt: skip
-    for part in (sys.path, keys.source_of("graphsys.compiler.optimizer"), settings):
-        send(process, part)
-    return process
-
-
-def send(process: subprocess.Popen[bytes], what: object) -> None:
-    """Send an object, without a buffer that a forked process would send once more."""
-    left = memoryview(pickle.dumps(what, protocol=-1))
     assert process.stdin is not None
-    while left:
-        left = left[process.stdin.write(left) :]
+    for part in (sys.path, keys.source_of("graphsys.compiler.optimizer"), settings):
+        pickle.dump(part, process.stdin)
+    process.stdin.flush()
+    return process

@@ -28,7 +28,13 @@ def helper():
 
 
 class Library(JITCodeLibrary):
-    """Machine code that may still be in the making, see `helper`; `machine` loads it."""
+    """Machine code that may still be in the making, see `helper`; `machine` loads it.
+
+    Attributes
+    ----------
+    pending : bool
+        Whether asking for it would take time.
+    """
 
     def __init__(self, codegen, name):
         super().__init__(codegen, name)
@@ -59,7 +65,6 @@ class Library(JITCodeLibrary):
 
     @property
     def pending(self):
-        """True if asking for it would take time."""
         return not self._job.done
 
     @property

@@ -8,7 +8,7 @@ import os
 import pickle
 import sys
 from threading import Timer
-from typing import Any, BinaryIO, NamedTuple
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -62,14 +62,14 @@ class Optimizer:
         called.
     """
 
-    def __init__(self, settings: dict[str, Any]) -> None:
+    def __init__(self, settings):
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
         self.settings = settings
         target = llvm.Target.from_triple(llvm.get_process_triple())
         self.machine = target.create_target_machine(**settings["machine"])
 
-    def compile(self, request: Request) -> Compiled:
+    def compile(self, request):
         """Object file of a request."""
         whole = llvm.parse_assembly(self.settings["empty"])
         whole.name = request.name
@@ -93,7 +93,7 @@ class Optimizer:
         lasting = not any(one.name.startswith(ADDRESS) for one in whole.global_variables)
         return Compiled(code, whole.as_bitcode(), sizes, tuple(declared), lasting)
 
-    def _optimize(self, module: llvm.ModuleRef) -> None:
+    def _optimize(self, module):
         builder = self._builder("cheap")
         passes = builder.getModulePassManager()
         if self.settings["full"][0]:
@@ -104,7 +104,7 @@ class Optimizer:
         builder = self._builder("full")
         builder.getModulePassManager().run(module, builder)
 
-    def _builder(self, which: str) -> llvm.PassBuilder:
+    def _builder(self, which):
         level, loops, straight = self.settings[which]
         options = llvm.create_pipeline_tuning_options()
         options.speed_level = level
@@ -112,7 +112,7 @@ class Optimizer:
         return llvm.create_pass_builder(self.machine, options)
 
 
-def split_variables(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
+def split_variables(module, builder):
     """Split structures into numbers, which is what the passes over a module need before all else.
 
     numba runs all passes over functions twice: alone and in the module.
@@ -124,7 +124,7 @@ def split_variables(module: llvm.ModuleRef, builder: llvm.PassBuilder) -> None:
         passes.run(function, builder)
 
 
-def serve(settings: dict[str, Any], source: BinaryIO, sink: BinaryIO) -> None:
+def serve(settings, source, sink):
     """Answer requests until there are no more."""
     if settings["svml"]:
         llvm.set_option("SVML", "-vector-library=SVML")

@@ -1,4 +1,4 @@
-"""LLVM functions that several kernels call: each compiled once and linked by name, like kernels."""
+"""LLVM functions that several kernels call: each compiled once, and linked by name like a kernel."""
 
 from llvmlite import ir
 from numba.core.registry import cpu_target
