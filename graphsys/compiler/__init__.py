@@ -16,9 +16,6 @@ module          what belongs there
 `object_layout` places of fields in objects of CPython and numpy
 `backend`       numba: compiling, linking kernels by name, writing the object files
 `pipeline`      numba's passes that kernels need, and what it makes LLVM's code of
-`library`       machine code of one kernel, as numba handles it
-`optimizer`     LLVM's passes, and object files
-`helper`        a second process that runs them
 `shared`        LLVM functions that several kernels call: each compiled once
 `stubs`         code between Python's arguments and a kernel
 `progress`      a line on the terminal while kernels are compiled

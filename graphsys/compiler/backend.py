@@ -11,7 +11,6 @@ Symbols say all that makes a compiled kernel what it is: module, function and ty
 from __future__ import annotations
 
 import pickle
-from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
@@ -19,17 +18,14 @@ from typing import Any
 import numpy as np
 from numba import from_dtype, njit, types
 from numba.core import event
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import compile_result
+from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.imputils import user_function
-from numba.core.lowering import Environment
 from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from graphsys.compiler import machine, store
 from graphsys.compiler.kernel import Intrinsic, Kernel, words_of
-from graphsys.compiler.library import Library
 from graphsys.compiler.numba_speed import Compiling
 from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
@@ -73,7 +69,6 @@ class _Callers(event.Listener):
     def on_end(self, event):
         if self.stack:  # a user's function may have begun before this module was imported
             self.stack.pop()
-        write_files(wait=not self.stack)
 
 
 _callers = _Callers()
@@ -96,8 +91,6 @@ def dispatcher_of(kernel: Kernel) -> Any:
         place = kernel.__module__, kernel.__qualname__
         if "<locals>" not in place[1] and _named.setdefault(place, kernel) is kernel:
             made._compiler.pipeline_class = KernelCompiler
-            made._cache = Files(kernel)
-            _callers.ours.add(made)
         if "inline" not in kernel.targetoptions:
             compile_for = made.get_call_template
 
@@ -108,6 +101,8 @@ def dispatcher_of(kernel: Kernel) -> Any:
 
             made.get_call_template = get_call_template
             made.get_overload = lambda arguments: callee(made, kernel, arguments)
+        _callers.ours.add(made)
+        made._cache = Files(kernel)
         Compiling.kernels.add(made)
         _dispatchers[kernel] = made
     return _dispatchers[kernel]
@@ -159,16 +154,16 @@ class Callee(Linked):
         self.file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__
         self.place = place, arguments, self.symbol
-        self._named = _named.get(place) is kernel
+        self._by_name = _named.get(place) is kernel and self._count() > SMALL
         self._call = user_function(compiled.fndesc, ())
         defined = self._emit, self, self._call.signature
         compiled.target_context.insert_func_defn([defined])
         self.known[self.symbol] = self
 
-    @cached_property
-    def _by_name(self):
-        """True if it is too large to be linked into its callers."""
-        return self._named and self.library.compiled.sizes[self.symbol] > SMALL
+    def _count(self):
+        """Instructions of the optimized code."""
+        function = self.library._get_module_for_linking().get_function(self.symbol)
+        return sum(1 for block in function.blocks for _ in block.instructions)
 
     def _emit(self, context, builder, signature, values):
         """Emit a call, and name the libraries that the caller is to be linked with."""
@@ -197,9 +192,11 @@ def _closure(callee):
 
 def called_by_name(library):
     """What a library only declares."""
-    if not isinstance(library, Library):
-        return []
-    return [Linked.known[name] for name in library.compiled.declared if name in Linked.known]
+    return [
+        Linked.known[function.name]
+        for function in library._get_module_for_linking().functions
+        if function.is_declaration and function.name in Linked.known
+    ]
 
 
 def require(places):
@@ -245,88 +242,37 @@ class Files:
     def load_overload(self, arguments, context):
         """Compiled kernel from disk, with the kernels that it calls; or None."""
         name = self.kernel.file_of(_text(arguments), "kernel")
-        library, described = load(name)
-        if library is None:
+        entry = machine.read(name, payload=True)
+        if entry is None:
             return None
-        fndesc, signature = described
-        environment = Environment.from_fndesc(fndesc)
-        return compile_result(
-            typing_context=context.typing_context, target_context=context, library=library,
-            entry_point=context.get_executable(library, fndesc, environment), fndesc=fndesc,
-            environment=environment, signature=signature, objectmode=False, lifted=(),
-            reload_init=(),
-        )  # fmt: skip
+        try:
+            needs, reduced = pickle.loads(entry.payload)
+            require(needs)
+            (library, how, (_, shared)), *rest = reduced
+            return CompileResult._rebuild(context, (library, how, (entry.code, shared)), *rest)
+        except (UnlinkableError, KeyError, ImportError, AttributeError):
+            return None
+        except Exception:  # whole, and still not what this numba can load
+            store.warn_damaged(machine.folder() / name)
+            return None
 
     def save_overload(self, arguments, made):
-        """Have what became of a kernel written."""
-        fndesc = made.fndesc
-        fndesc.typemap = fndesc.calltypes = None  # large, and of this process
-        name = self.kernel.file_of(_text(arguments), "kernel")
-        save(name, fndesc.llvm_func_name, made.library, (fndesc, made.signature))
-
-
-#: What is to be written once it is compiled: arguments of `save`.
-_unwritten = []
-
-
-def save(name, symbol, library, described):
-    """Have a library written to a file of the store.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    symbol : str
-    library : Library
-    described : tuple
-        What `load` gives with it in another process.
-    """
-    _unwritten.append((name, symbol, library, described))
-    write_files(wait=False)
-
-
-def write_files(wait):
-    """Write what is compiled by now, or wait for all of it."""
-    left = [] if wait else [one for one in _unwritten if one[2].pending]
-    for one in _unwritten[::-1] if wait else _unwritten:  # the last is the last to be begun
-        if one not in left:
-            _write(*one)
-    _unwritten[:] = left
-
-
-def _write(name, symbol, library, described):
-    compiled, called = library.compiled, called_by_name(library)
-    header = {
-        "symbol": symbol,
-        "needs": [one.file for one in called],
-        "helpers": any(helper in compiled.code for helper in HELPERS),
-    }
-    places = [one.place for one in called]
-    payload = places, described, compiled.bitcode, compiled.sizes, compiled.declared
-    machine.write(
-        name, header, compiled.code, pickle.dumps(payload, protocol=-1),
-        compiled.lasting,
-    )  # fmt: skip
-
-
-def load(name):
-    """Library of a file, once all that it calls is there, and what was saved with it.
-
-    Both are None where there is no such file, or where it does not fit.
-    """
-    entry = machine.read(name, payload=True)
-    if entry is None:
-        return None, None
-    try:
-        places, described, *rest = pickle.loads(entry.payload)
-        require(places)
-        codegen = cpu_target.target_context.codegen()
-        return Library.stored(codegen, name, entry.code, *rest), described
-    except (UnlinkableError, KeyError, ImportError, AttributeError):
-        return None, None
-    except Exception:  # whole, and still not what this process can load
-        store.warn_damaged(machine.folder() / name)
-        return None, None
+        """Write what numba made of a kernel; numba's own rules of what can be stored hold."""
+        if made.lifted or made.library.has_dynamic_globals or made.objectmode:
+            return
+        called = called_by_name(made.library)
+        (library, how, (code, shared)), *rest = made._reduce()
+        reduced = (library, how, (b"", shared)), *rest
+        store.write(
+            machine.folder() / self.kernel.file_of(_text(arguments), "kernel"),
+            {
+                "symbol": made.fndesc.llvm_func_name,
+                "needs": [c.file for c in called],
+                "helpers": any(name in code for name in HELPERS),
+            },
+            code,
+            pickle.dumps(([c.place for c in called], reduced), protocol=-1),
+        )
 
 
 def type_of(word):
@@ -355,17 +301,14 @@ def compiled(kernel: Kernel, kinds: str, role: str, name: str) -> int:
     made = callee(dispatcher, kernel, arguments)
     symbol = f"{role}.{made.symbol}"
     context = result.target_context
-    lasts = _named.get((kernel.__module__, kernel.__qualname__)) is kernel
-    library = (Library if lasts else JITCodeLibrary)(context.codegen(), symbol)
+    library = context.codegen().create_library(symbol)
+    library.enable_object_caching()
     module = context.create_module(symbol)
     ROLES[role](module, symbol, context, result.fndesc, result.signature, kinds)
     library.add_ir_module(module)
     library.finalize()
-    if not lasts:
-        return library.get_pointer_to_function(symbol)
-    write_files(wait=True)
-    header = {"symbol": symbol, "needs": [made.file]}
-    machine.write(name, header, library.compiled.code)
-    address = machine.engine().load(name)
-    assert address is not None
+    address = library.get_pointer_to_function(symbol)
+    if _named.get((kernel.__module__, kernel.__qualname__)) is kernel:
+        header = {"symbol": symbol, "needs": [made.file]}
+        store.write(machine.folder() / name, header, library._get_compiled_object())
     return address

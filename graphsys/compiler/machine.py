@@ -84,16 +84,12 @@ def target() -> str:
     return blake2b(said.encode(), digest_size=6).hexdigest()
 
 
-#: What this process has compiled, by the names of files: they may be impossible to write.
-_written: dict[str, store.Entry] = {}
-
-
 @cache
 def _compiler() -> str:
     """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
-    names = "backend library machine numba_speed object_layout optimizer pipeline shared stubs"
-    for name in names.split():
+    names = "backend", "machine", "numba_speed", "object_layout", "pipeline", "shared", "stubs"
+    for name in names:
         digest.update(keys.source_of(f"graphsys.compiler.{name}"))
     return digest.hexdigest()
 
@@ -167,20 +163,9 @@ def read(name: str, payload: bool = False) -> store.Entry | None:
 
     Files of the package are without what numba needs.
     """
-    if name in _written and not payload:
-        return _written[name]
     place = None if payload else shipped()
     entry = None if place is None else store.read(place / name)
     return store.read(folder() / name, payload) if entry is None else entry
-
-
-def write(
-    name: str, header: dict[str, Any], code: bytes, payload: bytes = b"", lasting: bool = True
-) -> None:
-    """Put machine code of this process where it finds it, and later ones too if it is lasting."""
-    _written[name] = store.Entry(header, code, b"")
-    if lasting:
-        store.write(folder() / name, header, code, payload)
 
 
 class _Engine:

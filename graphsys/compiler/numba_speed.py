@@ -12,8 +12,6 @@ import llvmlite.binding as llvm
 from numba import types
 from numba.core import base, codegen, errors, event, ir
 
-from graphsys.compiler.optimizer import split_variables
-
 #: What operators get in kernels.
 PLAIN = types.Number, types.Boolean, types.Array
 
@@ -73,9 +71,17 @@ def _variables_in(self, value):
 
 
 def _split_variables(self, module):
-    """See `optimizer.split_variables`."""
+    """Split structures into numbers, which is what the passes over a module need before all else.
+
+    numba runs the passes over functions twice: alone and in the module.
+    """
     module.data_layout = self._codegen._data_layout
-    split_variables(module, self._codegen._pass_builder())
+    builder = self._codegen._pass_builder()
+    for function in module.functions:
+        passes = llvm.create_new_function_pass_manager()
+        passes.add_sroa_pass()
+        passes.add_simplify_cfg_pass()
+        passes.run(function, builder)
 
 
 def _present(entries):

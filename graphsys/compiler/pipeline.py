@@ -15,8 +15,6 @@ from numba.core.compiler import Compiler
 from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.postproc import PostProcessor
 
-from graphsys.compiler.library import Library
-
 
 class ValueLower(lowering.Lower):
     """Lowering without reference counts, variables with one assignment as values."""
@@ -116,7 +114,6 @@ class LowerValues(typed_passes.NativeLowering):
 
     def run_pass(self, state):
         """Order the blocks, and lower them."""
-        state.library = Library(state.targetctx.codegen(), state.func_id.func_qualname)
         state.func_ir.blocks = ir_utils.rename_labels(state.func_ir.blocks)
         return super().run_pass(state)
 

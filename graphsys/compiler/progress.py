@@ -30,13 +30,9 @@ class Progress:
 
     def tick(self) -> None:
         """Say how long it has been; to be called now and then, as after each kernel."""
-        seconds = self.seconds()
+        seconds = self.spent + time.perf_counter() - self.begun
         if self.depth and seconds > PATIENCE:
             self._write(f"graphsys: compiling kernels, once per machine ... {seconds:.0f} s")
-
-    def seconds(self) -> float:
-        """How long this process has compiled so far."""
-        return self.spent + (time.perf_counter() - self.begun if self.depth else 0.0)
 
     def _write(self, text: str) -> None:
         stream = sys.stderr

@@ -1,10 +1,11 @@
 """LLVM functions that several kernels call: each compiled once, and linked by name like a kernel."""
 
+import pickle
+
 from llvmlite import ir
 from numba.core.registry import cpu_target
 
-from graphsys.compiler import backend, keys
-from graphsys.compiler.library import Library
+from graphsys.compiler import backend, keys, machine, store
 
 
 class Shared:
@@ -44,26 +45,43 @@ class Shared:
         return keys.file_name(self, f"{keys.sources(self.__module__)} {arguments}", "kernel")
 
     def _load(self, file, arguments):
-        library, described = backend.load(file)
-        return None if library is None else _Function(self, arguments, file, library, *described)
+        entry = machine.read(file, payload=True)
+        if entry is None:
+            return None
+        try:
+            needs, symbol, kind, attributes, bitcode = pickle.loads(entry.payload)
+            backend.require(needs)
+        except backend.UnlinkableError:
+            return None
+        except Exception:  # whole, and still not what this process can load
+            store.warn_damaged(machine.folder() / file)
+            return None
+        state = symbol, "object", (entry.code, bitcode)
+        library = cpu_target.target_context.codegen().unserialize_library(state)
+        return _Function(self, arguments, file, symbol, library, kind, attributes)
 
     def _compile(self, file, arguments):
         context = cpu_target.target_context
         module = context.create_module(self.__qualname__)
         function = self.emit(module, *arguments)
         function.linkage = ""
-        library = Library(context.codegen(), function.name)
+        kind, attributes, symbol = function.ftype, sorted(function.attributes), function.name
+        library = context.codegen().create_library(symbol)
+        library.enable_object_caching()
         library.add_ir_module(module)
         library.finalize()
-        described = function.name, function.ftype, sorted(function.attributes)
-        backend.save(file, function.name, library, described)
-        return _Function(self, arguments, file, library, *described)
+        _, _, (code, bitcode) = library.serialize_using_object_code()
+        called = backend.called_by_name(library)
+        payload = [one.place for one in called], symbol, kind, attributes, bitcode
+        header = {"symbol": symbol, "needs": [one.file for one in called]}
+        store.write(machine.folder() / file, header, code, pickle.dumps(payload, protocol=-1))
+        return _Function(self, arguments, file, symbol, library, kind, attributes)
 
 
 class _Function(backend.Linked):
     """One compiled function."""
 
-    def __init__(self, shared, arguments, file, library, symbol, kind, attributes):
+    def __init__(self, shared, arguments, file, symbol, library, kind, attributes):
         self.place = (shared.__module__, shared.__qualname__), arguments, symbol
         self.file, self.symbol, self.library = file, symbol, library
         self.kind, self.attributes = kind, attributes

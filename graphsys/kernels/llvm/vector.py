@@ -200,7 +200,7 @@ def _row_cases(emit, rows, vectors):
 def _product_tile(pieces, places, k, nc, is_complex, mode):
     """Pieces of rows times nc columns in registers, over all k."""
     emit = pieces[0][0]
-    builder, emitters = emit.b, dict.fromkeys(piece for piece, _, _ in pieces)  # in order
+    builder, emitters = emit.b, {piece for piece, _, _ in pieces}
     c, ldc, a, lda, b, row_step, column_step = places
     parts = 2 if is_complex else 1
     # One column alone is bound by the latency of its chain of fma: several chains then.
