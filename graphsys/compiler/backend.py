@@ -52,6 +52,10 @@ class UnlinkableError(Exception):
     """Machine code on disk calls kernels that are not there any more."""
 
 
+#: What comes of loading such code.
+GONE = UnlinkableError, KeyError, ImportError, AttributeError
+
+
 class _Callers(event.Listener):
     """Functions that numba is compiling, the innermost last, and those that may call by name."""
 
@@ -250,7 +254,7 @@ class Files:
             require(needs)
             (library, how, (_, shared)), *rest = reduced
             return CompileResult._rebuild(context, (library, how, (entry.code, shared)), *rest)
-        except (UnlinkableError, KeyError, ImportError, AttributeError):
+        except GONE:
             return None
         except Exception:  # whole, and still not what this numba can load
             store.warn_damaged(machine.folder() / name)

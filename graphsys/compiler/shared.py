@@ -1,4 +1,4 @@
-"""LLVM functions that several kernels call: each compiled once, and linked by name like a kernel."""
+"""LLVM functions that several kernels call: each compiled once, linked by name as kernels are."""
 
 import pickle
 
@@ -51,7 +51,7 @@ class Shared:
         try:
             needs, symbol, kind, attributes, bitcode = pickle.loads(entry.payload)
             backend.require(needs)
-        except backend.UnlinkableError:
+        except backend.GONE:
             return None
         except Exception:  # whole, and still not what this process can load
             store.warn_damaged(machine.folder() / file)
