@@ -1,4 +1,4 @@
-"""LLVM functions that kernels share: compiled once, found again, and nothing else but their users."""
+"""LLVM functions that kernels share: compiled once, found again, compiled again with an edit."""
 
 import os
 import subprocess
