@@ -17,9 +17,7 @@ from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.from_scipy import check_finite, coordinates
 from graphsys.matrix.graph import BlockGraph, from_pairs
 from graphsys.matrix.vectors import check_rows, join
-from graphsys.numeric import stability
 from graphsys.numeric.factorization import Factorization
-from graphsys.numeric.residuals import REFINEMENTS, Matrix
 from graphsys.numeric.solver import explain_not_finite
 from graphsys.symbolic import Symbolic, analyze
 
@@ -270,7 +268,6 @@ class _Partial(Factorization):
         self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int], rows: Array
     ) -> None:
         self.rows = rows
-        self._matrix: Matrix | None = None
         super().__init__(symbolic, dtype, last)
         total = int(self.program[ROWS])
         order = self.program[self.program[ORDER_AT] :][:total]
@@ -279,19 +276,11 @@ class _Partial(Factorization):
         self.place = position[order[total - rows.size :]]
 
     def succeeds(self, values: Array) -> bool:
-        """Factorize; False where a pivot is singular, or the factors are not stable.
+        """Factorize; False where a pivot is singular or doubtful.
 
-        `reduce` and `expand` refine with the matrix where factors are doubtful.
+        Pivots that A_ee alone may take can leave a Schur complement far below its terms.
         """
-        self._matrix = None
-        if self._eliminate(values):
-            return False
-        if not self.doubtful:
-            return True
-        self._matrix = Matrix(self.symbolic.graph, values.copy())
-        error, condition = self._error(values)
-        stable = stability.is_stable(error, self.dtype)
-        return stable and not (stability.is_singular(condition, self.dtype) or self.is_wild(values))
+        return not self._eliminate(values) and not self.doubtful
 
     def schur(self) -> Array:
         """A_nn - A_ne A_ee^-1 A_en, as the elimination left it."""
@@ -302,73 +291,18 @@ class _Partial(Factorization):
 
     def reduce(self, b: Array, count: int) -> Array:
         """b_n - A_ne A_ee^-1 b_e."""
-        if self._matrix is not None:
-            x = self.expand(b, np.zeros(self.rows.size * count, self.dtype), count)
-            rest = self._matrix.residual(b, x, count, False).reshape(count, -1)
-            return np.ascontiguousarray(rest[:, self.rows]).ravel()
         out = np.empty(self.rows.size * count, self.dtype)
         compiled.reduce(self.program, self.place, self.arena, b, count, self._work(b), out)
         return out
 
     def expand(self, b: Array, known: Array, count: int) -> Array:
-        """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector; refined while corrections halve."""
-        x = self._expand(b, known, count)
-        if self._matrix is None:
-            return x
-        last, zero = np.inf, np.zeros_like(known)
-        for _ in range(REFINEMENTS):
-            change = self._expand(self._matrix.residual(b, x, count, False), zero, count)
-            size = float(np.abs(change).max(initial=0.0))
-            if not 0.0 < size <= last / 2.0:
-                break
-            x, last = x + change, size
-        return x
-
-    def _expand(self, b: Array, known: Array, count: int) -> Array:
+        """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector."""
         out = np.empty(b.size, self.dtype)
         compiled.expand(self.program, self.place, self.arena, b, known, count, self._work(b), out)
         return out
 
     def _work(self, b: Array) -> Array:
         return np.empty(b.size + int(self.program[WIDEST]), self.dtype)
-
-    def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
-        """`instability` of the eliminated part; the other unknowns are zero."""
-        matrix = Matrix(self.symbolic.graph, values)
-        kept = self.rows
-        eliminated = np.ones(int(self.program[ROWS]), np.bool_)
-        eliminated[kept] = False
-        known = np.zeros(kept.size * stability.PROBES, self.dtype)
-
-        def solve(b: Array, transposed: bool) -> Array:
-            return self._expand(b, known, stability.PROBES)
-
-        error, condition = stability.instability(matrix, solve, False, eliminated, normwise)
-        return max(error, self._schur_error(matrix, eliminated)), condition
-
-    def _schur_error(self, matrix: Matrix, eliminated: Array) -> float:
-        """Backward error of X = A_ee^-1 A_en, which is that of S = A_nn - A_ne X.
-
-        Random right-hand sides of `instability` do not show it: the columns of A_en may be as far
-        below ``|A_ee| |X|`` as the blocks of A_ee are close to singular.
-        """
-        kept, count = self.rows, stability.PROBES
-        rng = np.random.default_rng(0)
-        entries = kept.size * count
-        known = rng.choice([-1.0, 1.0], entries) * rng.uniform(0.5, 1.0, entries)
-        known /= np.tile(self._sizes_of_kept(matrix, eliminated), count)
-        with np.errstate(all="ignore"):
-            zero = np.zeros(eliminated.size * count, self.dtype)
-            x = self._expand(zero, known.astype(self.dtype), count)
-            return stability.backward_error(matrix, x, eliminated)
-
-    def _sizes_of_kept(self, matrix: Matrix, eliminated: Array) -> Array:
-        """Largest entry of each column of A_en; 1 where there is none."""
-        rows, columns = coordinates(matrix.graph)
-        inside, sizes = eliminated[rows], np.zeros(eliminated.size)
-        np.maximum.at(sizes, columns[inside], np.abs(matrix.values[inside]))
-        of_kept = sizes[self.rows]
-        return np.where(of_kept > 0.0, of_kept, 1.0)
 
 
 class _Separate:
