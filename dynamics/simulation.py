@@ -122,7 +122,7 @@ def simulate(
     def run(done: int, count: int) -> int:
         return int(model.kernel.simulate(
             *space.step_tables, model.timestep, model.settings, count, stride,
-            (0 if call is None else call.address, table, outside), now.data, space.work,
+            (0 if call is None else call.address, table, outside), None, now.data, space.work,
             space.step_solver, (record, info, totals),
         ))  # fmt: skip
 

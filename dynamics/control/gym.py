@@ -136,7 +136,7 @@ class Task:
             control = self.most * np.clip(action[None], -1.0, 1.0)
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1,
-                (0, control, outside), state, space.work, space.step_solver, (record, info, totals),
+                (0, control, outside), None, state, space.work, space.step_solver, (record, info, totals),
             )  # fmt: skip
             done[i] = finished == self.skip
         space.kick(states, -0.5)

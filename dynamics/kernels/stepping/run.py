@@ -2,8 +2,10 @@
 
 from dynamics.kernels.base.callback import call_three
 from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import BODIES
 from dynamics.kernels.base.run_totals import (
     END_TIME,
+    FIRST_RECORD,
     FIRST_UNEXPLAINED,
     MOST_INTERVALS_OF_STEP,
     MOST_ITERATIONS_OF_STEP,
@@ -24,6 +26,8 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
+from dynamics.kernels.collisions.broad_phase import travelled
+from dynamics.kernels.stepping.ledger import ledger_of, restore_ledger
 
 
 @kernel
@@ -48,7 +52,46 @@ def record_step(k, every, h, info, state, totals, record):
     if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
         totals[FIRST_UNEXPLAINED] = totals[STEPS]
     if (k + 1) % every == 0:
-        copy(state, record[(k + 1) // every - 1])
+        copy(state, record[(k + 1) // every - 1 - int(totals[FIRST_RECORD])])
+
+
+@kernel
+def keep(watch, state):
+    """Keep the state before a step, and the users' impulses of the interval before it."""
+    if watch is not None:
+        before, given, given_before = watch[3], watch[4], watch[5]
+        copy(state, before)
+        copy(given, given_before)
+
+
+@kernel
+def repeats(watch):
+    """Whether this step was taken before, with fewer near pairs: its controls are there."""
+    if watch is not None:
+        flags = watch[6]
+        again = flags[1] != 0
+        flags[1] = 0
+        return again
+    return False
+
+
+@kernel
+def look_around(watch, bodies, h, state):
+    """0, or 1 if the near pairs may change in the next step, 2 if they have in this one."""
+    if watch is not None:
+        start, reach, allowance, flags = watch[0], watch[1], watch[2], watch[6]
+        flags[0] = travelled(bodies, h, start, reach, allowance, state)
+        return flags[0]
+    return 0
+
+
+@kernel
+def take_back(watch, state):
+    """The state before the step, and the users' impulses, again."""
+    if watch is not None:
+        before, given, given_before = watch[3], watch[4], watch[5]
+        copy(before, state)
+        copy(given_before, given)
 
 
 def make_simulate(step):
@@ -68,6 +111,7 @@ def make_simulate(step):
         steps,
         every,
         inputs,
+        watch,
         # In and out:
         state,
         # Work:
@@ -81,29 +125,41 @@ def make_simulate(step):
         ``inputs`` are a controller's address, controls and wrenches: row k is that of step k, the
         last row that of all later ones. ``controller(time, state, control)`` changes row 0 if its
         address is not 0. ``results`` are the record, the info and the totals. Steps count from
-        ``totals[STEPS]``. If that is not 0, or ``totals[RESUMED]`` is not, the run continues an
-        earlier call, whose node and predictor the workspace and the info still hold: no bit depends
-        on how a motion is divided.
+        ``totals[STEPS]``. If ``totals[RESUMED]`` is not 0, the run continues an earlier call, whose
+        node and predictor the workspace and the info still hold: no bit depends on how a motion is
+        divided. ``watch`` is None, or the tuple of `dynamics.tables.collisions.Watch`, and a run
+        ends where the near pairs may change.
         """
         controller, controls, wrenches = inputs
         record, info, totals = results
         time = pointer(totals, END_TIME)
-        done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
+        done = int(totals[STEPS])
         for k in range(done, done + steps):
             row = min(k, controls.shape[0] - 1)
             if controller != 0:
                 row = 0
-                if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                    return k - done
+                if not repeats(watch):
+                    if call_three(controller, time, 0, state, 0, controls, 0) != 0:
+                        return k - done
             info[TIME] = time[0]
+            ledger = ledger_of(info)
+            keep(watch, state)
             bad = step(
                 plan, constant, program, h, settings, controls[row],
                 wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info,
-                k > 0 or resumed,
+                totals[RESUMED] != 0.0,
             )  # fmt: skip
             if bad != 0:
                 return k - done
+            around = look_around(watch, plan[BODIES], h, state)
+            if around == 2:
+                take_back(watch, state)
+                restore_ledger(ledger, info)
+                return k - done
+            totals[RESUMED] = 1.0
             record_step(k, every, h, info, state, totals, record)
+            if around == 1:
+                return k + 1 - done
         return steps
 
     simulate.__module__, simulate.__qualname__ = step.__module__, simulate.__name__

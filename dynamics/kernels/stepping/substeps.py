@@ -8,12 +8,10 @@ from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
-    BALANCE,
     EQUAL_LENGTHS,
     FACTORIZATIONS,
     INTERVALS,
     ITERATIONS,
-    LARGEST_RISE,
     LARGEST_WORK,
     LAST_LENGTH,
     MIDDLE_PAUSE,
@@ -27,6 +25,7 @@ from dynamics.kernels.base.step_info import (
     UNEXPLAINED_INTERVALS,
 )
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
+from dynamics.kernels.stepping.ledger import ledger_of, restore_ledger
 from dynamics.kernels.stepping.run import copy
 
 
@@ -47,20 +46,6 @@ def forget(h, info):
     info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
     restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), info)
-
-
-@kernel
-def ledger_of(info):
-    """Numbers of the energy balance before a step."""
-    a = BALANCE
-    return info[a], info[a + 1], info[a + 2], info[a + 3], info[a + 4], info[a + 5], info[a + 6]
-
-
-@kernel
-def restore_ledger(ledger, info):
-    """The same numbers again."""
-    for i in range(LARGEST_RISE + 1 - BALANCE):
-        info[BALANCE + i] = ledger[i]
 
 
 @kernel
