@@ -16,6 +16,7 @@ from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
 from dynamics.kinematics import coordinates, loop_closure, plane_placement
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
+from dynamics.kinematics.near_models import NearModels
 from dynamics.kinematics.redundancy import Redundancy, redundancy_of
 from dynamics.state import State, StepInfo
 from dynamics.tables import galerkin, inputs
@@ -88,6 +89,8 @@ class Model:
         energy they hold: see `dynamics.tables.stiffness`.
     late_at : int
         Place in `State.contacts` of what states keep of the forces that are taken implicitly.
+    near : NearModels or None
+        Models of the pairs of shapes that are near each other, where the mechanism has `collide`.
     nodes : ndarray of float, shape (nodes,)
         Parts of a step at which controls that vary are asked for: its middle at order 2, Lobatto's
         nodes beyond.
@@ -137,13 +140,15 @@ class Model:
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
-        barriers = SOFTER if self.tables.plan[layout.SLOTS] else SOFTER[:1]
+        touching = self.tables.plan[layout.SLOTS] > 0 or bool(mechanism.collisions)
+        barriers = SOFTER if touching else SOFTER[:1]
         share = _share(energy_audit)
         sets = [
             [tolerance, turn, factor * barrier, contact_tolerance, share] for factor in barriers
         ]
         self.settings = np.array(sets).ravel()
         self.state_size = self.tables.state_size
+        self.near = NearModels(self) if mechanism.collisions else None
         self._workspaces = ThreadWorkspaces(self)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -167,12 +172,13 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_callbacks(self.mechanism)
-        left_out = ("_workspaces", "kernel")
+        left_out = ("_workspaces", "kernel", "near")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({k: v for k, v in state.items() if k != "_workspaces"})
         self.kernel = kernel if self.stages is None else self.stages.kernel
+        self.near = NearModels(self) if self.mechanism.collisions else None
         self._workspaces = ThreadWorkspaces(self)
 
     # States
@@ -398,6 +404,9 @@ class Model:
         """
         if self.form == "first order":
             return state.interval_velocity.copy()
+        if self.near is not None:
+            entry = self.near.entry(state)
+            return entry.near.model.velocities(entry.state)[: self.n_bodies]
         return np.asarray(self.workspace.velocities(state.data[None])[0].reshape(-1, 6))
 
     def joint(self, state: State, name: Hashable) -> tuple[Float, Float]:
@@ -494,6 +503,8 @@ class Model:
             raise ValueError(
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
+        if self.near is not None:
+            return self.near.step(state, control, wrenches)
         after = plane_placement.placed(self, state)
         info = np.zeros(step_info.INFO_SIZE)
         space = self.workspace.free()

@@ -21,6 +21,7 @@ from dynamics.state import State, as_plain
 
 if TYPE_CHECKING:
     from dynamics.kinematics.contact_queries import ContactHistory
+    from dynamics.kinematics.near_run import Part
     from dynamics.model import Model
 
 __all__ = ["Trajectory"]
@@ -51,6 +52,9 @@ class Trajectory:
         ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J.
     memory : object
         That of the last state, see `State`.
+    parts : tuple of Part
+        Records with the planes and contacts of the pairs that were near, where the mechanism has
+        `collide`.
     """
 
     model: Model
@@ -59,6 +63,7 @@ class Trajectory:
     controls: Float = field(default_factory=lambda: np.zeros((0, 0)))
     info: dict[str, Any] = field(default_factory=dict)
     memory: object = field(default=None, init=False)
+    parts: tuple[Part, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self.time, self.states = as_plain(self.time), as_plain(self.states)
@@ -81,6 +86,13 @@ class Trajectory:
     def __getitem__(self, k: int) -> State:
         state = self.model.state_of(self.states[k].copy(), float(self.time[k]))
         state.memory = self.memory  # only the last state's numbers agree with it
+        if self.parts and self.model.near is not None and k not in (-1, len(self) - 1):
+            from dynamics.kinematics.near_run import at_record
+
+            number = range(len(self))[k]
+            state.memory = at_record(
+                self.model.near, self.parts, number, self.states[k], state.time
+            )
         return state
 
     @property
@@ -112,6 +124,9 @@ class Trajectory:
         if self.model.form == "first order":
             start = (layout.POSE + layout.TWIST) * n
             return self.states[:, start : start + layout.TWIST * n].copy()
+        if self.parts:
+            found = [part.near.model.workspace.velocities(part.states) for part in self.parts]
+            return np.concatenate([twists[:, : layout.TWIST * n] for twists in found])
         return self.model.workspace.velocities(self.states)
 
     def body_velocity(self, name: Hashable) -> tuple[Float, Float]:

@@ -127,9 +127,12 @@ def near_pairs(shapes, sizes, pairs, n, state, allowance, placed, found):
 
 @kernel
 def give_allowances(n, h, steps, part, reach, extent, state, allowance):
-    """allowance <- a part of each body's extent, and its way in some steps at its present speed."""
+    """allowance <- a part of each body's extent, and its way in some steps at its present speed.
+
+    Of the first bodies of a state with n.
+    """
     at = (POSE + TWIST) * n
-    for i in range(n):
+    for i in range(reach.size):
         v, omega = load3(state, at + TWIST * i), load3(state, at + TWIST * i + 3)
         speed = math.sqrt(dot(v, v)) + reach[i] * math.sqrt(dot(omega, omega))
         allowance[i] = part * extent[i] + steps * h * speed
@@ -137,9 +140,12 @@ def give_allowances(n, h, steps, part, reach, extent, state, allowance):
 
 @kernel
 def travelled(n, h, start, reach, allowance, state):
-    """2 if a body has used up its allowance since ``start``, 1 if it may in the next step, or 0."""
+    """2 if a body has used up its allowance since ``start``, 1 if it may in the next step, or 0.
+
+    Of the first bodies of a state with n.
+    """
     verdict, at = 0, (POSE + TWIST) * n
-    for i in range(n):
+    for i in range(reach.size):
         x, q = load3(state, POSE * i), load4(state, POSE * i + 3)
         y, r = load3(start, POSE * i), load4(start, POSE * i + 3)
         d = (x[0] - y[0], x[1] - y[1], x[2] - y[2])

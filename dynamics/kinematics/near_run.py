@@ -1,0 +1,149 @@
+"""A run from one near model to the next, in the same totals and energy balance."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.base import run_totals, step_info
+from dynamics.kinematics.near_models import WIDER, Entry, NearMemory, NearModel, NearModels
+from dynamics.tables.collisions import Watch, given_of
+
+if TYPE_CHECKING:
+    from dynamics.state import State
+
+__all__ = ["NearRun", "Part"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Records of a motion in one near model.
+
+    Attributes
+    ----------
+    near : NearModel
+    states : ndarray of float, shape (k, state size of the near model)
+    """
+
+    near: NearModel
+    states: Float
+
+
+class NearRun:
+    """Run of a model that finds its contacts.
+
+    Parameters
+    ----------
+    models : NearModels
+    state : State
+        Of the whole model.
+    every : int
+        Steps between records.
+    inputs : tuple
+        A controller's address, controls and wrenches.
+
+    Attributes
+    ----------
+    parts : list of Part
+        All records so far, the start included.
+    info, totals : ndarray of float
+        Of the whole run.
+    """
+
+    def __init__(self, models: NearModels, state: State, every: int, inputs: Any) -> None:
+        self.models, self.every, self.inputs = models, every, inputs
+        entry = models.entry(state)
+        assert entry.watch is not None
+        if models.travelled(entry.watch, entry.state):
+            entry = models.renewed(entry)
+        self.near, self.state, self.watch = entry.near, entry.state.copy(), entry.watch
+        self.parts = [Part(self.near, self.state.data[None].copy())]
+        self.info = np.zeros(step_info.INFO_SIZE)
+        self.totals = np.zeros(run_totals.TOTALS_SIZE)
+        self._watched: tuple[Any, ...] = ()
+
+    def __enter__(self) -> NearRun:
+        self.space = self.near.model.workspace.free()
+        self.space.__enter__()
+        begin = self.space.begin(self.state, self.info)
+        self.totals[run_totals.END_TIME], self.totals[run_totals.RESUMED] = begin
+        self._look_out()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.space.__exit__()
+
+    def _look_out(self) -> None:
+        """Arrays of the watch in this near model."""
+        assert self.watch is not None
+        given = given_of(self.space.plan, self.space.work)[: 6 * self.near.model.n_bodies]
+        reach = self.models.shapes.reach
+        self._watched = self.watch.arrays(reach, self.state.data, given)
+
+    def advance(self, done: int, count: int) -> int:
+        """Take some steps after those that are done; how many it took."""
+        took, wider = 0, 1.0
+        while took < count:
+            record = self._record(done + took, count - took)
+            model, space = self.near.model, self.space
+            self.watch.flags[0] = 0
+            steps = int(model.kernel.simulate(
+                *space.step_tables, model.timestep, model.settings, count - took, self.every,
+                self.inputs, self._watched, self.state.data, space.work, space.step_solver,
+                (record, self.info, self.totals),
+            ))  # fmt: skip
+            rows = (done + took + steps) // self.every - (done + took) // self.every
+            if rows:
+                self.parts.append(Part(self.near, record[:rows]))
+            took += steps
+            verdict = int(self.watch.flags[0])
+            if verdict == 0:
+                break
+            wider = WIDER * wider if verdict == 2 and steps == 0 else 1.0
+            self._renew(wider if verdict == 2 else 1.0)
+            self.watch.flags[1] = verdict == 2
+        return took
+
+    def _record(self, done: int, count: int) -> Float:
+        """Array for the records of some steps."""
+        rows = (done + count) // self.every - done // self.every
+        self.totals[run_totals.FIRST_RECORD] = done // self.every
+        return np.empty((rows, self.state.data.size))
+
+    def _renew(self, wider: float) -> None:
+        """Find the near pairs anew, and go on in their model."""
+        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, wider)
+        if pairs != self.near.pairs:
+            near = self.models.of(pairs)
+            after = self.models.carried(self.near, self.state, near)
+            given = given_of(self.space.plan, self.space.work).copy()
+            space = near.model.workspace.free()
+            if self.totals[run_totals.RESUMED] != 0.0:
+                self.models.resume(self.near, self.state, near, after, self.info, given, space)
+            self.space.__exit__()
+            space.__enter__()
+            self.near, self.state, self.space = near, after, space
+        self._look_out()
+
+    def memory(self, time: float, numbers: Float) -> NearMemory:
+        """What a state of the whole model goes on with; its time and numbers."""
+        state = self.state.copy()
+        state.time = time
+        end = float(self.totals[run_totals.END_TIME])
+        state.memory = self.space.memory(state, None, end, self.info)
+        return NearMemory(self.models, numbers.tobytes(), Entry(self.near, state, self.watch))
+
+
+def at_record(models: NearModels, parts: Any, k: int, numbers: Float, time: float) -> NearMemory:
+    """Memory of the k-th record of some parts, without the node of its step."""
+    for part in parts:
+        if k < len(part.states):
+            break
+        k -= len(part.states)
+    state = part.near.model.state_of(part.states[k].copy(), time)
+    return NearMemory(models, numbers.tobytes(), Entry(part.near, state, None))
