@@ -387,7 +387,7 @@ class Mechanism:
         against : iterable of Body, world or hashable, optional
             What these touch; by default each other and the world.
         without : iterable of pairs of Body, world or hashable, optional
-            Pairs that are left out.
+            Pairs that are left out: bodies, the world, or their names and those of obstacles.
         neighbors : bool, optional
             Whether bodies that a joint connects touch, too.
         friction, torsional, rolling : float, optional
@@ -420,13 +420,14 @@ class Mechanism:
         if friction == 0.0 and (torsional or rolling):
             raise ValueError("collide resists turning but not sliding; give it friction")
         pairs = [
-            tuple(one_end(self, end, "without") for end in pair) for pair in _as_pairs(without)
+            [one if one in self.obstacles else one_end(self, one, "without").name for one in pair]
+            for pair in _as_pairs(without)
         ]
         self.collisions.append(
             Collision(
                 checked_ends(self, bodies, "bodies"),
                 checked_ends(self, against, "against"),
-                frozenset(frozenset(end.name for end in pair) for pair in pairs),
+                frozenset(map(frozenset, pairs)),
                 bool(neighbors),
                 options | {"cone": cone},
             )

@@ -39,8 +39,6 @@ Ints = NDArray[np.int64]
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 4.0
-#: Factor of allowances after a step in which a body has used up its own.
-WIDER = 4.0
 #: Near models that are kept.
 KEPT = 64
 
@@ -244,7 +242,8 @@ class NearModels:
             shapes.shapes, shapes.sizes, shapes.pairs, n, data, allowance, placed, found
         )
         allowance[shapes.extent == 0.0] = np.inf
-        return Watch(data[: layout.POSE * n].copy(), allowance), tuple(found[:count].tolist())
+        watch = Watch(data[: layout.POSE * n].copy(), allowance, wider)
+        return watch, tuple(found[:count].tolist())
 
     def travelled(self, watch: Watch, state: State) -> int:
         """0, or 1 if the near pairs of a state may change in the next step, 2 if they have."""
@@ -428,14 +427,12 @@ class NearModels:
         assert entry.watch is not None
         if self.travelled(entry.watch, entry.state):
             entry = self.renewed(entry)
-        wider = 1.0
         while True:
             after, info = entry.near.model.step(entry.state, control, wrenches)
             assert entry.watch is not None
             if self.travelled(entry.watch, after) < 2:
                 return self.whole(Entry(entry.near, after, entry.watch)), info
-            wider *= WIDER
-            entry = self.renewed(entry, wider)
+            entry = self.renewed(entry, entry.watch.widened(entry.state.data))
 
 
 def _riding(state: State, owner: int, plane: int, arm: Float, twist: Float) -> Float:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import run_totals, step_info
-from dynamics.kinematics.near_models import WIDER, Entry, NearMemory, NearModel, NearModels
+from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
 from dynamics.tables.collisions import Watch, given_of
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class NearRun:
 
     def advance(self, done: int, count: int) -> int:
         """Take some steps after those that are done; how many it took."""
-        took, wider = 0, 1.0
+        took = 0
         while took < count:
             record = self._record(done + took, count - took)
             model, space = self.near.model, self.space
@@ -104,8 +104,7 @@ class NearRun:
             verdict = int(self.watch.flags[0])
             if verdict == 0:
                 break
-            wider = WIDER * wider if verdict == 2 and steps == 0 else 1.0
-            self._renew(wider if verdict == 2 else 1.0)
+            self._renew(self.watch.widened(self.state.data) if verdict == 2 else 1.0)
             self.watch.flags[1] = verdict == 2
         return took
 

@@ -10,21 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.errors import UnknownNameError
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.contact_primitives import HalfSpace, core_of, rank, touches_of
 from dynamics.parts.contacts import Contact, contact
-from dynamics.parts.convex_hulls import Core, hull_of
+from dynamics.parts.convex_hulls import Core, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
 from dynamics.parts.shapes import Compound
 
-__all__ = ["Candidates", "Collision", "Solid", "candidates_of", "outermost"]
+__all__ = ["Candidates", "Collision", "Solid", "candidates_of", "checked_ends", "one_end"]
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
-#: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
-#: that way stand for it: a contact costs a step as much as a joint, and meshes have thousands.
-WAYS = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,8 +33,8 @@ class Collision:
     ----------
     bodies, against : tuple or None
         Bodies, or the world; None is all of them, or those of ``bodies``.
-    without : frozenset of frozenset of str or hashable
-        Pairs of names that are left out.
+    without : frozenset of frozenset of hashable
+        Pairs of names that are left out: of bodies, obstacles and the world.
     neighbors : bool
         Whether bodies that a joint connects touch, too.
     options : dict
@@ -57,6 +55,8 @@ class Solid:
     Attributes
     ----------
     end : Body or world
+    name : hashable
+        Of the body, or of the obstacle.
     shape : HalfSpace, Shape, Hull or ndarray of float, shape (3,)
     core : Core or None
         None of a half-space.
@@ -64,6 +64,7 @@ class Solid:
     """
 
     end: Any
+    name: Hashable
     shape: Any
     core: Core | None
     surface: Surface
@@ -150,7 +151,10 @@ def candidates_of(mechanism: Any) -> Candidates:
                 continue
             for i in own.get(id(a), ()):
                 for j in own.get(id(b), ()):
-                    if solids[i].surface.meets(solids[j].surface):
+                    one, two = solids[i], solids[j]
+                    if frozenset((one.name, two.name)) in collision.without:
+                        continue
+                    if one.surface.meets(two.surface):
                         options = _options(solids[i], solids[j], collision.options)
                         pairs.setdefault((i, j), options)
     if not pairs:
@@ -161,7 +165,7 @@ def candidates_of(mechanism: Any) -> Candidates:
     names: list[Hashable] = []
     count: dict[Hashable, int] = {}
     for i, j in pairs:
-        label = f"{solids[i].end.name}|{solids[j].end.name}"
+        label = f"{solids[i].name}|{solids[j].name}"
         count[label] = count.get(label, 0) + 1
         names.append(label if count[label] == 1 else f"{label} {count[label]}")
     for (i, j), name, options in zip(pairs, names, pairs.values()):
@@ -213,35 +217,35 @@ def _solids(mechanism: Any) -> list[Solid]:
     solids = []
     for name, geometry in mechanism.obstacles.items():
         label = f"obstacle {name!r}"
-        solids += _parts(WORLD, geometry, label)
+        solids += _parts(WORLD, name, geometry, label)
     for body in mechanism.bodies.values():
         shapes = body.collisions or ((body.shape,) if body.shape is not None else ())
         for shape in shapes:
-            solids += _parts(body, shape, f"collision shape of body {body.name!r}")
+            solids += _parts(body, body.name, shape, f"collision shape of body {body.name!r}")
     return solids
 
 
-def _parts(end: Any, shape: Any, label: str) -> list[Solid]:
+def _parts(end: Any, name: Hashable, shape: Any, label: str) -> list[Solid]:
     """Convex parts of a shape, each with its place."""
     surface = Surface()
     if isinstance(shape, Geometry):
         surface = shape.surface or surface
         if isinstance(shape.shape, Mesh):
-            hull = hull_of(outermost(shape, label), label)
-            return [_solid(end, hull, surface, label)]
+            hull = hull_of(_corners(shape, label), label)
+            return [_solid(end, name, hull, surface, label)]
         if isinstance(shape.shape, HalfSpace):
-            return [Solid(end, shape.shape, None, surface)]
+            return [Solid(end, name, shape.shape, None, surface)]
         moved = shape.position.any() or shape.orientation[0] != 1.0
         placed = [(shape.shape, shape.position, shape.orientation)]
         shape = Compound(placed) if moved else shape.shape
-    return [_solid(end, part, surface, label) for part in _simple(shape)]
+    return [_solid(end, name, part, surface, label) for part in _simple(shape)]
 
 
-def _solid(end: Any, shape: Any, surface: Surface, label: str) -> Solid:
+def _solid(end: Any, name: Hashable, shape: Any, surface: Surface, label: str) -> Solid:
     core = core_of(shape)
     if core is None:
         raise ValueError(f"{label} is a {type(shape).__name__}, which cannot touch others")
-    return Solid(end, shape, core, surface)
+    return Solid(end, name, shape, core, surface)
 
 
 def _simple(shape: Any) -> list[Any]:
@@ -260,31 +264,13 @@ def _simple(shape: Any) -> list[Any]:
     return found
 
 
-def outermost(geometry: Geometry, label: str) -> Float:
-    """Corners of a mesh, in the body's frame, that stand for it: at most `WAYS` of its hull.
-
-    Parameters
-    ----------
-    geometry : Geometry
-    label : str
-        Of the shape.
-
-    Returns
-    -------
-    ndarray of float, shape (k, 3)
-
-    Raises
-    ------
-    ValueError
-        For a mesh that cannot be read.
-    """
+def _corners(geometry: Geometry, label: str) -> Float:
+    """Corners of a mesh, in the body's frame, that stand for it."""
     try:
         corners = corners_of(geometry.shape)
     except (ValueError, OSError, IndexError) as error:
         raise ValueError(f"{label}: mesh {geometry.shape.path!r}: {error}") from None
-    corners = hull_of(corners, label).corners
-    if len(corners) > len(WAYS):
-        corners = corners[np.unique(np.argmax(corners @ WAYS.T, axis=0))]
+    corners = outermost(hull_of(corners, label).corners)
     turned = np.broadcast_to(geometry.orientation, (len(corners), 4))
     return np.asarray(geometry.position + rotation.rotate(turned, corners))
 
@@ -356,8 +342,6 @@ def checked_ends(mechanism: Any, given: Any, label: str) -> tuple[Any, ...] | No
 
 def one_end(mechanism: Any, given: Any, label: str) -> Any:
     """One body, or the world: see `checked_ends`."""
-    from dynamics.errors import UnknownNameError
-
     if given is WORLD or (isinstance(given, str) and given == WORLD.name):
         return WORLD
     name = given.name if isinstance(given, Body) else given

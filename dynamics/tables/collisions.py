@@ -15,10 +15,13 @@ from dynamics.kernels.collisions import broad_phase, gjk
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import Candidates, Solid
 
-__all__ = ["ShapeTables", "Watch", "shape_tables"]
+__all__ = ["ShapeTables", "Watch", "given_of", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: Factor of allowances for a step in which a body has used up its own.
+WIDER = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,11 +143,32 @@ class Watch:
         Poses of the bodies there.
     allowance : ndarray of float, shape (n,)
         Way that each of them may travel, m.
+    wider : float
+        Factor of the allowances that it was made with.
+    flags : ndarray of int, shape (2,)
+        What a run says of it, and whether the next step has its controls already.
     """
 
     start: Float
     allowance: Float
+    wider: float = 1.0
     flags: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
+
+    def widened(self, data: Float) -> float:
+        """Factor for a step from a state in which a body has used up its allowance.
+
+        Parameters
+        ----------
+        data : ndarray of float
+            Numbers of the state before the step.
+
+        Returns
+        -------
+        float
+            1 where the near pairs are not those of this very state.
+        """
+        here = np.array_equal(self.start, data[: self.start.size])
+        return WIDER * self.wider if here else 1.0
 
     def arrays(self, reach: Float, state: Float, given: Float) -> tuple[Any, ...]:
         """Arrays for `dynamics.kernels.stepping.run`, of the bodies that a state has.
