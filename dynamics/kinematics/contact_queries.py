@@ -17,6 +17,7 @@ from dynamics.kinematics.plane_placement import apart, look_at, placed
 from dynamics.state import State
 
 if TYPE_CHECKING:
+    from dynamics.kinematics.near_models import NearModels
     from dynamics.model import Model
     from dynamics.trajectory import Trajectory
 
@@ -188,6 +189,8 @@ def separate(model: Model, state: State) -> State:
     -----
     Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
     """
+    if model.near is not None:
+        return _separate_near(model.near, state)
     after = state
     weights, least = loop_closure.inverse_masses(model), loop_closure.LeastChange()
     for _ in range(ROUNDS):
@@ -209,6 +212,18 @@ def separate(model: Model, state: State) -> State:
         f"{name!r} cannot be moved apart together with all other contacts, limits and joints: "
         f"{-gaps.min():.2e} is left"
     )
+
+
+def _separate_near(models: NearModels, state: State) -> State:
+    """`separate` of the near pairs, again while others come near and overlap."""
+    for _ in range(ROUNDS):
+        entry = models.entry(state)
+        after = separate(entry.near.model, entry.state)
+        if np.array_equal(after.data, entry.state.data):
+            return state.copy()
+        made = models.model.state_of(after.data[entry.near.columns], state.time)
+        state = made
+    return state
 
 
 def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[Any, Float]:

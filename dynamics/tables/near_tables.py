@@ -21,9 +21,7 @@ import graphsys as gs
 from dynamics.kernels.base import layout
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contacts import Contact
-from dynamics.parts.couplings import halves
 from dynamics.tables import contacts as contact_tables
-from dynamics.tables.elimination import loops_last, overburdened
 from dynamics.tables.finalize import Group, write_bodies, write_rows
 from dynamics.tables.model_tables import Tables
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, ROW, ROW_CONSTANTS, view
@@ -162,13 +160,7 @@ class NearTables:
             second.append(two[k])
         self.group_blocks = np.concatenate(places), np.concatenate(first), np.concatenate(second)
         self.in_world = groups[:, layout.A : layout.B + 1] == n
-        mechanism = self.mechanism
-        self.held = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
-        self.zero = [joint.name for joint in self.held]
-        self.coupled = {
-            name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()
-        }
-        self.last = None if self.coupled else loops_last(mechanism.bodies, self.held)
+        self.held = self.joints > 0
 
     def part(self, contact: Contact) -> PairPart:
         """Write what the contact of a pair adds.
@@ -360,12 +352,11 @@ class NearTables:
         ones = np.ones(i.size, np.int8)
         pattern = csr_array((ones, (i, j)), shape=(len(labels), len(labels)))
         system = gs.System(pattern, sizes, nodelist=labels)
-        if self.coupled:
-            return system.analyze([*names, *self.tables.symbolic.order]), None
-        symbolic = system.analyze(zero_diagonal=self.zero)
-        if not (self.tables.cycles or overburdened(symbolic.order, self.held)):
-            return symbolic, None
-        return symbolic, system.analyze([*names, *(self.last or ())])
+        if self.held:  # pivots of joints come from the same bodies as without contacts
+            first, second = self.tables.symbolic, self.tables.fallback
+            found = system.analyze([*names, *first.order])
+            return found, None if second is None else system.analyze([*names, *second.order])
+        return system.analyze(), None
 
     def _assembled(
         self,
