@@ -115,6 +115,10 @@ class Model:
         if form not in ("second order", "first order"):
             raise ValueError(f'form {form!r} is unknown; use "second order" or "first order"')
         galerkin.check_order(order, form, mechanism)
+        if mechanism.collisions and form != "second order":
+            raise ValueError(
+                f"form {form!r} is not offered with collide; leave it out, or add contacts"
+            )
         tolerance, largest_turn = galerkin.limits_of(order, tolerance, largest_turn)
         inputs.check_positive(
             timestep=timestep,
@@ -380,6 +384,9 @@ class Model:
         UnknownNameError
         """
         tables = self.tables
+        if self.near is not None and name in self.near.candidates.numbers:
+            part = self.near.part(self.near.candidates.numbers[name])
+            return float(self.settings[BARRIER] * part.constant[0, layout.ENERGY])
         names = [label[0] for label in (*tables.contact_touches, *tables.friction_slot)]
         if name not in names:
             raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")

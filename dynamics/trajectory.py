@@ -200,8 +200,39 @@ class Trajectory:
 
     @property
     def contacts(self) -> list[Hashable]:
-        """Names of contacts, and of joints and ropes with limits."""
-        return list(dict.fromkeys(name for name, _ in self.model.tables.contact_touches))
+        """Names of contacts, and of joints and ropes with limits.
+
+        Of pairs that `Mechanism.collide` lets touch those that were near at some time.
+        """
+        names = [name for name, _ in self.model.tables.contact_touches]
+        return list(dict.fromkeys([*names, *self.near_pairs]))
+
+    @property
+    def near_pairs(self) -> list[Hashable]:
+        """Names of the pairs that `Mechanism.collide` lets touch and that were near."""
+        if self.model.near is None:
+            return []
+        numbers = sorted({k for part in self.parts for k in part.near.pairs})
+        return [self.model.near.candidates.names[k] for k in numbers]
+
+    def at(self, chosen: NDArray[np.int64]) -> Trajectory:
+        """Trajectory of some of the records.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            Numbers of records, ascending.
+
+        Returns
+        -------
+        Trajectory
+        """
+        made = Trajectory(self.model, self.time[chosen], self.states[chosen])
+        if self.parts:
+            from dynamics.kinematics.near_run import chosen_parts
+
+            made.parts = chosen_parts(self.parts, np.asarray(chosen))
+        return made
 
     def contact(self, name: Hashable) -> ContactHistory:
         """Gaps and forces of a contact, or of the limits of a joint or rope.

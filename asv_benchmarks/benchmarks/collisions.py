@@ -89,7 +89,7 @@ class Scene:
     path: Path
     limits: bool = True
 
-    def ours(self, seconds=SECONDS, every=100):
+    def ours(self, seconds=SECONDS, every=10):
         return dy.simulate(self.model, self.state, seconds, every=every)
 
     def theirs(self, seconds=SECONDS):

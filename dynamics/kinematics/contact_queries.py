@@ -37,7 +37,8 @@ class ContactHistory:
     Attributes
     ----------
     gap : ndarray of float, shape (k, t)
-        Distance of the surfaces at the node, m; of a limit what is left to it, m or rad; of a
+        Distance of the surfaces at the node, m, inf where a pair of `Mechanism.collide` is not
+        near; of a limit what is left to it, m or rad; of a
         velocity limit what was left in the interval before, m/s or rad/s.
     normal : ndarray of float, shape (k, t, 3)
         At the node, world, out of the body or world that is touched; zeros of a limit.
@@ -59,6 +60,8 @@ class ContactHistory:
 def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     """Gaps and forces over time; see `Trajectory.contact`."""
     model, states = trajectory.model, trajectory.states
+    if model.near is not None and name in model.near.candidates.numbers:
+        return _near_history(trajectory, model.near, name)
     touches = model.tables.contact_touches
     contact = model.mechanism.contacts.get(name)
     own = [
@@ -83,6 +86,24 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
         friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
     gap = np.where(np.isinf(found[:, :, 0]), numbers[:, slot + 1], found[:, :, 0])
     return ContactHistory(gap, normal, point, numbers[:, slot], friction)
+
+
+def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) -> ContactHistory:
+    """Gaps and forces of a pair, part by part; where it was not near the gap is inf."""
+    pair = models.candidates.numbers[name]
+    contact = models.part(pair).contact
+    touches = sum(not touch.of_parent for touch in contact.touches)
+    found = []
+    for part in trajectory.parts:
+        if pair in part.near.places:
+            zeros = np.zeros(len(part.states))
+            found.append(history(type(trajectory)(part.near.model, zeros, part.states), name))
+            continue
+        shape = (len(part.states), touches)
+        vectors, numbers = np.zeros((*shape, 3)), np.zeros(shape)
+        found.append(ContactHistory(np.full(shape, np.inf), vectors, vectors, numbers, vectors))
+    names = ("gap", "normal", "point", "normal_force", "friction_force")
+    return ContactHistory(*(np.concatenate([getattr(one, x) for one in found]) for x in names))
 
 
 def rubbing(trajectory: Trajectory, name: Hashable) -> Float:

@@ -37,8 +37,11 @@ __all__ = ["Entry", "NearModel", "NearModels"]
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
-PART, STEPS = 0.1, 4.0
+#: Allowance of a body, and way of the horizon: part of the least half size of its shapes.
+PART = 0.1
+#: Steps of the horizon, at least and at most; a fall of the least of them is allowed as well.
+LEAST, MOST = 4, 1000
+FALL = 9.81  # m/s^2
 #: Near models that are kept.
 KEPT = 64
 
@@ -213,8 +216,10 @@ class NearModels:
         self._place(near, after, [k for k in pairs if near.places[k].plane >= 0], twists)
         return Entry(near, after, watch)
 
-    def look(self, data: Float, bodies: int, wider: float = 1.0) -> tuple[Watch, tuple[int, ...]]:
-        """Find the near pairs, and the allowances for which they are all that may touch.
+    def look(
+        self, data: Float, bodies: int, ways: Float | None = None
+    ) -> tuple[Watch, tuple[int, ...]]:
+        """Find the near pairs, and for how long they are all that may touch.
 
         Parameters
         ----------
@@ -222,51 +227,59 @@ class NearModels:
             Numbers of a state whose first bodies are those of the whole model.
         bodies : int
             Bodies of the state.
-        wider : float, optional
-            Factor of the allowances.
+        ways : ndarray of float, shape (n,), optional
+            By how much bodies leave their paths in the next step, m.
 
         Returns
         -------
         Watch
         tuple of int
         """
-        shapes, n = self.shapes, self.model.n_bodies
-        allowance = np.empty(n)
+        shapes, n, h = self.shapes, self.model.n_bodies, self.model.timestep
+        allowance, ways = np.empty(n), np.zeros(n) if ways is None else ways
+        steps = broad_phase.horizon(
+            bodies, h, LEAST, MOST, PART, shapes.reach, shapes.extent, data
+        )
         broad_phase.give_allowances(
-            bodies, self.model.timestep, wider * STEPS, wider * PART, shapes.reach, shapes.extent,
-            data, allowance,
+            bodies, steps * h, PART, 0.5 * FALL * (LEAST * h) ** 2, shapes.reach, shapes.extent,
+            data, ways, allowance,
         )  # fmt: skip
         placed = np.empty((len(shapes.shapes), broad_phase.PLACED_SIZE))
         found = np.empty(len(shapes.pairs), np.int64)
         count = broad_phase.near_pairs(
-            shapes.shapes, shapes.sizes, shapes.pairs, n, data, allowance, placed, found
-        )
+            shapes.shapes, shapes.sizes, shapes.pairs, n, bodies, steps * h, data, allowance,
+            placed, found,
+        )  # fmt: skip
         allowance[shapes.extent == 0.0] = np.inf
-        watch = Watch(data[: layout.POSE * n].copy(), allowance, wider)
+        first = (layout.POSE + layout.TWIST) * bodies
+        velocity = data[first : first + layout.TWIST * n].reshape(n, -1)[:, :3].ravel()
+        flags = np.array([0, 0, 0, int(steps)])
+        watch = Watch(data[: layout.POSE * n].copy(), velocity, allowance, np.zeros(n), flags)
         return watch, tuple(found[:count].tolist())
 
     def travelled(self, watch: Watch, state: State) -> int:
         """0, or 1 if the near pairs of a state may change in the next step, 2 if they have."""
-        reach = self.shapes.reach
+        elapsed, steps = watch.flags[2:].tolist()
         return int(broad_phase.travelled(
-            state.n, self.model.timestep, watch.start, reach, watch.allowance, state.data
+            state.n, self.model.timestep, elapsed, steps, watch.pose, watch.velocity,
+            self.shapes.reach, watch.allowance, state.data,
         ))  # fmt: skip
 
-    def renewed(self, entry: Entry, wider: float = 1.0) -> Entry:
+    def renewed(self, entry: Entry, ways: Float | None = None) -> Entry:
         """Entry with the near pairs of now.
 
         Parameters
         ----------
         entry : Entry
-        wider : float, optional
-            Factor of the allowances.
+        ways : ndarray of float, optional
+            See `look`.
 
         Returns
         -------
         Entry
             With the state's memory, where it has one.
         """
-        watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies, wider)
+        watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies, ways)
         if pairs == entry.near.pairs:
             return Entry(entry.near, entry.state, watch)
         near, memory = self.of(pairs), entry.state.memory
@@ -430,9 +443,14 @@ class NearModels:
         while True:
             after, info = entry.near.model.step(entry.state, control, wrenches)
             assert entry.watch is not None
-            if self.travelled(entry.watch, after) < 2:
-                return self.whole(Entry(entry.near, after, entry.watch)), info
-            entry = self.renewed(entry, entry.watch.widened(entry.state.data))
+            watch = entry.watch.after(1)
+            if self.travelled(watch, after) < 2:
+                return self.whole(Entry(entry.near, after, watch)), info
+            ways = np.empty(self.model.n_bodies)
+            broad_phase.measure_ways(
+                after.n, self.model.timestep, self.shapes.reach, entry.state.data, after.data, ways
+            )
+            entry = self.renewed(entry, ways)
 
 
 def _riding(state: State, owner: int, plane: int, arm: Float, twist: Float) -> Float:

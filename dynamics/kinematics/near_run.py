@@ -15,7 +15,7 @@ from dynamics.tables.collisions import Watch, given_of
 if TYPE_CHECKING:
     from dynamics.state import State
 
-__all__ = ["NearRun", "Part"]
+__all__ = ["NearRun", "Part", "at_record", "chosen_parts"]
 
 Float = NDArray[np.float64]
 
@@ -98,13 +98,16 @@ class NearRun:
                 (record, self.info, self.totals),
             ))  # fmt: skip
             rows = (done + took + steps) // self.every - (done + took) // self.every
-            if rows:
-                self.parts.append(Part(self.near, record[:rows]))
+            if rows and self.parts[-1].near is self.near:
+                before = self.parts[-1].states
+                self.parts[-1] = Part(self.near, np.concatenate([before, record[:rows]]))
+            elif rows:
+                self.parts.append(Part(self.near, record[:rows].copy()))
             took += steps
             verdict = int(self.watch.flags[0])
             if verdict == 0:
                 break
-            self._renew(self.watch.widened(self.state.data) if verdict == 2 else 1.0)
+            self._renew(self.watch.ways if verdict == 2 else None)
             self.watch.flags[1] = verdict == 2
         return took
 
@@ -114,9 +117,9 @@ class NearRun:
         self.totals[run_totals.FIRST_RECORD] = done // self.every
         return np.empty((rows, self.state.data.size))
 
-    def _renew(self, wider: float) -> None:
+    def _renew(self, ways: Float | None) -> None:
         """Find the near pairs anew, and go on in their model."""
-        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, wider)
+        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, ways)
         if pairs != self.near.pairs:
             near = self.models.of(pairs)
             after = self.models.carried(self.near, self.state, near)
@@ -136,6 +139,17 @@ class NearRun:
         end = float(self.totals[run_totals.END_TIME])
         state.memory = self.space.memory(state, None, end, self.info)
         return NearMemory(self.models, numbers.tobytes(), Entry(self.near, state, self.watch))
+
+
+def chosen_parts(parts: Any, chosen: NDArray[np.int64]) -> tuple[Part, ...]:
+    """Parts with some of their records, by the numbers of these in the motion, ascending."""
+    found, first = [], 0
+    for part in parts:
+        here = chosen[(chosen >= first) & (chosen < first + len(part.states))] - first
+        if here.size:
+            found.append(Part(part.near, part.states[here]))
+        first += len(part.states)
+    return tuple(found)
 
 
 def at_record(models: NearModels, parts: Any, k: int, numbers: Float, time: float) -> NearMemory:

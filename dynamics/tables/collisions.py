@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,9 +19,6 @@ __all__ = ["ShapeTables", "Watch", "given_of", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-#: Factor of allowances for a step in which a body has used up its own.
-WIDER = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,45 +130,39 @@ def _axes_of(solid: Solid) -> Float:
     return turn
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Watch:
-    """What a run watches: how far bodies are from where the near pairs were found.
+    """What a run watches: how far n bodies are from the paths that the near pairs hold for.
 
     Attributes
     ----------
-    start : ndarray of float, shape (7 n,)
-        Poses of the bodies there.
+    pose : ndarray of float, shape (7 n,)
+        Where the paths begin.
+    velocity : ndarray of float, shape (3 n,)
+        Of the paths, m/s.
     allowance : ndarray of float, shape (n,)
-        Way that each of them may travel, m.
-    wider : float
-        Factor of the allowances that it was made with.
-    flags : ndarray of int, shape (2,)
-        What a run says of it, and whether the next step has its controls already.
+        By how much bodies may leave their paths, m.
+    ways : ndarray of float, shape (n,)
+        By how much they left them in a step that is to be taken again, m.
+    flags : ndarray of int, shape (4,)
+        What the last step says (see `dynamics.kernels.collisions.broad_phase.travelled`), whether
+        the next one has its controls already, steps since the paths began, and those they hold for.
     """
 
-    start: Float
+    pose: Float
+    velocity: Float
     allowance: Float
-    wider: float = 1.0
-    flags: Ints = field(default_factory=lambda: np.zeros(2, np.int64))
+    ways: Float
+    flags: Ints
 
-    def widened(self, data: Float) -> float:
-        """Factor for a step from a state in which a body has used up its allowance.
-
-        Parameters
-        ----------
-        data : ndarray of float
-            Numbers of the state before the step.
-
-        Returns
-        -------
-        float
-            1 where the near pairs are not those of this very state.
-        """
-        here = np.array_equal(self.start, data[: self.start.size])
-        return WIDER * self.wider if here else 1.0
+    def after(self, steps: int) -> Watch:
+        """The same after some more steps."""
+        flags = self.flags.copy()
+        flags[2] += steps
+        return replace(self, flags=flags)
 
     def arrays(self, reach: Float, state: Float, given: Float) -> tuple[Any, ...]:
-        """Arrays for `dynamics.kernels.stepping.run`, of the bodies that a state has.
+        """Arrays for `dynamics.kernels.stepping.run`.
 
         Parameters
         ----------
@@ -183,10 +174,14 @@ class Watch:
         Returns
         -------
         tuple
-            (start, reach, allowance, the state before a step, given, given before it, flags).
+            (pose, velocity, reach, allowance, ways, the state before a step, given, given before
+            it, flags).
         """
         before, kept = np.empty(state.size), np.empty(given.size)
-        return self.start, reach, self.allowance, before, given, kept, self.flags
+        return (
+            self.pose, self.velocity, reach, self.allowance, self.ways, before, given, kept,
+            self.flags,
+        )  # fmt: skip
 
 
 def given_of(plan: Ints, work: Float) -> Float:

@@ -26,7 +26,7 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
-from dynamics.kernels.collisions.broad_phase import travelled
+from dynamics.kernels.collisions.broad_phase import measure_ways, travelled
 from dynamics.kernels.stepping.ledger import ledger_of, restore_ledger
 
 
@@ -59,18 +59,16 @@ def record_step(k, every, h, info, state, totals, record):
 def keep(watch, state):
     """Keep the state before a step, and the users' impulses of the interval before it."""
     if watch is not None:
-        before, given, given_before = watch[3], watch[4], watch[5]
-        copy(state, before)
-        copy(given, given_before)
+        copy(state, watch[5])
+        copy(watch[6], watch[7])
 
 
 @kernel
 def repeats(watch):
     """Whether this step was taken before, with fewer near pairs: its controls are there."""
     if watch is not None:
-        flags = watch[6]
-        again = flags[1] != 0
-        flags[1] = 0
+        again = watch[8][1] != 0
+        watch[8][1] = 0
         return again
     return False
 
@@ -79,19 +77,22 @@ def repeats(watch):
 def look_around(watch, bodies, h, state):
     """0, or 1 if the near pairs may change in the next step, 2 if they have in this one."""
     if watch is not None:
-        start, reach, allowance, flags = watch[0], watch[1], watch[2], watch[6]
-        flags[0] = travelled(bodies, h, start, reach, allowance, state)
+        pose, velocity, reach, allowance, flags = watch[0], watch[1], watch[2], watch[3], watch[8]
+        flags[2] += 1
+        flags[0] = travelled(
+            bodies, h, flags[2], flags[3], pose, velocity, reach, allowance, state
+        )
         return flags[0]
     return 0
 
 
 @kernel
-def take_back(watch, state):
-    """The state before the step, and the users' impulses, again."""
+def take_back(watch, bodies, h, state):
+    """The state before the step, and the users' impulses, again; the ways of the step."""
     if watch is not None:
-        before, given, given_before = watch[3], watch[4], watch[5]
-        copy(before, state)
-        copy(given_before, given)
+        measure_ways(bodies, h, watch[2], watch[5], state, watch[4])
+        copy(watch[5], state)
+        copy(watch[7], watch[6])
 
 
 def make_simulate(step):
@@ -153,7 +154,7 @@ def make_simulate(step):
                 return k - done
             around = look_around(watch, plan[BODIES], h, state)
             if around == 2:
-                take_back(watch, state)
+                take_back(watch, plan[BODIES], h, state)
                 restore_ledger(ledger, info)
                 return k - done
             totals[RESUMED] = 1.0
