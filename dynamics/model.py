@@ -17,6 +17,7 @@ from dynamics.kernels.stepping import step as kernel
 from dynamics.kinematics import coordinates, loop_closure, plane_placement
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.near_models import NearModels
+from dynamics.kinematics.near_run import NearRun
 from dynamics.kinematics.redundancy import Redundancy, redundancy_of
 from dynamics.state import State, StepInfo
 from dynamics.tables import galerkin, inputs
@@ -511,7 +512,7 @@ class Model:
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
         if self.near is not None:
-            return self.near.step(state, control, wrenches)
+            return self._near_step(state, control, wrenches)
         after = plane_placement.placed(self, state)
         info = np.zeros(step_info.INFO_SIZE)
         space = self.workspace.free()
@@ -529,6 +530,7 @@ class Model:
                 space.step_solver,
                 info,
                 resumed,
+                None,
             )
         if bad != 0:
             raise failure(self, bad, 0, state.time, info)
@@ -536,12 +538,29 @@ class Model:
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         after.memory = space.memory(after, kicked, time + self.timestep, info)
+        return after, self._reported(info, state, after)
+
+    def _near_step(self, state: State, control: Any, wrenches: Any) -> tuple[State, StepInfo]:
+        """`step` of a model that finds its contacts."""
+        assert self.near is not None
+        table = inputs.controls_in_step(self, control)[None]
+        given = (0, table, inputs.wrenches_of(self, wrenches)[None])
+        run = NearRun(self.near, plane_placement.placed(self, state), 1, given)
+        with interrupts.around(self.tables.callbacks), run:
+            if run.advance(0, 1) == 0:
+                bad = int(run.info[step_info.STATUS])
+                raise failure(run.near.model, bad, 0, state.time, run.info)
+            after = run.whole(state.time + self.timestep)
+        return after, self._reported(run.info, state, after)
+
+    def _reported(self, info: Float, state: State, after: State) -> StepInfo:
+        """Cost and accuracy of a step; warns where it gained energy."""
         if info[step_info.UNEXPLAINED_INTERVALS] > 0.0:
-            before, now = (space.velocities(one.data[None])[0] for one in (state, after))
+            before, now = (self.velocities(one).ravel() for one in (state, after))
             gain = max(info[step_info.LARGEST_WORK], info[step_info.LARGEST_RISE])
             warn_of_gain(self, float(gain), state.time, now, before)
         numbers = info.tolist()
-        return after, StepInfo(
+        return StepInfo(
             status=0,
             iterations=int(numbers[step_info.ITERATIONS]),
             factorizations=int(numbers[step_info.FACTORIZATIONS]),

@@ -189,7 +189,7 @@ def _through_near_models(
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
         trajectory.parts = tuple(run.parts)
         if done and done % every == 0 and info[step_info.STATUS] == 0.0:
-            trajectory.memory = run.memory(float(time[-1]), states[-1])
+            trajectory.memory = run.whole(float(time[-1])).memory
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])

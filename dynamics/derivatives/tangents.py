@@ -185,7 +185,7 @@ class Tangent:
         info[step_info.TIME] = state.time
         bad = stepping.step(
             model.tables.plan, model.tables.constant, model.symbolic.program, h, settings, control,
-            wrench, after.data, space.work, space.step_solver, info, False,
+            wrench, after.data, space.work, space.step_solver, info, False, None,
         )  # fmt: skip
         if bad != 0:
             raise failure(model, bad, 0, state.time, info)

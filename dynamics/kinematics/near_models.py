@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.kernels.base import layout, step_info
@@ -30,18 +29,15 @@ from dynamics.tables.near_tables import NearTables, PairPart, Places
 
 if TYPE_CHECKING:
     from dynamics.model import Model
-    from dynamics.state import State, StepInfo
+    from dynamics.state import State
 
 __all__ = ["Entry", "NearModel", "NearModels"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Allowance of a body, and way of the horizon: part of the least half size of its shapes.
-PART = 0.1
-#: Steps of the horizon, at least and at most; a fall of the least of them is allowed as well.
-LEAST, MOST = 4, 1000
-FALL = 9.81  # m/s^2
+#: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
+PART, STEPS = 0.1, 2.0
 #: Near models that are kept.
 KEPT = 64
 
@@ -206,7 +202,11 @@ class NearModels:
                     moved = entry.state.copy()
                     moved.time = state.time
                     entry = Entry(entry.near, moved, entry.watch)
-                return entry if entry.watch is not None else self.renewed(entry)
+                if entry.watch is not None:
+                    return entry
+                watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies)
+                near = self.of(pairs)
+                return Entry(near, self.carried(entry.near, entry.state, near), watch)
         watch, pairs = self.look(state.data, self.model.n_bodies)
         near = self.of(pairs)
         after = near.model.state_of(np.zeros(near.model.state_size), state.time)
@@ -216,10 +216,8 @@ class NearModels:
         self._place(near, after, [k for k in pairs if near.places[k].plane >= 0], twists)
         return Entry(near, after, watch)
 
-    def look(
-        self, data: Float, bodies: int, ways: Float | None = None
-    ) -> tuple[Watch, tuple[int, ...]]:
-        """Find the near pairs, and for how long they are all that may touch.
+    def look(self, data: Float, bodies: int, wider: float = 1.0) -> tuple[Watch, tuple[int, ...]]:
+        """Find the near pairs, and the allowances for which they are all that may touch.
 
         Parameters
         ----------
@@ -227,70 +225,28 @@ class NearModels:
             Numbers of a state whose first bodies are those of the whole model.
         bodies : int
             Bodies of the state.
-        ways : ndarray of float, shape (n,), optional
-            By how much bodies leave their paths in the next step, m.
+        wider : float, optional
+            Factor of the allowances.
 
         Returns
         -------
         Watch
         tuple of int
         """
-        shapes, n, h = self.shapes, self.model.n_bodies, self.model.timestep
-        allowance, ways = np.empty(n), np.zeros(n) if ways is None else ways
-        steps = broad_phase.horizon(
-            bodies, h, LEAST, MOST, PART, shapes.reach, shapes.extent, data
-        )
+        shapes, n = self.shapes, self.model.n_bodies
+        allowance = np.empty(n)
         broad_phase.give_allowances(
-            bodies, steps * h, PART, 0.5 * FALL * (LEAST * h) ** 2, shapes.reach, shapes.extent,
-            data, ways, allowance,
+            bodies, self.model.timestep, wider * STEPS, wider * PART, shapes.reach, shapes.extent,
+            data, allowance,
         )  # fmt: skip
         placed = np.empty((len(shapes.shapes), broad_phase.PLACED_SIZE))
         found = np.empty(len(shapes.pairs), np.int64)
         count = broad_phase.near_pairs(
-            shapes.shapes, shapes.sizes, shapes.pairs, n, bodies, steps * h, data, allowance,
-            placed, found,
-        )  # fmt: skip
+            shapes.shapes, shapes.sizes, shapes.pairs, n, data, allowance, placed, found
+        )
         allowance[shapes.extent == 0.0] = np.inf
-        first = (layout.POSE + layout.TWIST) * bodies
-        velocity = data[first : first + layout.TWIST * n].reshape(n, -1)[:, :3].ravel()
-        flags = np.array([0, 0, 0, int(steps)])
-        watch = Watch(data[: layout.POSE * n].copy(), velocity, allowance, np.zeros(n), flags)
+        watch = Watch(data[: layout.POSE * n].copy(), allowance, wider)
         return watch, tuple(found[:count].tolist())
-
-    def travelled(self, watch: Watch, state: State) -> int:
-        """0, or 1 if the near pairs of a state may change in the next step, 2 if they have."""
-        elapsed, steps = watch.flags[2:].tolist()
-        return int(broad_phase.travelled(
-            state.n, self.model.timestep, elapsed, steps, watch.pose, watch.velocity,
-            self.shapes.reach, watch.allowance, state.data,
-        ))  # fmt: skip
-
-    def renewed(self, entry: Entry, ways: Float | None = None) -> Entry:
-        """Entry with the near pairs of now.
-
-        Parameters
-        ----------
-        entry : Entry
-        ways : ndarray of float, optional
-            See `look`.
-
-        Returns
-        -------
-        Entry
-            With the state's memory, where it has one.
-        """
-        watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies, ways)
-        if pairs == entry.near.pairs:
-            return Entry(entry.near, entry.state, watch)
-        near, memory = self.of(pairs), entry.state.memory
-        after = self.carried(entry.near, entry.state, near)
-        if memory is not None:
-            space = near.model.workspace.free()
-            info = memory.info.copy()
-            given = given_of(entry.near.model.tables.plan, memory.arrays[0])
-            self.resume(entry.near, entry.state, near, after, info, given, space)
-            after.memory = space.memory(after, None, memory.time, info)
-        return Entry(near, after, watch)
 
     def carried(self, old: NearModel, state: State, near: NearModel) -> State:
         """State of another near model: bodies and joints, and planes and contacts that stay.
@@ -347,13 +303,13 @@ class NearModels:
         space : Workspace
             Of the new one.
         """
-        h, plan = self.model.timestep, near.model.tables.plan
+        plan = near.model.tables.plan
         space.work[:] = 0.0
         load_node(plan, near.model.tables.constant, after.data, space.work)
         m = layout.TWIST * self.model.n_bodies
         given_of(plan, space.work)[:m] = given[:m]
         info[step_info.NODE_SIDE] = 0.0
-        info[step_info.LAST_LENGTH], info[step_info.EQUAL_LENGTHS] = h, 2.0
+        info[step_info.EQUAL_LENGTHS] = min(info[step_info.EQUAL_LENGTHS], 2.0)
         come = [near.places[k].plane for k in near.pairs if k not in old.places]
         gone = [old.places[k].plane for k in old.pairs if k not in near.places]
         info[step_info.HELD] += self._held(near, after, come) - self._held(old, state, gone)
@@ -410,47 +366,6 @@ class NearModels:
                 v, omega = np.split(state.interval_velocity[at], 2)
                 state.momentum[at, :3] = mass * (v + 0.5 * self.model.timestep * gravity)
                 state.momentum[at, 3:] = inertia * omega
-
-    # Motion
-
-    def whole(self, entry: Entry) -> State:
-        """State of the whole model, which remembers its entry.
-
-        Parameters
-        ----------
-        entry : Entry
-
-        Returns
-        -------
-        State
-        """
-        data = entry.state.data[entry.near.columns]
-        made = self.model.state_of(data, entry.state.time)
-        made.memory = NearMemory(self, data.tobytes(), entry)
-        return made
-
-    def step(
-        self,
-        state: State,
-        control: ArrayLike | Mapping[Hashable, ArrayLike] | None,
-        wrenches: Mapping[Hashable, ArrayLike] | None,
-    ) -> tuple[State, StepInfo]:
-        """One step of the whole model: see `Model.step`."""
-        entry = self.entry(state)
-        assert entry.watch is not None
-        if self.travelled(entry.watch, entry.state):
-            entry = self.renewed(entry)
-        while True:
-            after, info = entry.near.model.step(entry.state, control, wrenches)
-            assert entry.watch is not None
-            watch = entry.watch.after(1)
-            if self.travelled(watch, after) < 2:
-                return self.whole(Entry(entry.near, after, watch)), info
-            ways = np.empty(self.model.n_bodies)
-            broad_phase.measure_ways(
-                after.n, self.model.timestep, self.shapes.reach, entry.state.data, after.data, ways
-            )
-            entry = self.renewed(entry, ways)
 
 
 def _riding(state: State, owner: int, plane: int, arm: Float, twist: Float) -> Float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -9,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import run_totals, step_info
+from dynamics.kernels.collisions import watch as watching
+from dynamics.kernels.collisions.broad_phase import runs_out
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
-from dynamics.tables.collisions import Watch, given_of
+from dynamics.tables.collisions import given_of
 
 if TYPE_CHECKING:
     from dynamics.state import State
@@ -59,13 +62,9 @@ class NearRun:
         self.models, self.every, self.inputs = models, every, inputs
         entry = models.entry(state)
         assert entry.watch is not None
-        if models.travelled(entry.watch, entry.state):
-            entry = models.renewed(entry)
         self.near, self.state, self.watch = entry.near, entry.state.copy(), entry.watch
-        self.parts = [Part(self.near, self.state.data[None].copy())]
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
-        self._watched: tuple[Any, ...] = ()
 
     def __enter__(self) -> NearRun:
         self.space = self.near.model.workspace.free()
@@ -73,6 +72,12 @@ class NearRun:
         begin = self.space.begin(self.state, self.info)
         self.totals[run_totals.END_TIME], self.totals[run_totals.RESUMED] = begin
         self._look_out()
+        h, reach = self.models.model.timestep, self.models.shapes.reach
+        if runs_out(
+            self.state.n, h, self.watch.start, reach, self.watch.allowance, self.state.data
+        ):
+            self._renew(1.0)
+        self.parts = [Part(self.near, self.state.data[None].copy())]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -80,10 +85,8 @@ class NearRun:
 
     def _look_out(self) -> None:
         """Arrays of the watch in this near model."""
-        assert self.watch is not None
-        given = given_of(self.space.plan, self.space.work)[: 6 * self.near.model.n_bodies]
-        reach = self.models.shapes.reach
-        self._watched = self.watch.arrays(reach, self.state.data, given)
+        reach, numbers = self.models.shapes.reach, self.state.data
+        self._watched = self.watch.arrays(reach, numbers, self.space.work, self.info)
 
     def advance(self, done: int, count: int) -> int:
         """Take some steps after those that are done; how many it took."""
@@ -91,7 +94,7 @@ class NearRun:
         while took < count:
             record = self._record(done + took, count - took)
             model, space = self.near.model, self.space
-            self.watch.flags[0] = 0
+            flags = self._watched[watching.FLAGS]
             steps = int(model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, count - took, self.every,
                 self.inputs, self._watched, self.state.data, space.work, space.step_solver,
@@ -104,11 +107,11 @@ class NearRun:
             elif rows:
                 self.parts.append(Part(self.near, record[:rows].copy()))
             took += steps
-            verdict = int(self.watch.flags[0])
-            if verdict == 0:
+            if flags[watching.RENEW] == 0:
                 break
-            self._renew(self.watch.ways if verdict == 2 else None)
-            self.watch.flags[1] = verdict == 2
+            again = flags[watching.TAKEN_BACK]
+            self._renew(self.watch.widened(self.state.data) if again else 1.0)
+            self._watched[watching.FLAGS][watching.TAKEN_BACK] = again
         return took
 
     def _record(self, done: int, count: int) -> Float:
@@ -117,9 +120,9 @@ class NearRun:
         self.totals[run_totals.FIRST_RECORD] = done // self.every
         return np.empty((rows, self.state.data.size))
 
-    def _renew(self, ways: Float | None) -> None:
+    def _renew(self, wider: float) -> None:
         """Find the near pairs anew, and go on in their model."""
-        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, ways)
+        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, wider)
         if pairs != self.near.pairs:
             near = self.models.of(pairs)
             after = self.models.carried(self.near, self.state, near)
@@ -132,16 +135,19 @@ class NearRun:
             self.near, self.state, self.space = near, after, space
         self._look_out()
 
-    def memory(self, time: float, numbers: Float) -> NearMemory:
-        """What a state of the whole model goes on with; its time and numbers."""
+    def whole(self, time: float) -> State:
+        """State of the whole model at this time, which remembers where the run is."""
         state = self.state.copy()
         state.time = time
         end = float(self.totals[run_totals.END_TIME])
         state.memory = self.space.memory(state, None, end, self.info)
-        return NearMemory(self.models, numbers.tobytes(), Entry(self.near, state, self.watch))
+        data = state.data[self.near.columns]
+        made = self.models.model.state_of(data, time)
+        made.memory = NearMemory(self.models, data.tobytes(), Entry(self.near, state, self.watch))
+        return made
 
 
-def chosen_parts(parts: Any, chosen: NDArray[np.int64]) -> tuple[Part, ...]:
+def chosen_parts(parts: Sequence[Part], chosen: NDArray[np.int64]) -> tuple[Part, ...]:
     """Parts with some of their records, by the numbers of these in the motion, ascending."""
     found, first = [], 0
     for part in parts:
@@ -152,7 +158,9 @@ def chosen_parts(parts: Any, chosen: NDArray[np.int64]) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def at_record(models: NearModels, parts: Any, k: int, numbers: Float, time: float) -> NearMemory:
+def at_record(
+    models: NearModels, parts: Sequence[Part], k: int, numbers: Float, time: float
+) -> NearMemory:
     """Memory of the k-th record of some parts, without the node of its step."""
     for part in parts:
         if k < len(part.states):

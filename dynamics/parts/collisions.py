@@ -1,4 +1,4 @@
-"""Pairs of shapes that may touch: what `Mechanism.collide` lets touch, less what filters leave out."""
+"""Pairs of shapes that `Mechanism.collide` lets touch, less those that filters leave out."""
 
 from __future__ import annotations
 
@@ -131,9 +131,7 @@ def candidates_of(mechanism: Any) -> Candidates:
         own.setdefault(id(solid.end), []).append(i)
     welded = _welded(mechanism)
     near = _neighbors(mechanism, welded, own)
-    declared = {
-        frozenset((id(one.parent), id(one.child))) for one in mechanism.contacts.values()
-    }
+    declared = {frozenset((id(one.parent), id(one.child))) for one in mechanism.contacts.values()}
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for collision in mechanism.collisions:
         everybody = [*mechanism.bodies.values(), WORLD]

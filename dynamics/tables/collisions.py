@@ -1,9 +1,9 @@
-"""Shapes that may touch as arrays for the broad phase, and what a run watches between two of them."""
+"""Shapes that may touch as arrays for the broad phase, and how far a run may go with its pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,9 @@ __all__ = ["ShapeTables", "Watch", "given_of", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+#: Factor of allowances for a step in which a body has used up its own.
+WIDER = 4.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -132,56 +135,31 @@ def _axes_of(solid: Solid) -> Float:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Watch:
-    """What a run watches: how far n bodies are from the paths that the near pairs hold for.
+    """Where the near pairs of a run were found, and how far the n bodies may travel from there.
 
     Attributes
     ----------
-    pose : ndarray of float, shape (7 n,)
-        Where the paths begin.
-    velocity : ndarray of float, shape (3 n,)
-        Of the paths, m/s.
+    start : ndarray of float, shape (7 n,)
+        Poses of the bodies.
     allowance : ndarray of float, shape (n,)
-        By how much bodies may leave their paths, m.
-    ways : ndarray of float, shape (n,)
-        By how much they left them in a step that is to be taken again, m.
-    flags : ndarray of int, shape (4,)
-        What the last step says (see `dynamics.kernels.collisions.broad_phase.travelled`), whether
-        the next one has its controls already, steps since the paths began, and those they hold for.
+        Distance that each of them may travel, m.
+    wider : float
+        Factor that the allowances were made with.
     """
 
-    pose: Float
-    velocity: Float
+    start: Float
     allowance: Float
-    ways: Float
-    flags: Ints
+    wider: float
 
-    def after(self, steps: int) -> Watch:
-        """The same after some more steps."""
-        flags = self.flags.copy()
-        flags[2] += steps
-        return replace(self, flags=flags)
+    def widened(self, data: Float) -> float:
+        """Factor for a step that was taken back, from the numbers of the state before it."""
+        fresh = np.array_equal(self.start, data[: self.start.size])
+        return WIDER * self.wider if fresh else 1.0
 
-    def arrays(self, reach: Float, state: Float, given: Float) -> tuple[Any, ...]:
-        """Arrays for `dynamics.kernels.stepping.run`.
-
-        Parameters
-        ----------
-        reach : ndarray of float, shape (n,)
-        state : ndarray of float, shape (state size,)
-        given : ndarray of float, shape (6 n,)
-            Part of the workspace, see `dynamics.kernels.base.arguments.Work`.
-
-        Returns
-        -------
-        tuple
-            (pose, velocity, reach, allowance, ways, the state before a step, given, given before
-            it, flags).
-        """
-        before, kept = np.empty(state.size), np.empty(given.size)
-        return (
-            self.pose, self.velocity, reach, self.allowance, self.ways, before, given, kept,
-            self.flags,
-        )  # fmt: skip
+    def arrays(self, reach: Float, state: Float, work: Float, info: Float) -> tuple[Any, ...]:
+        """Tuple for `dynamics.kernels.collisions.watch`."""
+        before = np.empty(state.size), np.empty(work.size), np.empty(info.size)
+        return (self.start, reach, self.allowance, np.zeros(2, np.int64), *before)
 
 
 def given_of(plan: Ints, work: Float) -> Float:

@@ -244,9 +244,7 @@ class NearTables:
         p = len(tied)
         N = n + p
         planes = np.cumsum([part.owner >= 0 for part in parts], dtype=np.int64) + n - 1
-        moved = [
-            self._numbered(part, int(plane), N) for part, plane in zip(parts, planes.tolist())
-        ]
+        moved = [self._numbered(part, int(plane), N) for part, plane in zip(parts, planes.tolist())]
         names = [part.contact.plane.body.name for part in tied]  # type: ignore[union-attr]
         symbolic, fallback = self._symbolic(parts, planes, names)
         graph = symbolic.graph

@@ -122,9 +122,7 @@ def still_of(mechanism: Mechanism) -> dict[str, list[Part]]:
     """Parts of the world by name: its scenery, and the shapes that bodies touch there."""
     color = (*STILL, 1.0)
     solid = {k: v for k, v in mechanism.obstacles.items() if not isinstance(v.shape, HalfSpace)}
-    found = {
-        str(name): _drawn(one, color) for name, one in (solid | mechanism.scenery).items()
-    }
+    found = {str(name): _drawn(one, color) for name, one in (solid | mechanism.scenery).items()}
     touched: dict[tuple[Any, ...], Part] = {}
     for contact in mechanism.contacts.values():
         for part in _touched(contact, color):

@@ -1,9 +1,8 @@
 """Broad phase: pairs of shapes whose bounds are near, and whether bodies have left theirs.
 
-A body's *path* goes on with its velocity. Its *allowance* is a way by which it may leave that path
-until the near pairs are found again, and a horizon bounds the number of steps. A pair is near if its
-bounds are closer than both allowances and what their paths close within the horizon, so that no other
-pair can touch before a body has used up its allowance (Verlet's neighbour list [1]).
+Every body has an *allowance*, a way that it may travel until the near pairs are found again. A pair
+is near if its bounds are closer than the allowances of both bodies, so that no other pair can touch
+before one of its bodies has used up its own (Verlet's neighbour list [1]).
 
 [1] L. Verlet, Computer experiments on classical fluids, Physical Review 159, 1967.
 """
@@ -12,7 +11,7 @@ import math
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import POSE, TWIST
-from dynamics.kernels.base.quaternion import cross, dot, load3, load4, multiply_matrix, rotate
+from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate
 
 # One shape in its table of integers
 BODY = 0  # body, or the number of bodies for the world
@@ -103,31 +102,10 @@ def apart(one, two, size_one, size_two, enough):
 
 
 @kernel
-def pace(bodies, i, state):
-    """Velocity of a body in the last interval, of a state of so many bodies, and |omega|."""
-    at = (POSE + TWIST) * bodies + TWIST * i
-    omega = load3(state, at + 3)
-    return load3(state, at), math.sqrt(dot(omega, omega))
-
-
-@kernel
-def closing(a, b, n, bodies, state):
-    """Relative speed of two bodies, of which n is the world."""
-    v, w = (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
-    if a < n:
-        v, _ = pace(bodies, a, state)
-    if b < n:
-        w, _ = pace(bodies, b, state)
-    d = (v[0] - w[0], v[1] - w[1], v[2] - w[2])
-    return math.sqrt(dot(d, d))
-
-
-@kernel
-def near_pairs(shapes, sizes, pairs, n, bodies, seconds, state, allowance, placed, found):
+def near_pairs(shapes, sizes, pairs, n, state, allowance, placed, found):
     """found <- numbers of the pairs that are near; how many.
 
-    Bodies go on with their velocities for some seconds, and leave that path by at most their
-    ``allowance``. The state has more ``bodies`` after the first n.
+    ``allowance`` has one number per body.
     """
     place_shapes(shapes, sizes, n, state, placed)
     count = 0
@@ -135,7 +113,6 @@ def near_pairs(shapes, sizes, pairs, n, bodies, seconds, state, allowance, place
         i, j = pairs[k, 0], pairs[k, 1]
         a, b = shapes[i, BODY], shapes[j, BODY]
         enough = (allowance[a] if a < n else 0.0) + (allowance[b] if b < n else 0.0)
-        enough += seconds * closing(a, b, n, bodies, state)
         if shapes[i, HALF_SPACE] == 1:
             near = above(sizes[j], placed[j], placed[i]) < enough
         elif shapes[j, HALF_SPACE] == 1:
@@ -149,78 +126,50 @@ def near_pairs(shapes, sizes, pairs, n, bodies, seconds, state, allowance, place
 
 
 @kernel
-def horizon(bodies, h, least, most, part, reach, extent, state):
-    """Steps in which no body travels farther than a part of its extent, within two bounds."""
-    steps = most
-    for i in range(reach.size):
-        v, spin = pace(bodies, i, state)
-        speed = math.sqrt(dot(v, v)) + reach[i] * spin
-        if extent[i] > 0.0 and steps * h * speed > part * extent[i]:
-            steps = max(least, math.floor(part * extent[i] / (h * speed)))
-    return steps
+def speed_of(bodies, i, reach, state):
+    """Largest speed of a point of body i in the last interval, of a state of so many bodies."""
+    at = (POSE + TWIST) * bodies + TWIST * i
+    v, omega = load3(state, at), load3(state, at + 3)
+    return math.sqrt(dot(v, v)) + reach[i] * math.sqrt(dot(omega, omega))
 
 
 @kernel
-def give_allowances(bodies, seconds, part, more, reach, extent, state, ways, allowance):
-    """allowance <- a part of each body's extent and ``more``, its turn in some seconds, its way.
-
-    The ways are those by which bodies left their path in a step that is taken again.
-    """
+def give_allowances(bodies, h, steps, part, reach, extent, state, allowance):
+    """allowance <- a part of each body's extent, and its way in some steps at its present speed."""
     for i in range(reach.size):
-        _, spin = pace(bodies, i, state)
-        allowance[i] = part * extent[i] + more + seconds * reach[i] * spin
-        allowance[i] = max(allowance[i], 2.0 * ways[i])
+        allowance[i] = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)
 
 
 @kernel
-def strayed(reach, x, q, y, r):
-    """By how much points of a body with pose (y, r) are off (x, q), at most.
+def way_of(i, reach, start, pose):
+    """Distance that points of body i have travelled from their start, at least as large.
 
     A turn by a moves no point by more than 4 reach sin(a / 4).
     """
-    d = (y[0] - x[0], y[1] - x[1], y[2] - x[2])
-    way = math.sqrt(dot(d, d))
-    if reach > 0.0:
-        minus = plus = 0.0
-        for j in range(4):
-            minus += (q[j] - r[j]) * (q[j] - r[j])
-            plus += (q[j] + r[j]) * (q[j] + r[j])
-        way += 2.0 * reach * math.sqrt(min(minus, plus))
-    return way
+    x, q = load3(pose, POSE * i), load4(pose, POSE * i + 3)
+    y, r = load3(start, POSE * i), load4(start, POSE * i + 3)
+    d = (x[0] - y[0], x[1] - y[1], x[2] - y[2])
+    minus = plus = 0.0
+    for j in range(4):
+        minus += (q[j] - r[j]) * (q[j] - r[j])
+        plus += (q[j] + r[j]) * (q[j] + r[j])
+    return math.sqrt(dot(d, d)) + 2.0 * reach[i] * math.sqrt(min(minus, plus))
 
 
 @kernel
-def ahead(x, v, seconds):
-    """X + seconds v."""
-    return x[0] + seconds * v[0], x[1] + seconds * v[1], x[2] + seconds * v[2]
-
-
-@kernel
-def travelled(bodies, h, elapsed, steps, pose, velocity, reach, allowance, state):
-    """2 if a body has left its path by more than its allowance, 1 if the next step may, or 0.
-
-    Paths begin at ``pose`` with ``velocity``, ``elapsed`` steps ago, and hold for some steps.
-    """
-    verdict = 1 if elapsed >= steps else 0
+def used_up(start, reach, allowance, pose):
+    """Whether a body has used up its allowance since ``start``."""
     for i in range(reach.size):
-        x = ahead(load3(pose, POSE * i), load3(velocity, 3 * i), elapsed * h)
-        y, r = load3(state, POSE * i), load4(state, POSE * i + 3)
-        way = strayed(reach[i], x, load4(pose, POSE * i + 3), y, r)
+        if way_of(i, reach, start, pose) > allowance[i]:
+            return True
+    return False
+
+
+@kernel
+def runs_out(bodies, h, start, reach, allowance, state):
+    """Whether a body would use up its allowance in the next step at its present speed."""
+    for i in range(reach.size):
+        way = way_of(i, reach, start, state) + h * speed_of(bodies, i, reach, state)
         if way > allowance[i]:
-            return 2
-        v, spin = pace(bodies, i, state)
-        d = ahead(v, load3(velocity, 3 * i), -1.0)
-        if way + h * (math.sqrt(dot(d, d)) + reach[i] * spin) > allowance[i]:
-            verdict = 1
-    return verdict
-
-
-@kernel
-def measure_ways(bodies, h, reach, before, after, ways):
-    """ways <- by how much bodies have left their path in the step from one state to another."""
-    for i in range(reach.size):
-        v, _ = pace(bodies, i, before)
-        x = ahead(load3(before, POSE * i), v, h)
-        q = load4(before, POSE * i + 3)
-        y, r = load3(after, POSE * i), load4(after, POSE * i + 3)
-        ways[i] = strayed(reach[i], x, q, y, r)
+            return True
+    return False

@@ -1,6 +1,7 @@
 """The time loop of a run: inputs of each step, the step, its record and the totals."""
 
 from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import BODIES
 from dynamics.kernels.base.run_totals import (
@@ -26,15 +27,7 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
-from dynamics.kernels.collisions.broad_phase import measure_ways, travelled
-from dynamics.kernels.stepping.ledger import ledger_of, restore_ledger
-
-
-@kernel
-def copy(source, target):
-    """target <- source."""
-    for i in range(source.size):
-        target[i] = source[i]
+from dynamics.kernels.collisions.watch import expires, keep, taken_back
 
 
 @kernel
@@ -53,46 +46,6 @@ def record_step(k, every, h, info, state, totals, record):
         totals[FIRST_UNEXPLAINED] = totals[STEPS]
     if (k + 1) % every == 0:
         copy(state, record[(k + 1) // every - 1 - int(totals[FIRST_RECORD])])
-
-
-@kernel
-def keep(watch, state):
-    """Keep the state before a step, and the users' impulses of the interval before it."""
-    if watch is not None:
-        copy(state, watch[5])
-        copy(watch[6], watch[7])
-
-
-@kernel
-def repeats(watch):
-    """Whether this step was taken before, with fewer near pairs: its controls are there."""
-    if watch is not None:
-        again = watch[8][1] != 0
-        watch[8][1] = 0
-        return again
-    return False
-
-
-@kernel
-def look_around(watch, bodies, h, state):
-    """0, or 1 if the near pairs may change in the next step, 2 if they have in this one."""
-    if watch is not None:
-        pose, velocity, reach, allowance, flags = watch[0], watch[1], watch[2], watch[3], watch[8]
-        flags[2] += 1
-        flags[0] = travelled(
-            bodies, h, flags[2], flags[3], pose, velocity, reach, allowance, state
-        )
-        return flags[0]
-    return 0
-
-
-@kernel
-def take_back(watch, bodies, h, state):
-    """The state before the step, and the users' impulses, again; the ways of the step."""
-    if watch is not None:
-        measure_ways(bodies, h, watch[2], watch[5], state, watch[4])
-        copy(watch[5], state)
-        copy(watch[7], watch[6])
 
 
 def make_simulate(step):
@@ -128,38 +81,32 @@ def make_simulate(step):
         address is not 0. ``results`` are the record, the info and the totals. Steps count from
         ``totals[STEPS]``. If ``totals[RESUMED]`` is not 0, the run continues an earlier call, whose
         node and predictor the workspace and the info still hold: no bit depends on how a motion is
-        divided. ``watch`` is None, or the tuple of `dynamics.tables.collisions.Watch`, and a run
-        ends where the near pairs may change.
+        divided. ``watch`` is None or that of `dynamics.kernels.collisions.watch`, and a run ends
+        where the near pairs are to be found again.
         """
         controller, controls, wrenches = inputs
         record, info, totals = results
         time = pointer(totals, END_TIME)
         done = int(totals[STEPS])
         for k in range(done, done + steps):
+            again = keep(watch, state, work, info)
             row = min(k, controls.shape[0] - 1)
             if controller != 0:
                 row = 0
-                if not repeats(watch):
+                if not again:
                     if call_three(controller, time, 0, state, 0, controls, 0) != 0:
                         return k - done
             info[TIME] = time[0]
-            ledger = ledger_of(info)
-            keep(watch, state)
             bad = step(
                 plan, constant, program, h, settings, controls[row],
                 wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info,
-                totals[RESUMED] != 0.0,
+                totals[RESUMED] != 0.0, watch,
             )  # fmt: skip
-            if bad != 0:
-                return k - done
-            around = look_around(watch, plan[BODIES], h, state)
-            if around == 2:
-                take_back(watch, plan[BODIES], h, state)
-                restore_ledger(ledger, info)
+            if bad != 0 or taken_back(watch, state, work, info):
                 return k - done
             totals[RESUMED] = 1.0
             record_step(k, every, h, info, state, totals, record)
-            if around == 1:
+            if expires(watch, plan[BODIES], h, state):
                 return k + 1 - done
         return steps
 

@@ -3,15 +3,18 @@
 from typing import Any, NamedTuple
 
 from dynamics.kernels.base.arguments import Inputs, Place, motion_of
+from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
 from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
+    BALANCE,
     EQUAL_LENGTHS,
     FACTORIZATIONS,
     INTERVALS,
     ITERATIONS,
+    LARGEST_RISE,
     LARGEST_WORK,
     LAST_LENGTH,
     MIDDLE_PAUSE,
@@ -24,9 +27,8 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
+from dynamics.kernels.collisions.watch import begin, look
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
-from dynamics.kernels.stepping.ledger import ledger_of, restore_ledger
-from dynamics.kernels.stepping.run import copy
 
 
 @record
@@ -46,6 +48,20 @@ def forget(h, info):
     info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
     restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), info)
+
+
+@kernel
+def ledger_of(info):
+    """Numbers of the energy balance before a step."""
+    a = BALANCE
+    return info[a], info[a + 1], info[a + 2], info[a + 3], info[a + 4], info[a + 5], info[a + 6]
+
+
+@kernel
+def restore_ledger(ledger, info):
+    """The same numbers again."""
+    for i in range(LARGEST_RISE + 1 - BALANCE):
+        info[BALANCE + i] = ledger[i]
 
 
 @kernel
@@ -86,10 +102,12 @@ def make_step(arrays_of, load, interval, advance, adapt):
         info,
         # In:
         ready,
+        watch,
     ):  # fmt: skip
         """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-        ``ready`` says that the workspace holds the node of the state.
+        ``ready`` says that the workspace holds the node of the state. ``watch`` is None or that of
+        `dynamics.kernels.collisions.watch`, and looks after each interval.
         """
         ends, scratch, linear, saved, fallback = arrays_of(plan, state, work, solver, info)
         motion, inputs = motion_of(plan, state), Inputs(control=control, wrench=wrench)
@@ -111,6 +129,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                 while again:
                     restitution = info[RESTITUTION_PART]
                     info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
+                    begin(watch)
                     for i in range(count):
                         part = Place(
                             time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
@@ -128,6 +147,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                             break
                         info[ITERATIONS] += done
                         ends = advance(plan, ends, info)
+                        look(watch, ends[0].pose)
                     if done < 0:
                         copy(saved, state)
                         restore_ledger(ledger, info)

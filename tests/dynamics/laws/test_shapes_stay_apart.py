@@ -113,7 +113,9 @@ def check(motion, parts, others, speed=0.5, every=8, loss=2e-3):
     assert kinetic.max() < 1.1 * kinetic[0]  # an interval's tenth, where none is lost before
     momentum = motion.momentum()
     # by friction over a gap (docs/theory/contacts.md) and the tie of a plane of a thousandth
-    np.testing.assert_allclose(momentum, momentum[[0]] * np.ones((len(motion), 1)), atol=loss * speed)
+    np.testing.assert_allclose(
+        momentum, momentum[[0]] * np.ones((len(motion), 1)), atol=loss * speed
+    )
 
 
 @pytest.mark.parametrize(("one", "two"), list(combinations_with_replacement(SIMPLE, 2)))
