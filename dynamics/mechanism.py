@@ -420,7 +420,7 @@ class Mechanism:
         if friction == 0.0 and (torsional or rolling):
             raise ValueError("collide resists turning but not sliding; give it friction")
         pairs = [
-            [one if one in self.obstacles else one_end(self, one, "without").name for one in pair]
+            [one if one in self.obstacles else one_end(self, one, "without") for one in pair]
             for pair in _as_pairs(without)
         ]
         self.collisions.append(

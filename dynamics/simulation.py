@@ -15,7 +15,7 @@ from dynamics.kernels.base import run_totals, step_info
 from dynamics.kinematics.contact_queries import check_apart
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.discrete_start import first_node
-from dynamics.kinematics.near_run import NearRun
+from dynamics.kinematics.near_run import NearRun, joined
 from dynamics.kinematics.plane_placement import placed
 from dynamics.state import State
 from dynamics.tables import inputs
@@ -184,10 +184,12 @@ def _through_near_models(
             None if progress is False else lambda done: _show(progress, done, steps),
         )  # fmt: skip
         done, totals, info = int(run.totals[run_totals.STEPS]), run.totals, run.info
-        states = np.concatenate([part.states[:, part.near.columns] for part in run.parts])
+        parts = joined(run.parts)
+        columns = [model.near.of(part.pairs).columns for part in parts]
+        states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
-        trajectory.parts = tuple(run.parts)
+        trajectory.parts = parts
         if done and done % every == 0 and info[step_info.STATUS] == 0.0:
             trajectory.memory = run.whole(float(time[-1])).memory
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])

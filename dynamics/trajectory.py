@@ -16,12 +16,12 @@ from dynamics.archive import read_motion, write_motion
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
+from dynamics.kinematics.near_run import Part, at_record, chosen_parts
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
 
 if TYPE_CHECKING:
     from dynamics.kinematics.contact_queries import ContactHistory
-    from dynamics.kinematics.near_run import Part
     from dynamics.model import Model
 
 __all__ = ["Trajectory"]
@@ -86,10 +86,12 @@ class Trajectory:
     def __getitem__(self, k: int) -> State:
         state = self.model.state_of(self.states[k].copy(), float(self.time[k]))
         state.memory = self.memory  # only the last state's numbers agree with it
-        if self.parts and self.model.near is not None and k not in (-1, len(self) - 1):
-            from dynamics.kinematics.near_run import at_record
-
-            number = range(len(self))[k]
+        number = range(len(self))[k]
+        if (
+            self.model.near is not None
+            and self.parts
+            and (self.memory is None or number < len(self) - 1)
+        ):
             state.memory = at_record(
                 self.model.near, self.parts, number, self.states[k], state.time
             )
@@ -124,8 +126,9 @@ class Trajectory:
         if self.model.form == "first order":
             start = (layout.POSE + layout.TWIST) * n
             return self.states[:, start : start + layout.TWIST * n].copy()
-        if self.parts:
-            found = [part.near.model.workspace.velocities(part.states) for part in self.parts]
+        if self.model.near is not None and self.parts:
+            models = [self.model.near.of(part.pairs).model for part in self.parts]
+            found = [one.workspace.velocities(x.states) for one, x in zip(models, self.parts)]
             return np.concatenate([twists[:, : layout.TWIST * n] for twists in found])
         return self.model.workspace.velocities(self.states)
 
@@ -212,7 +215,7 @@ class Trajectory:
         """Names of the pairs that `Mechanism.collide` lets touch and that were near."""
         if self.model.near is None:
             return []
-        numbers = sorted({k for part in self.parts for k in part.near.pairs})
+        numbers = sorted({k for part in self.parts for k in part.pairs})
         return [self.model.near.candidates.names[k] for k in numbers]
 
     def at(self, chosen: NDArray[np.int64]) -> Trajectory:
@@ -229,8 +232,6 @@ class Trajectory:
         """
         made = Trajectory(self.model, self.time[chosen], self.states[chosen])
         if self.parts:
-            from dynamics.kinematics.near_run import chosen_parts
-
             made.parts = chosen_parts(self.parts, np.asarray(chosen))
         return made
 

@@ -170,7 +170,7 @@ def main():
         made = scene(name)
         ours, theirs = in_turns(made, 2, chosen.seconds)
         motion = made.ours(chosen.seconds)
-        info, pairs = motion.info, max(len(part.near.pairs) for part in motion.parts)
+        info, pairs = motion.info, max(len(part.pairs) for part in motion.parts)
         print(
             f"{name:14s} {1e3 * ours:9.1f} {1e3 * theirs:8.1f} | {ours / theirs:7.1f} | "
             f"{info['iterations'] / info['steps']:6.2f} {info['intervals_per_step']:6.2f} "

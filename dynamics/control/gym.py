@@ -157,7 +157,7 @@ class Task:
                 start = model.state_of(states[i].copy())
                 motion = simulate(model, start, seconds, controls=control)
             except ConvergenceError as error:
-                motion, done[i] = error.trajectory, False  # type: ignore[attr-defined]
+                motion, done[i] = error.trajectory, False
             states[i] = motion.states[-1]
         return done
 

@@ -93,11 +93,16 @@ def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) ->
     pair = models.candidates.numbers[name]
     contact = models.part(pair).contact
     touches = sum(not touch.of_parent for touch in contact.touches)
+    if not trajectory.parts:
+        raise ValueError(
+            f"the trajectory holds no forces of {name!r}: a file keeps those of contacts that are "
+            "declared; simulate again from one of its states"
+        )
     found = []
     for part in trajectory.parts:
-        if pair in part.near.places:
-            zeros = np.zeros(len(part.states))
-            found.append(history(type(trajectory)(part.near.model, zeros, part.states), name))
+        if pair in part.pairs:
+            model, zeros = models.of(part.pairs).model, np.zeros(len(part.states))
+            found.append(history(type(trajectory)(model, zeros, part.states), name))
             continue
         shape = (len(part.states), touches)
         vectors, numbers = np.zeros((*shape, 3)), np.zeros(shape)

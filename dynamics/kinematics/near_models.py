@@ -342,6 +342,7 @@ class NearModels:
         for k in pairs:
             part, at = self.part(k), near.places[k].plane
             plane = part.contact.plane
+            assert plane is not None
             i, j = self.shapes.pairs[k]
             if gjk.separate(
                 shapes.points, shapes.starts, shapes.cores, shapes.shapes, i, j, n, state.data, out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +13,13 @@ from numpy.typing import NDArray
 from dynamics.kernels.base import run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kernels.collisions.broad_phase import runs_out
-from dynamics.kinematics.near_models import Entry, NearMemory, NearModel, NearModels
+from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
 from dynamics.tables.collisions import given_of
 
 if TYPE_CHECKING:
     from dynamics.state import State
 
-__all__ = ["NearRun", "Part", "at_record", "chosen_parts"]
+__all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
 
 Float = NDArray[np.float64]
 
@@ -29,11 +30,12 @@ class Part:
 
     Attributes
     ----------
-    near : NearModel
+    pairs : tuple of int
+        See `NearModels.of`.
     states : ndarray of float, shape (k, state size of the near model)
     """
 
-    near: NearModel
+    pairs: tuple[int, ...]
     states: Float
 
 
@@ -77,7 +79,7 @@ class NearRun:
             self.state.n, h, self.watch.start, reach, self.watch.allowance, self.state.data
         ):
             self._renew(1.0)
-        self.parts = [Part(self.near, self.state.data[None].copy())]
+        self.parts = [Part(self.near.pairs, self.state.data[None].copy())]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -101,11 +103,8 @@ class NearRun:
                 (record, self.info, self.totals),
             ))  # fmt: skip
             rows = (done + took + steps) // self.every - (done + took) // self.every
-            if rows and self.parts[-1].near is self.near:
-                before = self.parts[-1].states
-                self.parts[-1] = Part(self.near, np.concatenate([before, record[:rows]]))
-            elif rows:
-                self.parts.append(Part(self.near, record[:rows].copy()))
+            if rows:
+                self.parts.append(Part(self.near.pairs, record[:rows].copy()))
             took += steps
             if flags[watching.RENEW] == 0:
                 break
@@ -147,13 +146,21 @@ class NearRun:
         return made
 
 
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Parts, those in a row with the same pairs as one."""
+    return tuple(
+        Part(pairs, np.concatenate([part.states for part in group]))
+        for pairs, group in groupby(parts, lambda part: part.pairs)
+    )
+
+
 def chosen_parts(parts: Sequence[Part], chosen: NDArray[np.int64]) -> tuple[Part, ...]:
     """Parts with some of their records, by the numbers of these in the motion, ascending."""
     found, first = [], 0
     for part in parts:
         here = chosen[(chosen >= first) & (chosen < first + len(part.states))] - first
         if here.size:
-            found.append(Part(part.near, part.states[here]))
+            found.append(Part(part.pairs, part.states[here]))
         first += len(part.states)
     return tuple(found)
 
@@ -166,5 +173,6 @@ def at_record(
         if k < len(part.states):
             break
         k -= len(part.states)
-    state = part.near.model.state_of(part.states[k].copy(), time)
-    return NearMemory(models, numbers.tobytes(), Entry(part.near, state, None))
+    near = models.of(part.pairs)
+    state = near.model.state_of(part.states[k].copy(), time)
+    return NearMemory(models, numbers.tobytes(), Entry(near, state, None))

@@ -31,8 +31,8 @@ class Collision:
 
     Attributes
     ----------
-    bodies, against : tuple or None
-        Bodies, or the world; None is all of them, or those of ``bodies``.
+    bodies, against : tuple of hashable, or None
+        Names of bodies, or of the world; None is all of them, or those of ``bodies``.
     without : frozenset of frozenset of hashable
         Pairs of names that are left out: of bodies, obstacles and the world.
     neighbors : bool
@@ -41,8 +41,8 @@ class Collision:
         Options of the contacts; coefficients that are missing are those of the shapes.
     """
 
-    bodies: tuple[Any, ...] | None
-    against: tuple[Any, ...] | None
+    bodies: tuple[Hashable, ...] | None
+    against: tuple[Hashable, ...] | None
     without: frozenset[frozenset[Hashable]]
     neighbors: bool
     options: dict[str, Any]
@@ -134,12 +134,7 @@ def candidates_of(mechanism: Any) -> Candidates:
     declared = {frozenset((id(one.parent), id(one.child))) for one in mechanism.contacts.values()}
     pairs: dict[tuple[int, int], dict[str, Any]] = {}
     for collision in mechanism.collisions:
-        everybody = [*mechanism.bodies.values(), WORLD]
-        first = everybody if collision.bodies is None else collision.bodies
-        other = first if collision.against is None else collision.against
-        if collision.bodies is not None and collision.against is None:
-            other = [*first, WORLD]
-        for a, b in _pairs_of(first, other, everybody):
+        for a, b in _pairs_of(mechanism, collision):
             link = frozenset((id(a), id(b)))
             if welded[id(a)] == welded[id(b)] or link in declared:
                 continue
@@ -177,17 +172,14 @@ def candidates_of(mechanism: Any) -> Candidates:
     return Candidates(tuple(solids), table, tuple(names), tuple(pairs.values()))
 
 
-def _pairs_of(first: Any, other: Any, everybody: list[Any]) -> Iterable[tuple[Any, Any]]:
+def _pairs_of(mechanism: Any, collision: Collision) -> Iterable[tuple[Any, Any]]:
     """Each pair once, the world first, else in the order of the bodies."""
-    place = {id(one): k for k, one in enumerate(everybody)}
-    place[id(WORLD)] = -1
-    seen: set[frozenset[int]] = set()
-    for a in first:
-        for b in other:
-            link = frozenset((id(a), id(b)))
-            if len(link) == 2 and link not in seen:
-                seen.add(link)
-                yield (a, b) if place[id(a)] < place[id(b)] else (b, a)
+    everybody = [WORLD, *mechanism.bodies.values()]
+    place = {one.name: k for k, one in enumerate(everybody)}
+    first = [place[k] for k in (place if collision.bodies is None else collision.bodies)]
+    other = [0, *first] if collision.against is None else [place[k] for k in collision.against]
+    for i, j in sorted({(min(i, j), max(i, j)) for i in first for j in other if i != j}):
+        yield everybody[i], everybody[j]
 
 
 def _options(one: Solid, two: Solid, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -316,8 +308,8 @@ def _neighbors(
     return found
 
 
-def checked_ends(mechanism: Any, given: Any, label: str) -> tuple[Any, ...] | None:
-    """Bodies, or the world, of a mechanism, given by themselves or by name.
+def checked_ends(mechanism: Any, given: Any, label: str) -> tuple[Hashable, ...] | None:
+    """Names of bodies, or of the world, that are given by themselves or by name.
 
     Parameters
     ----------
@@ -327,7 +319,7 @@ def checked_ends(mechanism: Any, given: Any, label: str) -> tuple[Any, ...] | No
 
     Returns
     -------
-    tuple of Body or world, or None
+    tuple of hashable, or None
 
     Raises
     ------
@@ -335,18 +327,20 @@ def checked_ends(mechanism: Any, given: Any, label: str) -> tuple[Any, ...] | No
     """
     if given is None:
         return None
+    if given is WORLD or isinstance(given, (str, Body)):
+        raise ValueError(f"{label} of collide takes several bodies; use [{given!r}]")
     return tuple(one_end(mechanism, one, label) for one in given)
 
 
-def one_end(mechanism: Any, given: Any, label: str) -> Any:
-    """One body, or the world: see `checked_ends`."""
+def one_end(mechanism: Any, given: Any, label: str) -> Hashable:
+    """Name of one body, or of the world: see `checked_ends`."""
     if given is WORLD or (isinstance(given, str) and given == WORLD.name):
-        return WORLD
-    name = given.name if isinstance(given, Body) else given
+        return WORLD.name
+    name: Hashable = given.name if isinstance(given, Body) else given
     found = mechanism.bodies.get(name)
     if found is None or (isinstance(given, Body) and found is not given):
         raise UnknownNameError(
             f"{label} of collide has {name!r}, which is no body of this mechanism; use what "
             "add_body gave back, or its name"
         )
-    return found
+    return name

@@ -194,7 +194,7 @@ class NearTables:
         group_constant = row_constants = np.zeros(0)
         if plane is not None:
             body = np.zeros(layout.BODY_SIZE)
-            alone = SimpleNamespace(
+            alone: Any = SimpleNamespace(
                 bodies={plane.body.name: plane.body}, contacts={contact.name: contact},
                 gravity=self.mechanism.gravity,
             )  # fmt: skip
