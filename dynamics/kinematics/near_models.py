@@ -90,6 +90,9 @@ class NearMemory:
     numbers: bytes
     entry: Entry
 
+    def __reduce__(self) -> tuple[type, tuple[()]]:
+        return type(None), ()  # pickles leave it out
+
 
 class NearModels:
     """Near models of a model.
