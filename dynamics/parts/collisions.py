@@ -208,7 +208,13 @@ def _solids(mechanism: Any) -> list[Solid]:
     for name, geometry in mechanism.obstacles.items():
         label = f"obstacle {name!r}"
         solids += _parts(WORLD, name, geometry, label)
+    chosen: set[Hashable] = set()
+    for collision in mechanism.collisions:
+        chosen |= set(mechanism.bodies if collision.bodies is None else collision.bodies)
+        chosen |= set(collision.against or ())
     for body in mechanism.bodies.values():
+        if body.name not in chosen:
+            continue
         shapes = body.collisions or ((body.shape,) if body.shape is not None else ())
         for shape in shapes:
             solids += _parts(body, body.name, shape, f"collision shape of body {body.name!r}")
@@ -234,7 +240,10 @@ def _parts(end: Any, name: Hashable, shape: Any, label: str) -> list[Solid]:
 def _solid(end: Any, name: Hashable, shape: Any, surface: Surface, label: str) -> Solid:
     core = core_of(shape)
     if core is None:
-        raise ValueError(f"{label} is a {type(shape).__name__}, which cannot touch others")
+        raise ValueError(
+            f"{label} is a {type(shape).__name__}, which cannot touch others; give it another "
+            "shape by collisions=, or leave it out by bodies= of collide"
+        )
     return Solid(end, name, shape, core, surface)
 
 

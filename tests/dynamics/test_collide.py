@@ -12,7 +12,7 @@ from dynamics import rotation
 from dynamics.kernels.collisions import gjk, watch
 from dynamics.kinematics import near_models
 from dynamics.parts.convex_hulls import separation
-from dynamics.parts.geometry import Geometry, Surface
+from dynamics.parts.geometry import Geometry, Mesh, Surface
 
 from .robots import joint, link, load, robot
 from .test_mjcf import load as load_mjcf
@@ -221,7 +221,7 @@ def test_bad_arguments_are_refused_by_name(options, message):
     assert mechanism.collisions == []
 
 
-def test_what_cannot_touch_is_refused():
+def test_what_cannot_touch_is_refused(tmp_path):
     mechanism = dy.Mechanism()
     mechanism.add_body(BALL, name="a")
     mechanism.collide()
@@ -229,6 +229,19 @@ def test_what_cannot_touch_is_refused():
         mechanism.finalize()
     with pytest.raises(TypeError, match="add_obstacle takes a shape"):
         mechanism.copy().add_obstacle("floor")
+
+    mesh = Mesh("none.stl", str(tmp_path), np.ones(3))
+    broken = dy.Mechanism()
+    lost = Geometry(mesh, np.zeros(3), np.array([1.0, 0, 0, 0]))
+    broken.add_body(mass=1.0, inertia=np.eye(3), name="a", collisions=[lost])
+    for name in "bc":
+        broken.add_body(BALL, name=name)
+    left_out = broken.copy()
+    broken.collide()
+    with pytest.raises(ValueError, match=r"collision shape of body 'a': mesh 'none.stl': "):
+        broken.finalize()
+    left_out.collide(["b", "c"])
+    assert pairs_of(left_out) == ["b|c"]
 
     bouncing = dy.Mechanism()
     for name in "ab":
