@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections import UserDict
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
@@ -37,6 +38,34 @@ __all__ = ["Mechanism"]
 
 Float = NDArray[np.float64]
 Force = TypeVar("Force", Spring, Wrench, Potential)
+Part = TypeVar("Part")
+
+FINALIZED = (
+    "the mechanism is finalized, and its model would not know; change mechanism.copy() and "
+    "finalize that, or use dynamics.variant for numbers"
+)
+
+
+class Parts(UserDict[Hashable, Part]):
+    """Parts by name, in the order they were added; fixed once they are in a model."""
+
+    fixed = False
+
+    def __setitem__(self, name: Hashable, part: Part) -> None:
+        self._check(name)
+        super().__setitem__(name, part)
+
+    def __delitem__(self, name: Hashable) -> None:
+        self._check(name)
+        super().__delitem__(name)
+
+    def _check(self, name: Hashable) -> None:
+        if self.fixed:
+            raise ValueError(f"cannot replace {name!r}: {FINALIZED}")
+
+    def copy(self) -> Parts[Part]:
+        """Return the same parts, which take changes."""
+        return Parts(self.data)
 
 
 class Mechanism:
@@ -51,7 +80,7 @@ class Mechanism:
     ----------
     world : World
         The inertial frame, parent or child of any joint.
-    bodies, joints, couplings, springs, wrenches, potentials, contacts : dict
+    bodies, joints, couplings, springs, wrenches, potentials, contacts : mapping
         By name.
     scenery : dict of Geometry
         By name: geometry of the world that is drawn and touches nothing, as the base of a robot
@@ -74,17 +103,17 @@ class Mechanism:
         self._finalized = False
         self.gravity = gravity
         self.world = WORLD
-        self.bodies: dict[Hashable, Body] = {}
-        self.joints: dict[Hashable, Joint] = {}
-        self.couplings: dict[Hashable, Coupling] = {}
-        self.springs: dict[Hashable, Spring] = {}
-        self.wrenches: dict[Hashable, Wrench] = {}
-        self.potentials: dict[Hashable, Potential] = {}
+        self.bodies = Parts[Body]()
+        self.joints = Parts[Joint]()
+        self.couplings = Parts[Coupling]()
+        self.springs = Parts[Spring]()
+        self.wrenches = Parts[Wrench]()
+        self.potentials = Parts[Potential]()
         self.scenery: dict[Hashable, Geometry] = {}
         self.obstacles: dict[Hashable, Geometry] = {}
         self.collisions: list[Collision] = []
         self.frames: dict[Hashable, Frame] = {}
-        self.contacts: dict[Hashable, Contact] = {}
+        self.contacts = Parts[Contact]()
         self.actuators: dict[str, Actuator] = {}
         self.keyframes: dict[str, Keyframe] = {}
         self.report: LoadReport | None = None
@@ -449,8 +478,15 @@ class Mechanism:
         Model
         """
         model = Model(self, timestep, **options)
-        self._finalized = True
+        self._finalize()
         return model
+
+    def _finalize(self) -> None:
+        """Take no changes from now on."""
+        self._finalized = True
+        for parts in vars(self).values():
+            if isinstance(parts, Parts):
+                parts.fixed = True
 
     def copy(self) -> Mechanism:
         """Return another mechanism of the same parts, which takes changes.
@@ -462,7 +498,7 @@ class Mechanism:
         made = copy.copy(self)
         made._finalized = False
         for name, value in vars(self).items():
-            if isinstance(value, (dict, set, list)):
+            if isinstance(value, (Parts, dict, set, list)):
                 setattr(made, name, value.copy())
         return made
 
@@ -510,10 +546,7 @@ class Mechanism:
 
     def _check_open(self, what: str) -> None:
         if self._finalized:
-            raise ValueError(
-                f"cannot {what}: the mechanism is finalized, and its model would not know; change "
-                "mechanism.copy() and finalize that, or use dynamics.variant for numbers"
-            )
+            raise ValueError(f"cannot {what}: {FINALIZED}")
 
     def _check_name(self, name: Hashable) -> None:
         if name in self._used:

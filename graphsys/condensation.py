@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
+from graphsys.factor import Factor
 from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, WIDEST
 from graphsys.kernels.single import condensation as compiled
-from graphsys.matrix import from_scipy
 from graphsys.matrix.block import as_dtype, as_numbers
 from graphsys.matrix.checksums import Sealed
-from graphsys.matrix.graph import BlockGraph
+from graphsys.matrix.from_scipy import check_finite, coordinates
+from graphsys.matrix.graph import BlockGraph, from_pairs
 from graphsys.matrix.vectors import check_rows, join
 from graphsys.numeric import stability
 from graphsys.numeric.factorization import Factorization
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
     from graphsys.system import System
 
 Array = NDArray[Any]
+
+#: Columns of A_en that are solved for at once, where A_ee is a system of its own.
+COLUMNS = 64
 
 
 def condense(system: System, nodes: Iterable[Hashable], ordering: Any = "auto") -> Condensation:
@@ -99,7 +103,6 @@ class Condensation(Sealed):
     Attributes
     ----------
     symbolic : Symbolic
-        Another one than was given when a singular pivot made a new order necessary.
     nodes : tuple of labels
     rows : ndarray of int, shape (K,)
         Rows of the system that the rows of S are.
@@ -116,6 +119,7 @@ class Condensation(Sealed):
         self._partial = _Partial(
             symbolic, self.dtype, frozenset(index[u] for u in nodes), self.rows
         )
+        self._eliminated: _Partial | _Separate = self._partial
         self._ready, self._interrupted = False, False
         self.refactorize(values)
 
@@ -127,7 +131,7 @@ class Condensation(Sealed):
     @property
     def pivot_ratio(self) -> float:
         """Smallest pivot of A_ee relative to its row, as `Factor.pivot_ratio`."""
-        return self._partial.pivot_ratio
+        return self._eliminated.pivot_ratio
 
     @property
     def graph(self) -> BlockGraph:
@@ -158,16 +162,15 @@ class Condensation(Sealed):
         if values.shape != (self.graph.nnz,):
             raise ValueError(f"values has shape {values.shape}, it must be ({self.graph.nnz},)")
         self._ready = False
-        from_scipy.check_finite(self.graph, values)
+        check_finite(self.graph, values)
         if self._interrupted:  # nothing of its arrays is to be trusted
             old = self._partial
             self._partial = _Partial(old.symbolic, self.dtype, old.last, self.rows)
             self._interrupted = False
         try:
-            found, _ = self._partial.factorize(values).checked(values)
-            assert isinstance(found, _Partial)
-            self._partial = found
-            self._partial.refine_with(values)
+            self._eliminated = self._partial
+            if not self._partial.succeeds(values):
+                self._eliminated = _Separate(self._partial, values)
         except (SingularPivotError, ValueError):
             raise
         except BaseException:  # as by Ctrl-C
@@ -193,11 +196,7 @@ class Condensation(Sealed):
         ndarray, shape (K, K)
         """
         self._check_ready()
-        kept, partial = self.rows.size, self._partial
-        schur = np.empty(kept * kept, self.dtype)
-        total = int(self.symbolic.program[SUPERNODES])
-        compiled.read_schur(partial.program, total, partial.place, partial.arena, schur)
-        return schur.reshape((kept, kept), order="F")
+        return self._eliminated.schur()
 
     def reduce(self, b: Any) -> Array:
         """Right-hand side b_n - A_ne A_ee^-1 b_e of S x_n = reduce(b).
@@ -214,11 +213,7 @@ class Condensation(Sealed):
         b = self._vectors(b)
         count = 1 if b.ndim == 1 else b.shape[1]
         flat = b.ravel(order="F")
-        scaling = self._partial.scaling
-        if scaling is None:
-            reduced = self._partial.reduce(flat, count)
-        else:
-            reduced = self._partial.reduce(scaling.right_hand_side(flat, False), count)
+        reduced = self._eliminated.reduce(flat, count)
         if not np.isfinite(reduced).all():
             explain_not_finite(self.graph, flat)
         return reduced.reshape((self.rows.size, *b.shape[1:]), order="F")
@@ -250,12 +245,7 @@ class Condensation(Sealed):
             raise ValueError(f"b has shape {columns.shape}, beside this x it must be {shape}")
         count = 1 if columns.ndim == 1 else columns.shape[1]
         flat = columns.ravel(order="F")
-        at_kept, scaling = known.ravel(order="F"), self._partial.scaling
-        if scaling is None:
-            solution = self._partial.expand(flat, at_kept, count)
-        else:
-            solution = self._partial.expand(scaling.right_hand_side(flat, False), at_kept, count)
-            solution = scaling.solution(solution, False)
+        solution = self._eliminated.expand(flat, known.ravel(order="F"), count)
         if not np.isfinite(solution).all():
             explain_not_finite(self.graph, flat)
         return solution.reshape(shape, order="F")
@@ -274,9 +264,7 @@ class Condensation(Sealed):
 
 
 class _Partial(Factorization):
-    """Factors of A_ee, and what they leave of the last nodes."""
-
-    can_delay = False
+    """Static factors of A_ee, and what they leave of the last nodes."""
 
     def __init__(
         self, symbolic: Symbolic, dtype: np.dtype[Any], last: frozenset[int], rows: Array
@@ -284,21 +272,33 @@ class _Partial(Factorization):
         self.rows = rows
         self._matrix: Matrix | None = None
         super().__init__(symbolic, dtype, last)
-
-    def _allocate(self, symbolic: Symbolic, delays: bool = False) -> None:
-        super()._allocate(symbolic, delays)
         total = int(self.program[ROWS])
         order = self.program[self.program[ORDER_AT] :][:total]
         position = np.empty(total, np.int64)
-        position[self.rows] = np.arange(self.rows.size)
-        self.place = position[order[total - self.rows.size :]]
+        position[rows] = np.arange(rows.size)
+        self.place = position[order[total - rows.size :]]
 
-    def refine_with(self, values: Array) -> None:
-        """Refine `reduce` and `expand` with what was factorized, where its factors are doubtful."""
+    def succeeds(self, values: Array) -> bool:
+        """Factorize; False where a pivot is singular, or the factors are not stable.
+
+        `reduce` and `expand` refine with the matrix where factors are doubtful.
+        """
         self._matrix = None
-        if self.doubtful:
-            matrix = values.copy() if self.scaling is None else self.scaling.matrix(values)
-            self._matrix = Matrix(self.symbolic.graph, matrix)
+        if self._eliminate(values):
+            return False
+        if not self.doubtful:
+            return True
+        self._matrix = Matrix(self.symbolic.graph, values.copy())
+        error, condition = self._error(values)
+        stable = stability.is_stable(error, self.dtype)
+        return stable and not (stability.is_singular(condition, self.dtype) or self.is_wild(values))
+
+    def schur(self) -> Array:
+        """A_nn - A_ne A_ee^-1 A_en, as the elimination left it."""
+        kept, total = self.rows.size, int(self.symbolic.program[SUPERNODES])
+        schur = np.empty(kept * kept, self.dtype)
+        compiled.read_schur(self.program, total, self.place, self.arena, schur)
+        return schur.reshape((kept, kept), order="F")
 
     def reduce(self, b: Array, count: int) -> Array:
         """b_n - A_ne A_ee^-1 b_e."""
@@ -364,8 +364,84 @@ class _Partial(Factorization):
 
     def _sizes_of_kept(self, matrix: Matrix, eliminated: Array) -> Array:
         """Largest entry of each column of A_en; 1 where there is none."""
-        rows, columns = from_scipy.coordinates(matrix.graph)
+        rows, columns = coordinates(matrix.graph)
         inside, sizes = eliminated[rows], np.zeros(eliminated.size)
         np.maximum.at(sizes, columns[inside], np.abs(matrix.values[inside]))
         of_kept = sizes[self.rows]
         return np.where(of_kept > 0.0, of_kept, 1.0)
+
+
+class _Separate:
+    """A_ee as a system of its own, with delayed pivots and refinement where it needs them.
+
+    The Schur complement is A_nn - A_ne X with A_ee X = A_en. That takes a solve for each unknown
+    that is kept, and asks nothing of the elimination order.
+    """
+
+    def __init__(self, partial: _Partial, values: Array) -> None:
+        from scipy.sparse import coo_array
+
+        symbolic, self.rows = partial.symbolic, partial.rows
+        graph, kept = symbolic.graph, partial.rows
+        nodes = [i for i in range(graph.size.size) if i not in partial.last]
+        of_node = np.full(graph.size.size, -1)
+        of_node[nodes] = np.arange(len(nodes))
+        pairs = [of_node[side] for side in graph.pairs()]
+        inside = (pairs[0] >= 0) & (pairs[1] >= 0)
+        labels = tuple(graph.labels[i] for i in nodes)
+        own = from_pairs(labels, graph.size[nodes], pairs[0][inside], pairs[1][inside])
+
+        row, column = coordinates(graph)
+        place = np.empty(graph.rows, np.int64)  # of a row among the kept, or the eliminated
+        self.is_kept = np.zeros(graph.rows, np.bool_)
+        self.is_kept[kept] = True
+        place[~self.is_kept], place[kept] = np.arange(own.rows), np.arange(kept.size)
+        row_kept, column_kept = self.is_kept[row], self.is_kept[column]
+        blocks = []
+        for r, c, shape in (
+            (True, True, (kept.size, kept.size)),
+            (True, False, (kept.size, own.rows)),
+            (False, True, (own.rows, kept.size)),
+        ):
+            at = np.flatnonzero((row_kept == r) & (column_kept == c))
+            block = coo_array((values[at], (place[row[at]], place[column[at]])), shape=shape)
+            blocks.append(block.tocsr())
+        corner, self.left, self.right = blocks
+
+        ordering: Any = symbolic.ordering
+        if ordering == "given":
+            ordering = [label for label in symbolic.order if label in own.index]
+        of_own = values[~(row_kept | column_kept)]
+        symmetric = symbolic.symmetric
+        analysis = analyze(own, ordering, values=of_own, symmetric=symmetric)
+        self.factor = Factor(analysis, of_own)
+        self.found: Array = corner.toarray()
+        for start in range(0, kept.size, COLUMNS):
+            columns = self.right[:, start : start + COLUMNS].toarray()
+            self.found[:, start : start + COLUMNS] -= self.left @ self.factor.solve(columns)
+        if symmetric:
+            self.found = (self.found + self.found.T) / 2.0
+
+    @property
+    def pivot_ratio(self) -> float:
+        """That of A_ee."""
+        return self.factor.pivot_ratio
+
+    def schur(self) -> Array:
+        """A copy of A_nn - A_ne A_ee^-1 A_en."""
+        return self.found.copy()
+
+    def reduce(self, b: Array, count: int) -> Array:
+        """b_n - A_ne A_ee^-1 b_e."""
+        columns = b.reshape(count, -1).T
+        reduced = columns[self.rows] - self.left @ self.factor.solve(columns[~self.is_kept])
+        out: Array = np.ascontiguousarray(reduced.T).ravel()
+        return out
+
+    def expand(self, b: Array, known: Array, count: int) -> Array:
+        """A_ee^-1 (b_e - A_en x_n) and x_n, in one vector."""
+        x, at_kept = np.empty((self.is_kept.size, count), b.dtype), known.reshape(count, -1).T
+        x[self.rows] = at_kept
+        rest = b.reshape(count, -1).T[~self.is_kept] - self.right @ at_kept
+        x[~self.is_kept] = self.factor.solve(rest)
+        return np.ascontiguousarray(x.T).ravel()

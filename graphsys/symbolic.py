@@ -200,9 +200,7 @@ def analyze(
     values: npt.NDArray[np.generic] | None = None,
     symmetric: bool = False,
     after_all: frozenset[int] = frozenset(),
-    together: Sequence[tuple[int, ...]] = (),
     last: frozenset[int] = frozenset(),
-    partial_pivoting: bool = False,
 ) -> Symbolic:
     """Symbolic factorization of a block graph.
 
@@ -226,12 +224,8 @@ def analyze(
         Whether the matrix equals its transpose.
     after_all : frozenset of int, optional
         Nodes to eliminate after all their neighbours.
-    together : sequence of tuple of int, optional
-        Groups of nodes to share a pivot block.
     last : frozenset of int, optional
         Nodes to eliminate after all others, in supernodes of their own: see `condense`.
-    partial_pivoting : bool, optional
-        Whether pivot blocks are inverted with partial pivoting, which takes longer.
 
     Returns
     -------
@@ -260,13 +254,11 @@ def analyze(
     kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
     demand = missing_rows(graph, zero_diagonal, values)
     demand[kept] = 0
-    precedence = find_precedence(graph, demand, after_all.union(kept.tolist()), together)
+    precedence = find_precedence(graph, demand, after_all.union(kept.tolist()))
     if not isinstance(ordering, str):  # taken as it is: no nodes are joined
         precedence = replace(precedence, joined=())
     edges = orders.adjacency(graph, precedence)
-    prepared = partial(
-        Elimination.of, graph, edges, precedence, symmetric, kept.size, partial_pivoting
-    )
+    prepared = partial(Elimination.of, graph, edges, precedence, symmetric, kept.size)
     if not isinstance(ordering, str):
         order = orders.with_last(kept, orders.order_as_given(ordering, graph))
         best = prepared("given", order)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from copy import copy
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element, ElementTree, SubElement, indent
@@ -111,9 +110,11 @@ def _without_planes(mechanism: Mechanism) -> Mechanism:
     """The mechanism without what contacts of convex shapes have added to it."""
     planes = [one.plane for one in mechanism.contacts.values() if one.plane is not None]
     bodies, ties = {plane.body.name for plane in planes}, {plane.tie.name for plane in planes}
-    found = copy(mechanism)
-    found.bodies = {name: one for name, one in mechanism.bodies.items() if name not in bodies}
-    found.joints = {name: one for name, one in mechanism.joints.items() if name not in ties}
+    found = mechanism.copy()
+    for name in bodies:
+        del found.bodies[name]
+    for name in ties:
+        del found.joints[name]
     return found
 
 

@@ -106,8 +106,11 @@ def variant(model: Model, parameters: Mapping[Hashable, Any]) -> Model:
             f"there is no body, joint, spring or contact {next(iter(given))!r} with numbers to "
             "change"
         )
-    mechanism.bodies, mechanism.joints, mechanism.springs = bodies, joints, springs
-    mechanism.contacts, mechanism._finalized = contacts, True
+    mechanism.bodies.update(bodies)
+    mechanism.joints.update(joints)
+    mechanism.springs.update(springs)
+    mechanism.contacts.update(contacts)
+    mechanism._finalize()
     return _finalized(model, mechanism)
 
 

@@ -20,13 +20,9 @@ from graphsys.kernels.analysis.elimination import (
     reverse_edges,
 )
 from graphsys.kernels.base.layout import (
-    ARENA_TOTAL,
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
-    PARTIAL_PIVOTING,
     UPDATE_FIELDS,
-    WIDEST,
-    WORK_COLUMNS,
 )
 from graphsys.kernels.program.nodal import append_nodal
 from graphsys.kernels.program.supernodal import PIVOT_ROWS, build_program, supernodes
@@ -77,8 +73,6 @@ class Elimination:
     symmetric : bool
     n_last : int
         How many of the last steps are not eliminated.
-    partial_pivoting : bool
-        Whether pivot blocks are inverted with partial pivoting.
     name : str
         Method of the order.
     step_node, position : ndarray of int, shape (n,)
@@ -96,7 +90,6 @@ class Elimination:
     precedence: Precedence
     symmetric: bool
     n_last: int
-    partial_pivoting: bool
     name: str
     step_node: Ints
     position: Ints
@@ -113,16 +106,13 @@ class Elimination:
         precedence: Precedence,
         symmetric: bool,
         n_last: int,
-        partial_pivoting: bool,
         name: str,
         order: Ints,
     ) -> Elimination:
         """Renumber an order of nodes by a postorder of its tree, and count its work."""
         last = order[order.size - n_last :]
         lists = orders.node_edges(graph, precedence, edges, last)
-        return cls.in_tree(
-            graph, lists, precedence, symmetric, n_last, partial_pivoting, name, order
-        )
+        return cls.in_tree(graph, lists, precedence, symmetric, n_last, name, order)
 
     @classmethod
     def in_tree(
@@ -132,7 +122,6 @@ class Elimination:
         precedence: Precedence,
         symmetric: bool,
         n_last: int,
-        partial_pivoting: bool,
         name: str,
         order: Ints,
     ) -> Elimination:
@@ -163,7 +152,6 @@ class Elimination:
             precedence,
             symmetric,
             n_last,
-            partial_pivoting,
             name,
             order,
             position,
@@ -191,7 +179,7 @@ class Elimination:
         arrange(*tables, fixed, parts, *work, arranged)
         return Elimination.in_tree(
             self.graph, self.edges, self.precedence, self.symmetric, self.n_last,
-            self.partial_pivoting, self.name, order[arranged],
+            self.name, order[arranged],
         )  # fmt: skip
 
     def _cliques(self) -> tuple[Ints, Ints]:
@@ -244,9 +232,6 @@ class Elimination:
         )  # fmt: skip
         program = np.empty(build_program(*arguments, np.empty(0, np.int64)), np.int64)
         build_program(*arguments, program)
-        if self.partial_pivoting:
-            program[PARTIAL_PIVOTING] = 1
-            program[ARENA_TOTAL] += int(program[WIDEST]) * (int(program[WIDEST]) + 2 * WORK_COLUMNS)
         if nodal:
             pairs = self.count * (self.count + 1) // 2 if self.symmetric else self.count**2
             more = n * NODE_FIELDS + front.size * NEIGHBOUR_FIELDS + pairs.sum() * UPDATE_FIELDS
@@ -277,7 +262,7 @@ class Elimination:
     def _is_nodal(self) -> bool:
         """True if nodes are small and update few others: see `kernels.single.nodal_ldu`."""
         n, size = self.step_node.size, self.graph.size
-        if n == 0 or self.n_last or self.precedence.joined or self.partial_pivoting:
+        if n == 0 or self.n_last or self.precedence.joined:
             return False
         if size.min() == 0 or size.max() > PIVOT_ROWS:
             return False

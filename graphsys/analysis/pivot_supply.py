@@ -6,7 +6,7 @@ other node supplies up to its size, and a node waits for those that supply it. N
 supplier join a neighbour in the same need: such a pair shares a pivot block, like a 2 x 2 pivot.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ import networkx as nx
 import numpy as np
 import numpy.typing as npt
 
+from graphsys.analysis.matching import structural_rank
 from graphsys.errors import UnknownNodeError
 from graphsys.kernels.analysis.pivot_supply import supply
 from graphsys.kernels.single.matrix import absolute_sums
@@ -88,7 +89,6 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
     if suspects.size == 0:
         return demand
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import structural_rank
 
     demand[suspects] = size[suspects]
     nonzero = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
@@ -173,7 +173,6 @@ def find_precedence(
     graph: BlockGraph,
     demand: Ints,
     after_all: frozenset[int] = frozenset(),
-    together: Sequence[tuple[int, ...]] = (),
 ) -> Precedence:
     """Suppliers of every node that lacks rows.
 
@@ -184,8 +183,6 @@ def find_precedence(
         From `missing_rank`.
     after_all : frozenset of int, optional
         Nodes that wait for all their neighbours: those whose pivot failed before.
-    together : sequence of tuple of int, optional
-        Groups of nodes to share a pivot block.
 
     Returns
     -------
@@ -193,18 +190,13 @@ def find_precedence(
     """
     needy = demand > 0
     needy[list(after_all)] = True
-    for group in together:
-        needy[list(group)] = True
     n, none = graph.size.size, np.zeros(0, np.int64)
     if not needy.any():  # most matrices
         return Precedence(
             demand, np.zeros(n, np.int64), np.zeros(n + 1, np.int64), none, needy, (), none
         )
     supplier, served, lack = _supplied(graph, demand, needy)
-    pairs = _join_short(graph, demand, lack.tolist())
-    if together:  # pivots have failed before
-        pairs += _join_stuck(graph, demand, lack.tolist(), pairs)
-    joined = merged([*pairs, *together])
+    joined = _join_short(graph, demand, lack.tolist())
     inside = {j for group in joined for j in group}
     short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
     last = {*short.tolist(), *after_all}
@@ -365,14 +357,6 @@ class _Flow:
         return False
 
 
-def merged(groups: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
-    """Groups without a common member: those that share one become one."""
-    graph = nx.Graph()
-    for group in groups:
-        nx.add_path(graph, group)
-    return sorted(tuple(sorted(part)) for part in nx.connected_components(graph))
-
-
 def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple[int, ...]]:
     """Pairs of adjacent empty nodes of one size; who has the fewest such neighbours begins.
 
@@ -383,30 +367,12 @@ def _join_short(graph: BlockGraph, demand: Ints, short: list[int]) -> list[tuple
     for j in empty:
         row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
         options[j] = [i for i in row if i in empty and graph.size[i] == graph.size[j]]
-    return _pairs(options)
-
-
-def _join_stuck(
-    graph: BlockGraph, demand: Ints, short: list[int], pairs: list[tuple[int, ...]]
-) -> list[tuple[int, ...]]:
-    """Pairs of an empty node, all of whose neighbours lack rows as well, and one of these."""
-    missing, taken = set(short), {j for pair in pairs for j in pair}
-    options = {}
-    for j in short:
-        row = graph.neighbor[graph.neighbor_start[j] : graph.neighbor_start[j + 1]].tolist()
-        if demand[j] == graph.size[j] and missing.issuperset(row):
-            options[j] = [i for i in row if graph.size[i] >= graph.size[j]]
-    return _pairs(options, taken)
-
-
-def _pairs(options: dict[int, list[int]], taken: set[int] | None = None) -> list[tuple[int, ...]]:
-    """Pairs of a node and one of its options, none of them taken; who has the fewest begins."""
     found: list[tuple[int, ...]] = []
-    taken = set() if taken is None else taken
+    taken: set[int] = set()
     for j in sorted(options, key=lambda j: (len(options[j]), j)):
         free = [i for i in options[j] if i not in taken]
         if j not in taken and free:
             i = min(free, key=lambda i: (len(options.get(i, ())), i))
             taken.update((i, j))
             found.append((min(i, j), max(i, j)))
-    return found
+    return sorted(found)

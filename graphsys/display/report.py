@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from graphsys.analysis.cycles import spanning_forest
+from graphsys.analysis.matching import structural_rank
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
 from graphsys.symbolic import Symbolic
@@ -245,7 +246,6 @@ def _regular_by_structure(graph: BlockGraph, demand: Ints) -> bool:
     if ((demand > 0) & (demand < graph.size)).any():
         return False
     from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import structural_rank
 
     row, column = coordinates(graph)
     node = np.repeat(np.arange(graph.size.size), graph.size)

@@ -478,28 +478,43 @@ class CholeskyFactor:
     def _use(self) -> None:
         """Take the root of the pivot blocks, which exists if A is positive definite."""
         found = self.factor._factorization
-        if found.doubtful and not found.can_refine(self.system.values):
-            found = self.factor._trusted("the Cholesky factor", delays=False)
+        if found.fronts is not None or (
+            found.doubtful and not found.can_refine(self.system.values)
+        ):
+            found = self._static()
         self._root = self._root_of(found)
+
+    def _static(self) -> Factorization:
+        """Factors without exchanges of rows: stable if the matrix is positive definite."""
+        try:
+            found, *_ = self.factor._factorization.stable(self.system.values, delays=False)
+        except SingularPivotError as failure:
+            row = int(self.system.graph.row_start[self.system.graph.node(failure.node)])
+            raise self._not_definite(row) from failure
+        return found
 
     def _root_of(self, found: Factorization) -> Root:
         """Root of factors; the tables of their program are made once."""
-        if found.fronts is not None:  # no L D L^T by blocks
-            found, *_ = found.stable(self.system.values, delays=False)
         if self._tables is None or self._tables.program is not found.program:
             self._tables = Tables.of(found.program)
         try:
             return Root(found, self._tables)
         except IndefiniteError as failure:
-            (row,) = failure.args
+            raise self._not_definite(*failure.args) from None
+
+    def _not_definite(self, row: int) -> NotPositiveDefiniteError:
+        """Error for a matrix with an eigenvalue, seen at a row, that is not positive."""
+        try:
             negative = self.factor.inertia()[1]
-            n = self.system.shape[0]
-            raise NotPositiveDefiniteError(
-                f"the matrix is not positive definite: {negative} of its {n} eigenvalues are not "
-                f"positive, one of them at row {row}; for symmetric indefinite matrices use "
-                "gs.System.from_scipy(A, symmetric=True).factorize()",
-                row,
-            ) from None
+        except SingularPivotError as failure:
+            return _singular(self.system, failure)
+        n = self.system.shape[0]
+        return NotPositiveDefiniteError(
+            f"the matrix is not positive definite: {negative or 'some'} of its {n} eigenvalues are "
+            f"not positive, one of them at row {row}; for symmetric indefinite matrices use "
+            "gs.System.from_scipy(A, symmetric=True).factorize()",
+            row,
+        )
 
     def _ready(self) -> Root:
         """Root of the last matrix; ValueError if it was not positive definite."""
@@ -513,6 +528,8 @@ class CholeskyFactor:
     def _trusted(self) -> Root:
         """Root of factors that are right without refinement."""
         root = self._ready()
+        if self.factor._factorization.fronts is not None:  # then these are stable
+            return root
         found = self.factor._trusted("the Cholesky factor", delays=False)
         if found is not root._factorization:
             root = self._root = self._root_of(found)

@@ -7,9 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import issparse
+from scipy.sparse import csr_array, issparse
 
+from graphsys.analysis.block_triangular import block_triangular_form
+from graphsys.block_triangular import BlockTriangularFactor
+from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
+from graphsys.matrix.block import as_numbers
+from graphsys.matrix.from_scipy import canonical
 from graphsys.system import System
 
 __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
@@ -29,6 +34,8 @@ ORDERINGS = {
 class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
+    A matrix with a block triangular form is factorized block by block, as KLU does.
+
     Parameters
     ----------
     A : scipy sparse matrix or array, shape (N, N)
@@ -42,10 +49,13 @@ class FactorizedMatrix:
     dtype : numpy.dtype
     nnz : int
         Entries that are stored for the factors.
+    diagonal_blocks : int
+        Blocks of the block triangular form; 1 where it is not used.
     system : System
         The matrix in blocks.
     factor : Factor
-        Its factorization, with determinant, inertia, selected inverse and more.
+        Factorization of the whole matrix, with determinant, inertia, selected inverse and more.
+        Where a block triangular form is used it is made when it is first asked for.
     """
 
     def __init__(self, A: Any, permc_spec: str | None = None) -> None:
@@ -55,16 +65,50 @@ class FactorizedMatrix:
             raise ValueError(f"the matrix must be square, its shape is {A.shape}")
         if permc_spec not in ORDERINGS:
             raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {list(ORDERINGS)[1:]}")
-        self.system = System.from_scipy(A)
-        ordering: Any = ORDERINGS[permc_spec]
-        if ordering == "natural":
-            ordering = list(self.system.labels)
-        self.factor: Factor = self.system.factorize(self.system.analyze(ordering))
-        self.shape, self.dtype = self.system.shape, self.system.dtype
+        self._ordering: Any = ORDERINGS[permc_spec]
+        rows = canonical(A)
+        self.shape, self.dtype = rows.shape, rows.dtype
+        self._rows = csr_array((rows.data.copy(), rows.indices, rows.indptr), shape=rows.shape)
+        self._blocks = None if self._ordering == "natural" else _by_blocks(rows, self._ordering)
+        self._uses_blocks = self._blocks is not None
+        self._system: System | None = None
+        self._factor: Factor | None = None
+        self._stale = False  # if system and factor are of an earlier matrix
+        if not self._uses_blocks:
+            self._factor = self.factor  # now, to refuse what is singular
+
+    @property
+    def system(self) -> System:
+        """The matrix in blocks."""
+        if self._system is None:
+            self._system = System.from_scipy(self._rows)
+        elif self._stale:
+            self._system.set_from_scipy(self._rows)
+        return self._system
+
+    @property
+    def factor(self) -> Factor:
+        """Factorization of the whole matrix."""
+        system = self.system
+        if self._factor is None:
+            natural = self._ordering == "natural"
+            order = list(system.labels) if natural else self._ordering
+            self._factor = system.factorize(system.analyze(order))
+        elif self._stale:
+            self._factor.refactorize(system.values)
+        self._stale = False
+        return self._factor
+
+    @property
+    def diagonal_blocks(self) -> int:
+        """Blocks of the block triangular form; 1 where it is not used."""
+        return self._blocks.form.block.size - 1 if self._blocks and self._uses_blocks else 1
 
     @property
     def nnz(self) -> int:
         """Entries that are stored for the factors."""
+        if self._blocks is not None and self._uses_blocks:
+            return self._blocks.nnz
         return int(self.factor.symbolic.arena_size)
 
     def solve(self, rhs: Any, trans: str = "N") -> Array:
@@ -85,6 +129,8 @@ class FactorizedMatrix:
         ValueError
             If rhs has another shape or is not finite.
         """
+        if self._blocks is not None and self._uses_blocks:
+            return self._blocks.solve(np.asarray(rhs), trans)
         return np.asarray(self.factor.solve(np.asarray(rhs), trans))
 
     def refactorize(self, A: Any) -> None:
@@ -102,8 +148,48 @@ class FactorizedMatrix:
         SingularPivotError
             If the matrix is singular.
         """
-        self.system.set_from_scipy(A)
-        self.factor.refactorize(self.system.values)
+        if self._blocks is None:
+            self.system.set_from_scipy(A)
+            self.factor.refactorize(self.system.values)
+            return
+        self._rows.data = self._entries(A)
+        self._stale = True
+        try:
+            self._blocks.refactorize(self._rows.data)
+            self._uses_blocks = True
+        except SingularPivotError:
+            self._uses_blocks = False
+            self._factor = self.factor  # now, to refuse what is singular
+
+    def _entries(self, A: Any) -> Array:
+        """Entries of another matrix, in the pattern of the first."""
+        new, old, n = canonical(A), self._rows, self.shape[0]
+        if new.shape != self.shape:
+            raise ValueError(f"A has shape {new.shape}, the first matrix has {self.shape}")
+        given = as_numbers(new.data, self.dtype, "A")
+        if np.array_equal(new.indptr, old.indptr) and np.array_equal(new.indices, old.indices):
+            return given.copy()
+        names = [np.repeat(np.arange(n), np.diff(one.indptr)) * n + one.indices
+                 for one in (old, new)]  # fmt: skip
+        place = np.searchsorted(*names)
+        outside = np.flatnonzero(np.append(names[0], -1)[place] != names[1])
+        if outside.size:
+            i, j = divmod(int(names[1][outside[0]]), n)
+            raise ValueError(f"A[{i}, {j}] lies outside the pattern of the first matrix")
+        entries = np.zeros(old.nnz, self.dtype)
+        entries[place] = given
+        return entries
+
+
+def _by_blocks(rows: Any, ordering: str) -> BlockTriangularFactor | None:
+    """Factors by the block triangular form; None where there is none, or a block is singular."""
+    form = block_triangular_form(rows)
+    if form is None:
+        return None
+    try:
+        return BlockTriangularFactor(rows, form, ordering)
+    except SingularPivotError:
+        return None
 
 
 def splu(

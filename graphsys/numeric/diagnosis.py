@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.analysis.matching import maximum_matching
 from graphsys.errors import SingularPivotError
 from graphsys.kernels.base.layout import NODAL_AT, PANEL_FIELDS, STARTS_AT, SUPERNODES
 from graphsys.kernels.single.ldu import factorize_supernodes
@@ -98,7 +99,6 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
         Nodes that are not eliminated, and need no pivots.
     """
     from scipy.sparse import csr_array
-    from scipy.sparse.csgraph import maximum_bipartite_matching
 
     node = np.repeat(np.arange(graph.size.size), graph.size)
     inside = ~np.isin(node, list(last))
@@ -108,8 +108,8 @@ def check_structure(graph: BlockGraph, values: Array, last: frozenset[int]) -> N
         (np.ones(int(some.sum()), np.int8), (row[some], column[some])),
         shape=(graph.rows, graph.rows),
     )
-    matched = maximum_bipartite_matching(pattern, perm_type="column")
-    bare = np.flatnonzero((matched < 0) & inside)
+    column_of, _ = maximum_matching(pattern)
+    bare = np.flatnonzero((column_of < 0) & inside)
     if not bare.size:
         return
     names = [f"{graph.labels[node[i]]!r} ({i - graph.row_start[node[i]]})" for i in bare[:SHOWN]]
@@ -186,10 +186,10 @@ def singular_matrix(
     )
 
 
-def no_stable_order(
+def unstable_factors(
     symbolic: Symbolic, step: int, error: float, ratio: float
 ) -> SingularPivotError:
-    """Error for a matrix whose factors are inaccurate in all elimination orders that were tried.
+    """Error for a matrix whose factors are inaccurate, with static and with delayed pivots.
 
     Parameters
     ----------
@@ -202,12 +202,10 @@ def no_stable_order(
         Pivot ratio of the factors.
     """
     label = symbolic.graph.labels[int(symbolic.step_node[step])]
-    given = symbolic.ordering == "given"
-    tried = "in the order that was given" if given else "in all elimination orders that were tried"
     return SingularPivotError(
-        f"the factors lose too many digits {tried}: their relative errors are {error:.1e} where "
-        f"a stable method leaves rounding, most likely from node {label!r} (elimination step "
-        f"{step}); use another order, or factorize(redundant=True), which refines all solutions",
+        f"the factors lose too many digits, with static and with delayed pivots: their relative "
+        f"errors are {error:.1e} where a stable method leaves rounding, most likely from node "
+        f"{label!r} (elimination step {step}); factorize(redundant=True) refines all solutions",
         label,
         step,
         ratio,

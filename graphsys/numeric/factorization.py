@@ -25,11 +25,10 @@ from graphsys.matrix.from_scipy import check_finite
 from graphsys.numeric import diagnosis, fast_calls, stability
 from graphsys.numeric.fronts import Fronts
 from graphsys.numeric.partial_update import Reach
-from graphsys.numeric.reordering import REANALYSES, Reordering
 from graphsys.numeric.residuals import EPS, Matrix
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import Tasks, as_threads, more_room, worth_sharing
-from graphsys.symbolic import Symbolic, analyze
+from graphsys.symbolic import Symbolic
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -95,8 +94,6 @@ class Factorization:
     must_refine = False
     #: Whether `stable` equilibrates the matrix.
     equilibrates = True
-    #: Whether `stable` may delay pivots from one front to the next.
-    can_delay = True
     #: Rows that depend on others, by label: none, for `factorize` refuses them.
     redundant: dict[Hashable, int] = {}
 
@@ -350,7 +347,7 @@ class Factorization:
         values : ndarray, shape (graph.nnz,)
             What was factorized.
         delays : bool, optional
-            Whether pivots may be delayed, as far as this kind of factorization can.
+            Whether pivots may be delayed.
 
         Returns
         -------
@@ -366,8 +363,7 @@ class Factorization:
         """
         if not self.doubtful and self.fronts is None:
             return self, 0.0
-        found, delays = self, delays and self.can_delay
-        replace = delays and self.fronts is None
+        found, replace = self, delays and self.fronts is None
         if not replace:
             error, condition = self.instability(values)
             replace = not stability.is_stable(error, self.dtype)
@@ -388,9 +384,8 @@ class Factorization:
         refines : bool, optional
             Whether factors are good enough if refinement converges with them.
         delays : bool, optional
-            True delays pivots at once, False never: other orders are tried instead, see
-            `Reordering`. By default they are delayed if the equilibrated matrix is not stable, and
-            if `can_delay`.
+            True delays pivots at once, False never. By default they are delayed if static factors
+            of the equilibrated matrix are not stable.
 
         Returns
         -------
@@ -402,7 +397,7 @@ class Factorization:
         Raises
         ------
         SingularPivotError
-            Where the matrix is singular to working precision, or no order was stable.
+            Where the matrix is singular to working precision, or no factors were stable.
         ValueError
             Where values are not finite.
         """
@@ -411,13 +406,9 @@ class Factorization:
         scaling = self._equilibration(values) if self.equilibrates else None
         matrix = values if scaling is None else scaling.matrix(values)
         diagnosis.check_structure(graph, matrix, self.last)
-        if not self.can_delay or delays is False:
-            trials: Iterator[Factorization] = self._reordered(matrix, scaling)
-        else:
-            trials = self._delayed(scaling, at_once=bool(delays))
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         failure = None
-        for trial in trials:
+        for trial in self._trials(scaling, delays):
             failed = trial._eliminate(matrix)
             if failed:
                 failure = trial._failure(matrix, failed - 1)
@@ -441,28 +432,15 @@ class Factorization:
         found.stabilized = True
         return found, error, condition
 
-    def _delayed(self, scaling: Scaling | None, at_once: bool) -> Iterator[Factorization]:
-        """The equilibrated matrix with static pivots, unless ``at_once``; then with delayed ones.
+    def _trials(self, scaling: Scaling | None, delays: bool | None) -> Iterator[Factorization]:
+        """The equilibrated matrix with static pivots, and then with delayed ones.
 
         No node has to wait for a neighbour where pivots are delayed: fronts are smaller then.
         """
-        if not at_once:
+        if not delays:
             yield self._in_order(self.symbolic, scaling)
-        yield self._in_order(self.symbolic.for_delayed_pivots(), scaling, delays=True)
-
-    def _reordered(self, matrix: Array, scaling: Scaling | None) -> Iterator[Factorization]:
-        """Other orders, each for the weak pivots of the one before, with partial pivoting."""
-        trial, reordering = self, Reordering(self.last)
-        for attempt in range(REANALYSES + 1):
-            trial = trial._in_order(trial._analyzed(matrix, reordering), scaling)
-            yield trial
-            culprits = trial._weak_steps()
-            if not trial.pivot_ratio > self.info.item(TOLERANCE):  # it has failed
-                step, _ = trial._failed_step(matrix, trial.weakest)
-                culprits = [step, *trial._weak_steps(trial.weakest)]
-            given = trial.symbolic.ordering == "given"
-            if given or not reordering.extend(trial.symbolic, culprits, attempt):
-                return
+        if delays is not False:
+            yield self._in_order(self.symbolic.for_delayed_pivots(), scaling, delays=True)
 
     def _failure(self, values: Array, row: int) -> SingularPivotError:
         """Error for a pivot block, found at a row, that is singular."""
@@ -482,8 +460,8 @@ class Factorization:
         )
 
     def _unstable(self, error: float) -> SingularPivotError:
-        """Error for a matrix that no elimination order is stable for."""
-        return diagnosis.no_stable_order(
+        """Error for a matrix whose factors are not stable, however pivots are chosen."""
+        return diagnosis.unstable_factors(
             self.symbolic, self._weakest_step(), error, self.pivot_ratio
         )
 
@@ -505,22 +483,3 @@ class Factorization:
         weak = stability.weak_supernodes(self.program, self.arena, end)
         steps: list[int] = self.symbolic.super_start[weak].tolist()
         return steps
-
-    def _analyzed(self, values: Array, reordering: Reordering) -> Symbolic:
-        """Symbolic factorization in which some nodes come later, or share a pivot block."""
-        symbolic = self.symbolic
-        ordering: str | tuple[Hashable, ...] = symbolic.ordering
-        if ordering == "given":
-            ordering = symbolic.order
-        elif ordering == "dfs" and symbolic.n_fill == 0:
-            ordering = "amd"  # without fill-in as well, and with less of it once nodes wait
-        return analyze(
-            symbolic.graph,
-            ordering,
-            values=values,
-            symmetric=symbolic.symmetric,
-            after_all=frozenset(reordering.waiting),
-            together=reordering.groups,
-            last=self.last,
-            partial_pivoting=True,
-        )

@@ -158,16 +158,27 @@ class Fronts:
 
     def smallest(self) -> float:
         """Least pivot of a symmetric matrix, or eigenvalue of a 2 x 2 pivot, nearly."""
-        single, (over, between) = self._determinants()
-        # |det| / (|between| + ...): the smaller eigenvalue is at least half of it
-        pairs = np.abs(over) * np.abs(between) / np.maximum(np.abs(over), np.abs(between))
-        return float(min(np.abs(single).min(initial=np.inf), pairs.min(initial=np.inf)))
+        return float(self.sizes()[0].min(initial=np.inf))
 
     def _beside(self) -> Array:
         """What stands beside the diagonal of D, at the first of two pivots; 0 elsewhere."""
         at = self._each(self.table[:, FACTORS] + self.table[:, SIZE] * self.table[:, PIVOTS], 2)
         found: Array = self.arrays["factors"][at + 1]
         return found
+
+    def sizes(self) -> tuple[Array, Ints, Ints]:
+        """Magnitude of each pivot, and its row and column in the order of the static analysis.
+
+        A pivot of 2 x 2 counts twice: with its larger eigenvalue and its smaller one, nearly.
+        """
+        rows, columns = (self._each(self.table[:, NAMES] + k, 1) for k in (0, self.table[:, SIZE]))
+        names, size = self.arrays["names"], np.abs(self.pivots())
+        if self.symbolic.symmetric:
+            first = np.flatnonzero(self._beside())
+            over, between = np.abs(self._determinants()[1])
+            size[first] = np.maximum(np.maximum(size[first], size[first + 1]), between)
+            size[first + 1] = over / size[first] * between
+        return size, names[rows], names[columns]
 
     def _determinants(self) -> tuple[Array, Array]:
         """Single pivots, and determinants of pivots of 2 x 2 over what is beside the diagonal."""

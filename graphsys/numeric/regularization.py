@@ -16,10 +16,9 @@ from graphsys.kernels.single.substitution import pivot_blocks
 from graphsys.matrix.from_scipy import check_finite, coordinates
 from graphsys.matrix.graph import BlockGraph
 from graphsys.numeric.factorization import Factorization
-from graphsys.numeric.reordering import Reordering
 from graphsys.numeric.residuals import Matrix
 from graphsys.numeric.solver import Solver, SolveReport
-from graphsys.symbolic import Symbolic
+from graphsys.symbolic import analyze
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -52,7 +51,6 @@ class Regularized(Factorization):
     """
 
     must_refine = True
-    can_delay = False
     equilibrates = False  # the regularization stands in what its rows scale with
     _all_wait = False
 
@@ -80,7 +78,7 @@ class Regularized(Factorization):
         factors = super().factorize(regular)
         assert isinstance(factors, Regularized)
         rows = factors._redundant_rows()
-        if rows and (other := factors._let_wait(regular)) is not None:
+        if rows and (other := factors._let_wait()) is not None:
             factors = Factorization.factorize(other, regular)
             assert isinstance(factors, Regularized)
             rows = factors._redundant_rows()
@@ -90,31 +88,32 @@ class Regularized(Factorization):
     def solver(self, values: Array | None) -> Solver:
         """Solves with the factors, as `RegularizedSolver`."""
         solver = RegularizedSolver(
-            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest, None,
+            self.symbolic, self.arena, None, self.pivot_ratio, self.weakest, self.fronts,
             self.redundant, self._change, self._scale,
         )  # fmt: skip
         solver.refine_with(values)
         return solver
 
-    def _analyzed(self, values: Array, reordering: Reordering) -> Symbolic:
-        """Symbolic factorization by the zeros of the matrix as it is."""
-        waiting, groups = reordering.waiting, reordering.groups
-        if self._all_wait:
-            node = np.repeat(np.arange(self.symbolic.graph.size.size), self.symbolic.graph.size)
-            last = set(node[self._constraint].tolist()) - {i for group in groups for i in group}
-            waiting = waiting | last
-        return super()._analyzed(self._plain, Reordering(self.last, waiting, groups))
-
-    def _let_wait(self, values: Array) -> Factorization | None:
+    def _let_wait(self) -> Factorization | None:
         """Order all nodes with constraints after their neighbours; None if they are already.
 
         The Schur complement of the other nodes is then as definite as their part of the matrix, so
         that no order among the constraints makes its factors grow.
         """
-        if self._all_wait or self.symbolic.ordering == "given":
+        symbolic = self.symbolic
+        if self._all_wait or symbolic.ordering == "given":
             return None
         self._all_wait = True
-        return self._in_order(self._analyzed(values, Reordering(self.last)), None)
+        ordering = symbolic.ordering
+        if ordering == "dfs" and symbolic.n_fill == 0:
+            ordering = "amd"  # without fill-in as well, and with less of it once nodes wait
+        node = np.repeat(np.arange(symbolic.graph.size.size), symbolic.graph.size)
+        waiting = frozenset(node[self._constraint].tolist())
+        analysis = analyze(
+            symbolic.graph, ordering, values=self._plain, symmetric=symbolic.symmetric,
+            after_all=waiting,
+        )  # fmt: skip
+        return self._in_order(analysis, None)
 
     def _error(self, values: Array, normwise: bool = False) -> tuple[float, float]:
         """Nothing: refinement with the matrix as it is judges each solution."""
@@ -129,7 +128,7 @@ class Regularized(Factorization):
     ) -> tuple[Factorization, float, float]:
         """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)
-        other = self._let_wait(values)
+        other = self._let_wait()
         if other is not None and not other._eliminate(values):
             return other, 0.0, 1.0
         return Factorization.stable(other or self, values)
@@ -137,6 +136,8 @@ class Regularized(Factorization):
     def _redundant_rows(self) -> dict[int, int]:
         """Number of pivots of each node that are left to the regularization."""
         bound = self.eps ** (-REGULARIZATION / 2)
+        if self.fronts is not None:
+            return self._redundant_in_fronts(1.0 / bound)
         program, start = self.symbolic.program, self.symbolic.graph.row_start
         order = program[program[ORDER_AT] :][: int(program[ROWS])]
         at, ld, width = pivot_blocks(program)
@@ -156,6 +157,18 @@ class Regularized(Factorization):
                     node = int(np.searchsorted(start, row, side="right")) - 1
                     found[node] = found.get(node, 0) + 1
         return found
+
+    def _redundant_in_fronts(self, bound: float) -> dict[int, int]:
+        """The same where pivots were delayed: constraint rows whose pivots are below a bound."""
+        assert self.fronts is not None
+        order = self.program[self.program[ORDER_AT] :][: int(self.program[ROWS])]
+        size, row, column = self.fronts.sizes()
+        root = np.sqrt(self._scale)
+        row, column = order[row], order[column]
+        weak = row[(size < bound * root[row] * root[column]) & self._constraint[row]]
+        node = np.searchsorted(self.symbolic.graph.row_start, weak, side="right") - 1
+        found, count = np.unique(node, return_counts=True)
+        return dict(zip(found.tolist(), count.tolist()))
 
 
 def regularization(graph: BlockGraph, values: Array, size: float) -> tuple[Array, Array]:

@@ -315,7 +315,6 @@ def test_motions_pages_films_and_robots_replace_what_was_there_only_as_a_whole(
     path = (
         tmp_path / {"motion": "a.npz", "page": "a.html", "film": "a.gif", "robot": "a.urdf"}[kind]
     )
-    path.write_bytes(b"of yesterday")
 
     def save():
         if kind == "motion":
@@ -330,6 +329,8 @@ def test_motions_pages_films_and_robots_replace_what_was_there_only_as_a_whole(
     def full(*_, **__):
         raise OSError(errno.ENOSPC, "No space left on device")
 
+    save()  # kernels that it needs are stored with os.replace too
+    path.write_bytes(b"of yesterday")
     with monkeypatch.context() as broken:
         broken.setattr("os.replace", full)
         with pytest.raises(OSError, match="No space left"):

@@ -123,15 +123,15 @@ def test_a_condensation_that_was_interrupted_says_so(monkeypatch):
     system, both, b, solutions = two_matrices((4, 4), 3)
     condensation = gs.condense(system, [(0, 0), (3, 3)])
     partial = type(condensation._partial)
-    checked = partial.checked
+    succeeds = partial.succeeds
 
     def interrupt(self, values):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(partial, "checked", interrupt)
+    monkeypatch.setattr(partial, "succeeds", interrupt)
     with pytest.raises(KeyboardInterrupt):
         condensation.refactorize(both[1])
-    monkeypatch.setattr(partial, "checked", checked)
+    monkeypatch.setattr(partial, "succeeds", succeeds)
 
     with pytest.raises(ValueError, match="was interrupted, so nothing is condensed"):
         condensation.schur()

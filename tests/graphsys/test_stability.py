@@ -260,17 +260,16 @@ def test_no_determinant_is_read_off_regularized_factors():
     assert regular.inertia() == (1, 1) and np.isclose(regular.slogdet()[1], 0.0, atol=1e-12)
 
 
-@pytest.mark.parametrize(
-    ("ordering", "tried"),
-    [("amd", "in all elimination orders that were tried"), ([0], "in the order that was given")],
-)
-def test_factors_that_lose_digits_in_every_order_are_refused_with_the_way_out(ordering, tried):
-    # as if measured: no order of a matrix so small is that bad
+@pytest.mark.parametrize("ordering", ["amd", [0]])
+def test_factors_that_lose_digits_with_all_pivots_are_refused_with_the_way_out(ordering):
+    # as if measured: no factors of a matrix so small are that bad
     system = gs.System.from_scipy(sp.csr_array([[1.0, 1.0], [1.0, 1.0 + 1e-6]]), 2)
     system.analyze(ordering)
     factor = system.factorize()
     with mock.patch("graphsys.numeric.stability.instability", return_value=(1e-3, 10.0)):
-        with pytest.raises(gs.SingularPivotError, match=f"{tried}.*another order, or") as caught:
+        with pytest.raises(
+            gs.SingularPivotError, match="delayed pivots: .*redundant=True"
+        ) as caught:
             factor.selected_inverse()
     assert caught.value.node == 0
     with pytest.raises(ValueError, match="no factors"):

@@ -26,15 +26,13 @@ only, and memory is fastest where it is read without gaps. After the factorizati
 hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block and for 256
 numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
-both. Where ``partial_pivoting`` is not 0, every pivot block is inverted by LU factors with partial
-pivoting, D^-1 and W are refined once, which takes longer; there is room for a copy of the widest
-block and 8 columns more.
+both.
 There are three magnitudes for each row, see `growth`.
 """
 
 from graphsys.kernels.base.jit import kernel
 
-VERSION = 6
+VERSION = 7
 
 (
     PROGRAM_VERSION,
@@ -51,9 +49,8 @@ VERSION = 6
     WIDEST,
     ARENA_TOTAL,
     NODAL_AT,
-    PARTIAL_PIVOTING,
     HEADER,
-) = range(16)
+) = range(15)
 
 PANEL_FIELDS = 9
 # Places in a panel.

@@ -12,7 +12,6 @@ from graphsys.kernels.base.layout import (
     ORDER_AT,
     PANEL_FIELDS,
     PANELS_AT,
-    PARTIAL_PIVOTING,
     PROGRAM_VERSION,
     ROWS,
     STARTS_AT,
@@ -206,7 +205,7 @@ def build_program(
     program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
-    program[NODAL_AT] = program[PARTIAL_PIVOTING] = 0
+    program[NODAL_AT] = 0
     work = WORK_COLUMNS * widest
     if widest > PIVOT_ROWS and work < MEDIUM_WORK:
         work = MEDIUM_WORK

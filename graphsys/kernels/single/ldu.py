@@ -17,21 +17,18 @@ from graphsys.kernels.base.layout import (
     NODAL_AT,
     PANEL_FIELDS,
     PANELS_AT,
-    PARTIAL_PIVOTING,
     PIVOT_RATIO,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     WEAKEST,
-    WIDEST,
     WORK_AT,
     WORK_COLUMNS,
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import (
-    add_product,
     assign_product,
     copy_block,
     invert_small,
@@ -151,9 +148,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     table = pointer(program, 0)
     smallest = info[PIVOT_RATIO]
     symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
-    partial = program[PARTIAL_PIVOTING] != 0
-    in_registers = arena.itemsize == magnitude.itemsize and not partial  # real numbers
-    copy_at = work_at + WORK_COLUMNS * program[WIDEST]
+    in_registers = arena.itemsize == magnitude.itemsize  # real numbers
     for _ in range(count):
         p, q, first = table[at], table[at + 1], table[at + 2]
         lower, upper = table[at + 3], table[at + 4]
@@ -183,9 +178,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
                 raise_magnitude(magnitude, first + i, arena, d, m, w, w)
                 for k in range(w):
                     magnitude[scratch + k] = magnitude[first + i + k]
-                if partial:
-                    copy_block(arena, copy_at, w, arena, d, m, w, w)
-                if SMALL < w <= MEDIUM and not partial:
+                if SMALL < w <= MEDIUM:
                     ratio = invert_medium(
                         arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at
                     )
@@ -198,17 +191,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             if ratio < smallest:
                 smallest = ratio
                 info[WEAKEST] = first + i
-            if partial:
-                _refined_inverse(arena, d, m, w, copy_at, work_at)
-                row, column = (m, 1) if symmetric else (1, m)
-                start = d + w if symmetric else d + w * m
-                _refined_rows(
-                    arena, d, m, w, copy_at, start, row, column, d + w * m, m, right, work_at
-                )
-                row, column = (m, 1) if symmetric else (1, p)
-                start = d + w + right if symmetric else upper + i
-                _refined_rows(arena, d, m, w, copy_at, start, row, column, upper + i, p, q, work_at)
-            elif symmetric:
+            if symmetric:
                 # W = D^-1 L^T: the rows to the right are never stored before
                 if right > 0:
                     assign_product(
@@ -261,58 +244,3 @@ def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
         at = rows_at + first * ld
         copy_block(arena, work_at, w, arena, at, ld, w, count)
         assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
-
-
-@kernel
-def _refined_inverse(arena, d, m, w, copy_at, work_at):
-    """X <- X + X (I - D X), some columns at a time; D is at ``copy_at``, then comes a workspace.
-
-    Columns of a product U^-1 L^-1 may have residuals far beyond w eps |D| |X|, those of
-    substitution with L and U (Higham 2002, sec. 14.3); others stay as they are.
-    """
-    change_at = copy_at + w * w
-    rounding = 0.0
-    for i in range(w * w):
-        rounding = max(rounding, abs(arena[copy_at + i]))
-    rounding *= w * np.finfo(arena.dtype).eps
-    for first in range(0, w, WORK_COLUMNS):
-        count = min(WORK_COLUMNS, w - first)
-        for j in range(count):
-            for i in range(w):
-                arena[work_at + j * w + i] = 0.0
-            arena[work_at + j * w + first + j] = 1.0
-        at = d + first * m
-        subtract_product(
-            arena, work_at, w, arena, copy_at, w, arena, at, 1, m, w, count, w
-        )  # fmt: skip
-        assign_product(arena, change_at, w, arena, d, m, arena, work_at, 1, w, w, count, w)
-        for j in range(count):
-            largest = size = 0.0
-            for i in range(w):
-                largest = max(largest, abs(arena[work_at + j * w + i]))
-                size = max(size, abs(arena[at + j * m + i]))
-            if rounding * size < largest < 0.5:  # beyond, the block is as good as singular
-                for i in range(w):
-                    arena[at + j * m + i] += arena[change_at + j * w + i]
-
-
-@kernel
-def _refined_rows(
-    arena, d, m, w, copy_at, start, row_step, column_step, to, ld, columns, work_at
-):  # fmt: skip
-    """W <- D^-1 U, W <- W + D^-1 (U - D W), as good as by LU factors; D is at ``copy_at``.
-
-    Element (i, j) of U is at ``start + i row_step + j column_step``; W may take its place.
-    """
-    for first in range(0, columns, WORK_COLUMNS):
-        count = min(WORK_COLUMNS, columns - first)
-        for j in range(count):
-            for i in range(w):
-                from_ = start + i * row_step + (first + j) * column_step
-                arena[work_at + j * w + i] = arena[from_]
-        at = to + first * ld
-        assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
-        subtract_product(
-            arena, work_at, w, arena, copy_at, w, arena, at, 1, ld, w, count, w
-        )  # fmt: skip
-        add_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)

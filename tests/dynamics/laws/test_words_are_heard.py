@@ -1,5 +1,7 @@
 """What a mechanism or a run would not do is refused, in a sentence that names the way out."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -38,6 +40,14 @@ def test_a_finalized_mechanism_takes_no_changes_but_its_copy_does():
             thing.name = "other"
     with pytest.raises(AttributeError, match="cannot change mass of body 'rod'"):
         rod.mass = 2.0
+    for change in (
+        lambda: mechanism.bodies.pop("rod"),
+        lambda: mechanism.joints.update(pin=replace(pin)),
+        lambda: mechanism.contacts.setdefault("c", None),
+        mechanism.bodies.clear,
+    ):
+        with pytest.raises(ValueError, match="cannot replace .*mechanism.copy.* dynamics.variant"):
+            change()
     with pytest.raises(AttributeError, match="cannot change timestep of a model.* finalize"):
         model.timestep = 0.1
     for array in (mechanism.gravity, rod.inertia, pin.stiffness, pin.damping, pin.child_point):
