@@ -219,7 +219,9 @@ class NearModels:
         self._place(near, after, [k for k in pairs if near.places[k].plane >= 0], twists)
         return Entry(near, after, watch)
 
-    def look(self, data: Float, bodies: int, wider: float = 1.0) -> tuple[Watch, tuple[int, ...]]:
+    def look(
+        self, data: Float, bodies: int, ways: Float | None = None
+    ) -> tuple[Watch, tuple[int, ...]]:
         """Find the near pairs, and the allowances for which they are all that may touch.
 
         Parameters
@@ -228,8 +230,8 @@ class NearModels:
             Numbers of a state whose first bodies are those of the whole model.
         bodies : int
             Bodies of the state.
-        wider : float, optional
-            Factor of the allowances.
+        ways : ndarray of float, shape (n,), optional
+            Distances by which bodies used up their allowances in the step to come, m; else 0.
 
         Returns
         -------
@@ -239,8 +241,8 @@ class NearModels:
         shapes, n = self.shapes, self.model.n_bodies
         allowance = np.empty(n)
         broad_phase.give_allowances(
-            bodies, self.model.timestep, wider * STEPS, wider * PART, shapes.reach, shapes.extent,
-            data, allowance,
+            bodies, self.model.timestep, STEPS, PART, shapes.reach, shapes.extent, data,
+            np.zeros(n) if ways is None else ways, allowance,
         )  # fmt: skip
         placed = np.empty((len(shapes.shapes), broad_phase.PLACED_SIZE))
         found = np.empty(len(shapes.pairs), np.int64)
@@ -248,7 +250,7 @@ class NearModels:
             shapes.shapes, shapes.sizes, shapes.pairs, n, data, allowance, placed, found
         )
         allowance[shapes.extent == 0.0] = np.inf
-        watch = Watch(data[: layout.POSE * n].copy(), allowance, wider)
+        watch = Watch(data[: layout.POSE * n].copy(), allowance)
         return watch, tuple(found[:count].tolist())
 
     def carried(self, old: NearModel, state: State, near: NearModel) -> State:

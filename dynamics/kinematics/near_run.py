@@ -78,7 +78,7 @@ class NearRun:
         if runs_out(
             self.state.n, h, self.watch.start, reach, self.watch.allowance, self.state.data
         ):
-            self._renew(1.0)
+            self._renew()
         self.parts = [Part(self.near.pairs, self.state.data[None].copy())]
         return self
 
@@ -108,8 +108,8 @@ class NearRun:
             took += steps
             if flags[watching.RENEW] == 0:
                 break
-            again = flags[watching.TAKEN_BACK]
-            self._renew(self.watch.widened(self.state.data) if again else 1.0)
+            ways, again = self._watched[watching.WAYS], flags[watching.TAKEN_BACK]
+            self._renew(ways if again else None)
             self._watched[watching.FLAGS][watching.TAKEN_BACK] = again
         return took
 
@@ -119,9 +119,9 @@ class NearRun:
         self.totals[run_totals.FIRST_RECORD] = done // self.every
         return np.empty((rows, self.state.data.size))
 
-    def _renew(self, wider: float) -> None:
+    def _renew(self, ways: Float | None = None) -> None:
         """Find the near pairs anew, and go on in their model."""
-        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, wider)
+        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, ways)
         if pairs != self.near.pairs:
             near = self.models.of(pairs)
             after = self.models.carried(self.near, self.state, near)

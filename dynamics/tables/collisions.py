@@ -20,9 +20,6 @@ __all__ = ["ShapeTables", "Watch", "given_of", "shape_tables"]
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Factor of allowances for a step in which a body has used up its own.
-WIDER = 4.0
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeTables:
@@ -143,23 +140,16 @@ class Watch:
         Poses of the bodies.
     allowance : ndarray of float, shape (n,)
         Distance that each of them may travel, m.
-    wider : float
-        Factor that the allowances were made with.
     """
 
     start: Float
     allowance: Float
-    wider: float
-
-    def widened(self, data: Float) -> float:
-        """Factor for a step that was taken back, from the numbers of the state before it."""
-        fresh = np.array_equal(self.start, data[: self.start.size])
-        return WIDER * self.wider if fresh else 1.0
 
     def arrays(self, reach: Float, state: Float, work: Float, info: Float) -> tuple[Any, ...]:
         """Tuple for `dynamics.kernels.collisions.watch`."""
         before = np.empty(state.size), np.empty(work.size), np.empty(info.size)
-        return (self.start, reach, self.allowance, np.zeros(2, np.int64), *before)
+        ways, flags = np.zeros(reach.size), np.zeros(2, np.int64)
+        return (self.start, reach, self.allowance, ways, flags, *before)
 
 
 def given_of(plan: Ints, work: Float) -> Float:

@@ -470,7 +470,7 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
     away[0] = 0.2
     state, work, info = start.copy(), np.zeros(3), np.zeros(2)
     kept = (np.empty(7), np.empty(3), np.empty(2))
-    watched = (start, np.zeros(1), np.array([0.1]), np.zeros(2, np.int64), *kept)
+    watched = (start, np.zeros(1), np.array([0.1]), np.zeros(1), np.zeros(2, np.int64), *kept)
 
     watch.keep(watched, state, work, info)
     watch.begin(watched)
@@ -478,7 +478,7 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
         watch.look(watched, pose)
     state[0], work[:], info[:] = 0.01, 1.0, 1.0
     assert watch.taken_back(watched, state, work, info)
-    assert state[0] == work.max() == info.max() == 0.0
+    assert state[0] == work.max() == info.max() == 0.0 and watched[watch.WAYS][0] == 0.2
     assert watch.keep(watched, state, work, info)  # its controls are there
 
     watch.look(watched, away)

@@ -134,10 +134,14 @@ def speed_of(bodies, i, reach, state):
 
 
 @kernel
-def give_allowances(bodies, h, steps, part, reach, extent, state, allowance):
-    """allowance <- a part of each body's extent, and its way in some steps at its present speed."""
+def give_allowances(bodies, h, steps, part, reach, extent, state, ways, allowance):
+    """allowance <- a part of each body's extent, and its way in some steps at its present speed.
+
+    At least twice the ``ways`` in which bodies used up theirs in a step that was taken back.
+    """
     for i in range(reach.size):
-        allowance[i] = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)
+        way = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)
+        allowance[i] = max(way, 2.0 * ways[i])
 
 
 @kernel
@@ -157,12 +161,14 @@ def way_of(i, reach, start, pose):
 
 
 @kernel
-def used_up(start, reach, allowance, pose):
-    """Whether a body has used up its allowance since ``start``."""
+def used_up(start, reach, allowance, pose, ways):
+    """Whether a body has used up its allowance since ``start``; ways <- the ways of those."""
+    found = False
     for i in range(reach.size):
-        if way_of(i, reach, start, pose) > allowance[i]:
-            return True
-    return False
+        way = way_of(i, reach, start, pose)
+        if way > allowance[i]:
+            ways[i], found = max(ways[i], way), True
+    return found
 
 
 @kernel

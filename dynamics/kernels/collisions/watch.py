@@ -1,7 +1,8 @@
 """The watch of a run: no body uses up its allowance in a step, or the step is taken back.
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
-bodies (see `broad_phase`), flags, and the state, the workspace and the info before the step.
+bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
+and the state, the workspace and the info before the step.
 """
 
 from dynamics.kernels.base.copying import copy
@@ -12,10 +13,11 @@ from dynamics.kernels.collisions.broad_phase import runs_out, used_up
 START = 0
 REACH = 1
 ALLOWANCE = 2
-FLAGS = 3
-STATE = 4
-WORK = 5
-INFO = 6
+WAYS = 3
+FLAGS = 4
+STATE = 5
+WORK = 6
+INFO = 7
 # Flags
 RENEW = 0  # 1 if the near pairs are to be found again
 TAKEN_BACK = 1  # 1 if the last step was taken back
@@ -39,13 +41,14 @@ def begin(watch):
     """Begin a division of the step into intervals."""
     if watch is not None:
         watch[FLAGS][TAKEN_BACK] = 0
+        watch[WAYS][:] = 0.0
 
 
 @kernel
 def look(watch, pose):
     """Look where bodies are after an interval. In between they are nearer to its ends."""
     if watch is not None:
-        if used_up(watch[START], watch[REACH], watch[ALLOWANCE], pose):
+        if used_up(watch[START], watch[REACH], watch[ALLOWANCE], pose, watch[WAYS]):
             watch[FLAGS][TAKEN_BACK] = 1
 
 
