@@ -1,8 +1,11 @@
 """Contacts that models find by themselves: which pairs may touch, and what a motion keeps."""
 
 import pickle
+import runpy
+import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,6 +21,7 @@ from .robots import joint, link, load, robot
 from .test_mjcf import load as load_mjcf
 from .test_mjcf import world
 
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/pile.py"
 BALL, BOX = dy.Sphere(0.1, mass=1.0), dy.Box(0.2, 0.16, 0.12, mass=1.0)
 SHAPES = (BOX, BALL, dy.Capsule(0.05, 0.2, mass=1.0), dy.Cylinder(0.08, 0.2, mass=1.0))
 
@@ -422,6 +426,12 @@ def test_separate_pulls_overlapping_shapes_apart():
         dy.simulate(model, model.initial_state(), 0.1)
     motion = dy.simulate(model, dy.separate(model, model.initial_state()), 0.1)
     assert all(motion.contact(name).gap.min() > 0.0 for name in motion.near_pairs)
+
+
+def test_the_pile_of_the_documentation_stands(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pile.py"])
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    assert "least gap" in capsys.readouterr().out
 
 
 # Parts
