@@ -83,6 +83,8 @@ class Candidates:
         Of the contact of each pair.
     options : tuple of dict
         Of the contact of each pair.
+    numbers : dict of int
+        Of the pairs by these names.
     """
 
     solids: tuple[Solid, ...]
