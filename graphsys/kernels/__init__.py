@@ -22,6 +22,9 @@ for one right-hand side, quicker where nodes are small: ``factorize_and_solve(pr
 tolerance, magnitude, x, arena, info, out)``, -1 where the solution is not finite. `work_sizes`
 gives the lengths from the program alone.
 
+A status of -2 means that the calling code was compiled with another version of graphsys and links
+its kernels of then: remove what numba has cached of it (``__pycache__/*.nbi``).
+
 `address` gives the first of these functions to C and other languages, and `header` their types.
 """
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,11 +63,6 @@ class Scaling:
     ) -> Scaling:
         """Scaling of a matrix whose entries are finite; rows of zeros stay as they are.
 
-        Ruiz's sweeps [1]_ end at a scaling that depends on where they start. Where they leave small
-        entries, they start once more from Curtis and Reid's scaling [2]_, which undoes any scaling
-        of rows and columns, but which rounding errors among the entries mislead. The start that
-        leaves the larger product of entries wins, in which rounding errors count alike.
-
         Parameters
         ----------
         graph : BlockGraph
@@ -75,6 +71,20 @@ class Scaling:
         last : frozenset of int, optional
             Nodes whose rows and columns are left out, and stay as they are.
         """
+        return next(cls.candidates(graph, values, symmetric, last))
+
+    @classmethod
+    def candidates(
+        cls, graph: BlockGraph, values: Array, symmetric: bool, last: frozenset[int] = frozenset()
+    ) -> Iterator[Scaling]:
+        """Two scalings, the better one first; arguments as for `of`.
+
+        Ruiz's sweeps [1]_ end at a scaling that depends on where they start: at the matrix, or at
+        Curtis and Reid's scaling [2]_, which undoes any scaling of rows and columns, but which
+        rounding errors among the entries mislead. The second start is tried at once where the
+        first leaves small entries. The start that leaves the larger product of entries wins, in
+        which rounding errors count alike. Where both leave none, only a factorization tells.
+        """
         rows, columns = coordinates(graph)
         size = _exponents(values)
         some = size > -np.inf
@@ -82,16 +92,27 @@ class Scaling:
             inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))
             some &= inside[rows] & inside[columns]
         i, j, size = rows[some], columns[some], size[some]
+
+        def scaling(r: Array, c: Array) -> Scaling:
+            row = np.rint(r).astype(np.int64)
+            column = row if symmetric else np.rint(c).astype(np.int64)
+            return cls(row, column, row[rows] + column[columns])
+
+        def second() -> tuple[Array, Array, Array]:
+            start = _least_squares(i, j, size, graph.rows, symmetric)
+            return _swept(i, j, size, *start, symmetric)
+
         zero = np.zeros(graph.rows)
         r, c, left = _swept(i, j, size, zero, zero, symmetric)
         if left.min(initial=0.0) < SMALL:
-            start = _least_squares(i, j, size, graph.rows, symmetric)
-            *other, after = _swept(i, j, size, *start, symmetric)
+            *other, after = second()
             if np.maximum(after, ROUNDING).sum() > np.maximum(left, ROUNDING).sum():
-                r, c = other
-        row = np.rint(r).astype(np.int64)
-        column = row if symmetric else np.rint(c).astype(np.int64)
-        return cls(row, column, row[rows] + column[columns])
+                (r, c), other = other, [r, c]
+            yield scaling(r, c)
+            yield scaling(*other)
+        else:
+            yield scaling(r, c)
+            yield scaling(*second()[:2])
 
     def fits(self, graph: BlockGraph, values: Array) -> bool:
         """True if the largest entries of all rows and columns of another matrix are moderate too.

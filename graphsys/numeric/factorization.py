@@ -403,34 +403,48 @@ class Factorization:
         """
         graph = self.symbolic.graph
         check_finite(graph, values)
-        scaling = self._equilibration(values) if self.equilibrates else None
-        matrix = values if scaling is None else scaling.matrix(values)
-        diagnosis.check_structure(graph, matrix, self.last)
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
         failure = None
-        for trial in self._trials(scaling, delays):
-            failed = trial._eliminate(matrix)
-            if failed:
-                failure = trial._failure(matrix, failed - 1)
-                continue
-            error, condition = trial._error(matrix)
-            stable = stability.is_stable(error, self.dtype)
-            if stability.is_singular(condition, self.dtype):
-                failure = trial._singular(condition)
-                if stable:  # no other order will find another condition number
-                    raise failure
-            elif stable or refines and trial._contracts(matrix):
-                trial.stabilized = stable
-                return trial, error, condition
-            elif error < best[0]:
-                best = error, condition, trial
+        for attempt, scaling in enumerate(self._scalings(values)):
+            matrix = values if scaling is None else scaling.matrix(values)
+            if attempt == 0:
+                diagnosis.check_structure(graph, matrix, self.last)
+            for trial in self._trials(scaling, delays):
+                failed = trial._eliminate(matrix)
+                if failed:
+                    failure = failure or trial._failure(matrix, failed - 1)
+                    continue
+                error, condition = trial._error(matrix)
+                stable = stability.is_stable(error, self.dtype)
+                if stability.is_singular(condition, self.dtype, again=attempt > 0):
+                    failure = failure or trial._singular(condition)
+                    if stable:  # and so it is, whatever weaker factors said
+                        best = np.inf, np.inf, None
+                        break
+                elif stable or refines and trial._contracts(matrix):
+                    trial.stabilized = stable
+                    return trial, error, condition
+                elif error < best[0]:
+                    best = error, condition, trial
         error, condition, found = best
         if found is not None and not error < self.eps**0.5:
+            matrix = values if found.scaling is None else found.scaling.matrix(values)
             error, condition = found._error(matrix, normwise=True)
         if found is None or not error < self.eps**0.5:
             raise failure or self._unstable(error)
         found.stabilized = True
         return found, error, condition
+
+    def _scalings(self, values: Array) -> Iterator[Scaling | None]:
+        """Scalings to try: another one makes some matrices regular that are singular in the first.
+
+        A regularized matrix keeps its own.
+        """
+        if not self.equilibrates:
+            yield None
+            return
+        symbolic = self.symbolic
+        yield from Scaling.candidates(symbolic.graph, values, symbolic.symmetric, self.last)
 
     def _trials(self, scaling: Scaling | None, delays: bool | None) -> Iterator[Factorization]:
         """The equilibrated matrix with static pivots, and then with delayed ones.

@@ -20,6 +20,9 @@ Ints = NDArray[np.int64]
 STABLE = 300.0
 #: Condition number, in reciprocal machine epsilons, from which a matrix counts as singular.
 SINGULAR_CONDITION = 1.0 / 64.0
+#: The same for a second scaling, after a first in which it is singular: any scaling changes the
+#: condition number of a singular matrix by a little.
+SINGULAR_AGAIN = 2.0**-12
 #: Right-hand sides that errors are measured with.
 PROBES = 3
 
@@ -194,9 +197,17 @@ def is_stable(error: float, dtype: np.dtype[Any]) -> bool:
     return error <= STABLE * EPS[dtype]
 
 
-def is_singular(condition: float, dtype: np.dtype[Any]) -> bool:
-    """True if a matrix with such a condition number is singular to working precision."""
-    return not condition * EPS[dtype] < SINGULAR_CONDITION
+def is_singular(condition: float, dtype: np.dtype[Any], again: bool = False) -> bool:
+    """True if a matrix with such a condition number is singular to working precision.
+
+    Parameters
+    ----------
+    condition : float
+    dtype : numpy.dtype
+    again : bool, optional
+        Whether it was singular in another scaling.
+    """
+    return not condition * EPS[dtype] < (SINGULAR_AGAIN if again else SINGULAR_CONDITION)
 
 
 def weak_supernodes(program: Ints, arena: Array, end: int | None = None) -> Ints:

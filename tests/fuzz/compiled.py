@@ -1,11 +1,14 @@
-"""Callers of the compiled interface that are compiled code themselves."""
+"""Callers of the compiled interface that are compiled code themselves.
+
+numba does not keep them: it would not see that kernels have changed since.
+"""
 
 from numba import njit
 
 from graphsys import kernels
 
 
-@njit(cache=True)
+@njit
 def in_turn(program, values, b, tolerance, magnitude, work, arena, info, x):
     """x <- A^-1 b by a factorization and a solve; their status."""
     failed = kernels.factorize(program, values, tolerance, magnitude, arena, info)
@@ -14,7 +17,7 @@ def in_turn(program, values, b, tolerance, magnitude, work, arena, info, x):
     return kernels.solve(program, arena, b, 1, work, x)
 
 
-@njit(cache=True)
+@njit
 def at_once(program, values, b, tolerance, magnitude, work, arena, info, x):
     """x <- A^-1 b in one call; its status."""
     return kernels.factorize_and_solve(

@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from numba import njit
 
+import graphsys as gs
+from graphsys import kernels
+from graphsys.families import random_system
 from graphsys.kernels.blocks import blocks, reference
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM_WORK, invert_medium
@@ -278,3 +281,22 @@ def test_a_pivot_is_compared_with_what_its_own_row_held():
         assert invert(d, 2, np.array([1, 1, 1e6, 1e-6]), 2) == pytest.approx(1.0)
         d[5:9] = [1.0, 0.0, 0.0, 1e-12]
         assert invert(d, 2, np.ones(4), 2) == pytest.approx(1e-12)
+
+
+def test_kernels_refuse_tables_of_another_version():
+    # a user's code, cached by numba before an update, contains the kernels of then
+    system = random_system(gs.chain(3), 2)
+    symbolic = system.analyze()
+    arena_size, magnitudes, solve_size = kernels.work_sizes(symbolic.program, 1)
+    arena, magnitude, info = np.full(arena_size, 7.0), np.full(magnitudes, 7.0), np.zeros(3)
+    b, x, out = np.ones(6), np.empty(solve_size), np.full(6, 7.0)
+    other = symbolic.program.copy()
+    other[0] += 1
+    assert kernels.factorize(other, system.values, 1e-14, magnitude, arena, info) == -2
+    assert kernels.solve(other, arena, b, 1, x, out) == -2
+    assert kernels.solve_transposed(other, arena, b, 1, x, out) == -2
+    assert (
+        kernels.factorize_and_solve(other, system.values, b, 1e-14, magnitude, x, arena, info, out)
+        == -2
+    )
+    assert (arena == 7.0).all() and (magnitude == 7.0).all() and (out == 7.0).all()

@@ -34,6 +34,10 @@ from graphsys.kernels.base.jit import kernel
 
 VERSION = 7
 
+#: Status of kernels that were compiled with another layout, as those in code that a user's numba
+#: has cached before an update: nothing was read or written.
+STALE = -2
+
 (
     PROGRAM_VERSION,
     ROWS,

@@ -11,7 +11,17 @@ import numpy as np
 
 from graphsys.kernels.base.address_table import doubles, enter, indices, leave, numbers, reals
 from graphsys.kernels.base.jit import DISABLE_JIT, inlined, kernel
-from graphsys.kernels.base.layout import GROWTH, NODAL_AT, ORDER_AT, PIVOT_RATIO, ROWS, WEAKEST
+from graphsys.kernels.base.layout import (
+    GROWTH,
+    NODAL_AT,
+    ORDER_AT,
+    PIVOT_RATIO,
+    PROGRAM_VERSION,
+    ROWS,
+    STALE,
+    VERSION,
+    WEAKEST,
+)
 from graphsys.kernels.single.ldu import factorize_supernodes
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 from graphsys.kernels.single.scalar_ldu import backward_scalars, factorize_scalars
@@ -61,6 +71,8 @@ def factorize_and_solve(
     out,
 ):
     """`factorize`, then `solve` for one vector; -1 where the solution is not finite."""
+    if program[PROGRAM_VERSION] != VERSION:
+        return STALE
     if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         order = program[program[ORDER_AT] : program[ORDER_AT] + program[ROWS]]
         gather(b, order, 1, x)

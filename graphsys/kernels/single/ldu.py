@@ -18,10 +18,13 @@ from graphsys.kernels.base.layout import (
     PANEL_FIELDS,
     PANELS_AT,
     PIVOT_RATIO,
+    PROGRAM_VERSION,
     ROWS,
+    STALE,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
+    VERSION,
     WEAKEST,
     WORK_AT,
     WORK_COLUMNS,
@@ -90,6 +93,8 @@ def factorize(
     that block. ``info[GROWTH]`` is the `growth` of the pivot blocks if it exceeds `growth.GROWN`,
     else 0. ``magnitude`` (3 rows,) is described there.
     """
+    if program[PROGRAM_VERSION] != VERSION:
+        return STALE
     if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
         return factorize_nodal(program, values, tolerance, magnitude, arena, info, None)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)

@@ -7,7 +7,16 @@ order.
 import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import (
+    ORDER_AT,
+    PANEL_FIELDS,
+    PROGRAM_VERSION,
+    ROWS,
+    STALE,
+    STARTS_AT,
+    SUPERNODES,
+    VERSION,
+)
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import (
@@ -44,6 +53,8 @@ def solve(
     b and out are rows x count, column-major and flat; ``x`` stores them in elimination order, and
     then the widest pivot block's rows.
     """
+    if program[PROGRAM_VERSION] != VERSION:
+        return STALE
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
@@ -102,6 +113,8 @@ def solve_transposed(
     out,
 ):
     """A^T out = b, without conjugation; as `solve`."""
+    if program[PROGRAM_VERSION] != VERSION:
+        return STALE
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
