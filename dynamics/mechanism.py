@@ -85,7 +85,7 @@ class Mechanism:
     scenery : dict of Geometry
         By name: geometry of the world that is drawn and touches nothing, as the base of a robot
         file. It may be added to at any time.
-    obstacles : dict of Geometry
+    obstacles : mapping of Geometry
         By name: static geometry of the world that bodies of `collide` touch: see `add_obstacle`.
     collisions : list of Collision
         What calls of `collide` let touch.
@@ -110,7 +110,7 @@ class Mechanism:
         self.wrenches = Parts[Wrench]()
         self.potentials = Parts[Potential]()
         self.scenery: dict[Hashable, Geometry] = {}
-        self.obstacles: dict[Hashable, Geometry] = {}
+        self.obstacles = Parts[Geometry]()
         self.collisions: list[Collision] = []
         self.frames: dict[Hashable, Frame] = {}
         self.contacts = Parts[Contact]()
