@@ -20,7 +20,7 @@ from dynamics import rotation
 
 H, SECONDS = 0.01, 10.0
 #: Seconds of scenes that take minutes: from the first impacts on a step is cut into many intervals.
-SHORT = {"pile 200": 0.25, "balls 200": 2.0}
+SHORT = {"pile 200": 0.2, "balls 200": 2.0}
 WORLD = """<mujoco><option timestep="{h}" integrator="Euler" cone="elliptic"/><worldbody>
 <geom type="plane" size="50 50 1" friction="0.5 0 0"/>{bodies}</worldbody></mujoco>"""
 BODY = """<body name="b{i}" pos="{at}" quat="{turn}"><freejoint/>
