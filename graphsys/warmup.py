@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.sparse import csr_array
 
+from graphsys.analysis.block_triangular import block_triangular_form
+from graphsys.block_triangular import BlockTriangularFactor
 from graphsys.families import (
     body_joint_tree,
     chain,
@@ -13,6 +16,7 @@ from graphsys.families import (
     random_saddle_system,
     random_system,
 )
+from graphsys.matrix.from_scipy import canonical
 
 __all__ = ["warm_up"]
 
@@ -40,7 +44,18 @@ def warm_up() -> int:
         factor.solve(b[:, 0])
         factor.solve(b, trans="T")
         factor.selected_inverse()
-    return len(systems) + _with_delayed_pivots()
+    return len(systems) + _with_delayed_pivots() + _block_triangular()
+
+
+def _block_triangular() -> int:
+    """Solve a triangular system."""
+    rows = canonical(csr_array(np.tril(np.ones((3, 3)))))
+    form = block_triangular_form(rows)
+    assert form is not None
+    factor = BlockTriangularFactor(rows, form)
+    factor.solve(np.ones(3))
+    factor.solve(np.ones(3), "T")
+    return 1
 
 
 def _with_delayed_pivots() -> int:

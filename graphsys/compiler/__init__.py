@@ -16,6 +16,7 @@ module          what belongs there
 `object_layout` places of fields in objects of CPython and numpy
 `backend`       numba: compiling, linking kernels by name, writing the object files
 `pipeline`      numba's passes that kernels need, and what it makes LLVM's code of
+`shared`        LLVM functions that several kernels call: each compiled once
 `stubs`         code between Python's arguments and a kernel
 `progress`      a line on the terminal while kernels are compiled
 `packaging`     object files of the kernels that users meet first, for wheels; hatchling runs it

@@ -52,6 +52,10 @@ class UnlinkableError(Exception):
     """Machine code on disk calls kernels that are not there any more."""
 
 
+#: What comes of loading such code.
+GONE = UnlinkableError, KeyError, ImportError, AttributeError
+
+
 class _Callers(event.Listener):
     """Functions that numba is compiling, the innermost last, and those that may call by name."""
 
@@ -120,7 +124,25 @@ def refresh() -> None:
     cpu_target.target_context.refresh()
 
 
-class Callee:
+class Linked:
+    """Machine code that its callers may link by name.
+
+    Attributes
+    ----------
+    symbol : str
+    library : CodeLibrary
+        Machine code and optimized code.
+    file : str
+        Name of its file in the store.
+    place : tuple
+        Module and qualified name of its kernel or `shared.Shared`, arguments, and symbol.
+    """
+
+    #: By symbol.
+    known: dict[str, Linked] = {}
+
+
+class Callee(Linked):
     """One compiled kernel as its callers see it: numba's key for how to call it.
 
     Parameters
@@ -128,32 +150,19 @@ class Callee:
     dispatcher : Dispatcher
     kernel : Kernel
     arguments : tuple of numba types
-
-    Attributes
-    ----------
-    symbol : str
-    library : CodeLibrary
-        Machine code and optimized code.
     """
-
-    #: By symbol.
-    known: dict[str, Callee] = {}
 
     def __init__(self, dispatcher, kernel, arguments):
         compiled = dispatcher.overloads[arguments]
-        self.kernel, self.arguments = kernel, arguments
         self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
+        self.file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__
+        self.place = place, arguments, self.symbol
         self._by_name = _named.get(place) is kernel and self._count() > SMALL
         self._call = user_function(compiled.fndesc, ())
         defined = self._emit, self, self._call.signature
         compiled.target_context.insert_func_defn([defined])
         self.known[self.symbol] = self
-
-    @property
-    def file(self):
-        """Name of its file in the store."""
-        return self.kernel.file_of(_text(self.arguments), "kernel")
 
     def _count(self):
         """Instructions of the optimized code."""
@@ -162,30 +171,50 @@ class Callee:
 
     def _emit(self, context, builder, signature, values):
         """Emit a call, and name the libraries that the caller is to be linked with."""
-        if not _callers.by_name():
-            context.add_linking_libs([callee.library for callee in self._closure()])
-        elif not self._by_name:
-            context.add_linking_libs([self.library])
+        link(context, self, self._by_name)
         return self._call(context, builder, signature, values)
 
-    def _closure(self):
-        """Kernels that are called by name, directly or not, and this one."""
-        found, left = {}, [self]
-        while left:
-            callee = left.pop()
-            if callee.symbol not in found:
-                found[callee.symbol] = callee
-                left += called_by_name(callee.library)
-        return found.values()
+
+def link(context, callee, by_name=True):
+    """Name the libraries that a caller is to be linked with, which numba is compiling."""
+    if not _callers.by_name():
+        context.add_linking_libs([one.library for one in _closure(callee)])
+    elif not by_name:
+        context.add_linking_libs([callee.library])
+
+
+def _closure(callee):
+    """All that is called by name, directly or not, and the callee itself."""
+    found, left = {}, [callee]
+    while left:
+        one = left.pop()
+        if one.symbol not in found:
+            found[one.symbol] = one
+            left += called_by_name(one.library)
+    return found.values()
 
 
 def called_by_name(library):
-    """Kernels that a library only declares."""
+    """What a library only declares."""
     return [
-        Callee.known[function.name]
+        Linked.known[function.name]
         for function in library._get_module_for_linking().functions
-        if function.is_declaration and function.name in Callee.known
+        if function.is_declaration and function.name in Linked.known
     ]
+
+
+def require(places):
+    """Load or compile what a library calls by name (`Linked.place`)."""
+    for (module, qualified), arguments, symbol in places:
+        called = attrgetter(qualified)(import_module(module))
+        if isinstance(called, Kernel):
+            dispatcher = dispatcher_of(called)
+            dispatcher.compile(arguments)
+            made = callee(dispatcher, called, arguments)
+        else:
+            made = called.compiled(arguments)
+        if made.symbol != symbol:
+            raise UnlinkableError(symbol)
 
 
 def callee(dispatcher, kernel, arguments):
@@ -222,15 +251,10 @@ class Files:
             return None
         try:
             needs, reduced = pickle.loads(entry.payload)
-            for (module, qualified), kinds, symbol in needs:
-                kernel = attrgetter(qualified)(import_module(module))
-                dispatcher = dispatcher_of(kernel)
-                dispatcher.compile(kinds)
-                if callee(dispatcher, kernel, kinds).symbol != symbol:
-                    raise UnlinkableError(symbol)
+            require(needs)
             (library, how, (_, shared)), *rest = reduced
             return CompileResult._rebuild(context, (library, how, (entry.code, shared)), *rest)
-        except (UnlinkableError, KeyError, ImportError, AttributeError):
+        except GONE:
             return None
         except Exception:  # whole, and still not what this numba can load
             store.warn_damaged(machine.folder() / name)
@@ -241,8 +265,6 @@ class Files:
         if made.lifted or made.library.has_dynamic_globals or made.objectmode:
             return
         called = called_by_name(made.library)
-        needs = [((c.kernel.__module__, c.kernel.__qualname__), c.arguments, c.symbol)
-                 for c in called]  # fmt: skip
         (library, how, (code, shared)), *rest = made._reduce()
         reduced = (library, how, (b"", shared)), *rest
         store.write(
@@ -253,7 +275,7 @@ class Files:
                 "helpers": any(name in code for name in HELPERS),
             },
             code,
-            pickle.dumps((needs, reduced), protocol=-1),
+            pickle.dumps(([c.place for c in called], reduced), protocol=-1),
         )
 
 

@@ -176,11 +176,9 @@ class Kernel(Compiled):
 
     def file_of(self, kinds: str, role: str) -> str:
         """Name of the file of its machine code for some kinds of arguments."""
-        from hashlib import blake2b
+        from graphsys.compiler.keys import file_name
 
-        digest = blake2b(f"{self.key} {kinds} {role}".encode(), digest_size=10).hexdigest()
-        place = f"{self.__module__}.{self.__qualname__}".replace("<", "").replace(">", "")
-        return f"{place}-{digest}.{role}"
+        return file_name(self, f"{self.key} {kinds}", role)
 
     @property
     def dispatcher(self) -> Any:

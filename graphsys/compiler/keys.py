@@ -40,6 +40,22 @@ def key_of(function: FunctionType) -> str:
     return total.hexdigest()
 
 
+def file_name(function: Any, code: str, role: str) -> str:
+    """Name of the file of a function's machine code, by all that decides on it.
+
+    Parameters
+    ----------
+    function : Kernel or Shared
+    code : str
+        Key of its code, and what it is compiled for.
+    role : str
+        Ending.
+    """
+    digest = blake2b(f"{code} {role}".encode(), digest_size=10).hexdigest()
+    place = f"{function.__module__}.{function.__qualname__}".replace("<", "").replace(">", "")
+    return f"{place}-{digest}.{role}"
+
+
 #: What `_own` found, by function; functions are kept so that no other object gets their id.
 _known: dict[int, tuple[FunctionType, bytes, list[FunctionType]]] = {}
 
@@ -87,7 +103,7 @@ class _References:
 
     def add(self, name: str, value: Any) -> None:
         if isinstance(value, LazyModule):
-            self.constants.append((name, f"{value._name} {_sources(value._name)}"))
+            self.constants.append((name, f"{value._name} {sources(value._name)}"))
             return
         function = getattr(value, "py_func", value)
         if isinstance(function, FunctionType):
@@ -123,7 +139,7 @@ def _is_ours(module: str | None) -> bool:
 IMPORT = re.compile(r"^(?:from|import) ([\w.]+)(?: import (\([^)]*\)|.*))?$", re.MULTILINE)
 
 
-def _sources(module: str) -> str:
+def sources(module: str) -> str:
     """Hash of a module that emits code and of all that it imports of its package of kernels."""
     return _emitting(module) if _is_ours(module) else ""
 

@@ -88,7 +88,8 @@ def target() -> str:
 def _compiler() -> str:
     """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
-    for name in ("backend", "machine", "numba_speed", "object_layout", "pipeline", "stubs"):
+    names = "backend", "machine", "numba_speed", "object_layout", "pipeline", "shared", "stubs"
+    for name in names:
         digest.update(keys.source_of(f"graphsys.compiler.{name}"))
     return digest.hexdigest()
 

@@ -2,6 +2,7 @@
 
 from llvmlite import ir
 
+from graphsys.compiler.shared import Shared
 from graphsys.kernels.llvm.columns import Columns
 from graphsys.kernels.llvm.emit import (
     I32,
@@ -19,6 +20,7 @@ from graphsys.kernels.llvm.emit import (
 EXCHANGED = 3.0
 
 
+@Shared
 def inverse_function(module, real):
     """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
 

@@ -34,7 +34,7 @@ def factorize_dense(block, place, lu, pivot, work, threshold):
 
 @inlined
 def _factorize(a, m, pivot, work, threshold):
-    """Factors of one block in its place; 0, or 1 + the column without a pivot."""
+    """L U = P A of one block, in its place; 1 + the column without a pivot, or 0."""
     for i in range(m):
         work[i] = work[m + i] = 0.0
     for j in range(m):
