@@ -14,6 +14,7 @@ __all__ = [
     "intrinsic",
     "ir",
     "kernel",
+    "shared",
     "types",
 ]
 
@@ -34,6 +35,13 @@ def inlined(function):
     LLVM optimizes a function again with every caller that links it.
     """
     return function if DISABLE_JIT else Inlined(function, _nrt=False)
+
+
+def shared(emit):
+    """Decorator of a function that emits an LLVM function: compiled once for all that call it."""
+    from graphsys.compiler.shared import Shared
+
+    return Shared(emit)
 
 
 def intrinsic(function):

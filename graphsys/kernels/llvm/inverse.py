@@ -2,7 +2,7 @@
 
 from llvmlite import ir
 
-from graphsys.compiler.shared import Shared
+from graphsys.kernels.base.jit import shared
 from graphsys.kernels.llvm.columns import Columns
 from graphsys.kernels.llvm.emit import (
     I32,
@@ -20,7 +20,7 @@ from graphsys.kernels.llvm.emit import (
 EXCHANGED = 3.0
 
 
-@Shared
+@shared
 def inverse_function(module, real):
     """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
 

@@ -8,7 +8,7 @@ as they are read, see `columns`. The numba intrinsic on top is in `nodes`.
 
 from llvmlite import ir
 
-from graphsys.compiler.shared import Shared
+from graphsys.kernels.base.jit import shared
 from graphsys.kernels.base.layout import (
     NEIGHBOUR_FIELDS,
     NODE_BELOW,
@@ -25,7 +25,7 @@ from graphsys.kernels.llvm.emit import I64, REAL, SMALL, Emitter, cases, integer
 from graphsys.kernels.llvm.small_nodes import field
 
 
-@Shared
+@shared
 def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 

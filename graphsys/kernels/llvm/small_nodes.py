@@ -6,7 +6,7 @@ The numba intrinsics on top are in `nodes`, elimination is in `small_elimination
 
 from llvmlite import ir
 
-from graphsys.compiler.shared import Shared
+from graphsys.kernels.base.jit import shared
 from graphsys.kernels.base.layout import (
     BELOW,
     BLOCKS,
@@ -35,7 +35,7 @@ def field(builder, table, at, place):
     return builder.load(builder.gep(table, [builder.add(at, integer(place))]))
 
 
-@Shared
+@shared
 def forward_function(module, real):
     """``z <- D^-1 x_k, x_k <- z, x_i <- x_i - L_i z`` for small nodes from ``begin`` on.
 
@@ -117,7 +117,7 @@ def _forward(own, place, x, panel, m, runs, fields):
                 subtract(builder.and_(length, integer(-2 * rows)), rows)
 
 
-@Shared
+@shared
 def backward_function(module, real):
     """``x_k <- x_k - sum_j W_kj x_j`` for small nodes down from the last before ``end``.
 
@@ -182,7 +182,7 @@ def _backward(own, place, x, panel, runs, fields):
     own.store(own.map(builder.fadd, sums[:pieces], sums[pieces:]), place)
 
 
-@Shared
+@shared
 def residual_function(module, real):
     """``r <- b - A x`` for all rows, and how large its entries are: `refinement.refine`.
 

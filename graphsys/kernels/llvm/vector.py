@@ -9,7 +9,7 @@ apart and joined once at the end. The numba intrinsics on top are in `blocks`, t
 
 from llvmlite import ir
 
-from graphsys.compiler.shared import Shared
+from graphsys.kernels.base.jit import shared
 from graphsys.kernels.llvm.emit import (
     I8,
     I32,
@@ -32,7 +32,7 @@ FETCHED = 16
 LINE = 64
 
 
-@Shared
+@shared
 def product_function(module, real, is_complex, mode):
     """``C <- C - A B`` ("subtract"), ``C + A B`` ("add") or ``A B`` ("assign").
 
