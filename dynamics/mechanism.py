@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections import UserDict
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
@@ -15,10 +15,18 @@ from dynamics.errors import UnknownNameError
 from dynamics.model import Model
 from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.bodies import WORLD, Body, body
-from dynamics.parts.contacts import Contact, contact, refuse_rigid
+from dynamics.parts.collisions import Collision, checked_ends, one_end
+from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.contacts import (
+    Contact,
+    check_coefficients,
+    contact,
+    facets_of,
+    refuse_rigid,
+)
 from dynamics.parts.couplings import Coupling, coupling
 from dynamics.parts.forces import Potential, Spring, Wrench
-from dynamics.parts.geometry import Frame, Geometry
+from dynamics.parts.geometry import Frame, Geometry, Surface
 from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.shapes import Shape
@@ -77,6 +85,10 @@ class Mechanism:
     scenery : dict of Geometry
         By name: geometry of the world that is drawn and touches nothing, as the base of a robot
         file. It may be added to at any time.
+    obstacles : mapping of Geometry
+        By name: static geometry of the world that bodies of `collide` touch: see `add_obstacle`.
+    collisions : list of Collision
+        What calls of `collide` let touch.
     frames : dict of Frame
         Named frames on bodies, as the links of a robot file; their names are apart from the others.
     actuators : dict of Actuator
@@ -98,6 +110,8 @@ class Mechanism:
         self.wrenches = Parts[Wrench]()
         self.potentials = Parts[Potential]()
         self.scenery: dict[Hashable, Geometry] = {}
+        self.obstacles = Parts[Geometry]()
+        self.collisions: list[Collision] = []
         self.frames: dict[Hashable, Frame] = {}
         self.contacts = Parts[Contact]()
         self.actuators: dict[str, Actuator] = {}
@@ -321,6 +335,133 @@ class Mechanism:
         self._used.add(name)
         return made
 
+    def add_obstacle(
+        self,
+        shape: Shape | HalfSpace | Geometry,
+        *,
+        name: Hashable = None,
+        position: ArrayLike = (0.0, 0.0, 0.0),
+        orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
+        friction: float = 0.5,
+    ) -> Geometry:
+        """Add static geometry of the world that bodies of `collide` touch.
+
+        Parameters
+        ----------
+        shape : Shape, HalfSpace or Geometry
+            A geometry has its own place and surface; a half-space has a place of its own.
+        name : hashable, optional
+            By default ``"obstacle 0"`` and so on.
+        position : array_like, shape (3,), optional
+            Origin of the shape's frame in the world, m.
+        orientation : array_like, shape (4,), optional
+            The shape's frame to the world, scalar first.
+        friction : float, optional
+            Coefficient of sliding friction; of two surfaces the larger one counts.
+
+        Returns
+        -------
+        Geometry
+
+        Raises
+        ------
+        ValueError
+            For a name in use, and a coefficient that makes no sense.
+        TypeError
+            Where it is no shape.
+        """
+        name = f"obstacle {len(self.obstacles)}" if name is None else name
+        self._check_open(f"add obstacle {name!r}")
+        self._check_name(name)
+        if not isinstance(shape, (Shape, HalfSpace, Geometry)):
+            raise TypeError(
+                f"add_obstacle takes a shape, a dynamics.HalfSpace or a geometry, not {shape!r}"
+            )
+        if not isinstance(shape, Geometry):
+            check_coefficients(f"obstacle {name!r}", {"friction": friction})
+            x = rotation.as_numbers(position, (3,), f"position of obstacle {name!r}")
+            q = rotation.as_numbers(orientation, (4,), f"orientation of obstacle {name!r}")
+            surface = Surface(float(friction))
+            shape = Geometry(shape, x, rotation.normalized(q), surface=surface)
+        self.obstacles[name] = shape
+        self._used.add(name)
+        return shape
+
+    def collide(
+        self,
+        bodies: Iterable[Body | Hashable] | None = None,
+        against: Iterable[Body | Hashable] | None = None,
+        *,
+        without: Iterable[tuple[Any, Any]] = (),
+        neighbors: bool = False,
+        friction: float | None = None,
+        torsional: float | None = None,
+        rolling: float | None = None,
+        restitution: float = 0.0,
+        compliance: float = 0.0,
+        cone: str | int = "round",
+    ) -> None:
+        """Let every two shapes touch, without a contact for each pair: the model finds near pairs.
+
+        Shapes are the collision shapes of bodies, or else their own shape, and the world's
+        obstacles. Left out are pairs of bodies that a joint connects, directly or by bodies without
+        shapes, or that fixed joints hold together, pairs with a contact of their own, and those
+        whose ``contype`` and ``conaffinity`` do not meet. It may be called again for other bodies;
+        the first call that lets a pair touch gives its options.
+
+        Parameters
+        ----------
+        bodies : iterable of Body, world or hashable, optional
+            Bodies or their names; by default all, also those that are added later.
+        against : iterable of Body, world or hashable, optional
+            What these touch; by default each other and the world.
+        without : iterable of pairs of Body, world or hashable, optional
+            Pairs that are left out: bodies, the world, or their names and those of obstacles.
+        neighbors : bool, optional
+            Whether bodies that a joint connects touch, too.
+        friction, torsional, rolling : float, optional
+            Coefficients as of `add_contact`; by default the larger ones of both shapes, whose
+            friction is 0.5 if a robot file says nothing else.
+        restitution : float, optional
+            As of `add_contact`; refused where shapes touch a plane between them.
+        compliance : float, optional
+            m/N; 0 is rigid.
+        cone : "round" or int, optional
+            As of `add_contact`.
+
+        Raises
+        ------
+        ValueError
+            For coefficients that make no sense.
+        UnknownNameError
+            For a body of another mechanism.
+
+        Notes
+        -----
+        `finalize` refuses a mechanism in which no two shapes may touch.
+        """
+        self._check_open("let bodies collide")
+        given = {"friction": friction, "torsional": torsional, "rolling": rolling}
+        options: dict[str, Any] = {k: float(v) for k, v in given.items() if v is not None}
+        options |= {"restitution": float(restitution), "compliance": float(compliance)}
+        check_coefficients("collide", options)
+        facets_of(cone, "collide")
+        if friction == 0.0 and (torsional or rolling):
+            raise ValueError("collide resists turning but not sliding; give it friction")
+        pairs = [
+            [one if one in self.obstacles else one_end(self, one, "without") for one in pair]
+            for pair in _as_pairs(without)
+        ]
+        self.collisions.append(
+            Collision(
+                checked_ends(self, bodies, "bodies"),
+                checked_ends(self, against, "against"),
+                frozenset(map(frozenset, pairs)),
+                bool(neighbors),
+                options | {"cone": cone},
+            )
+        )
+
     @takes(ModelOptions, Model)
     def finalize(self, timestep: float = 0.01, **options: Unpack[ModelOptions]) -> Model:
         """Make the tables that a simulation runs on; the mechanism takes no changes from then on.
@@ -357,7 +498,7 @@ class Mechanism:
         made = copy.copy(self)
         made._finalized = False
         for name, value in vars(self).items():
-            if isinstance(value, (Parts, dict, set)):
+            if isinstance(value, (Parts, dict, set, list)):
                 setattr(made, name, value.copy())
         return made
 
@@ -429,3 +570,11 @@ class Mechanism:
     def mass(self) -> float:
         """Of all bodies, kg."""
         return float(np.sum([one.mass for one in self.bodies.values()]))
+
+
+def _as_pairs(without: Any) -> list[Any]:
+    pairs = list(without)
+    for pair in pairs:
+        if isinstance(pair, str) or not hasattr(pair, "__len__") or len(pair) != 2:
+            raise ValueError(f"without= of collide takes pairs of bodies, not {pair!r}")
+    return pairs

@@ -16,6 +16,8 @@ from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.stepping import step as kernel
 from dynamics.kinematics import coordinates, loop_closure, plane_placement
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
+from dynamics.kinematics.near_models import NearModels
+from dynamics.kinematics.near_run import NearRun
 from dynamics.kinematics.redundancy import Redundancy, redundancy_of
 from dynamics.state import State, StepInfo
 from dynamics.tables import galerkin, inputs
@@ -88,6 +90,8 @@ class Model:
         energy they hold: see `dynamics.tables.stiffness`.
     late_at : int
         Place in `State.contacts` of what states keep of the forces that are taken implicitly.
+    near : NearModels or None
+        Models of the pairs of shapes that are near each other, where the mechanism has `collide`.
     nodes : ndarray of float, shape (nodes,)
         Parts of a step at which controls that vary are asked for: its middle at order 2, Lobatto's
         nodes beyond.
@@ -112,6 +116,10 @@ class Model:
         if form not in ("second order", "first order"):
             raise ValueError(f'form {form!r} is unknown; use "second order" or "first order"')
         galerkin.check_order(order, form, mechanism)
+        if mechanism.collisions and form != "second order":
+            raise ValueError(
+                f"form {form!r} is not offered with collide; leave it out, or add contacts"
+            )
         tolerance, largest_turn = galerkin.limits_of(order, tolerance, largest_turn)
         inputs.check_positive(
             timestep=timestep,
@@ -137,13 +145,15 @@ class Model:
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
-        barriers = SOFTER if self.tables.plan[layout.SLOTS] else SOFTER[:1]
+        touching = self.tables.plan[layout.SLOTS] > 0 or bool(mechanism.collisions)
+        barriers = SOFTER if touching else SOFTER[:1]
         share = _share(energy_audit)
         sets = [
             [tolerance, turn, factor * barrier, contact_tolerance, share] for factor in barriers
         ]
         self.settings = np.array(sets).ravel()
         self.state_size = self.tables.state_size
+        self.near = NearModels(self) if mechanism.collisions else None
         self._workspaces = ThreadWorkspaces(self)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -167,12 +177,13 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         refuse_callbacks(self.mechanism)
-        left_out = ("_workspaces", "kernel")
+        left_out = ("_workspaces", "kernel", "near")
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update({k: v for k, v in state.items() if k != "_workspaces"})
         self.kernel = kernel if self.stages is None else self.stages.kernel
+        self.near = NearModels(self) if self.mechanism.collisions else None
         self._workspaces = ThreadWorkspaces(self)
 
     # States
@@ -374,6 +385,9 @@ class Model:
         UnknownNameError
         """
         tables = self.tables
+        if self.near is not None and name in self.near.candidates.numbers:
+            part = self.near.part(self.near.candidates.numbers[name])
+            return float(self.settings[BARRIER] * part.constant[0, layout.ENERGY])
         names = [label[0] for label in (*tables.contact_touches, *tables.friction_slot)]
         if name not in names:
             raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")
@@ -398,6 +412,9 @@ class Model:
         """
         if self.form == "first order":
             return state.interval_velocity.copy()
+        if self.near is not None:
+            entry = self.near.entry(state)
+            return entry.near.model.velocities(entry.state)[: self.n_bodies]
         return np.asarray(self.workspace.velocities(state.data[None])[0].reshape(-1, 6))
 
     def joint(self, state: State, name: Hashable) -> tuple[Float, Float]:
@@ -494,6 +511,8 @@ class Model:
             raise ValueError(
                 f"the state has {state.data.size} numbers, this model's have {self.state_size}"
             )
+        if self.near is not None:
+            return self._near_step(state, control, wrenches)
         after = plane_placement.placed(self, state)
         info = np.zeros(step_info.INFO_SIZE)
         space = self.workspace.free()
@@ -511,6 +530,7 @@ class Model:
                 space.step_solver,
                 info,
                 resumed,
+                None,
             )
         if bad != 0:
             raise failure(self, bad, 0, state.time, info)
@@ -518,12 +538,29 @@ class Model:
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
         after.memory = space.memory(after, kicked, time + self.timestep, info)
+        return after, self._reported(info, state, after)
+
+    def _near_step(self, state: State, control: Any, wrenches: Any) -> tuple[State, StepInfo]:
+        """`step` of a model that finds its contacts."""
+        assert self.near is not None
+        table = inputs.controls_in_step(self, control)[None]
+        given = (0, table, inputs.wrenches_of(self, wrenches)[None])
+        run = NearRun(self.near, plane_placement.placed(self, state), 1, given)
+        with interrupts.around(self.tables.callbacks), run:
+            if run.advance(0, 1) == 0:
+                bad = int(run.info[step_info.STATUS])
+                raise failure(run.near.model, bad, 0, state.time, run.info)
+            after = run.whole(state.time + self.timestep)
+        return after, self._reported(run.info, state, after)
+
+    def _reported(self, info: Float, state: State, after: State) -> StepInfo:
+        """Cost and accuracy of a step; warns where it gained energy."""
         if info[step_info.UNEXPLAINED_INTERVALS] > 0.0:
-            before, now = (space.velocities(one.data[None])[0] for one in (state, after))
+            before, now = (self.velocities(one).ravel() for one in (state, after))
             gain = max(info[step_info.LARGEST_WORK], info[step_info.LARGEST_RISE])
             warn_of_gain(self, float(gain), state.time, now, before)
         numbers = info.tolist()
-        return after, StepInfo(
+        return StepInfo(
             status=0,
             iterations=int(numbers[step_info.ITERATIONS]),
             factorizations=int(numbers[step_info.FACTORIZATIONS]),

@@ -15,6 +15,7 @@ from dynamics.kernels.base import run_totals, step_info
 from dynamics.kinematics.contact_queries import check_apart
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.discrete_start import first_node
+from dynamics.kinematics.near_run import NearRun, joined
 from dynamics.kinematics.plane_placement import placed
 from dynamics.state import State
 from dynamics.tables import inputs
@@ -100,6 +101,10 @@ def simulate(
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     state = placed(model, state)
+    if model.near is not None:
+        return _through_near_models(
+            model, state, steps, table, outside, controller, every, start, progress
+        )
     given, first = [state], _is_discrete(model, start) and steps > 0
     if first:
         control = table[0]
@@ -122,7 +127,7 @@ def simulate(
     def run(done: int, count: int) -> int:
         return int(model.kernel.simulate(
             *space.step_tables, model.timestep, model.settings, count, stride,
-            (0 if call is None else call.address, table, outside), now.data, space.work,
+            (0 if call is None else call.address, table, outside), None, now.data, space.work,
             space.step_solver, (record, info, totals),
         ))  # fmt: skip
 
@@ -148,6 +153,51 @@ def simulate(
             _warn(trajectory, beyond + first, every, float(gain))
         if stopped is None and done < run_steps:
             stopped = _failure(model, call, done, totals, info)
+    hand_on(deferred, stopped, trajectory)
+    return trajectory
+
+
+def _through_near_models(
+    model: Model,
+    state: State,
+    steps: int,
+    table: Float,
+    outside: Float,
+    controller: Callable[..., Any] | None,
+    every: int,
+    start: str,
+    progress: bool | Callable[[float], None],
+) -> Trajectory:
+    """`simulate` of a model that finds its contacts, from one near model to the next."""
+    assert model.near is not None
+    _is_discrete(model, start)
+    call = None
+    if controller is not None:
+        table = np.zeros((1, model.n_controls))
+        call = _controller(model, controller, state)
+    run = NearRun(model.near, state, every, (0 if call is None else call.address, table, outside))
+    most = max(every, steps // 100 // every * every)
+    with Deferred() as deferred, run:
+        stopped = in_portions(
+            deferred, run.advance, steps, PORTION // run.state.data.size,
+            0 if progress is False else most,
+            None if progress is False else lambda done: _show(progress, done, steps),
+        )  # fmt: skip
+        done, totals, info = int(run.totals[run_totals.STEPS]), run.totals, run.info
+        parts = joined(run.parts)
+        columns = [model.near.of(part.pairs).columns for part in parts]
+        states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
+        time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
+        trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
+        trajectory.parts = parts
+        if done and done % every == 0 and info[step_info.STATUS] == 0.0:
+            trajectory.memory = run.whole(float(time[-1])).memory
+        beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
+        if beyond and stopped is None:
+            gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
+            _warn(trajectory, beyond, every, float(gain))
+        if stopped is None and done < steps:
+            stopped = _failure(run.near.model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
     return trajectory
 
@@ -256,7 +306,11 @@ def _check_start(model: Model, state: State) -> None:
                 f"joint {list(model.tables.joint_index)[k]!r} is open by {g[row]:.2e} at the "
                 "start; use model.assemble(state), or set the joint's coordinates"
             )
-    check_apart(model, state, CONSISTENT)
+    if model.near is None:
+        check_apart(model, state, CONSISTENT)
+    else:
+        entry = model.near.entry(state)
+        check_apart(entry.near.model, entry.state, CONSISTENT)
 
 
 def _controller(model: Model, controller: Callable[..., Any], state: State) -> Callback:

@@ -16,6 +16,7 @@ from dynamics.archive import read_motion, write_motion
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
+from dynamics.kinematics.near_run import Part, at_record, chosen_parts
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
 
@@ -51,6 +52,9 @@ class Trajectory:
         ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J.
     memory : object
         That of the last state, see `State`.
+    parts : tuple of Part
+        Records with the planes and contacts of the pairs that were near, where the mechanism has
+        `collide`.
     """
 
     model: Model
@@ -59,6 +63,7 @@ class Trajectory:
     controls: Float = field(default_factory=lambda: np.zeros((0, 0)))
     info: dict[str, Any] = field(default_factory=dict)
     memory: object = field(default=None, init=False)
+    parts: tuple[Part, ...] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self.time, self.states = as_plain(self.time), as_plain(self.states)
@@ -81,6 +86,15 @@ class Trajectory:
     def __getitem__(self, k: int) -> State:
         state = self.model.state_of(self.states[k].copy(), float(self.time[k]))
         state.memory = self.memory  # only the last state's numbers agree with it
+        number = range(len(self))[k]
+        if (
+            self.model.near is not None
+            and self.parts
+            and (self.memory is None or number < len(self) - 1)
+        ):
+            state.memory = at_record(
+                self.model.near, self.parts, number, self.states[k], state.time
+            )
         return state
 
     @property
@@ -112,6 +126,10 @@ class Trajectory:
         if self.model.form == "first order":
             start = (layout.POSE + layout.TWIST) * n
             return self.states[:, start : start + layout.TWIST * n].copy()
+        if self.model.near is not None and self.parts:
+            models = [self.model.near.of(part.pairs).model for part in self.parts]
+            found = [one.workspace.velocities(x.states) for one, x in zip(models, self.parts)]
+            return np.concatenate([twists[:, : layout.TWIST * n] for twists in found])
         return self.model.workspace.velocities(self.states)
 
     def body_velocity(self, name: Hashable) -> tuple[Float, Float]:
@@ -185,8 +203,37 @@ class Trajectory:
 
     @property
     def contacts(self) -> list[Hashable]:
-        """Names of contacts, and of joints and ropes with limits."""
-        return list(dict.fromkeys(name for name, _ in self.model.tables.contact_touches))
+        """Names of contacts, and of joints and ropes with limits.
+
+        Of pairs that `Mechanism.collide` lets touch those that were near at some time.
+        """
+        names = [name for name, _ in self.model.tables.contact_touches]
+        return list(dict.fromkeys([*names, *self.near_pairs]))
+
+    @property
+    def near_pairs(self) -> list[Hashable]:
+        """Names of the pairs that `Mechanism.collide` lets touch and that were near."""
+        if self.model.near is None:
+            return []
+        numbers = sorted({k for part in self.parts for k in part.pairs})
+        return [self.model.near.candidates.names[k] for k in numbers]
+
+    def at(self, chosen: NDArray[np.int64]) -> Trajectory:
+        """Trajectory of some of the records.
+
+        Parameters
+        ----------
+        chosen : ndarray of int
+            Numbers of records, ascending.
+
+        Returns
+        -------
+        Trajectory
+        """
+        made = Trajectory(self.model, self.time[chosen], self.states[chosen])
+        if self.parts:
+            made.parts = chosen_parts(self.parts, np.asarray(chosen))
+        return made
 
     def contact(self, name: Hashable) -> ContactHistory:
         """Gaps and forces of a contact, or of the limits of a joint or rope.

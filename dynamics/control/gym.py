@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import graphsys as gs
+from dynamics.errors import ConvergenceError
 from dynamics.kernels.base.run_totals import TOTALS_SIZE
 from dynamics.kernels.base.step_info import INFO_SIZE
 from dynamics.kinematics.joint_space import JointSpace
+from dynamics.simulation import simulate
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -127,6 +129,8 @@ class Task:
         -------
         ndarray of bool, shape (k,)
         """
+        if self.model.near is not None:
+            return self._advance_near(states, actions)
         model, space = self.model, self.model.workspace
         record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
         done = np.empty(len(states), bool)
@@ -136,10 +140,25 @@ class Task:
             control = self.most * np.clip(action[None], -1.0, 1.0)
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1,
-                (0, control, outside), state, space.work, space.step_solver, (record, info, totals),
+                (0, control, outside), None, state, space.work, space.step_solver,
+                (record, info, totals),
             )  # fmt: skip
             done[i] = finished == self.skip
         space.kick(states, -0.5)
+        return done
+
+    def _advance_near(self, states: Float, actions: Float) -> NDArray[np.bool_]:
+        """`advance` of a model that finds its contacts: planes are placed anew every time."""
+        model, done = self.model, np.ones(len(states), bool)
+        seconds = self.skip * model.timestep
+        for i, action in enumerate(actions):
+            control = self.most * np.clip(action, -1.0, 1.0)
+            try:
+                start = model.state_of(states[i].copy())
+                motion = simulate(model, start, seconds, controls=control)
+            except ConvergenceError as error:
+                motion, done[i] = error.trajectory, False
+            states[i] = motion.states[-1]
         return done
 
     def look(self, states: Float, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:

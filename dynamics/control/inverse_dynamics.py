@@ -115,9 +115,11 @@ def _check_free(model: Model, state: State) -> None:
                 f"joint {joint.name!r} has a servo, whose force depends on what follows; finalize "
                 "the mechanism with actuated=True in its place for inverse dynamics"
             )
-    touches = model.tables.contact_touches
+    whole, near = (model, state), None if model.near is None else model.near.entry(state)
+    touching, now = whole if near is None else (near.near.model, near.state)
+    touches = touching.tables.contact_touches
     if touches:
-        gaps = look_at(model, state.data[None])[0, : len(touches), 0]  # inf for limits of rates
+        gaps = look_at(touching, now.data[None])[0, : len(touches), 0]  # inf for limits of rates
         k = int(np.argmin(gaps))
         if gaps[k] < NEAR:
             raise NotImplementedError(

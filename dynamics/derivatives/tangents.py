@@ -45,6 +45,10 @@ def check_offered(model: Model) -> None:
         raise NotImplementedError(
             'linearize a model of order 2 in the "second order" form, the defaults'
         )
+    if model.near is not None:
+        raise NotImplementedError(
+            "derivatives are not offered with collide; declare the pairs that touch by add_contact"
+        )
 
 
 def free_velocities(model: Model, state: State) -> Float:
@@ -185,7 +189,7 @@ class Tangent:
         info[step_info.TIME] = state.time
         bad = stepping.step(
             model.tables.plan, model.tables.constant, model.symbolic.program, h, settings, control,
-            wrench, after.data, space.work, space.step_solver, info, False,
+            wrench, after.data, space.work, space.step_solver, info, False, None,
         )  # fmt: skip
         if bad != 0:
             raise failure(model, bad, 0, state.time, info)

@@ -189,6 +189,7 @@ def _add_body(
     """Body of a group; the root of a floating robot has its place."""
     if group.fixed:
         _add_scenery(mechanism, group)
+        _add_obstacles(found, group, taken)
         return WORLD
     name = group.name
     if name in taken or name == WORLD.name:
@@ -221,6 +222,19 @@ def _add_scenery(mechanism: Mechanism, group: Group) -> None:
             here = pose @ Pose(one.position, one.orientation)
             made = replace(one, position=here.position, orientation=here.orientation)
             mechanism.scenery[f"{link.name} {k + 1}" if k else link.name] = made
+
+
+def _add_obstacles(found: Description, group: Group, taken: set[str]) -> None:
+    """Collision shapes of the links that are fixed to the world, by the names of these links."""
+    for link, _ in group.links:
+        pose = group.pose_of(link.name)
+        for k, one in enumerate(link.collisions):
+            here = pose @ Pose(one.position, one.orientation)
+            made = replace(one, position=here.position, orientation=here.orientation)
+            label = f"{link.name} {k + 1}" if k else link.name
+            label = f"{label} shape" if label in taken or label in found.obstacles else label
+            found.obstacles[label] = made
+            found.fixed.setdefault(link.name, []).append(label)
 
 
 def _moved(group: Group, what: str) -> Iterable[Geometry]:

@@ -193,6 +193,12 @@ class Description:
     floors : list of Floor
     scenery : dict of Geometry
         Looks of the world by name.
+    obstacles : dict of Geometry
+        Collision shapes of the world by name.
+    fixed : dict of list of str
+        Names of the obstacles of each link that is fixed to the world.
+    excluded : list of (str, str)
+        Links, or "world", that never touch each other.
     actuators : list of Actuator
     keyframes : dict of Keyframe
         Poses are those of links.
@@ -206,5 +212,8 @@ class Description:
     frames: dict[str, tuple[str | None, Pose]] = field(default_factory=dict)
     floors: list[Floor] = field(default_factory=list)
     scenery: dict[str, Geometry] = field(default_factory=dict)
+    obstacles: dict[str, Geometry] = field(default_factory=dict)
+    fixed: dict[str, list[str]] = field(default_factory=dict)
+    excluded: list[tuple[str, str]] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: dict[str, Keyframe] = field(default_factory=dict)

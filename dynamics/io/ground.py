@@ -13,16 +13,13 @@ from dynamics.io.notes import Notes
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contact_primitives import HalfSpace
-from dynamics.parts.convex_hulls import hull_of
+from dynamics.parts.convex_hulls import WAYS, hull_of, outermost
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.meshes import corners_of
 
 __all__ = ["add_ground"]
 
 Float = NDArray[np.float64]
-#: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
-#: that way stand for it: a contact costs a step as much as a joint, and meshes have thousands.
-WAYS = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1.0
 
 
 def add_ground(
@@ -117,7 +114,7 @@ def _outermost(geometry: Geometry, name: Any, notes: Notes) -> Float | None:
     corners = hull_of(corners, f"mesh of {name!r}").corners
     if len(corners) > len(WAYS):
         notes.merge(f"meshes that touch the ground by {len(WAYS)} corners at most", name)
-        corners = corners[np.unique(np.argmax(corners @ WAYS.T, axis=0))]
+    corners = outermost(corners)
     turned = np.broadcast_to(geometry.orientation, (len(corners), 4))
     return np.asarray(geometry.position + rotation.rotate(turned, corners))
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from dynamics import rotation
 from dynamics.io.assembly import assembled
+from dynamics.io.collisions import add_collisions
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
 from dynamics.io.ground import add_ground
@@ -41,6 +42,7 @@ def load(
     within: str | Path | None = None,
     without: Iterable[str] = (),
     ground: bool | HalfSpace = False,
+    collide: bool | str | Path = False,
     friction: float | None = None,
 ) -> Mechanism:
     """Load a mechanism from a URDF file (``.urdf``) or an MJCF file (``.xml``).
@@ -92,6 +94,10 @@ def load(
     ground : bool or HalfSpace, optional
         Whether collision shapes of bodies that move touch a floor: the planes of an MJCF file's
         world, or z < 0, or a half-space of yours. Contacts are called ``"ground|body"``.
+    collide : bool, str or Path, optional
+        Whether all collision shapes touch each other, the floor and the world's: see
+        `Mechanism.collide`. MJCF's filters and ``<exclude>`` count. The path of an SRDF file leaves
+        out the pairs that it disables.
     friction : float, optional
         Coefficient of sliding friction of all these contacts; by default that of the file
         (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>``), or else 0.5.
@@ -133,7 +139,14 @@ def load(
         least_radius=least_radius,
         without=without,
     )
-    add_ground(mechanism, found.floors, notes, ground, friction)
+    if collide is False:
+        for name in found.obstacles if path.suffix.lower() != ".urdf" else ():
+            notes.leave_out("contacts of geoms of the world", name)
+        for one, two in found.excluded:
+            notes.leave_out("excludes", f"{one}, {two}")
+        add_ground(mechanism, found.floors, notes, ground, friction)
+    else:
+        add_collisions(mechanism, found, notes, collide, ground, friction)
     mechanism.report = report_of(found, mechanism, notes)
     notes.emit(stacklevel=2)
     return mechanism

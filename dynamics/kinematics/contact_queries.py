@@ -17,6 +17,7 @@ from dynamics.kinematics.plane_placement import apart, look_at, placed
 from dynamics.state import State
 
 if TYPE_CHECKING:
+    from dynamics.kinematics.near_models import NearModels
     from dynamics.model import Model
     from dynamics.trajectory import Trajectory
 
@@ -36,7 +37,8 @@ class ContactHistory:
     Attributes
     ----------
     gap : ndarray of float, shape (k, t)
-        Distance of the surfaces at the node, m; of a limit what is left to it, m or rad; of a
+        Distance of the surfaces at the node, m, inf where a pair of `Mechanism.collide` is not
+        near; of a limit what is left to it, m or rad; of a
         velocity limit what was left in the interval before, m/s or rad/s.
     normal : ndarray of float, shape (k, t, 3)
         At the node, world, out of the body or world that is touched; zeros of a limit.
@@ -58,6 +60,8 @@ class ContactHistory:
 def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
     """Gaps and forces over time; see `Trajectory.contact`."""
     model, states = trajectory.model, trajectory.states
+    if model.near is not None and name in model.near.candidates.numbers:
+        return _near_history(trajectory, model.near, name)
     touches = model.tables.contact_touches
     contact = model.mechanism.contacts.get(name)
     own = [
@@ -82,6 +86,29 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
         friction = numbers[:, slot + 2, None] * one + numbers[:, slot + 3, None] * two
     gap = np.where(np.isinf(found[:, :, 0]), numbers[:, slot + 1], found[:, :, 0])
     return ContactHistory(gap, normal, point, numbers[:, slot], friction)
+
+
+def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) -> ContactHistory:
+    """Gaps and forces of a pair, part by part; where it was not near the gap is inf."""
+    pair = models.candidates.numbers[name]
+    contact = models.part(pair).contact
+    touches = sum(not touch.of_parent for touch in contact.touches)
+    if not trajectory.parts:
+        raise ValueError(
+            f"the trajectory holds no forces of {name!r}: a file keeps those of contacts that are "
+            "declared; simulate again from one of its states"
+        )
+    found = []
+    for part in trajectory.parts:
+        if pair in part.pairs:
+            model, zeros = models.of(part.pairs).model, np.zeros(len(part.states))
+            found.append(history(type(trajectory)(model, zeros, part.states), name))
+            continue
+        shape = (len(part.states), touches)
+        vectors, numbers = np.zeros((*shape, 3)), np.zeros(shape)
+        found.append(ContactHistory(np.full(shape, np.inf), vectors, vectors, numbers, vectors))
+    names = ("gap", "normal", "point", "normal_force", "friction_force")
+    return ContactHistory(*(np.concatenate([getattr(one, x) for one in found]) for x in names))
 
 
 def rubbing(trajectory: Trajectory, name: Hashable) -> Float:
@@ -188,6 +215,8 @@ def separate(model: Model, state: State) -> State:
     -----
     Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
     """
+    if model.near is not None:
+        return _separate_near(model.near, state)
     after = state
     weights, least = loop_closure.inverse_masses(model), loop_closure.LeastChange()
     for _ in range(ROUNDS):
@@ -209,6 +238,18 @@ def separate(model: Model, state: State) -> State:
         f"{name!r} cannot be moved apart together with all other contacts, limits and joints: "
         f"{-gaps.min():.2e} is left"
     )
+
+
+def _separate_near(models: NearModels, state: State) -> State:
+    """`separate` of the near pairs, again while others come near and overlap."""
+    for _ in range(ROUNDS):
+        entry = models.entry(state)
+        after = separate(entry.near.model, entry.state)
+        if np.array_equal(after.data, entry.state.data):
+            return state.copy()
+        made = models.model.state_of(after.data[entry.near.columns], state.time)
+        state = made
+    return state
 
 
 def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[Any, Float]:

@@ -14,12 +14,13 @@ from dynamics.kernels.observables import contacts as kernel
 from dynamics.kinematics import coordinates
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.convex_hulls import Core, Separation, separation
+from dynamics.parts.separating_planes import Plane
 from dynamics.state import State
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["apart", "look_at", "placed"]
+__all__ = ["apart", "look_at", "placed", "pose_of_plane"]
 
 Float = NDArray[np.float64]
 
@@ -110,15 +111,33 @@ def _in_world(model: Model, state: State, body: Any, core: Core) -> Core:
     return replace(core, points=points, axis=rotation.rotate(pose[3:], core.axis))
 
 
-def _place(model: Model, state: State, contact: Any) -> None:
-    """Put a plane next to its owner."""
-    plane, found = contact.plane, apart(model, state, contact)
+def pose_of_plane(plane: Plane, found: Separation, owner: Float) -> Float:
+    """Pose of a plane's body next to the body that it is tied to.
+
+    Parameters
+    ----------
+    plane : Plane
+    found : Separation
+        Of the shapes.
+    owner : ndarray of float, shape (3,)
+        Place of that body.
+
+    Returns
+    -------
+    ndarray of float, shape (7,)
+    """
     room = 0.5 * found.distance
     if plane.height > 0.0:
         height = found.low + min(room, ROOM * plane.height)
     else:
         height = found.high - min(room, -ROOM * plane.height)
-    own = state.pose[model.body_number(plane.owner.name), :3]
-    pose = state.pose[model.body_number(plane.body.name)]
-    pose[:3] = own + (height - found.normal @ own - plane.height) * found.normal
-    pose[3:] = rotation.align(np.array([0.0, 0.0, 1.0]), found.normal)
+    place = owner + (height - found.normal @ owner - plane.height) * found.normal
+    return np.concatenate([place, rotation.align(np.array([0.0, 0.0, 1.0]), found.normal)])
+
+
+def _place(model: Model, state: State, contact: Any) -> None:
+    """Put a plane next to its owner."""
+    plane = contact.plane
+    owner = state.pose[model.body_number(plane.owner.name), :3]
+    pose = pose_of_plane(plane, apart(model, state, contact), owner)
+    state.pose[model.body_number(plane.body.name)] = pose

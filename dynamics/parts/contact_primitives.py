@@ -225,7 +225,11 @@ def touches_of(one: Any, two: Any) -> list[Touch] | None:
             touches = _pair(own, other)
             if touches is None:
                 return None
-            found += [_moved_first(_moved_other(touch, y, r), x, q) for touch in touches]
+            if isinstance(two, Compound):
+                touches = [_moved_other(touch, y, r) for touch in touches]
+            if isinstance(one, Compound):
+                touches = [_moved_first(touch, x, q) for touch in touches]
+            found += touches
     return found
 
 

@@ -8,9 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Core", "Hull", "Separation", "hull_of", "separation"]
+__all__ = ["Core", "Hull", "Separation", "hull_of", "outermost", "separation"]
 
 Float = NDArray[np.float64]
+#: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
+#: that way stand for it: a contact costs a step as much as a joint, and meshes have thousands.
+WAYS = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +62,22 @@ def hull_of(points: Any, label: str) -> Hull:
         return Hull(given[np.sort(ConvexHull(given).vertices)])
     except QhullError:  # flat, or fewer than four
         return Hull(given, flat=True)
+
+
+def outermost(corners: Float) -> Float:
+    """Corners that lie farthest in one of `WAYS`; all where they are no more than these.
+
+    Parameters
+    ----------
+    corners : ndarray of float, shape (k, 3)
+
+    Returns
+    -------
+    ndarray of float, shape (at most 26, 3)
+    """
+    if len(corners) <= len(WAYS):
+        return corners
+    return np.asarray(corners[np.unique(np.argmax(corners @ WAYS.T, axis=0))])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

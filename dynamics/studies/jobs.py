@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.interrupts import Stop
+from dynamics.kinematics.near_run import Part
 from dynamics.simulation import simulate
 from dynamics.state import State
 from dynamics.studies.variation import carried, variant
@@ -94,7 +95,7 @@ class InterruptedJobError(RuntimeError):
 
 
 #: Times, states, controls and what the run took.
-Record = tuple[Float, Float, Float, dict[str, Any]]
+Record = tuple[Float, Float, Float, dict[str, Any], tuple[Part, ...]]
 #: What comes back of a job: its error and its motion.
 Found = tuple[Exception | None, Record | None]
 
@@ -161,7 +162,7 @@ def _sendable(error: BaseException) -> Exception:
 
 
 def _record(motion: Trajectory) -> Record:
-    return motion.time, motion.states, motion.controls, motion.info
+    return motion.time, motion.states, motion.controls, motion.info, motion.parts
 
 
 def result_of(model: Model, job: Job, found: Found) -> Rollout:
@@ -170,5 +171,6 @@ def result_of(model: Model, job: Job, found: Found) -> Rollout:
     if record is None:
         return Rollout(job, error)
     whose = variant(model, job.parameters) if job.parameters else model
-    motion = Trajectory(whose, *record)
+    motion = Trajectory(whose, *record[:4])
+    motion.parts = record[4]
     return Rollout(job, error, motion)

@@ -163,6 +163,8 @@ def check_conservative(model: Model) -> None:
         refuse(f"wrench {name!r} is a function of yours, which may lose energy")
     for name in mechanism.contacts:
         refuse(f"contact {name!r} loses energy")
+    if mechanism.collisions:
+        refuse("contacts of collide lose energy")
     for body in mechanism.bodies.values():
         if body.drag != 0.0 or body.spin_drag != 0.0:
             refuse(f"body {body.name!r} has drag")

@@ -40,7 +40,7 @@ ROUND = {kinds.ANGLE, kinds.HEADING_A, kinds.HEADING_B}
 ANGULAR = {kinds.ROTATION, kinds.ANGLE, kinds.DOT, kinds.LOGARITHM, kinds.SPIN}
 
 
-class _Group:
+class Group:
     """One group of rows while the tables are written."""
 
     def __init__(self, joint: Any, rows: tuple[Row, ...] | list[Row], offset: Any = None) -> None:
@@ -147,14 +147,14 @@ def tables_of(
     users = _potentials(mechanism, forces)
     forces += _axes(mechanism)
     forces.sort(key=lambda group: not group.implicit)  # `plan[ROTORS]` of them
-    measures: list[_Group] = []
+    measures: list[Group] = []
     measure_group: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
         if joint.positions:
             first = len(groups) + len(forces) + len(measures)
             measure_group[joint.name] = (first, first + 1)
-            measures += [_Group(joint, joint.positions, joint.offset)]
-            measures += [_Group(joint, joint.rates, joint.offset)]
+            measures += [Group(joint, joint.positions, joint.offset)]
+            measures += [Group(joint, joint.rates, joint.offset)]
     body_index = {name: i for i, name in enumerate(mechanism.bodies)}
     first = sum(group.n_rows for group in groups)
     limited: dict[Hashable, int] = {}
@@ -222,9 +222,9 @@ def tables_of(
     )
 
 
-def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Group:
+def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> Group:
     rows = list(joint.rows) or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * joint.n_rows
-    group = _Group(joint, rows, joint.offset)
+    group = Group(joint, rows, joint.offset)
     group.rest = np.array([row.rest for row in rows])
     group.damping = np.full(group.n_rows, joint.constraint_damping)
     group.compliance = joint.compliance
@@ -244,13 +244,13 @@ def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> _Gro
 
 def _coupled(
     mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, Half]], loops: bool, first: int
-) -> list[_Group]:
+) -> list[Group]:
     """Groups of couplings: all first halves, then all second halves; theory/joints."""
     rings = on_loops(mechanism.couplings)
-    groups: tuple[list[_Group], list[_Group]] = ([], [])
+    groups: tuple[list[Group], list[Group]] = ([], [])
     for k, (name, pair) in enumerate(coupled.items()):
         for half, side in zip(pair, groups):
-            group = _Group(half.joint, [half.row], half.joint.offset)
+            group = Group(half.joint, [half.row], half.joint.offset)
             group.rest[0], group.period[0] = half.row.rest, half.period
             side.append(group)
         groups[1][-1].partner = first + k
@@ -269,9 +269,9 @@ def _looseness(half: Half) -> float:
 
 def _forces(
     mechanism: Mechanism,
-) -> tuple[list[_Group], list[Hashable], dict[Hashable, tuple[int, int]]]:
+) -> tuple[list[Group], list[Hashable], dict[Hashable, tuple[int, int]]]:
     """Groups of springs, dampers and controls; names of the controls and where they start."""
-    groups: list[_Group] = []
+    groups: list[Group] = []
     names: list[Hashable] = []
     start: dict[Hashable, tuple[int, int]] = {}
     for joint in mechanism.joints.values():
@@ -283,14 +283,14 @@ def _forces(
             start[joint.name] = (len(names), joint.n_coordinates)
         same = [p.kind == r.kind for p, r in zip(joint.positions, joint.rates)]
         if sprung or (moved and all(same)) or joint.limits is not None:
-            group = _Group(joint, joint.positions, joint.offset)
+            group = Group(joint, joint.positions, joint.offset)
             group.limited = joint.name if joint.limits is not None else None
             group.stiffness, group.rest = joint.stiffness.copy(), joint.rest.copy()
             group.source = joint
             groups.append(group)
         if moved:
             if not all(same):
-                groups.append(_Group(joint, joint.rates, joint.offset))
+                groups.append(Group(joint, joint.rates, joint.offset))
             groups[-1].source = joint
             groups[-1].damping, groups[-1].armature = joint.damping.copy(), joint.armature.copy()
             groups[-1].period[:] = _turns(joint)
@@ -305,7 +305,7 @@ def _forces(
             groups.append(_servo(joint, joint.servo, len(names)))
             names += [joint.name] * joint.n_coordinates
     for spring in mechanism.springs.values():
-        group = _Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
+        group = Group(spring, [Row(kinds.DISTANCE, np.zeros(3), np.zeros(3))])
         group.source = spring
         group.stiffness[0], group.damping[0] = spring.stiffness, spring.damping
         group.rest[0] = spring.length
@@ -325,9 +325,9 @@ def _turns(joint: Joint) -> list[float]:
     return [2.0 * np.pi * (row.kind in ROUND) for row in joint.positions]
 
 
-def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _Group:
+def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> Group:
     """Group of a joint's servo, whose controls are the ``first`` and those after it."""
-    group = _Group(joint, joint.positions, joint.offset)
+    group = Group(joint, joint.positions, joint.offset)
     numbers = servo.rows(joint.n_coordinates, f"joint {joint.name!r}")
     group.implicit_stiffness, group.implicit_damping, group.gain, group.target = numbers[:4]
     group.control_limits = np.stack([-numbers[4], numbers[4]], axis=1)
@@ -335,11 +335,11 @@ def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> _G
     return group
 
 
-def _potentials(mechanism: Mechanism, forces: list[_Group]) -> list[callbacks.Callback]:
+def _potentials(mechanism: Mechanism, forces: list[Group]) -> list[callbacks.Callback]:
     """Users' potentials as rows that pull with 1; their functions."""
     calls = []
     for force in mechanism.potentials.values():
-        group = _Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
+        group = Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
         group.pull[0] = 1.0
         calls.append(callbacks.potential(force))
         group.callback = calls[-1].address
@@ -347,7 +347,7 @@ def _potentials(mechanism: Mechanism, forces: list[_Group]) -> list[callbacks.Ca
     return calls
 
 
-def _axes(mechanism: Mechanism) -> list[_Group]:
+def _axes(mechanism: Mechanism) -> list[Group]:
     """Rows along the axes of bodies of 6 x 6, and the torque of gravity off their origin."""
     groups = []
     for body in mechanism.bodies.values():
@@ -357,7 +357,7 @@ def _axes(mechanism: Mechanism) -> list[_Group]:
             )
             gravity = -body.gravity_scale * mechanism.gravity
             rows = [Row(kinds.EDGE, axis, axis) for axis in np.eye(3)]
-            group = _Group(ends, [*rows, Row(kinds.DOT, gravity, body.center_of_mass)])
+            group = Group(ends, [*rows, Row(kinds.DOT, gravity, body.center_of_mass)])
             group.pull[3], group.spatial = body.mass, body.name
             groups.append(group)
     return groups
@@ -395,7 +395,7 @@ def _with_wrenches(
     return np.concatenate([plan, np.array(records, np.int64)]), calls
 
 
-def _row_units(units: dict[Hashable, Unit], groups: list[_Group]) -> Float:
+def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
     """A time, then reciprocal units of constraint rows and of their multipliers: see `layout`."""
     rows, impulses = [], []
     for group in groups:
@@ -413,9 +413,9 @@ def _written(
     mechanism: Mechanism,
     thetas: Float,
     units: dict[Hashable, Unit],
-    joints: list[_Group],
-    forces: list[_Group],
-    measures: list[_Group],
+    joints: list[Group],
+    forces: list[Group],
+    measures: list[Group],
     body_index: dict[Hashable, int],
     graph: Any,
 ) -> tuple[NDArray[np.int64], Float]:
@@ -442,18 +442,18 @@ def _written(
     bodies = mechanism.bodies.values()
     header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)
     plan[layout.HEADER : layout.HEADER + n] = graph.diagonal_at[:n]
-    _write_bodies(mechanism, thetas, units, view(constant, BODY, 0, n))
+    write_bodies(mechanism, thetas, units, view(constant, BODY, 0, n))
     _write_groups(
         groups, len(joints), body_index, graph, view(plan, GROUP, group_at, len(groups)),
         view(constant, GROUP_CONSTANTS, group_constant_at, len(groups)),
     )  # fmt: skip
-    _write_rows(
+    write_rows(
         groups, view(plan, ROW, row_at, rows), view(constant, ROW_CONSTANTS, row_constant_at, rows)
     )
     return plan, constant
 
 
-def _write_bodies(
+def write_bodies(
     mechanism: Mechanism, thetas: Float, units: dict[Hashable, Unit], records: NDArray[Any]
 ) -> None:
     """Constants of all bodies."""
@@ -478,7 +478,7 @@ def _write_bodies(
 
 
 def _write_groups(
-    groups: list[_Group],
+    groups: list[Group],
     n_joints: int,
     body_index: dict[Hashable, int],
     graph: Any,
@@ -512,7 +512,7 @@ def _write_groups(
         c["offset"] = group.offset
 
 
-def _write_rows(groups: list[_Group], plan: NDArray[Any], constants: NDArray[Any]) -> None:
+def write_rows(groups: list[Group], plan: NDArray[Any], constants: NDArray[Any]) -> None:
     """Plan and constants of the rows of all groups, one group after another."""
     first = 0
     for group in groups:

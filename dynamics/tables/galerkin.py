@@ -64,6 +64,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     if mechanism.contacts:
         name = next(iter(mechanism.contacts))
         raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")
+    if mechanism.collisions:
+        raise ValueError("collide needs order=2: impacts have no higher order")
     for joint in mechanism.joints.values():
         if joint.compliance > 0.0:
             raise ValueError(

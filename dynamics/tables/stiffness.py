@@ -41,7 +41,7 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
 
     Parameters
     ----------
-    groups : iterable of finalize._Group
+    groups : iterable of finalize.Group
         Groups of forces; changed.
     timestep : float
         s.
@@ -106,7 +106,7 @@ def mobility(group: Any) -> Float:
 
     Parameters
     ----------
-    group : finalize._Group
+    group : finalize.Group
         Of a joint or a spring.
 
     Returns

@@ -182,7 +182,7 @@ def test_one_stage_is_the_second_order_step():
         inputs = 0, np.zeros((1, model.n_controls)), np.zeros((1, 0))
         results = record, np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE)
         done = galerkin_step.simulate(
-            *stages.tables, 0.01, model.settings, 100, 1, inputs, data, stages.work(),
+            *stages.tables, 0.01, model.settings, 100, 1, inputs, None, data, stages.work(),
             stages.solver(), results,
         )  # fmt: skip
         assert done == 100

@@ -50,6 +50,23 @@ def test_steps_are_those_of_the_model():
     assert not (over or late or info["failed"])
 
 
+def test_a_task_finds_its_contacts():
+    mech = dy.Mechanism()
+    body = mech.add_body(dy.Sphere(0.1, mass=1.0), name="ball", position=(0, 0, 0.2))
+    mech.add_joint(dy.Prismatic(mech.world, body, (0, 0, 1), name="lift", actuated=True))
+    mech.add_obstacle(dy.HalfSpace(), name="floor")
+    mech.collide()
+    model = mech.finalize(0.01)
+    env = dy.gym.MechanismEnv(dy.gym.Task(model, lambda q, rate, action: 0.0, skip=5))
+    env.reset(seed=0)
+    for _ in range(10):
+        env.step(np.array([0.0], np.float32))
+
+    end = dy.simulate(model, model.initial_state(), 0.5).final
+    np.testing.assert_allclose(env.state.pose, end.pose, rtol=0.0, atol=1e-6)
+    assert env.state.pose[0, 2] == pytest.approx(0.1, abs=1e-4)
+
+
 def test_episodes_end_by_falling_and_by_time():
     env = dy.gym.MechanismEnv(balance(seconds=0.1))
     env.reset(seed=0)

@@ -21,7 +21,7 @@ def stepped(model, state):
     control, wrench = inputs.controls_in_step(model, None), inputs.wrenches_of(model, None)
     bad = kernel.step(
         *space.step_tables, model.timestep, model.settings, control, wrench, data, space.work,
-        space.step_solver, info, False,
+        space.step_solver, info, False, None,
     )  # fmt: skip
     space.kick(data[None], -0.5)
     assert (bad, info[step_info.INTERVALS]) == (0, 1)

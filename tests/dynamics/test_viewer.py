@@ -213,6 +213,23 @@ def test_the_ground_is_where_bodies_touch_it_or_below_all_of_them():
     assert scene_of(viewer.page_of(motion(mech, 0.1)).html)["floor"] < -1.14
 
 
+def test_obstacles_and_forces_of_pairs_that_are_found_are_drawn():
+    mech = dy.Mechanism()
+    mech.add_body(dy.Box(0.2, 0.2, 0.2, mass=1.0), name="box", position=(0, 0, 1.61))
+    mech.add_obstacle(dy.HalfSpace((0, 0, 1), (0, 0, 0.5)), name="ground")
+    mech.add_obstacle(dy.Box(1.0, 1.0, 1.0, mass=1.0), name="table", position=(0, 0, 1.0))
+    mech.collide()
+    trajectory = motion(mech, 0.5)
+    scene = scene_of(viewer.page_of(trajectory, rate=1000.0).html)
+
+    assert scene["floor"] == 0.5
+    assert [one["name"] for one in scene["still"]] == ["table"]
+    forces = series_of(scene, scene["forces"]).reshape(len(trajectory), scene["touches"], 3)
+    up = forces[-1].sum(axis=0)
+    assert up[2] > 0.5 and np.abs(up[:2]).max() < 1e-2 * up[2]
+    assert not forces[0].any()
+
+
 def test_slopes_and_static_shapes_are_drawn_once():
     mech = dy.Mechanism()
     slope, post = dy.HalfSpace((0.6, 0, 0.8), (0, 0, 0)), dy.Box(1.0, 2.0, 3.0, mass=1.0)

@@ -13,6 +13,7 @@ from dynamics import rotation
 from dynamics.kernels.contacts import geometry as kinds
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.contacts import Contact
 from dynamics.parts.convex_hulls import Core
 from dynamics.parts.geometry import Geometry, Mesh
@@ -120,7 +121,8 @@ def looks_of(body: Body, number: int) -> list[Part]:
 def still_of(mechanism: Mechanism) -> dict[str, list[Part]]:
     """Parts of the world by name: its scenery, and the shapes that bodies touch there."""
     color = (*STILL, 1.0)
-    found = {str(name): _drawn(one, color) for name, one in mechanism.scenery.items()}
+    solid = {k: v for k, v in mechanism.obstacles.items() if not isinstance(v.shape, HalfSpace)}
+    found = {str(name): _drawn(one, color) for name, one in (solid | mechanism.scenery).items()}
     touched: dict[tuple[Any, ...], Part] = {}
     for contact in mechanism.contacts.values():
         for part in _touched(contact, color):
@@ -136,12 +138,21 @@ def still_of(mechanism: Mechanism) -> dict[str, list[Part]]:
 def planes_of(mechanism: Mechanism) -> list[tuple[Float, Float]]:
     """Points and normals of the half-spaces of the world that bodies touch, each once."""
     found: dict[tuple[float, ...], tuple[Float, Float]] = {}
-    for contact in mechanism.contacts.values():
-        for touch in contact.touches if contact.parent is WORLD and contact.plane is None else ():
-            if touch.kind in (kinds.PLANE_SPHERE, kinds.PLANE_RIM):
-                normal = np.asarray(touch.second_first)
-                key = tuple(np.round([*normal, normal @ touch.first], 9) + 0.0)
-                found.setdefault(key, (np.asarray(touch.first), normal))
+    planes = [
+        (np.asarray(touch.first), np.asarray(touch.second_first))
+        for contact in mechanism.contacts.values()
+        if contact.parent is WORLD and contact.plane is None
+        for touch in contact.touches
+        if touch.kind in (kinds.PLANE_SPHERE, kinds.PLANE_RIM)
+    ]
+    planes += [
+        (np.asarray(one.shape.point), np.asarray(one.shape.normal))
+        for one in mechanism.obstacles.values()
+        if isinstance(one.shape, HalfSpace)
+    ]
+    for point, normal in planes:
+        key = tuple(np.round([*normal, normal @ point], 9) + 0.0)
+        found.setdefault(key, (point, normal))
     return list(found.values())
 
 

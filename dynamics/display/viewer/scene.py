@@ -173,9 +173,9 @@ def _contacts(trajectory: Trajectory, chosen: NDArray[np.int64]) -> tuple[Float,
 
     Points and forces have shape (k, touches, 3), along the world's axes.
     """
-    model = trajectory.model
-    part = type(trajectory)(model, trajectory.time[chosen], trajectory.states[chosen])
-    found = [part.contact(name) for name in model.mechanism.contacts]
+    part = trajectory.at(chosen)
+    names = [*trajectory.model.mechanism.contacts, *part.near_pairs]
+    found = [part.contact(name) for name in names]
     empty = [np.zeros((chosen.size, 0, 3))]
     points = np.concatenate(empty + [one.point for one in found], axis=1)
     each = [one.normal_force[..., None] * one.normal + one.friction_force for one in found]
@@ -193,7 +193,7 @@ def _curves(
     if chosen.size < 2:
         return []
     model = trajectory.model
-    part = type(trajectory)(model, trajectory.time[chosen], trajectory.states[chosen])
+    part = trajectory.at(chosen)
     energies = {name: values for name, values in part.energies().items() if np.any(values)}
     energies["total"] = np.asarray(part.energy())
     ties = [c.plane.tie for c in model.mechanism.contacts.values() if c.plane is not None]
@@ -203,9 +203,8 @@ def _curves(
         if 0 < free < 6 and len(joints) < MOST_CURVES and joint not in ties:
             for i, column in enumerate(part.joint(name).reshape(chosen.size, -1).T):
                 joints[f"{name} {i}" if free > 1 else str(name)] = column
-    forces = {
-        str(name): part.contact(name).normal_force.sum(axis=1) for name in model.mechanism.contacts
-    }
+    names = [*model.mechanism.contacts, *part.near_pairs]
+    forces = {str(name): part.contact(name).normal_force.sum(axis=1) for name in names}
     largest = sorted(forces, key=lambda name: -float(np.abs(forces[name]).max()))[:MOST_CURVES]
     forces = {name: values for name, values in forces.items() if name in largest}
     charts = (("energy", "J", energies), ("joints", "m or rad", joints),

@@ -29,7 +29,7 @@ WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
 LAST_SHOWN_GROUP = 2
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "tendons", "sensors", "cameras", "lights", "pairs", "excludes", "flexes", "skins",
+    "tendons", "sensors", "cameras", "lights", "pairs", "flexes", "skins",
     "hfields", "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
@@ -144,6 +144,9 @@ class Reader:
             read_actuator(self, k)
         for k in range(m.neq):
             self.equality(k)
+        for signature in m.exclude_signature[: m.nexclude].tolist():
+            pair = [self.links[i] for i in (signature >> 16, signature & 0xFFFF)]
+            self.found.excluded.append((pair[0] or "world", pair[1] or "world"))
         for k in range(m.nkey):
             read_keyframe(self, k)
         for what in ("density", "viscosity"):
@@ -243,8 +246,6 @@ class Reader:
             normal = rotation.rotate(place.orientation, np.array([0.0, 0.0, 1.0]))
             self.found.floors.append(Floor(name, place.position, normal, self.surface(k)))
             return
-        if link is None:
-            self.notes.leave_out("contacts of geoms of the world", name)
         shape = self.shape(k, name)
         if shape is None:
             return
@@ -253,6 +254,8 @@ class Reader:
         if link is None:
             if m.geom_group[k] <= LAST_SHOWN_GROUP:
                 self.found.scenery[name] = geometry
+            if m.geom_contype[k] or m.geom_conaffinity[k]:
+                self.found.obstacles[name] = replace(geometry, surface=self.surface(k))
             return
         if m.geom_group[k] <= LAST_SHOWN_GROUP:
             self.found.links[link].visuals.append(geometry)

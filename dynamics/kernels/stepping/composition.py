@@ -4,10 +4,11 @@ Momenta go from one to the next unprojected (theory/galerkin (13); Hairer, Lubic
 Wanner 2006, sec. V.3).
 """
 
+from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.step_info import FACTORIZATIONS, INTERVALS, ITERATIONS
 from dynamics.kernels.stepping import step as second_order
-from dynamics.kernels.stepping.run import copy, make_simulate
+from dynamics.kernels.stepping.run import make_simulate
 
 
 @kernel
@@ -30,6 +31,7 @@ def step(
     info,
     # In:
     ready,
+    watch,
 ):  # fmt: skip
     """State <- state after one step; 0 or what went wrong, the state then as it was.
 
@@ -41,7 +43,7 @@ def step(
     for i in range(fractions.size):
         bad = second_order.step(
             plan, constant, program, fractions[i] * h, settings, control, wrench, state, inner,
-            solver, info, ready or i > 0,
+            solver, info, ready or i > 0, watch,
         )  # fmt: skip
         iterations += info[ITERATIONS]
         intervals += info[INTERVALS]

@@ -1,9 +1,12 @@
 """The time loop of a run: inputs of each step, the step, its record and the totals."""
 
 from dynamics.kernels.base.callback import call_three
+from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.layout import BODIES
 from dynamics.kernels.base.run_totals import (
     END_TIME,
+    FIRST_RECORD,
     FIRST_UNEXPLAINED,
     MOST_INTERVALS_OF_STEP,
     MOST_ITERATIONS_OF_STEP,
@@ -24,13 +27,7 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
-
-
-@kernel
-def copy(source, target):
-    """target <- source."""
-    for i in range(source.size):
-        target[i] = source[i]
+from dynamics.kernels.collisions.watch import expires, keep, taken_back
 
 
 @kernel
@@ -48,7 +45,7 @@ def record_step(k, every, h, info, state, totals, record):
     if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
         totals[FIRST_UNEXPLAINED] = totals[STEPS]
     if (k + 1) % every == 0:
-        copy(state, record[(k + 1) // every - 1])
+        copy(state, record[(k + 1) // every - 1 - int(totals[FIRST_RECORD])])
 
 
 def make_simulate(step):
@@ -68,6 +65,7 @@ def make_simulate(step):
         steps,
         every,
         inputs,
+        watch,
         # In and out:
         state,
         # Work:
@@ -81,29 +79,35 @@ def make_simulate(step):
         ``inputs`` are a controller's address, controls and wrenches: row k is that of step k, the
         last row that of all later ones. ``controller(time, state, control)`` changes row 0 if its
         address is not 0. ``results`` are the record, the info and the totals. Steps count from
-        ``totals[STEPS]``. If that is not 0, or ``totals[RESUMED]`` is not, the run continues an
-        earlier call, whose node and predictor the workspace and the info still hold: no bit depends
-        on how a motion is divided.
+        ``totals[STEPS]``. If ``totals[RESUMED]`` is not 0, the run continues an earlier call, whose
+        node and predictor the workspace and the info still hold: no bit depends on how a motion is
+        divided. ``watch`` is None or that of `dynamics.kernels.collisions.watch`, and a run ends
+        where the near pairs are to be found again.
         """
         controller, controls, wrenches = inputs
         record, info, totals = results
         time = pointer(totals, END_TIME)
-        done, resumed = int(totals[STEPS]), totals[RESUMED] != 0.0
+        done = int(totals[STEPS])
         for k in range(done, done + steps):
+            again = keep(watch, state, work, info)
             row = min(k, controls.shape[0] - 1)
             if controller != 0:
                 row = 0
-                if call_three(controller, time, 0, state, 0, controls, 0) != 0:
-                    return k - done
+                if not again:
+                    if call_three(controller, time, 0, state, 0, controls, 0) != 0:
+                        return k - done
             info[TIME] = time[0]
             bad = step(
                 plan, constant, program, h, settings, controls[row],
                 wrenches[min(k, wrenches.shape[0] - 1)], state, work, solver, info,
-                k > 0 or resumed,
+                totals[RESUMED] != 0.0, watch,
             )  # fmt: skip
-            if bad != 0:
+            if bad != 0 or taken_back(watch, state, work, info):
                 return k - done
+            totals[RESUMED] = 1.0
             record_step(k, every, h, info, state, totals, record)
+            if expires(watch, plan[BODIES], h, state):
+                return k + 1 - done
         return steps
 
     simulate.__module__, simulate.__qualname__ = step.__module__, simulate.__name__

@@ -3,6 +3,7 @@
 from typing import Any, NamedTuple
 
 from dynamics.kernels.base.arguments import Inputs, Place, motion_of
+from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
 from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
@@ -26,8 +27,8 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
+from dynamics.kernels.collisions.watch import begin, look
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
-from dynamics.kernels.stepping.run import copy
 
 
 @record
@@ -101,10 +102,12 @@ def make_step(arrays_of, load, interval, advance, adapt):
         info,
         # In:
         ready,
+        watch,
     ):  # fmt: skip
         """State <- state after one step; 0 or what went wrong, the state then as it was.
 
-        ``ready`` says that the workspace holds the node of the state.
+        ``ready`` says that the workspace holds the node of the state. ``watch`` is None or that of
+        `dynamics.kernels.collisions.watch`, and looks after each interval.
         """
         ends, scratch, linear, saved, fallback = arrays_of(plan, state, work, solver, info)
         motion, inputs = motion_of(plan, state), Inputs(control=control, wrench=wrench)
@@ -126,6 +129,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                 while again:
                     restitution = info[RESTITUTION_PART]
                     info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
+                    begin(watch)
                     for i in range(count):
                         part = Place(
                             time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
@@ -143,6 +147,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                             break
                         info[ITERATIONS] += done
                         ends = advance(plan, ends, info)
+                        look(watch, ends[0].pose)
                     if done < 0:
                         copy(saved, state)
                         restore_ledger(ledger, info)

@@ -1,0 +1,177 @@
+"""Contacts that models find by themselves, compared with MuJoCo's native loop at the same step.
+
+``python -m benchmarks.collisions [scene ...]`` in ``asv_benchmarks`` prints the table: heaps of
+balls and of mixed shapes, dominoes, a humanoid that falls on itself, an ant and a half cheetah on
+their floor. Both read the same MJCF, contacts with a round cone, without commands.
+"""
+
+import argparse
+import tempfile
+import time
+import warnings
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+import dynamics as dy
+from dynamics import rotation
+
+H, SECONDS = 0.01, 10.0
+#: Seconds of scenes that take minutes: from the first impacts on a step is cut into many intervals.
+SHORT = {"pile 200": 0.2, "balls 200": 2.0}
+WORLD = """<mujoco><option timestep="{h}" integrator="Euler" cone="elliptic"/><worldbody>
+<geom type="plane" size="50 50 1" friction="0.5 0 0"/>{bodies}</worldbody></mujoco>"""
+BODY = """<body name="b{i}" pos="{at}" quat="{turn}"><freejoint/>
+<geom {shape} mass="1" friction="0.5 0 0"/></body>"""
+#: Shapes of a pile by turns, of 0.2 m at most.
+SHAPES = (
+    'type="box" size="0.1 0.08 0.06"',
+    'type="cylinder" size="0.08 0.1"',
+    'type="capsule" size="0.05 0.1"',
+    'type="sphere" size="0.1"',
+)
+ROBOTS = {"humanoid": "humanoid", "ant": "ant", "half cheetah": "half_cheetah"}
+
+
+def numbers(x):
+    return " ".join(map(repr, np.asarray(x, float).tolist()))
+
+
+def pile(n, shapes=SHAPES, seed=0):
+    """Columns of shapes by turns, turned at random, that fall on a floor."""
+    rng, bodies = np.random.default_rng(seed), ""
+    side = max(1, round((n / 3) ** 0.5))
+    for i in range(n):
+        place = np.array([i % side, (i // side) % side, i // side**2], float)
+        place[:2] -= (side - 1) / 2
+        at = 0.3 * place + [0, 0, 0.3] + rng.uniform(-0.02, 0.02, 3)
+        turn = numbers(rotation.random(rng))
+        bodies += BODY.format(i=i, at=numbers(at), turn=turn, shape=shapes[i % len(shapes)])
+    return WORLD.format(h=H, bodies=bodies)
+
+
+def dominoes(n):
+    """Dominoes in a row, the first of them tilted."""
+    bodies = ""
+    for i in range(n):
+        angle = 0.25 if i == 0 else 0.0
+        low = 0.02 * np.sin(angle) + 0.1 * np.cos(angle) + 1e-4
+        at = [0.1 * i + 0.1 * np.sin(angle), 0.0, low]
+        turn = numbers(rotation.from_axis_angle((0, 1, 0), angle))
+        shape = 'type="box" size="0.01 0.05 0.1"'
+        bodies += BODY.format(i=i, at=numbers(at), turn=turn, shape=shape)
+    return WORLD.format(h=H, bodies=bodies)
+
+
+SCENES = {
+    **{f"balls {n}": lambda n=n: pile(n, SHAPES[3:]) for n in (5, 10, 20, 200)},
+    **{f"pile {n}": lambda n=n: pile(n) for n in (5, 10, 20, 200)},
+    "dominoes 12": lambda: dominoes(12), **dict.fromkeys(ROBOTS),
+}  # fmt: skip
+
+
+@dataclass
+class Scene:
+    """One motion in both: our model and start, and the MJCF for MuJoCo."""
+
+    name: str
+    model: dy.Model
+    state: dy.State
+    path: Path
+    limits: bool = True
+
+    def ours(self, seconds=SECONDS, every=10):
+        return dy.simulate(self.model, self.state, seconds, every=every)
+
+    def theirs(self, seconds=SECONDS):
+        """Processor seconds of MuJoCo's own loop."""
+        import mujoco
+
+        model = mujoco.MjModel.from_xml_path(str(self.path))
+        model.opt.timestep = self.model.timestep
+        if not self.limits:
+            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
+        data = mujoco.MjData(model)
+        start = time.process_time()
+        mujoco.mj_step(model, data, round(seconds / self.model.timestep))
+        return time.process_time() - start
+
+
+def scene(name):
+    """A scene by name."""
+    if name in ROBOTS:
+        spec = find_spec("gymnasium")
+        if spec is None or spec.origin is None:
+            raise NotImplementedError("gymnasium is not installed")
+        path = Path(spec.origin).parent / "envs" / "mujoco" / "assets" / f"{ROBOTS[name]}.xml"
+    else:
+        path = Path(tempfile.mkdtemp()) / "scene.xml"
+        path.write_text(SCENES[name]())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        # with its limits the humanoid ends on the floor in a heap whose steps are not solved
+        limits = name != "humanoid"
+        mechanism = dy.load(path, collide=True, without=[] if limits else ["limits"])
+    model = mechanism.finalize(H)
+    return Scene(name, model, dy.separate(model, model.initial_state()), path, limits)
+
+
+def in_turns(made, rounds=3, seconds=SECONDS):
+    """Least processor seconds of `dynamics` and of MuJoCo."""
+    made.ours(5 * H, every=1)
+    ours, theirs = [], []
+    for _ in range(rounds):
+        start = time.process_time()
+        made.ours(seconds)
+        ours.append(time.process_time() - start)
+        theirs.append(made.theirs(seconds))
+    return min(ours), min(theirs)
+
+
+class Collisions:
+    """Ten seconds of a scene, and their time over MuJoCo's at the same step."""
+
+    params = (list(SCENES),)
+    param_names = ("scene",)
+    timeout = 3000
+
+    def setup(self, name):
+        try:
+            import mujoco  # noqa: F401
+        except ImportError as error:
+            raise NotImplementedError("mujoco is not installed") from error
+        self.scene = scene(name)
+        self.seconds = SHORT.get(name, SECONDS)
+
+    def time_simulate(self, name):
+        self.scene.ours(self.seconds)
+
+    def track_ratio_at_equal_step(self, name):
+        ours, theirs = in_turns(self.scene, 1, self.seconds)
+        return ours / theirs
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("scenes", nargs="*", default=list(SCENES))
+    parser.add_argument("--rounds", type=int, default=2)
+    chosen = parser.parse_args()
+    print("scene: ours, MuJoCo, us a step | ratio | iterations, intervals a step, sets, pairs")
+    for name in chosen.scenes:
+        made, seconds = scene(name), SHORT.get(name, SECONDS)
+        ours, theirs = in_turns(made, 1 if name in SHORT else chosen.rounds, seconds)
+        motion = made.ours(seconds)
+        info, pairs = motion.info, max(len(part.pairs) for part in motion.parts)
+        scale = 1e6 / info["steps"]
+        print(
+            f"{name:14s} {scale * ours:9.1f} {scale * theirs:8.1f} | {ours / theirs:7.1f} | "
+            f"{info['iterations'] / info['steps']:6.2f} {info['intervals_per_step']:6.2f} "
+            f"{len({part.pairs for part in motion.parts}):5d} {pairs:4d}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,111 @@
+"""Contacts of a loaded robot with itself and with the world: `Mechanism.collide` by the file."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+
+from dynamics.io.description import Description
+from dynamics.io.notes import Notes
+from dynamics.io.parsing import attribute, tree
+from dynamics.mechanism import Mechanism
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.contact_primitives import HalfSpace
+from dynamics.parts.geometry import Geometry, Surface
+
+__all__ = ["add_collisions", "read_srdf"]
+
+UNTURNED = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def add_collisions(
+    mechanism: Mechanism,
+    found: Description,
+    notes: Notes,
+    collide: bool | str | Path,
+    ground: bool | HalfSpace,
+    friction: float | None,
+) -> None:
+    """Let the collision shapes of all bodies touch each other and the world.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+        Changed.
+    found : Description
+    notes : Notes
+    collide : True, str or Path
+        Or an SRDF file, whose disabled pairs are left out.
+    ground : bool or HalfSpace
+        A floor besides those of the file.
+    friction : float or None
+        Coefficient of sliding friction instead of the file's.
+
+    Raises
+    ------
+    ValueError
+        For an SRDF file that is broken.
+    """
+    every = Surface(0.0, kind=-1, touches=-1)
+    if isinstance(ground, HalfSpace) or (ground and not found.floors):
+        plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
+        mechanism.add_obstacle(Geometry(plane, np.zeros(3), UNTURNED, surface=every), name="ground")
+    for floor in () if isinstance(ground, HalfSpace) else found.floors:
+        plane = HalfSpace(floor.normal, floor.point)
+        made = Geometry(plane, np.zeros(3), UNTURNED, surface=floor.surface)
+        mechanism.add_obstacle(made, name=floor.name)
+    for name, shape in found.obstacles.items():
+        mechanism.add_obstacle(shape, name=name)
+    excluded = list(found.excluded)
+    if not isinstance(collide, bool):
+        excluded += read_srdf(Path(collide))
+    without: list[tuple[str, str]] = []
+    for one, two in excluded:
+        without += product(_ends(mechanism, found, one, notes), _ends(mechanism, found, two, notes))
+    of_base = [name for names in found.fixed.values() for name in names]
+    for joint in mechanism.joints.values():  # what hangs on the base is next to it
+        if joint.n_rows > 0 and WORLD in (joint.parent, joint.child):
+            child = joint.child if joint.parent is WORLD else joint.parent
+            without += product(of_base, [str(child.name)])
+    mechanism.collide(without=without, friction=friction)
+
+
+def _ends(mechanism: Mechanism, found: Description, link: str, notes: Notes) -> list[str]:
+    """Names of a link's body, or of its obstacles where it is fixed to the world."""
+    if link == WORLD.name and link not in mechanism.frames:
+        return [WORLD.name]
+    if link not in mechanism.frames:
+        notes.leave_out("excluded pairs of links that there are not", link)
+        return []
+    body = mechanism.frames[link].body
+    return found.fixed.get(link, []) if body is WORLD else [str(body.name)]
+
+
+def read_srdf(path: Path) -> list[tuple[str, str]]:
+    """Pairs of links that an SRDF file says never collide.
+
+    Parameters
+    ----------
+    path : Path
+
+    Returns
+    -------
+    list of (str, str)
+
+    Raises
+    ------
+    FileNotFoundError
+    ValueError
+        Where the file is broken.
+    """
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no file {path}")
+    root = tree(path)
+    if root.tag != "robot":
+        raise ValueError(f"{path.name} is no SRDF file: its root is <{root.tag}>, not <robot>")
+    return [
+        (attribute(one, "link1", path.name), attribute(one, "link2", path.name))
+        for one in root.iter("disable_collisions")
+    ]

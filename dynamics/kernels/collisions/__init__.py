@@ -1,0 +1,1 @@
+"""Collision detection: near pairs of shapes, planes between two shapes, travelled ways."""

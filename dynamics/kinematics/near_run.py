@@ -1,0 +1,178 @@
+"""A run from one near model to the next, in the same totals and energy balance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics.kernels.base import run_totals, step_info
+from dynamics.kernels.collisions import watch as watching
+from dynamics.kernels.collisions.broad_phase import runs_out
+from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
+from dynamics.tables.collisions import given_of
+
+if TYPE_CHECKING:
+    from dynamics.state import State
+
+__all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
+
+Float = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Records of a motion in one near model.
+
+    Attributes
+    ----------
+    pairs : tuple of int
+        See `NearModels.of`.
+    states : ndarray of float, shape (k, state size of the near model)
+    """
+
+    pairs: tuple[int, ...]
+    states: Float
+
+
+class NearRun:
+    """Run of a model that finds its contacts.
+
+    Parameters
+    ----------
+    models : NearModels
+    state : State
+        Of the whole model.
+    every : int
+        Steps between records.
+    inputs : tuple
+        A controller's address, controls and wrenches.
+
+    Attributes
+    ----------
+    parts : list of Part
+        All records so far, the start included.
+    info, totals : ndarray of float
+        Of the whole run.
+    """
+
+    def __init__(self, models: NearModels, state: State, every: int, inputs: Any) -> None:
+        self.models, self.every, self.inputs = models, every, inputs
+        entry = models.entry(state)
+        assert entry.watch is not None
+        self.near, self.state, self.watch = entry.near, entry.state.copy(), entry.watch
+        self.info = np.zeros(step_info.INFO_SIZE)
+        self.totals = np.zeros(run_totals.TOTALS_SIZE)
+
+    def __enter__(self) -> NearRun:
+        self.space = self.near.model.workspace.free()
+        self.space.__enter__()
+        begin = self.space.begin(self.state, self.info)
+        self.totals[run_totals.END_TIME], self.totals[run_totals.RESUMED] = begin
+        self._look_out()
+        h, reach = self.models.model.timestep, self.models.shapes.reach
+        if runs_out(
+            self.state.n, h, self.watch.start, reach, self.watch.allowance, self.state.data
+        ):
+            self._renew()
+        self.parts = [Part(self.near.pairs, self.state.data[None].copy())]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.space.__exit__()
+
+    def _look_out(self) -> None:
+        """Arrays of the watch in this near model."""
+        reach, numbers = self.models.shapes.reach, self.state.data
+        self._watched = self.watch.arrays(reach, numbers, self.space.work, self.info)
+
+    def advance(self, done: int, count: int) -> int:
+        """Take some steps after those that are done; how many it took."""
+        took = 0
+        while took < count:
+            record = self._record(done + took, count - took)
+            model, space = self.near.model, self.space
+            flags = self._watched[watching.FLAGS]
+            steps = int(model.kernel.simulate(
+                *space.step_tables, model.timestep, model.settings, count - took, self.every,
+                self.inputs, self._watched, self.state.data, space.work, space.step_solver,
+                (record, self.info, self.totals),
+            ))  # fmt: skip
+            rows = (done + took + steps) // self.every - (done + took) // self.every
+            if rows:
+                self.parts.append(Part(self.near.pairs, record[:rows].copy()))
+            took += steps
+            if flags[watching.RENEW] == 0:
+                break
+            ways, again = self._watched[watching.WAYS], flags[watching.TAKEN_BACK]
+            self._renew(ways if again else None)
+            self._watched[watching.FLAGS][watching.TAKEN_BACK] = again
+        return took
+
+    def _record(self, done: int, count: int) -> Float:
+        """Array for the records of some steps."""
+        rows = (done + count) // self.every - done // self.every
+        self.totals[run_totals.FIRST_RECORD] = done // self.every
+        return np.empty((rows, self.state.data.size))
+
+    def _renew(self, ways: Float | None = None) -> None:
+        """Find the near pairs anew, and go on in their model."""
+        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, ways)
+        if pairs != self.near.pairs:
+            near = self.models.of(pairs)
+            after = self.models.carried(self.near, self.state, near)
+            given = given_of(self.space.plan, self.space.work).copy()
+            space = near.model.workspace.free()
+            if self.totals[run_totals.RESUMED] != 0.0:
+                self.models.resume(self.near, self.state, near, after, self.info, given, space)
+            self.space.__exit__()
+            space.__enter__()
+            self.near, self.state, self.space = near, after, space
+        self._look_out()
+
+    def whole(self, time: float) -> State:
+        """State of the whole model at this time, which remembers where the run is."""
+        state = self.state.copy()
+        state.time = time
+        end = float(self.totals[run_totals.END_TIME])
+        state.memory = self.space.memory(state, None, end, self.info)
+        data = state.data[self.near.columns]
+        made = self.models.model.state_of(data, time)
+        made.memory = NearMemory(self.models, data.tobytes(), Entry(self.near, state, self.watch))
+        return made
+
+
+def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Parts, those in a row with the same pairs as one."""
+    return tuple(
+        Part(pairs, np.concatenate([part.states for part in group]))
+        for pairs, group in groupby(parts, lambda part: part.pairs)
+    )
+
+
+def chosen_parts(parts: Sequence[Part], chosen: NDArray[np.int64]) -> tuple[Part, ...]:
+    """Parts with some of their records, by the numbers of these in the motion, ascending."""
+    found, first = [], 0
+    for part in parts:
+        here = chosen[(chosen >= first) & (chosen < first + len(part.states))] - first
+        if here.size:
+            found.append(Part(part.pairs, part.states[here]))
+        first += len(part.states)
+    return tuple(found)
+
+
+def at_record(
+    models: NearModels, parts: Sequence[Part], k: int, numbers: Float, time: float
+) -> NearMemory:
+    """Memory of the k-th record of some parts, without the node of its step."""
+    for part in parts:
+        if k < len(part.states):
+            break
+        k -= len(part.states)
+    near = models.of(part.pairs)
+    state = near.model.state_of(part.states[k].copy(), time)
+    return NearMemory(models, numbers.tobytes(), Entry(near, state, None))

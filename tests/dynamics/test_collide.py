@@ -1,0 +1,497 @@
+"""Contacts that models find by themselves: which pairs may touch, and what a motion keeps."""
+
+import pickle
+import runpy
+import sys
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.kernels.collisions import gjk, watch
+from dynamics.kinematics import near_models
+from dynamics.parts.convex_hulls import separation
+from dynamics.parts.geometry import Geometry, Mesh, Surface
+
+from .robots import joint, link, load, robot
+from .test_mjcf import load as load_mjcf
+from .test_mjcf import world
+
+EXAMPLE = Path(__file__).parents[2] / "docs/examples/pile.py"
+BALL, BOX = dy.Sphere(0.1, mass=1.0), dy.Box(0.2, 0.16, 0.12, mass=1.0)
+SHAPES = (BOX, BALL, dy.Capsule(0.05, 0.2, mass=1.0), dy.Cylinder(0.08, 0.2, mass=1.0))
+
+
+def chain(shapes):
+    """Bodies in a row, each hinged to the one before; None is a body without a shape."""
+    mechanism = dy.Mechanism()
+    for k, shape in enumerate(shapes):
+        inert = {} if shape is not None else {"mass": 1.0, "inertia": np.eye(3)}
+        mechanism.add_body(shape, name=f"b{k}", position=(0.5 * k, 0, 1), **inert)
+        if k:
+            ends = mechanism.bodies[f"b{k - 1}"], mechanism.bodies[f"b{k}"]
+            half = {"parent_point": (0.25, 0, 0), "child_point": (-0.25, 0, 0)}
+            mechanism.add_joint(dy.Revolute(*ends, axis=(0, 1, 0), **half))
+    return mechanism
+
+
+def pairs_of(mechanism):
+    """Names of pairs that may touch."""
+    return list(mechanism.finalize(0.01).near.candidates.names)
+
+
+# Filters
+
+
+def test_neighbours_along_joints_are_left_out_with_bodies_without_shapes_between_them():
+    mechanism = chain([BALL, None, BALL, BALL, BALL])
+    mechanism.collide()
+    assert pairs_of(mechanism) == ["b0|b3", "b0|b4", "b2|b4"]
+
+    mechanism = chain([BALL, None, BALL])
+    mechanism.collide(neighbors=True)
+    assert pairs_of(mechanism) == ["b0|b2"]
+
+
+def test_bodies_that_fixed_joints_hold_together_are_one():
+    mechanism = chain([BALL, BALL, BALL])
+    held = mechanism.add_body(BALL, name="held", position=(0, 0, 2))
+    mechanism.add_joint(dy.Fixed(mechanism.bodies["b0"], held))
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    mechanism.collide()
+
+    assert sorted(pairs_of(mechanism)) == sorted(
+        ["b0|b2", "b2|held", *(f"floor|{name}" for name in mechanism.bodies)]
+    )
+
+
+def test_pairs_are_chosen_by_bodies_against_and_without():
+    mechanism = dy.Mechanism()
+    a, b, c = (mechanism.add_body(BALL, name=k, position=(k, 0, 1)) for k in range(3))
+    for name in ("floor", "wall"):
+        mechanism.add_obstacle(dy.HalfSpace(), name=name)
+    chosen = {
+        (): ["floor|0", "floor|1", "floor|2", "wall|0", "wall|1", "wall|2", "0|1", "0|2", "1|2"],
+        ((a, 1),): ["floor|0", "floor|1", "wall|0", "wall|1", "0|1"],
+        ((a,), (c, "world")): ["floor|0", "wall|0", "0|2"],
+    }
+    for ends, names in chosen.items():
+        made = mechanism.copy()
+        made.collide(*ends)
+        assert sorted(pairs_of(made)) == sorted(names)
+        made = mechanism.copy()
+        made.collide(*ends, without=[(a, "floor"), ("wall", a), (b, a), (2, "world")])
+        kept = set(names) - {"floor|0", "wall|0", "0|1", "floor|2", "wall|2"}
+        assert sorted(pairs_of(made)) == sorted(kept)
+
+
+def test_the_first_call_that_names_a_pair_gives_its_options_and_declared_pairs_stay():
+    mechanism = dy.Mechanism()
+    a, b, c = (mechanism.add_body(BALL, name=k) for k in "abc")
+    mechanism.add_contact(a, b, name="own", friction=0.9)
+    mechanism.collide([a, c], friction=0.1)
+    mechanism.collide(friction=0.7)
+    near = mechanism.finalize(0.01).near
+
+    assert near.candidates.names == ("a|c", "b|c")
+    assert [near.candidates.contact(k).friction for k in range(2)] == [0.1, 0.7]
+
+
+def test_surfaces_give_friction_and_filters():
+    def ball(**surface):
+        unturned = np.array([1.0, 0, 0, 0])
+        return Geometry(BALL, np.zeros(3), unturned, surface=Surface(**surface))
+
+    mechanism = dy.Mechanism()
+    given = (
+        {"friction": 0.2}, {"friction": 0.8}, {"kind": 2, "touches": 2}, {"kind": 4, "touches": 1}
+    )  # fmt: skip
+    for k, surface in enumerate(given):
+        mechanism.add_body(mass=1.0, inertia=np.eye(3), name=k, collisions=[ball(**surface)])
+    mechanism.collide()
+    near = mechanism.finalize(0.01).near
+
+    assert near.candidates.names == ("0|1", "0|3", "1|3")
+    assert [near.candidates.contact(k).friction for k in range(3)] == [0.8, 0.5, 0.8]
+
+
+def random_filters(seed):
+    """MJCF of a tree whose geoms have random filters, and some pairs excluded."""
+    rng = np.random.default_rng(seed)
+    bits = [f'contype="{a}" conaffinity="{b}"' for a, b in rng.integers(0, 4, (24, 2))]
+    open_at, text = [], ""
+    for k in range(8):
+        while open_at and rng.random() < 0.4:
+            text += "</body>"
+            open_at.pop()
+        moves = rng.random() < 0.75
+        joints = ("<joint/>" if open_at else "<freejoint/>") if moves else ""
+        text += f'<body name="b{k}" pos="0.1 0.2 0.3">{joints}'
+        open_at.append(k)
+        for i in range(rng.integers(1, 3)):
+            text += f'<geom name="g{k}{i}" size="0.05" {bits[3 * k + i]} pos="{0.1 * i} 0 0"/>'
+    text += "</body>" * len(open_at)
+    floor = f'<geom name="floor" type="plane" size="1 1 1" {bits[-1]}/>'
+    some = rng.choice(8, (3, 2))
+    excludes = "".join(f'<exclude body1="b{i}" body2="b{j}"/>' for i, j in some if i != j)
+    return world(floor + text, f"<contact>{excludes}</contact>")
+
+
+def pairs_of_mujoco(mujoco, path):
+    """Pairs of bodies, welded ones as one, that its filter lets touch, and by how many geoms."""
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.geom_margin[:] = 100.0  # all that may touch does
+    model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_MIDPHASE
+    data = mujoco.MjData(model)
+    mujoco.mj_forward(model, data)
+    pairs = {frozenset(map(int, data.contact[i].geom)) for i in range(data.ncon)}
+
+    def root(geom):
+        return int(model.body_weldid[model.geom_bodyid[geom]])
+
+    return Counter(frozenset(map(root, pair)) for pair in pairs), {
+        model.body(i).name: int(model.body_weldid[i]) for i in range(model.nbody)
+    }
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_filters_of_a_file_are_those_of_mujoco(tmp_path, mujoco, seed):
+    text = random_filters(seed)
+    mechanism = load_mjcf(tmp_path, text, collide=True)
+    wanted, roots = pairs_of_mujoco(mujoco, tmp_path / "robot.xml")
+
+    def root(solid):
+        end = solid.end.name
+        return roots[end]
+
+    try:
+        candidates = mechanism.finalize(0.01).near.candidates
+    except ValueError as error:
+        assert "no two shapes that may touch" in str(error) and not wanted
+        return
+    solids = candidates.solids
+    found = Counter(frozenset(root(solids[i]) for i in pair) for pair in candidates.pairs.tolist())
+    assert found == wanted
+
+
+def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    links = [link(name, more=ball) for name in "abcd"]
+    joints = [joint(f"{a}{b}", "revolute", a, b, more='<limit lower="-1" upper="1"/>')
+              for a, b in ("ab", "bc", "cd")]  # fmt: skip
+    text = robot(*links, *joints)
+    srdf = tmp_path / "robot.srdf"
+    srdf.write_text(
+        '<robot name="r"><disable_collisions link1="d" link2="a" reason="Never"/></robot>'
+    )
+
+    assert pairs_of(load(tmp_path, text, collide=True)) == ["a|c", "a|d", "b|d"]
+    assert pairs_of(load(tmp_path, text, collide=srdf)) == ["a|c", "b|d"]
+    grounded = load(tmp_path, text, collide=srdf, ground=True)
+    assert pairs_of(grounded)[:4] == [f"ground|{name}" for name in "abcd"]
+    srdf.write_text("<sdf/>")
+    with pytest.raises(ValueError, match=r"robot.srdf is no SRDF file: its root is <sdf>"):
+        load(tmp_path, text, collide=srdf)
+    with pytest.raises(FileNotFoundError, match=r"there is no file .*none.srdf"):
+        load(tmp_path, text, collide=tmp_path / "none.srdf")
+
+
+# Errors
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"bodies": ["c"]}, r"bodies of collide has 'c', which is no body of this mechanism"),
+        ({"bodies": "a"}, r"bodies of collide takes several bodies; use \['a'\]"),
+        ({"against": [3]}, r"against of collide has 3, which is no body"),
+        ({"without": ["ab"]}, r"without= of collide takes pairs of bodies, not 'ab'"),
+        ({"without": [("a", "d")]}, r"without of collide has 'd', which is no body"),
+        ({"friction": -1.0}, r"friction of collide"),
+        ({"friction": 0.0, "rolling": 0.1}, r"collide resists turning but not sliding"),
+        ({"cone": 3}, r"collide"),
+    ],
+)
+def test_bad_arguments_are_refused_by_name(options, message):
+    mechanism = dy.Mechanism()
+    for name in "ab":
+        mechanism.add_body(BALL, name=name)
+    with pytest.raises((ValueError, dy.UnknownNameError), match=message):
+        mechanism.collide(**options)
+    assert mechanism.collisions == []
+
+
+def test_what_cannot_touch_is_refused(tmp_path):
+    mechanism = dy.Mechanism()
+    mechanism.add_body(BALL, name="a")
+    mechanism.collide()
+    with pytest.raises(ValueError, match="collide finds no two shapes that may touch"):
+        mechanism.finalize()
+    with pytest.raises(TypeError, match="add_obstacle takes a shape"):
+        mechanism.copy().add_obstacle("floor")
+
+    mesh = Mesh("none.stl", str(tmp_path), np.ones(3))
+    broken = dy.Mechanism()
+    lost = Geometry(mesh, np.zeros(3), np.array([1.0, 0, 0, 0]))
+    broken.add_body(mass=1.0, inertia=np.eye(3), name="a", collisions=[lost])
+    for name in "bc":
+        broken.add_body(BALL, name=name)
+    left_out = broken.copy()
+    broken.collide()
+    with pytest.raises(ValueError, match=r"collision shape of body 'a': mesh 'none.stl': "):
+        broken.finalize()
+    left_out.collide(["b", "c"])
+    assert pairs_of(left_out) == ["b|c"]
+
+    bouncing = dy.Mechanism()
+    for name in "ab":
+        bouncing.add_body(BOX, name=name)
+    bouncing.collide(restitution=0.5)
+    with pytest.raises(ValueError, match=r"restitution of 'a\|b' is 0.5; it is not offered"):
+        bouncing.finalize()
+
+
+@pytest.mark.parametrize("options", [{"order": 4}, {"form": "first order"}])
+def test_other_methods_are_refused(options):
+    mechanism = dy.Mechanism()
+    for name in "ab":
+        mechanism.add_body(BALL, name=name)
+    mechanism.collide()
+    with pytest.raises(ValueError, match="collide"):
+        mechanism.finalize(0.01, **options)
+
+
+def test_derivatives_are_refused_and_inverse_dynamics_where_pairs_touch():
+    mechanism = dy.Mechanism()
+    hinged = mechanism.add_body(BOX, name="box", position=(0, 0, 0.06 + 1e-6))
+    hinge = dy.Revolute(mechanism.world, hinged, axis=(0, 0, 1), name="j", actuated=True)
+    mechanism.add_joint(hinge)
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+
+    with pytest.raises(NotImplementedError, match="derivatives are not offered with collide"):
+        dy.linearize(model, state)
+    with pytest.raises(NotImplementedError, match=r"'floor\|box' touches"):
+        dy.inverse_dynamics(model, state, {"j": 0.0})
+
+
+# Motions
+
+
+def heap(n, shapes=(BALL,), seed=0, **options):
+    """Bodies above each other, turned at random, over a floor."""
+    mechanism, rng = dy.Mechanism(), np.random.default_rng(seed)
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(n):
+        at = [*rng.uniform(-0.05, 0.05, 2), 0.2 + 0.27 * k]
+        turn = rotation.random(rng)
+        mechanism.add_body(shapes[k % len(shapes)], name=k, position=at, orientation=turn)
+    mechanism.collide(**options)
+    model = mechanism.finalize(0.01)
+    return model, model.initial_state()
+
+
+def test_steps_are_those_of_a_run():
+    model, state = heap(3, SHAPES)
+    motion = dy.simulate(model, state, 0.6)
+    assert len(motion.parts) > 1
+    for k in range(60):
+        state, _ = model.step(state)
+        np.testing.assert_array_equal(state.data, motion.states[k + 1])
+
+
+def test_a_run_goes_on_where_another_ended_and_from_its_records():
+    model, state = heap(3, SHAPES)
+    whole = dy.simulate(model, state, 0.6)
+    first = dy.simulate(model, state, 0.3)
+    second = dy.simulate(model, first.final, 0.3)
+    np.testing.assert_array_equal(second.states, whole.states[30:])
+    np.testing.assert_array_equal(
+        dy.simulate(model, state, 0.6, every=10).states, whole.states[::10]
+    )
+    # a record has lost the guess of its step: the same to the tolerance of steps before an impact
+    again = dy.simulate(model, whole[5], 0.05)
+    np.testing.assert_allclose(again.states[-1], whole.states[10], atol=1e-9)
+
+
+def test_rollouts_are_simulations_wherever_they_run():
+    model, state = heap(3, SHAPES)
+    jobs = [dy.Job(state, 0.4), dy.Job(heap(3, SHAPES)[1], 0.2)]
+    wanted = [dy.simulate(model, job.state, job.seconds) for job in jobs]
+    with ThreadPoolExecutor(2) as executor:
+        found = [dy.rollouts(model, jobs), dy.rollouts(model, jobs, executor)]
+    name = wanted[0].near_pairs[0]
+    for one, motion in zip(found[0] + found[1], 2 * wanted):
+        np.testing.assert_array_equal(one.trajectory.states, motion.states)
+        forces = [x.contact(name).normal_force for x in (one.trajectory, motion)]
+        np.testing.assert_array_equal(*forces)
+
+
+def test_models_and_motions_pickle():
+    model, state = heap(3, SHAPES)
+    motion = dy.simulate(model, state, 0.4)
+    again, there = pickle.loads(pickle.dumps((model, motion)))
+    np.testing.assert_array_equal(dy.simulate(again, state, 0.4).states, motion.states)
+    for name in motion.near_pairs:
+        np.testing.assert_array_equal(there.contact(name).gap, motion.contact(name).gap)
+
+
+def tower(n):
+    """Boxes that fall on each other from a millimetre."""
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(n):
+        mechanism.add_body(BOX, name=k, position=(0, 0, 0.061 + 0.121 * k))
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    return model, model.initial_state()
+
+
+def test_a_variant_has_its_own_near_pairs():
+    model, _ = tower(2)
+    heavy = dy.variant(model, {0: {"mass": 50.0}})
+    motion = dy.simulate(heavy, heavy.initial_state(), 1.0)
+
+    force = motion.contact("floor|0").normal_force[-1].sum()
+    assert force == pytest.approx(51.0 * 9.81, rel=2e-3)  # the planes weigh a thousandth
+
+
+def test_the_forces_of_a_motion_carry_its_weight():
+    model, state = tower(4)
+    motion = dy.simulate(model, state, 1.0)
+
+    assert motion.near_pairs == motion.contacts == ["floor|0", "0|1", "1|2", "2|3"]
+    for k, name in enumerate(motion.near_pairs):
+        found = motion.contact(name)
+        assert found.gap.min() > 0.0 and found.normal_force.min() >= 0.0
+        force = found.normal_force[-1].sum()
+        assert force == pytest.approx((4 - k) * 9.81, rel=2e-3)
+
+
+def test_the_gap_of_a_pair_is_infinite_while_it_is_not_near():
+    model, state = heap(2)
+    motion = dy.simulate(model, state, 0.5)
+    gap, number = motion.contact("floor|1").gap, model.near.candidates.numbers["floor|1"]
+    near = [number in part.pairs for part in motion.parts for _ in part.states]
+
+    assert any(near) and not all(near)
+    np.testing.assert_array_equal(np.isfinite(gap).any(axis=1), near)
+
+
+def test_a_file_of_a_motion_holds_no_forces_of_pairs(tmp_path):
+    model, state = heap(2)
+    motion = dy.simulate(model, state, 0.5)
+    motion.save(tmp_path / "motion.npz")
+    there = dy.Trajectory.load(tmp_path / "motion.npz", model)
+    np.testing.assert_array_equal(there.states, motion.states)
+    with pytest.raises(ValueError, match=r"the trajectory holds no forces of 'floor\|0'"):
+        there.contact("floor|0")
+
+
+def test_a_controller_is_called_once_a_step(monkeypatch):
+    """Also where steps are taken back, as the allowances are far too small."""
+    monkeypatch.setattr(near_models, "PART", 1e-6)
+    monkeypatch.setattr(near_models, "STEPS", 1.0)
+    mechanism, times = dy.Mechanism(), []
+    slider = mechanism.add_body(BALL, name="slider", position=(0, 0, 0))
+    mechanism.add_body(BALL, name="ball", position=(0.5, 0, 0))
+    mechanism.gravity = (0, 0, 0)
+    mechanism.add_joint(
+        dy.Prismatic(mechanism.world, slider, axis=(1, 0, 0), name="x", actuated=True)
+    )
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+
+    def push(state, time):
+        times.append(time)
+        return [20.0 * len(times)]
+
+    dy.simulate(model, model.initial_state(), 0.4, controller=push)
+    np.testing.assert_allclose(times, 0.01 * np.arange(40), atol=1e-12)
+
+
+def test_separate_pulls_overlapping_shapes_apart():
+    mechanism = dy.Mechanism()
+    for k in range(4):
+        mechanism.add_body(BOX, name=k, position=(0.12 * k, 0, 0))
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    with pytest.raises(ValueError, match="overlap"):
+        dy.simulate(model, model.initial_state(), 0.1)
+    motion = dy.simulate(model, dy.separate(model, model.initial_state()), 0.1)
+    assert all(motion.contact(name).gap.min() > 0.0 for name in motion.near_pairs)
+
+
+def test_the_pile_of_the_documentation_stands(monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["pile.py"])
+    runpy.run_path(str(EXAMPLE), run_name="__main__")
+    assert "least gap" in capsys.readouterr().out
+
+
+# Parts
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_gjk_separates_as_far_as_a_quadratic_program(seed):
+    """The normal that it finds separates the shapes by their distance."""
+    rng = np.random.default_rng(seed)
+    mechanism = dy.Mechanism()
+    for k, i in enumerate(rng.permutation(4)[:2]):
+        at, turn = 0.4 * k * rotation.unit_vector(rng.normal(size=3), "way"), rotation.random(rng)
+        mechanism.add_body(SHAPES[i], name=k, position=at, orientation=turn)
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    state, near = model.initial_state(), model.near
+    tables, out = near.shapes, np.empty(5)
+    found = gjk.separate(
+        tables.points, tables.starts, tables.cores, tables.shapes, 0, 1, 2, state.data, out
+    )
+    cores = []
+    for k, solid in enumerate(near.candidates.solids):
+        x, q = state.pose[k, :3], state.pose[k, 3:]
+        turned = rotation.rotate(np.broadcast_to(q, (len(solid.core.points), 4)), solid.core.points)
+        axis = rotation.rotate(q, solid.core.axis)
+        cores.append((x + turned, axis, solid.core))
+    exact = separation(*(core_in_world(*core) for core in cores))
+
+    assert found
+    # of the squared distance 1e-10 is left
+    assert out[4] - out[3] == pytest.approx(exact.distance, rel=1e-4)
+
+
+def core_in_world(points, axis, core):
+    return type(core)(**{**fields(core), "points": points, "axis": axis})
+
+
+def fields(core):
+    return {name: getattr(core, name) for name in type(core).__dataclass_fields__}
+
+
+def test_a_step_is_taken_back_where_a_body_strays_in_between():
+    """At an end of any interval, not only of the last: bodies may come back."""
+    start, away = np.zeros(7), np.zeros(7)
+    start[3] = away[3] = 1.0
+    away[0] = 0.2
+    state, work, info = start.copy(), np.zeros(3), np.zeros(2)
+    kept = (np.empty(7), np.empty(3), np.empty(2))
+    watched = (start, np.zeros(1), np.array([0.1]), np.zeros(1), np.zeros(2, np.int64), *kept)
+
+    watch.keep(watched, state, work, info)
+    watch.begin(watched)
+    for pose in (away, start):
+        watch.look(watched, pose)
+    state[0], work[:], info[:] = 0.01, 1.0, 1.0
+    assert watch.taken_back(watched, state, work, info)
+    assert state[0] == work.max() == info.max() == 0.0 and watched[watch.WAYS][0] == 0.2
+    assert watch.keep(watched, state, work, info)  # its controls are there
+
+    watch.look(watched, away)
+    watch.begin(watched)  # another division of the step
+    watch.look(watched, start)
+    assert not watch.taken_back(watched, state, work, info)
