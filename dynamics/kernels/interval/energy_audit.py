@@ -28,6 +28,7 @@ from dynamics.kernels.base.layout import (
     GROUP_FIELDS,
     INERTIA,
     JOINTS,
+    LIGHTNESS,
     MASS,
     N_ROWS,
     PACE,
@@ -124,20 +125,35 @@ def work_of(plan, u, work):
 
 
 @kernel
-def constraint_work(plan, constant, h, settings, opened, node, trial, u, work, moving):
+def constraint_work(plan, constant, h, settings, residual, node, trial, u, work, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 
     ``work.dx`` takes their impulses. If u is given and not ``moving``, joints may not allow it:
-    what they take of it is no gain. Velocities are off by Newton's tolerance, and by what joints
-    are open by over h: ``opened`` at the end of the interval. All three count over units.
+    what they take of it is no gain. ``residual`` is what Newton's method left: the largest error of
+    velocities, which stiff rows make of rounded positions, and what joints are open by at the end
+    of the interval. Velocities are off by Newton's tolerance, and by what joints are open by over
+    h. All count over units.
     """
+    left, opened = residual
     constraint_impulses(plan, constant, h, node, trial, work)
     given = work_of(plan, u, work)
     if not moving:
         given = min(given, work_of(plan, work.x, work))
     opened = max(opened, open_by(plan, constant, node.g))
     mu = pointer(work.x, TWIST * plan[BODIES])
-    return given, rounding_work(plan, constant, h, settings, opened, work.x, mu, work.dx)
+    error = rounding_work(plan, constant, h, settings, opened, work.x, mu, work.dx)
+    return given, error + left * work_of_residual(plan, constant, u, work.x)
+
+
+@kernel
+def work_of_residual(plan, constant, u, x):
+    """Most work of a residual of 1, J."""
+    most = 0.0
+    for i in range(plan[BODIES]):
+        light, t = i * BODY_SIZE + LIGHTNESS, TWIST * i
+        for j in range(TWIST):
+            most += 0.5 * abs(u[t + j] + x[t + j]) / constant[light + j]
+    return most
 
 
 @kernel

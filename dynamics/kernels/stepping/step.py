@@ -48,6 +48,7 @@ from dynamics.kernels.base.step_info import (
     NODE_SIDE,
     RESTITUTION_PART,
     UNEXPLAINED_INTERVALS,
+    VELOCITY_ERROR,
     VIOLATION,
 )
 from dynamics.kernels.contacts.rows import bounced
@@ -264,8 +265,9 @@ def interval(
             before, _ = kinetic(plan, constant, h, node.G, u, dx)
         known = (after, power, held)
         if abs(after - before) > share * (after + before):
+            residual = (info[VELOCITY_ERROR], info[VIOLATION])
             given_work, error = constraint_work(
-                plan, constant, h, settings, info[VIOLATION], node, trial, u, work, part.moving
+                plan, constant, h, settings, residual, node, trial, u, work, part.moving
             )
             if contacts:  # what they store and give back
                 given_work += held_by_contacts(plan, constant, motion.c) - held
