@@ -22,6 +22,7 @@ from graphsys.kernels.analysis.elimination import (
 from graphsys.kernels.base.layout import (
     NEIGHBOUR_FIELDS,
     NODE_FIELDS,
+    SHORT,
     UPDATE_FIELDS,
 )
 from graphsys.kernels.program.nodal import append_nodal
@@ -241,6 +242,7 @@ class Elimination:
                 size, row_of, front_start, front, self.symmetric, *loads,
                 np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
             )  # fmt: skip
+        program[SHORT] = self.precedence.short.size
         return FactorStructure(front_start, front, fill, super_start, row_of, program)
 
     @property

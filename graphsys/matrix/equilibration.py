@@ -25,7 +25,7 @@ SWEEPS = 12
 #: Exponent of the least entry below which the sweeps start once more. Of 2,400 matrices of
 #: condition below 1e8 whose rows and columns were scaled by random powers of two up to 2^+-300, all
 #: are solved with -30; with -45 8 are refused, without a second start more than half.
-SMALL = -30.0
+SMALL = -10.0
 #: Exponent below which entries are rounding errors, and equally small.
 ROUNDING = -52.0
 #: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.

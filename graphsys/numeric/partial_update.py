@@ -134,8 +134,9 @@ class Reach:
             As a factorization without a singular pivot left it.
         info : ndarray, shape (6,)
         """
-        rows = int(self.symbolic.program[ROWS])
-        info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0, pivot_growth(magnitude, rows)
+        program = self.symbolic.program
+        rows, growth = int(program[ROWS]), pivot_growth(program, magnitude)
+        info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = 1.0, 0, growth
         ratios = magnitude[2 * rows + self.pivot_row]
         if ratios.min(initial=1.0) < 1.0:
             least = int(np.argmin(ratios))

@@ -27,12 +27,13 @@ hold their inverses D^-1, the columns below them L (not scaled), the rows to the
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block and for 256
 numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
 both.
-There are three magnitudes for each row, see `growth`.
+There are three magnitudes for each row, see `growth`. Where nodes are ``short`` of pivots
+(`analysis.pivot_supply`), factors are doubtful whatever these are.
 """
 
 from graphsys.kernels.base.jit import kernel
 
-VERSION = 7
+VERSION = 8
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
@@ -53,8 +54,9 @@ STALE = -2
     WIDEST,
     ARENA_TOTAL,
     NODAL_AT,
+    SHORT,
     HEADER,
-) = range(15)
+) = range(16)
 
 PANEL_FIELDS = 9
 # Places in a panel.

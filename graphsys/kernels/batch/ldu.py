@@ -17,6 +17,7 @@ from graphsys.kernels.base.layout import (
     PANEL_FIELDS,
     PANELS_AT,
     ROWS,
+    SHORT,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
@@ -143,11 +144,12 @@ def _given_magnitudes(program, at, magnitude, arena, base):
 
 
 @kernel
-def lane_growth(magnitude, rows, growth, system):
-    """growth <- max_i largest_i / original_i of each lane if beyond `GROWN`, else 0: `growth`."""
+def lane_growth(program, magnitude, growth, system):
+    """growth <- that of each lane, as `growth.pivot_growth`."""
+    rows = program[ROWS]
     given = LANES * rows
     for lane in range(LANES):
-        growth[system + lane] = 0.0
+        growth[system + lane] = np.inf if program[SHORT] > 0 else 0.0
     if any_beyond(magnitude, 0, magnitude, given, GROWN, given) == 0:
         return
     for i in range(rows):
@@ -278,7 +280,7 @@ def factorize_groups(
                 target_at = _update(
                     program, target_at, p, m, lower, upper, base, symmetric, magnitude, arena
                 )
-        lane_growth(magnitude, rows, growth, system)
+        lane_growth(program, magnitude, growth, system)
         if columns > 0:
             backward_eight(program, arena, base, columns, x)
             scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)

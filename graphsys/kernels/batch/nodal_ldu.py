@@ -173,7 +173,7 @@ def solve_nodes(
                         )  # fmt: skip
                     update += UPDATE_FIELDS
             at = update
-        lane_growth(magnitude, rows, growth, system)
+        lane_growth(program, magnitude, growth, system)
         backward_eight(program, arena, 0, columns, x)
         if columns == 1:
             for s in range(program[SUPERNODES]):

@@ -125,7 +125,7 @@ def factorize_supernodes(
     work_at = program[WORK_AT]
     failed = eliminate(program, at, count, True, work_at, tolerance, magnitude, arena, info)
     if failed == 0:
-        info[GROWTH] = pivot_growth(magnitude, rows)
+        info[GROWTH] = pivot_growth(program, magnitude)
     return failed
 
 

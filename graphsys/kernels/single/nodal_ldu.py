@@ -94,7 +94,7 @@ def factorize_nodal(
         eliminate_node(arena, values, program, at, magnitude, rows, symmetric, x)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
         at += NODE_FIELDS + NEIGHBOUR_FIELDS * neighbours + UPDATE_FIELDS * pairs
-    info[PIVOT_RATIO], info[GROWTH] = smallest, pivot_growth(magnitude, rows)
+    info[PIVOT_RATIO], info[GROWTH] = smallest, pivot_growth(program, magnitude)
     return 0
 
 

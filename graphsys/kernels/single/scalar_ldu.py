@@ -99,7 +99,7 @@ def factorize_scalars(
     info[PIVOT_RATIO], info[WEAKEST], info[GROWTH] = (
         smallest,
         weakest,
-        pivot_growth(magnitude, rows),
+        pivot_growth(program, magnitude),
     )
     return 0
 
