@@ -348,7 +348,7 @@ class _Separate:
         of_own = values[~(row_kept | column_kept)]
         symmetric = symbolic.symmetric
         analysis = analyze(own, ordering, values=of_own, symmetric=symmetric)
-        self.factor = Factor(analysis, of_own)
+        self.factor = Factor(analysis, of_own, refine=True)
         self.found: Array = corner.toarray()
         for start in range(0, kept.size, COLUMNS):
             columns = self.right[:, start : start + COLUMNS].toarray()

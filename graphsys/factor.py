@@ -62,7 +62,7 @@ class Factor(Sealed):
         `backward_error` and `rcond` otherwise read them where they are: leave them as they were.
     refine : bool, optional
         Whether solves compute their residual and refine until it is at rounding level. By default
-        they do when `pivot_ratio` is below 0.05 or `pivot_growth` above 64.
+        they do when `pivot_ratio` is below 0.125 or `pivot_growth` above 64.
     redundant : bool, optional
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused.

@@ -10,8 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 from scipy.sparse.linalg import lsqr
 
+from graphsys.kernels.analysis.equilibration import sweep
+from graphsys.kernels.analysis.product_matching import REAL_ROWS, WORK_ROWS, match_products
 from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.matrix.graph import BlockGraph
@@ -22,16 +25,10 @@ Ints = NDArray[np.int64]
 #: Sweeps over rows and columns. Each halves the logarithm of what is left, so 12 bring any range of
 #: double precision down to a factor of two.
 SWEEPS = 12
-#: Exponent of the least entry below which the sweeps start once more. Of 2,400 matrices of
-#: condition below 1e8 whose rows and columns were scaled by random powers of two up to 2^+-300, all
-#: are solved with -30; with -45 8 are refused, without a second start more than half.
-SMALL = -10.0
-#: Exponent below which entries are rounding errors, and equally small.
-ROUNDING = -52.0
-#: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
-FITS = 8.0
 #: Iterations of Curtis and Reid's scaling; 10 are too few for chains scaled by 2^+-300, 20 do.
 ITERATIONS = 30
+#: Exponent up to which sums of rows and columns may differ from 1 for a scaling to be kept.
+FITS = 8.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,9 +44,11 @@ class Scaling:
 
     References
     ----------
-    .. [1] D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices,
+    .. [1] I. S. Duff, J. Koster, On algorithms for permuting large entries to the diagonal of a
+       sparse matrix, SIAM J. Matrix Anal. Appl. 22, 973-996, 2001.
+    .. [2] D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices,
        Rutherford Appleton Laboratory, RAL-TR-2001-034, 2001.
-    .. [2] A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination,
+    .. [3] A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination,
        J. Inst. Maths Applics 10, 118-124, 1972.
     """
 
@@ -79,11 +78,11 @@ class Scaling:
     ) -> Iterator[Scaling]:
         """Two scalings, the better one first; arguments as for `of`.
 
-        Ruiz's sweeps [1]_ end at a scaling that depends on where they start: at the matrix, or at
-        Curtis and Reid's scaling [2]_, which undoes any scaling of rows and columns, but which
-        rounding errors among the entries mislead. The second start is tried at once where the
-        first leaves small entries. The start that leaves the larger product of entries wins, in
-        which rounding errors count alike. Where both leave none, only a factorization tells.
+        The first is that of a matching of rows with columns whose product of entries is largest
+        [1]_: they become 1, and no entry is larger. Where no matching is perfect, Ruiz's sweeps
+        [2]_ give it. The second is Curtis and Reid's [3]_ with such sweeps. The first and the last
+        undo any scaling of rows and columns; condition numbers are least by the first in most of
+        the fuzzer's families, by a factor of 10^5 for interior point methods.
         """
         rows, columns = coordinates(graph)
         size = _exponents(values)
@@ -93,26 +92,15 @@ class Scaling:
             some &= inside[rows] & inside[columns]
         i, j, size = rows[some], columns[some], size[some]
 
-        def scaling(r: Array, c: Array) -> Scaling:
+        def swept(r: Array, c: Array) -> Scaling:
+            r, c = _swept(i, j, size, r, c, symmetric)
             row = np.rint(r).astype(np.int64)
             column = row if symmetric else np.rint(c).astype(np.int64)
             return cls(row, column, row[rows] + column[columns])
 
-        def second() -> tuple[Array, Array, Array]:
-            start = _least_squares(i, j, size, graph.rows, symmetric)
-            return _swept(i, j, size, *start, symmetric)
-
         zero = np.zeros(graph.rows)
-        r, c, left = _swept(i, j, size, zero, zero, symmetric)
-        if left.min(initial=0.0) < SMALL:
-            *other, after = second()
-            if np.maximum(after, ROUNDING).sum() > np.maximum(left, ROUNDING).sum():
-                (r, c), other = other, [r, c]
-            yield scaling(r, c)
-            yield scaling(*other)
-        else:
-            yield scaling(r, c)
-            yield scaling(*second()[:2])
+        yield swept(*(matched(i, j, size, graph.rows) or (zero, zero)))
+        yield swept(*_least_squares(i, j, size, graph.rows, symmetric))
 
     def fits(self, graph: BlockGraph, values: Array) -> bool:
         """True if the largest entries of all rows and columns of another matrix are moderate too.
@@ -171,18 +159,33 @@ def _exponents(values: Array) -> NDArray[np.float64]:
 
 def _swept(
     i: Ints, j: Ints, size: Array, r: Array, c: Array, symmetric: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """Ruiz's sweeps from r and c: both after them, and the exponents of all entries then."""
-    for _ in range(SWEEPS):
-        left = size + r[i] + c[j]
-        of_rows, of_columns = _largest(left, i, r.size), _largest(left, j, c.size)
-        if symmetric:
-            of_rows = of_columns = np.maximum(of_rows, of_columns)
-        if max(np.abs(of_rows).max(initial=0.0), np.abs(of_columns).max(initial=0.0)) <= 1.0:
-            break
-        r = r - of_rows / 2.0
-        c = c - of_columns / 2.0
-    return r, c, size + r[i] + c[j]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both after Ruiz's sweeps from r and c, or from their mean."""
+    if symmetric:
+        r = c = 0.5 * (r + c)
+    else:
+        r, c = r.copy(), c.copy()
+    sweep(i, j, size, symmetric, SWEEPS, r, c, *np.empty((2, r.size)))
+    return r, c
+
+
+def matched(i: Ints, j: Ints, size: Array, n: int) -> tuple[Array, Array] | None:
+    """Duals of the matching with the largest product; None where a row has no column left.
+
+    One number may move from all rows of a connected component to its columns: their means agree.
+    """
+    entries = sp.csr_array((size, (i, j)), shape=(n, n))
+    duals, partners = np.empty((2, n)), np.empty((2, n), np.int64)
+    failed = match_products(
+        entries.indptr.astype(np.int64), entries.indices.astype(np.int64), entries.data,
+        np.empty((WORK_ROWS, n), np.int64), np.empty((REAL_ROWS, n)), *partners, *duals,
+    )  # fmt: skip
+    if failed:
+        return None
+    count, component = connected_components(entries, directed=False)
+    size_of = np.maximum(np.bincount(component, minlength=count), 1)
+    moved = np.bincount(component, 0.5 * (duals[0] - duals[1]), count) / size_of
+    return duals[0] - moved[component], duals[1] + moved[component]
 
 
 def _least_squares(
@@ -196,10 +199,3 @@ def _least_squares(
     both = of_rows + of_columns if symmetric else sp.hstack([of_rows, of_columns], format="csr")
     found: NDArray[np.float64] = lsqr(both, -size, iter_lim=ITERATIONS)[0]
     return (found, found) if symmetric else (found[:n], found[n:])
-
-
-def _largest(size: Array, place: Ints, count: int) -> NDArray[np.float64]:
-    """Largest number of each place; 0 where there is none."""
-    found = np.full(count, -np.inf)
-    np.maximum.at(found, place, size)
-    return np.where(found > -np.inf, found, 0.0)

@@ -36,8 +36,8 @@ Ints = NDArray[np.int64]
 #: Pivot ratio, in machine epsilons, below which a pivot is singular: it is cancellation.
 SINGULAR_RATIO = 64.0
 #: Pivot ratio below which factors are doubtful: solves check and refine their solution. A pivot at
-#: this bound and growth at `growth.GROWN` amplify rounding errors 64 / 0.05 times.
-DOUBTFUL = 0.05
+#: this bound and growth at `growth.GROWN` amplify rounding errors 64 / 0.125 times.
+DOUBTFUL = 0.125
 #: Factor by which a step of refinement must reduce the residual, for refinement to converge soon.
 CONTRACTS = 0.1
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
@@ -409,6 +409,7 @@ class Factorization:
             matrix = values if scaling is None else scaling.matrix(values)
             if attempt == 0:
                 diagnosis.check_structure(graph, matrix, self.last)
+            before = best
             for trial in self._trials(scaling, delays):
                 failed = trial._eliminate(matrix)
                 if failed:
@@ -418,8 +419,8 @@ class Factorization:
                 stable = stability.is_stable(error, self.dtype)
                 if stability.is_singular(condition, self.dtype, again=attempt > 0):
                     failure = failure or trial._singular(condition)
-                    if stable:  # and so it is, whatever weaker factors said
-                        best = np.inf, np.inf, None
+                    if stable:  # and so it is, whatever weaker factors said in this scaling
+                        best = before
                         break
                 elif stable or refines and trial._contracts(matrix):
                     trial.stabilized = stable

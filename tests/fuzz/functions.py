@@ -22,7 +22,7 @@ from tests.fuzz.trial import Trial
 
 #: Pivot ratio below which a caller of the compiled interface has to look at residuals, as `Factor`
 #: does.
-DOUBTFUL = 0.05
+DOUBTFUL = 0.125
 
 
 @dataclass(frozen=True)

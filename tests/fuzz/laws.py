@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.judge import JUDGED, REGULAR, STABLE, Measure, bound
+from tests.fuzz.judge import JUDGED, REGULAR, STABLE, Measure, bound, solution_excess
 from tests.fuzz.reference import Reference, scale
 
 #: How far an estimate of the 1-norm of the inverse may be below it; 3 is usual (Higham 2002,
@@ -43,19 +43,21 @@ def lapack(call, excess):
 
 
 def inverse(trial, values):
-    """Blocks of the inverse, relative to its largest entry in the equilibrated matrix."""
+    """Blocks of the inverse, relative to its largest entry in an equilibrated matrix."""
     reference, (rows, columns) = trial.reference(), trial.place
-    most = bound(reference, trial.eps)
-    if most >= JUDGED or values.size == 0:
+    if bound(reference, trial.eps) >= JUDGED or values.size == 0:
         return []
-    exponent = -reference.column[rows] - reference.row[columns]
-    largest = np.abs(reference.inverse).max()
-    lost = scale(np.full(len(rows), np.finfo(values.dtype).tiny, np.longdouble), exponent)
 
     def excess(found):
-        hat = scale(found.astype(reference.scaled.dtype), exponent)
-        error = np.abs(hat - reference.inverse[rows, columns])
-        return ratio(np.maximum(error - lost, 0.0).max(), largest * most)
+        return min(excess_in(reference, found), excess_in(reference.matched, found))
+
+    def excess_in(scaling, found):
+        exponent = -scaling.column[rows] - scaling.row[columns]
+        lost = scale(np.full(len(rows), np.finfo(found.dtype).tiny, np.longdouble), exponent)
+        hat = scale(found.astype(scaling.scaled.dtype), exponent)
+        exact = scaling.inverse
+        error = np.maximum(np.abs(hat - exact[rows, columns]) - lost, 0.0)
+        return ratio(error.max(), np.abs(exact).max() * bound(scaling, trial.eps))
 
     def peer():
         return np.linalg.inv(reference.matrix)[rows, columns]
@@ -150,15 +152,51 @@ def schur(trial, result, k=0):
 
 
 def expansion(trial, x):
-    """Solution through the Schur complement, whose errors grow as those of S."""
+    """Kept unknowns have errors that grow as those of S, or by those of ``A_ee^-1 b_e``.
+
+    The others solve their own rows beside them.
+    """
     found = schur_and_growth(trial)
-    if found is None:
+    b, (gone, kept) = trial.vector(), parts(trial)
+    if found is None or bound(trial.reference(), trial.eps) * found[1] >= JUDGED:
         return []
-    measure = trial.solution(x, trial.vector())
-    most = bound(trial.reference(), trial.eps) * found[1]
-    if most >= JUDGED:
-        return []
-    return [Measure(measure.excess / found[1], measure.peer)]
+    reference = trial.reference()
+    exact = reference.solution(b)
+    part, a = eliminated(trial), trial.case.matrices[0].astype(exact.dtype)
+    inner = np.abs(part.solution(b[gone])).max(initial=0.0) * bound(part, trial.eps)
+    reduced = np.abs(a[np.ix_(kept, gone)]) @ scale(np.full(gone.size, inner), part.column)
+    most = bound(reference, trial.eps) * np.abs(exact).max(initial=0.0) * found[1]
+    most = most + np.abs(np.linalg.inv(found[0].astype(reference.plain.dtype))) @ scale(
+        reduced, reference.row[kept]
+    )
+
+    def excess(found):
+        hat = scale(found.astype(exact.dtype), -reference.column)
+        beside = b[gone] - a[np.ix_(gone, kept)] @ found[kept]
+        errors = zip(np.abs(hat - exact)[kept], most, strict=True)
+        of_kept = max((ratio(*error) for error in errors), default=0.0)
+        return max(of_kept, solution_excess(part, found[gone], beside, trial.eps))
+
+    def peer():
+        with np.errstate(all="ignore"):
+            solved = condensed_by_lapack(trial, b)
+        return np.inf if solved is None else excess(solved)
+
+    return [Measure(excess(x) if np.isfinite(x).all() else np.inf, peer)]
+
+
+def condensed_by_lapack(trial, b):
+    """Solution through the Schur complement by LAPACK; None where a matrix is singular."""
+    (gone, kept), a = parts(trial), trial.case.matrices[0]
+    x = np.zeros(b.shape, a.dtype)
+    try:
+        solved = np.linalg.solve(a[np.ix_(gone, gone)], np.c_[a[np.ix_(gone, kept)], b[gone]])
+        schur = a[np.ix_(kept, kept)] - a[np.ix_(kept, gone)] @ solved[:, :-1]
+        x[kept] = np.linalg.solve(schur, b[kept] - a[np.ix_(kept, gone)] @ solved[:, -1])
+    except np.linalg.LinAlgError:
+        return None
+    x[gone] = solved[:, -1] - solved[:, :-1] @ x[kept]
+    return x.astype(b.dtype)
 
 
 def gradient(trial, result):

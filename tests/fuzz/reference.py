@@ -8,10 +8,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.matrix.equilibration import matched
+
 #: Steps of equilibration, each halves what the exponents miss (Ruiz 2001).
 EQUILIBRATIONS = 12
 #: Condition number from which another scaling is tried.
 DOUBTFUL = 1e4
+#: How much larger the condition number of another scaling may be that results are judged in.
+MATCHED = 100.0
 #: Steps of refinement with residuals in extended precision; each gains 16 - log10(cond) digits.
 REFINEMENTS = 8
 
@@ -48,6 +52,8 @@ def equilibration(
         r -= rows / 2
         c -= columns / 2
         size -= rows[:, None] / 2 + columns / 2
+    if np.array_equal(matrix, matrix.T):  # a congruence, whatever rounding did to r and c
+        r = c = (r + c) / 2
     return np.rint(r).astype(int), np.rint(c).astype(int)
 
 
@@ -82,8 +88,10 @@ class Reference:
                 self.__dict__ = other.__dict__
 
     def _equilibrate(self, least_squares: bool) -> None:
-        matrix = self.matrix
-        self.row, self.column = equilibration(matrix, least_squares)
+        self._scale(*equilibration(self.matrix, least_squares))
+
+    def _scale(self, row: NDArray[np.int64], column: NDArray[np.int64]) -> None:
+        matrix, self.row, self.column = self.matrix, row, column
         extended = np.clongdouble if matrix.dtype.kind == "c" else np.longdouble
         self.scaled = scale(matrix.astype(extended), self.row[:, None] + self.column)
         plain = self.scaled.astype(complex if matrix.dtype.kind == "c" else float)
@@ -99,6 +107,21 @@ class Reference:
             condition = self.norm * _norm(inverse) if len(matrix) else 1.0
         if np.isfinite(condition):
             self.inverse, self.condition = inverse, float(condition)
+
+    @cached_property
+    def matched(self) -> Reference:
+        """Reference with the scaling of a matching, where its condition number is as small."""
+        i, j = np.nonzero(self.matrix)
+        with np.errstate(all="ignore"):
+            duals = matched(
+                i, j, np.log2(np.abs(self.matrix[i, j])).astype(float), len(self.matrix)
+            )
+        if duals is None:
+            return self
+        other = object.__new__(Reference)
+        other.matrix, other._solved = self.matrix, {}
+        other._scale(*(np.rint(d).astype(int) for d in duals))
+        return other if other.condition <= MATCHED * self.condition else self
 
     @cached_property
     def transposed(self) -> Reference:

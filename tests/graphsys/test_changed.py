@@ -148,10 +148,10 @@ def test_a_smaller_pivot_elsewhere_is_not_forgotten():
     before = factor.pivot_ratio
     other = changed_system(system, [2], [])
     factor.refactorize(other.values, changed=[2])
-    assert factor.pivot_ratio == before < 0.05
+    assert factor.pivot_ratio == before < 0.125
     other[1, 1] += 30 * np.eye(9)
     factor.refactorize(other.values, changed=[1])
-    assert factor.pivot_ratio == gs.Factor(factor.symbolic, other.values).pivot_ratio > 0.05
+    assert factor.pivot_ratio == gs.Factor(factor.symbolic, other.values).pivot_ratio > 0.125
 
 
 def test_failure_is_as_in_a_full_factorization():
