@@ -96,7 +96,7 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
         return demand
     scaled: npt.NDArray[Any] = values
     if weak.any():
-        scaled = Scaling.of(graph, values, False).matrix(values)
+        scaled = Scaling.of_sweeps(graph, values).matrix(values)
     demand[nonzero] = 0
     with_zeros = np.zeros(size.size, np.bool_)
     with_zeros[node[diagonal == 0]] = True

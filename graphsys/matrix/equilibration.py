@@ -84,23 +84,22 @@ class Scaling:
         undo any scaling of rows and columns; condition numbers are least by the first in most of
         the fuzzer's families, by a factor of 10^5 for interior point methods.
         """
-        rows, columns = coordinates(graph)
-        size = _exponents(values)
-        some = size > -np.inf
-        if last:
-            inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))
-            some &= inside[rows] & inside[columns]
-        i, j, size = rows[some], columns[some], size[some]
-
-        def swept(r: Array, c: Array) -> Scaling:
-            r, c = _swept(i, j, size, r, c, symmetric)
-            row = np.rint(r).astype(np.int64)
-            column = row if symmetric else np.rint(c).astype(np.int64)
-            return cls(row, column, row[rows] + column[columns])
-
+        entries = _Entries.of(graph, values, symmetric, last)
         zero = np.zeros(graph.rows)
-        yield swept(*(matched(i, j, size, graph.rows) or (zero, zero)))
-        yield swept(*_least_squares(i, j, size, graph.rows, symmetric))
+        yield entries.swept(*(matched(*entries.some, graph.rows) or (zero, zero)))
+        yield entries.swept(*_least_squares(*entries.some, graph.rows, symmetric))
+
+    @classmethod
+    def of_sweeps(cls, graph: BlockGraph, values: Array) -> Scaling:
+        """Scaling by Ruiz's sweeps alone.
+
+        Parameters
+        ----------
+        graph : BlockGraph
+        values : ndarray, shape (graph.nnz,)
+        """
+        zero = np.zeros(graph.rows)
+        return _Entries.of(graph, values, False, frozenset()).swept(zero, zero)
 
     def fits(self, graph: BlockGraph, values: Array) -> bool:
         """True if the largest entries of all rows and columns of another matrix are moderate too.
@@ -157,16 +156,48 @@ def _exponents(values: Array) -> NDArray[np.float64]:
     return logarithms[0] if len(parts) == 1 else np.maximum(*logarithms)
 
 
-def _swept(
-    i: Ints, j: Ints, size: Array, r: Array, c: Array, symmetric: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both after Ruiz's sweeps from r and c, or from their mean."""
-    if symmetric:
-        r = c = 0.5 * (r + c)
-    else:
-        r, c = r.copy(), c.copy()
-    sweep(i, j, size, symmetric, SWEEPS, r, c, *np.empty((2, r.size)))
-    return r, c
+@dataclass(frozen=True, slots=True, eq=False)
+class _Entries:
+    """Entries of a matrix that are not zero, for sweeps over them.
+
+    Attributes
+    ----------
+    symmetric : bool
+    place : tuple of ndarray of int
+        Row and column of each number in `System.values`.
+    some : tuple of ndarray
+        Rows, columns and logarithms of those that count.
+    rows : int
+    """
+
+    symmetric: bool
+    place: tuple[Ints, Ints]
+    some: tuple[Ints, Ints, Array]
+    rows: int
+
+    @classmethod
+    def of(
+        cls, graph: BlockGraph, values: Array, symmetric: bool, last: frozenset[int]
+    ) -> _Entries:
+        """Entries outside the rows and columns of the nodes ``last``."""
+        rows, columns = coordinates(graph)
+        size = _exponents(values)
+        some = size > -np.inf
+        if last:
+            inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))
+            some &= inside[rows] & inside[columns]
+        return cls(symmetric, (rows, columns), (rows[some], columns[some], size[some]), graph.rows)
+
+    def swept(self, r: Array, c: Array) -> Scaling:
+        """Scaling by Ruiz's sweeps from r and c, or from their mean."""
+        if self.symmetric:
+            r = c = 0.5 * (r + c)
+        else:
+            r, c = r.copy(), c.copy()
+        sweep(*self.some, self.symmetric, SWEEPS, r, c, *np.empty((2, self.rows)))
+        row = np.rint(r).astype(np.int64)
+        column = row if self.symmetric else np.rint(c).astype(np.int64)
+        return Scaling(row, column, row[self.place[0]] + column[self.place[1]])
 
 
 def matched(i: Ints, j: Ints, size: Array, n: int) -> tuple[Array, Array] | None:
