@@ -117,6 +117,7 @@ class Symbolic:
         stored = self._fields()
         return _unpickled, (stored, checksum(stored))
 
+    @cached_property
     def for_delayed_pivots(self) -> Symbolic:
         """Symbolic factorization in which no node waits for another's pivots.
 
@@ -130,7 +131,7 @@ class Symbolic:
         ordering = "nd" if find_spec("pymetis") is not None else self.ordering
         if ordering == self.ordering and not self.precedence.needy.any():
             return self
-        return analyze(self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric)
+        return analyze(self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric, effort=0.0)
 
     # Computed from the fields, once, when they are first asked for.
 
@@ -217,7 +218,7 @@ def analyze(
     effort : float, optional
         What "auto" may spend on nested dissection, in numeric factorizations of the matrix; up to
         four orders are tried. 0 leaves it out, which suits a single solve; `numpy.inf` suits an
-        order that many thousand factorizations share.
+        order that many thousand factorizations share. With 0 "nd" tries one order, else four.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, searched for singular diagonal blocks only.
     symmetric : bool, optional
@@ -272,7 +273,7 @@ def analyze(
     names = [ordering] if ordering != "auto" else _worth_trying(graph)
     tried: list[Elimination] = []
     for name in names:
-        tried.append(tried_with(name, orders.SEEDS if name == "nd" else 1))
+        tried.append(tried_with(name, orders.SEEDS if name == "nd" and effort > 0.0 else 1))
         if tried[-1].n_fill == 0:
             break
     best = min(tried, key=attrgetter("operations"))

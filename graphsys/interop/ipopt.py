@@ -153,7 +153,7 @@ class Instance:
             negative = self._factorize_static(symbolic, values)
             if negative is not None:
                 return negative
-            self._fronts = Fronts(symbolic.for_delayed_pivots(), values.dtype)
+            self._fronts = Fronts(symbolic.for_delayed_pivots, values.dtype)
             self._work = np.empty(self._fronts.symbolic.arena_size)
         return self._factorize_fronts(self._fronts, values)
 

@@ -455,7 +455,7 @@ class Factorization:
         if not delays:
             yield self._in_order(self.symbolic, scaling)
         if delays is not False:
-            yield self._in_order(self.symbolic.for_delayed_pivots(), scaling, delays=True)
+            yield self._in_order(self.symbolic.for_delayed_pivots, scaling, delays=True)
 
     def _failure(self, values: Array, row: int) -> SingularPivotError:
         """Error for a pivot block, found at a row, that is singular."""

@@ -25,6 +25,7 @@ from graphsys.kernels.frontal.multifrontal import (
     factorize_fronts,
     front_sizes,
 )
+from graphsys.kernels.frontal.pivots import gather_pivots
 from graphsys.kernels.frontal.substitution import solve_fronts
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
@@ -84,11 +85,14 @@ class Fronts:
     least: float = field(init=False, default=1.0)
     growth: float = field(init=False, default=1.0)
     delayed: int = field(init=False, default=0)
+    _pivots: tuple[Array, Array, Ints, Ints] = field(init=False)
 
     def __post_init__(self) -> None:
         program = self.symbolic.program
         factors, names, largest = front_sizes(program)
         self.table = np.zeros((int(program[SUPERNODES]), FRONT_FIELDS), np.int64)
+        none = np.empty(0, np.int64)
+        self._pivots = np.empty(0, self.dtype), np.empty(0, self.dtype), none, none
         self.arrays = {}
         lengths = {
             "front": largest * largest, "stack": 2 * largest * largest,
@@ -127,62 +131,54 @@ class Fronts:
             self._resize(TOO_SHORT[status], length * length if status == FRONT_FULL else length)
         self.least, self.delayed = float(info[0]), int(info[2])
         if status == 0:
+            self._gather()
             with np.errstate(all="ignore"):
                 given = np.abs(values).max(initial=0.0)
                 made = np.abs(self.pivots()).max(initial=0.0)
             self.growth = max(1.0, float(made / given)) if given > 0.0 else 1.0
         return status
 
+    def _gather(self) -> None:
+        """Pivots, what stands beside them, and their rows and columns."""
+        n = int(self.table[:, PIVOTS].sum())
+        pivots, beside = np.empty((2, n), self.dtype)
+        rows, columns = np.empty((2, n), np.int64)
+        gather_pivots(
+            self.table.reshape(-1), self.arrays["names"], self.arrays["factors"],
+            self.symbolic.symmetric, pivots, beside, rows, columns,
+        )  # fmt: skip
+        self._pivots = pivots, beside, rows, columns
+
     @property
     def nbytes(self) -> int:
         """Bytes of the factors."""
         return self.arrays["factors"].nbytes + self.arrays["names"].nbytes
 
-    def _each(self, offset: Ints, step: Ints | int) -> Ints:
-        """Place of one number of each pivot: ``offset + k step`` for pivot k of each front."""
-        count = self.table[:, PIVOTS]
-        k = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        steps = np.repeat(np.broadcast_to(step, count.shape), count)
-        places: Ints = np.repeat(offset, count) + k * steps
-        return places
-
     def pivots(self) -> Array:
         """Diagonal of U, or of D, shape (N,)."""
-        size, at = self.table[:, SIZE], self.table[:, FACTORS]
-        if self.symbolic.symmetric:
-            at = self._each(at + size * self.table[:, PIVOTS], 2)
-        else:
-            at = self._each(at, size + 1)
-        found: Array = self.arrays["factors"][at]
-        return found
+        return self._pivots[0]
 
     def smallest(self) -> float:
         """Least pivot of a symmetric matrix, or eigenvalue of a 2 x 2 pivot, nearly."""
         return float(self.sizes()[0].min(initial=np.inf))
-
-    def _beside(self) -> Array:
-        """What stands beside the diagonal of D, at the first of two pivots; 0 elsewhere."""
-        at = self._each(self.table[:, FACTORS] + self.table[:, SIZE] * self.table[:, PIVOTS], 2)
-        found: Array = self.arrays["factors"][at + 1]
-        return found
 
     def sizes(self) -> tuple[Array, Ints, Ints]:
         """Magnitude of each pivot, and its row and column in the order of the static analysis.
 
         A pivot of 2 x 2 counts twice: with its larger eigenvalue and its smaller one, nearly.
         """
-        rows, columns = (self._each(self.table[:, NAMES] + k, 1) for k in (0, self.table[:, SIZE]))
-        names, size = self.arrays["names"], np.abs(self.pivots())
+        pivots, beside, rows, columns = self._pivots
+        size = np.abs(pivots)
         if self.symbolic.symmetric:
-            first = np.flatnonzero(self._beside())
+            first = np.flatnonzero(beside)
             over, between = np.abs(self._determinants()[1])
             size[first] = np.maximum(np.maximum(size[first], size[first + 1]), between)
             size[first + 1] = over / size[first] * between
-        return size, names[rows], names[columns]
+        return size, rows, columns
 
     def _determinants(self) -> tuple[Array, Array]:
         """Single pivots, and determinants of pivots of 2 x 2 over what is beside the diagonal."""
-        pivots, beside = self.pivots(), self._beside()
+        pivots, beside, _, _ = self._pivots
         first = np.flatnonzero(beside)
         single = np.ones(pivots.size, np.bool_)
         single[first] = single[first + 1] = False
@@ -205,9 +201,9 @@ class Fronts:
         from scipy.sparse import coo_array
         from scipy.sparse.csgraph import connected_components
 
-        rows, columns = (self._each(self.table[:, NAMES] + k, 1) for k in (0, self.table[:, SIZE]))
-        names, n = self.arrays["names"], rows.size
-        graph = coo_array((np.ones(n), (names[rows], names[columns])), shape=(n, n))
+        _, _, rows, columns = self._pivots
+        n = rows.size
+        graph = coo_array((np.ones(n), (rows, columns)), shape=(n, n))
         cycles, _ = connected_components(graph, directed=False)
         return bool((n - cycles) % 2 == 0)
 
@@ -215,7 +211,7 @@ class Fronts:
         """Numbers of positive and negative eigenvalues of D (Sylvester's law)."""
         single, (over, between) = self._determinants()
         # The determinant of a pair is negative, one eigenvalue of each sign, or its sign is theirs.
-        pivots, beside = self.pivots(), self._beside()
+        pivots, beside, _, _ = self._pivots
         first = pivots[np.flatnonzero(beside)]
         alike = over * between > 0.0
         positive = int((single > 0.0).sum() + (~alike).sum() + 2 * (first[alike] > 0.0).sum())
