@@ -16,8 +16,9 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import from_dtype, njit, types
-from numba.core import event
+from numba.core import cgutils, event, typing
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.imputils import user_function
@@ -25,7 +26,8 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from graphsys.compiler import machine, store
-from graphsys.compiler.kernel import Intrinsic, Kernel, words_of
+from graphsys.compiler.kernel import Intrinsic, Kernel, Lazy, words_of
+from graphsys.compiler.lazy_binding import PREFIX, Slot, as_text
 from graphsys.compiler.numba_speed import Compiling
 from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
@@ -81,7 +83,7 @@ event.register("numba:compile", _callers)
 #: Kernels by module and qualified name, dispatchers by kernel, callees by dispatcher and arguments.
 _named: dict[tuple[str, str], Kernel] = {}
 _dispatchers: dict[Kernel, object] = {}
-_callees: dict[tuple[object, tuple], Callee] = {}
+_callees: dict[tuple, Callee | LazyCallee] = {}
 
 
 def dispatcher_of(kernel: Kernel) -> Any:
@@ -103,8 +105,11 @@ def dispatcher_of(kernel: Kernel) -> Any:
                 named = {name: types.unliteral(kind) for name, kind in keywords.items()}
                 return compile_for(kinds, named)
 
+            kind = Callee
+            if isinstance(kernel, Lazy):
+                compile_for, kind = _lazy_template(made, kernel), LazyCallee
             made.get_call_template = get_call_template
-            made.get_overload = lambda arguments: callee(made, kernel, arguments)
+            made.get_overload = lambda arguments: callee(made, kernel, arguments, kind)
         _callers.ours.add(made)
         made._cache = Files(kernel)
         Compiling.kernels.add(made)
@@ -154,6 +159,8 @@ class Callee(Linked):
 
     def __init__(self, dispatcher, kernel, arguments):
         compiled = dispatcher.overloads[arguments]
+        if isinstance(kernel, Lazy) and compiled.signature.return_type != _result_of(kernel):
+            raise TypeError(f"{kernel!r} returns {compiled.signature.return_type}")
         self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
         self.file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__
@@ -173,6 +180,64 @@ class Callee(Linked):
         """Emit a call, and name the libraries that the caller is to be linked with."""
         link(context, self, self._by_name)
         return self._call(context, builder, signature, values)
+
+
+class LazyCallee:
+    """A kernel that is loaded or compiled at its first call, as its callers see it.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+    kernel : Lazy
+    arguments : tuple of numba types
+    """
+
+    def __init__(self, dispatcher, kernel, arguments):
+        file = kernel.file_of(_text(arguments), "kernel")
+        place = kernel.__module__, kernel.__qualname__, arguments
+        self.kernel, self.needs = kernel, [PREFIX + file, file, as_text(place)]
+        cpu_target.target_context.insert_func_defn([(self._emit, self, arguments)])
+
+    def _emit(self, context, builder, signature, values):
+        """Emit a call of what the slot points to, once it is filled."""
+        if not _callers.by_name():
+            raise TypeError(f"{self.kernel!r} can be called from kernels of graphsys only")
+        Slot.declare(self.needs)
+        symbol, byte, call = self.needs[0], ir.IntType(8).as_pointer(), context.call_conv
+        slot = builder.module.globals.get(symbol)
+        if slot is None:
+            slot = ir.GlobalVariable(builder.module, byte, symbol)
+        with builder.if_then(cgutils.is_null(builder, builder.load(slot)), likely=False):
+            kind = ir.FunctionType(ir.IntType(32), [slot.type])
+            bind = cgutils.get_or_insert_function(builder.module, kind, "graphsys_bind")
+            with builder.if_then(
+                cgutils.is_null(builder, builder.call(bind, [slot])), likely=False
+            ):
+                builder.ret(ir.Constant(ir.IntType(32), 1))
+        kind = call.get_function_type(signature.return_type, signature.args)
+        target = builder.bitcast(builder.load(slot), kind.as_pointer())
+        status, result = call.call_function(
+            builder, target, signature.return_type, signature.args, values
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            call.return_status_propagate(builder, status)
+        return result
+
+
+def _result_of(kernel):
+    return type_of(words_of(kernel.result)[0])
+
+
+def _lazy_template(dispatcher, kernel):
+    """`Dispatcher.get_call_template` of a lazy kernel: the result is declared, nothing compiled."""
+
+    def get_call_template(arguments, keywords):
+        pysig, arguments = dispatcher._compiler.fold_argument_types(arguments, keywords)
+        signature = typing.signature(_result_of(kernel), *arguments)
+        name = kernel.__qualname__
+        return typing.make_concrete_template(name, name, [signature]), pysig, arguments, {}
+
+    return get_call_template
 
 
 def link(context, callee, by_name=True):
@@ -217,12 +282,28 @@ def require(places):
             raise UnlinkableError(symbol)
 
 
-def callee(dispatcher, kernel, arguments):
-    """Interface of a compiled kernel for its callers."""
-    key = dispatcher, tuple(arguments)
+def callee(dispatcher, kernel, arguments, kind=Callee):
+    """Interface of a kernel for its callers, or of a compiled one for its stub."""
+    key = dispatcher, tuple(arguments), kind
     if key not in _callees:
-        _callees[key] = Callee(dispatcher, kernel, tuple(arguments))
+        _callees[key] = kind(dispatcher, kernel, tuple(arguments))
     return _callees[key]
+
+
+def slots_of(library):
+    """What declares the slots that a library reads (`Slot.needs`)."""
+    names = (one.name for one in library._get_module_for_linking().global_variables)
+    return [Slot.known[name].needs for name in names if name.startswith(PREFIX)]
+
+
+@global_compiler_lock
+def kernel_address(module, qualified, arguments):
+    """Address of a lazy kernel, compiled now."""
+    kernel = attrgetter(qualified)(import_module(module))
+    dispatcher = dispatcher_of(kernel)
+    dispatcher.compile(arguments)
+    made = callee(dispatcher, kernel, arguments)
+    return made.library.get_pointer_to_function(made.symbol)
 
 
 def _text(arguments):
@@ -250,6 +331,8 @@ class Files:
         if entry is None:
             return None
         try:
+            for slot in entry.header["slots"]:
+                Slot.declare(slot)
             needs, reduced = pickle.loads(entry.payload)
             require(needs)
             (library, how, (_, shared)), *rest = reduced
@@ -272,6 +355,7 @@ class Files:
             {
                 "symbol": made.fndesc.llvm_func_name,
                 "needs": [c.file for c in called],
+                "slots": slots_of(made.library),
                 "helpers": any(name in code for name in HELPERS),
             },
             code,

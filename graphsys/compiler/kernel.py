@@ -200,6 +200,23 @@ class Inlined(Kernel):
         super().__init__(function, inline="always", **options)
 
 
+class Lazy(Kernel):
+    """A function that is compiled when it is first called, from Python or from another kernel.
+
+    Parameters
+    ----------
+    function : function
+    result : str
+        Kind of its result by `kinds_of`, by which its callers are compiled.
+    **options : object
+        Of numba.
+    """
+
+    def __init__(self, function: FunctionType, result: str, **options: Any) -> None:
+        super().__init__(function, **options)
+        self.result = result
+
+
 class Intrinsic(Compiled):
     """A function that emits LLVM code for a call: numba's ``intrinsic``, made when needed."""
 
@@ -212,6 +229,28 @@ class Intrinsic(Compiled):
         from graphsys.compiler import backend
 
         return backend.intrinsic_type(self)
+
+
+def bound_address(file: str, place: Callable[[], tuple[Any, ...]]) -> int:
+    """Address of a kernel from its file, or compiled now.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file of its machine code.
+    place : callable
+        Gives its module, qualified name and numba's types of arguments.
+    """
+    from graphsys.compiler import machine
+
+    with _lock:
+        address = machine.engine().load(file)
+        if address is None:
+            with progress:
+                from graphsys.compiler import backend
+
+                address = backend.kernel_address(*place())
+    return address
 
 
 def kinds_of(arguments: tuple[Any, ...]) -> str:

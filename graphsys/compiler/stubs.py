@@ -212,11 +212,9 @@ def add_stub(module, name, context, fndesc, signature, kinds):
         builder, callee, signature.return_type, signature.args, values
     )
     builder.call(stub.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
-    with builder.if_then(status.is_error, likely=False):  # with NUMBA_BOUNDSCHECK=1 only
-        kind = stub.object("IndexError")
-        text = context.insert_const_string(module, "an index in a kernel is out of bounds")
-        builder.call(stub.c("PyErr_SetString", ir.VoidType(), POINTER, POINTER), [kind, text])
-        builder.ret(POINTER(None))
+    with builder.if_then(status.is_error, likely=False):
+        call = stub.c("PyObject_CallNoArgs", POINTER, POINTER)
+        builder.ret(builder.call(call, [stub.object("raise")]))
     builder.ret(stub.result(result, signature.return_type))
     builder.position_at_end(stub.misfit)
     call = stub.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)

@@ -14,6 +14,7 @@ from graphsys.kernels.base.jit import (
     intrinsic,
     ir,
     kernel,
+    lazy,
     types,
 )
 from graphsys.kernels.base.pointers import CHECKED, place_of, pointer
@@ -27,6 +28,7 @@ __all__ = [
     "intrinsic",
     "ir",
     "kernel",
+    "lazy",
     "natural",
     "place_of",
     "pointer",

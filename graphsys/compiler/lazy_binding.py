@@ -1,0 +1,94 @@
+"""Lazy binding: a kernel that few callers reach is loaded or compiled when one first calls it.
+
+Machine code that calls such a kernel reads its address from a *slot*, a word of memory that it
+names by a symbol. While the slot is zero, it calls `_bind`, which fills it. Errors of compiling and
+Ctrl-C end the calling kernels by their status; their stub raises them.
+"""
+
+from __future__ import annotations
+
+import base64
+import ctypes
+import pickle
+from threading import local
+from typing import Any, NoReturn
+
+import llvmlite.binding as llvm
+
+#: How symbols of slots begin.
+PREFIX = "graphsys_slot."
+_failed = local()
+
+
+class Slot:
+    """Place of the address of a lazy kernel, compiled for one kind of arguments.
+
+    Attributes
+    ----------
+    needs : list of str
+        Symbol of the slot, name of the kernel's file, and what it is compiled from where there is
+        none: its module, qualified name and numba's types of arguments, as text.
+    """
+
+    #: By symbol, and by address.
+    known: dict[str, Slot] = {}
+    at: dict[int, Slot] = {}
+
+    def __init__(self, needs: list[str]) -> None:
+        self.needs, self.word = needs, ctypes.c_void_p(0)
+        address = ctypes.addressof(self.word)
+        self.at[address] = self.known[needs[0]] = self
+        llvm.add_symbol(needs[0], address)
+
+    @classmethod
+    def declare(cls, needs: list[str]) -> None:
+        """Let LLVM's linker know a slot."""
+        if needs[0] not in cls.known:
+            cls(needs)
+
+    def bind(self) -> None:
+        """Load or compile the kernel, and fill the slot."""
+        from graphsys.compiler import kernel
+
+        _, file, place = self.needs
+        self.word.value = kernel.bound_address(file, lambda: from_text(place))
+
+
+def as_text(value: Any) -> str:
+    """Pickle of a value as text."""
+    return base64.b85encode(pickle.dumps(value, protocol=-1)).decode()
+
+
+def from_text(text: str) -> Any:
+    """Value of `as_text`."""
+    return pickle.loads(base64.b85decode(text))
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+def _bind(address: int) -> int:
+    """Fill the slot at an address; 0 if that failed."""
+    try:
+        Slot.at[address].bind()
+    except BaseException as error:  # no exception leaves a callback
+        _failed.error = error
+        return 0
+    return 1
+
+
+def bind_all() -> None:
+    """Load or compile all lazy kernels that loaded machine code may call, and those that they may."""
+    left = True
+    while left:
+        left = [slot for slot in Slot.known.values() if not slot.word.value]
+        for slot in left:
+            slot.bind()
+
+
+def _raise() -> NoReturn:
+    """Raise what ended a kernel of this thread; a stub calls this."""
+    error = _failed.__dict__.pop("error", None)
+    raise IndexError("an index in a kernel is out of bounds") if error is None else error
+
+
+llvm.add_symbol("graphsys_bind", ctypes.cast(_bind, ctypes.c_void_p).value)
+llvm.add_symbol("graphsys_raise", id(_raise))
