@@ -11,6 +11,7 @@ Symbols say all that makes a compiled kernel what it is: module, function and ty
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
@@ -27,7 +28,7 @@ from numba.extending import intrinsic
 
 from graphsys.compiler import machine, store
 from graphsys.compiler.kernel import Intrinsic, Kernel, Lazy, words_of
-from graphsys.compiler.lazy_binding import PREFIX, Slot, as_text
+from graphsys.compiler.lazy_binding import PREFIX, Slot, as_text, from_text
 from graphsys.compiler.numba_speed import Compiling
 from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
@@ -105,11 +106,10 @@ def dispatcher_of(kernel: Kernel) -> Any:
                 named = {name: types.unliteral(kind) for name, kind in keywords.items()}
                 return compile_for(kinds, named)
 
-            kind = Callee
-            if isinstance(kernel, Lazy):
-                compile_for, kind = _lazy_template(made, kernel), LazyCallee
             made.get_call_template = get_call_template
-            made.get_overload = lambda arguments: callee(made, kernel, arguments, kind)
+            made.get_overload = lambda arguments: callee(made, kernel, arguments)
+            if isinstance(kernel, Lazy):
+                _make_lazy(made, kernel)
         _callers.ours.add(made)
         made._cache = Files(kernel)
         Compiling.kernels.add(made)
@@ -195,13 +195,11 @@ class LazyCallee:
     def __init__(self, dispatcher, kernel, arguments):
         file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__, arguments
-        self.kernel, self.needs = kernel, [PREFIX + file, file, as_text(place)]
+        self.needs = [PREFIX + file, file, as_text(place)]
         cpu_target.target_context.insert_func_defn([(self._emit, self, arguments)])
 
     def _emit(self, context, builder, signature, values):
         """Emit a call of what the slot points to, once it is filled."""
-        if not _callers.by_name():
-            raise TypeError(f"{self.kernel!r} can be called from kernels of graphsys only")
         Slot.declare(self.needs)
         symbol, byte, call = self.needs[0], ir.IntType(8).as_pointer(), context.call_conv
         slot = builder.module.globals.get(symbol)
@@ -228,35 +226,62 @@ def _result_of(kernel):
     return type_of(words_of(kernel.result)[0])
 
 
-def _lazy_template(dispatcher, kernel):
-    """`Dispatcher.get_call_template` of a lazy kernel: the result is declared, nothing compiled."""
+def _make_lazy(dispatcher, kernel):
+    """Compile callers of a lazy kernel without it, those that cannot link by name apart."""
+    template, overload = dispatcher.get_call_template, dispatcher.get_overload
 
     def get_call_template(arguments, keywords):
-        pysig, arguments = dispatcher._compiler.fold_argument_types(arguments, keywords)
-        signature = typing.signature(_result_of(kernel), *arguments)
-        name = kernel.__qualname__
-        return typing.make_concrete_template(name, name, [signature]), pysig, arguments, {}
+        if not _callers.by_name():
+            return template(arguments, keywords)
+        kinds, name = [types.unliteral(kind) for kind in arguments], kernel.__qualname__
+        pysig, kinds = dispatcher._compiler.fold_argument_types(kinds, keywords)
+        signature = typing.signature(_result_of(kernel), *kinds)
+        return typing.make_concrete_template(name, name, [signature]), pysig, kinds, {}
 
-    return get_call_template
+    def get_overload(arguments):
+        if not _callers.by_name():
+            return overload(arguments)
+        return callee(dispatcher, kernel, arguments, LazyCallee)
+
+    dispatcher.get_call_template, dispatcher.get_overload = get_call_template, get_overload
 
 
 def link(context, callee, by_name=True):
     """Name the libraries that a caller is to be linked with, which numba is compiling."""
     if not _callers.by_name():
-        context.add_linking_libs([one.library for one in _closure(callee)])
+        context.add_linking_libs(_closure(callee))
     elif not by_name:
         context.add_linking_libs([callee.library])
 
 
 def _closure(callee):
-    """All that is called by name, directly or not, and the callee itself."""
+    """Libraries of all that is called by name, directly or not, and of the callee itself."""
     found, left = {}, [callee]
     while left:
         one = left.pop()
-        if one.symbol not in found:
-            found[one.symbol] = one
-            left += called_by_name(one.library)
-    return found.values()
+        if one.symbol in found:
+            continue
+        found[one.symbol] = one.library
+        left += called_by_name(one.library)
+        for symbol, _, place in slots_of(one.library):
+            made = compiled_lazy(*from_text(place))
+            found[symbol] = _filled(symbol, made.symbol)
+            left.append(made)
+    return list(found.values())
+
+
+@cache
+def _filled(slot, symbol):
+    """Library that defines a slot as the address of a kernel."""
+    context, byte = cpu_target.target_context, ir.IntType(8).as_pointer()
+    module = context.create_module(slot)
+    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), []), symbol)
+    word = ir.GlobalVariable(module, byte, slot)
+    word.initializer, word.global_constant, word.linkage = kernel.bitcast(byte), True, "weak_odr"
+    library = context.codegen().create_library(slot)
+    library.add_ir_module(module)
+    library.finalize()
+    return library
 
 
 def called_by_name(library):
@@ -297,13 +322,12 @@ def slots_of(library):
 
 
 @global_compiler_lock
-def kernel_address(module, qualified, arguments):
-    """Address of a lazy kernel, compiled now."""
+def compiled_lazy(module, qualified, arguments):
+    """A lazy kernel, compiled now: `LazyCallee` says what its slot's text has of it."""
     kernel = attrgetter(qualified)(import_module(module))
     dispatcher = dispatcher_of(kernel)
     dispatcher.compile(arguments)
-    made = callee(dispatcher, kernel, arguments)
-    return made.library.get_pointer_to_function(made.symbol)
+    return callee(dispatcher, kernel, arguments)
 
 
 def _text(arguments):

@@ -160,7 +160,7 @@ class Kernel(Compiled):
         role : str, optional
             Who calls it: "stub" for Python, "c" for C (`stubs.add_c_function`).
         """
-        from graphsys.compiler import machine
+        from graphsys.compiler import lazy_binding, machine
 
         with _lock:
             if (kinds, role) not in self._addresses:
@@ -171,6 +171,8 @@ class Kernel(Compiled):
                         from graphsys.compiler import backend
 
                         address = backend.compiled(self, kinds, role, name)
+                if role == "c":  # which takes no errors
+                    lazy_binding.bind_all()
                 self._addresses[kinds, role] = address
             return self._addresses[kinds, role]
 
@@ -249,7 +251,8 @@ def bound_address(file: str, place: Callable[[], tuple[Any, ...]]) -> int:
             with progress:
                 from graphsys.compiler import backend
 
-                address = backend.kernel_address(*place())
+                made = backend.compiled_lazy(*place())
+                address = made.library.get_pointer_to_function(made.symbol)
     return address
 
 

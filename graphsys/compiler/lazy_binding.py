@@ -1,8 +1,8 @@
 """Lazy binding: a kernel that few callers reach is loaded or compiled when one first calls it.
 
 Machine code that calls such a kernel reads its address from a *slot*, a word of memory that it
-names by a symbol. While the slot is zero, it calls `_bind`, which fills it. Errors of compiling and
-Ctrl-C end the calling kernels by their status; their stub raises them.
+names by a symbol. While the slot is zero, it calls `_bind`, which fills it. An error of compiling
+ends the calling kernels by their status, and their stub raises it.
 """
 
 from __future__ import annotations
@@ -10,14 +10,19 @@ from __future__ import annotations
 import base64
 import ctypes
 import pickle
-from threading import local
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import llvmlite.binding as llvm
 
 #: How symbols of slots begin.
 PREFIX = "graphsys_slot."
-_failed = local()
+#: Seconds in which the kernel that has called `_bind` goes on, so that Ctrl-C is no error in it.
+SOON = 0.01
+_failed = threading.local()
 
 
 class Slot:
@@ -64,11 +69,29 @@ def from_text(text: str) -> Any:
     return pickle.loads(base64.b85decode(text))
 
 
+@contextmanager
+def _without_signals() -> Iterator[None]:
+    """Hold Ctrl-C back until the kernel has returned to Python: it may hold a lock."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+    noted = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: noted.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if noted.is_set():
+            threading.Timer(SOON, signal.raise_signal, [signal.SIGINT]).start()
+
+
 @ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 def _bind(address: int) -> int:
     """Fill the slot at an address; 0 if that failed."""
     try:
-        Slot.at[address].bind()
+        with _without_signals():
+            Slot.at[address].bind()
     except BaseException as error:  # no exception leaves a callback
         _failed.error = error
         return 0
@@ -76,7 +99,7 @@ def _bind(address: int) -> int:
 
 
 def bind_all() -> None:
-    """Load or compile all lazy kernels that loaded machine code may call, and those that they may."""
+    """Load or compile all lazy kernels that known machine code may call, directly or not."""
     left = True
     while left:
         left = [slot for slot in Slot.known.values() if not slot.word.value]

@@ -89,17 +89,10 @@ def target() -> str:
 def _compiler() -> str:
     """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
-    names = (
-        "backend",
-        "lazy_binding",
-        "machine",
-        "numba_speed",
-        "object_layout",
-        "pipeline",
-        "shared",
+    for name in (
+        "backend", "lazy_binding", "machine", "numba_speed", "object_layout", "pipeline", "shared",
         "stubs",
-    )
-    for name in names:
+    ):  # fmt: skip
         digest.update(keys.source_of(f"graphsys.compiler.{name}"))
     return digest.hexdigest()
 

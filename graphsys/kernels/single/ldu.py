@@ -7,7 +7,7 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
     GROWTH,
@@ -100,7 +100,7 @@ def factorize(
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
-@inlined
+@lazy("int")
 def factorize_supernodes(
     # Tables:
     program,

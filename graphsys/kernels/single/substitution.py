@@ -6,8 +6,9 @@ order.
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
+    NODAL_AT,
     ORDER_AT,
     PANEL_FIELDS,
     PROGRAM_VERSION,
@@ -55,6 +56,25 @@ def solve(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
+    if program[NODAL_AT] != 0 and count == 1 and arena.itemsize <= 8:  # real numbers
+        return nodal(program, arena, b, x, out)
+    return solve_supernodes(program, arena, b, count, x, out)
+
+
+@lazy("int")
+def solve_supernodes(
+    # Tables:
+    program,
+    # In:
+    arena,
+    b,
+    count,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """`solve` without the program of `nodal_ldu`."""
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
@@ -76,6 +96,12 @@ def solve_nodal(
     out,
 ):
     """`solve` for one vector of real numbers by the program of `nodal_ldu`."""
+    return nodal(program, arena, b, x, out)
+
+
+@inlined
+def nodal(program, arena, b, x, out):
+    """`solve_nodal`."""
     rows, count = program[ROWS], program[SUPERNODES]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, 1, x)
