@@ -57,7 +57,7 @@ def solve(
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
     if program[NODAL_AT] != 0 and count == 1 and arena.itemsize <= 8:  # real numbers
-        return nodal(program, arena, b, x, out)
+        return solve_nodal(program, arena, b, x, out)
     return solve_supernodes(program, arena, b, count, x, out)
 
 
@@ -83,7 +83,7 @@ def solve_supernodes(
     return scatter(x, order, count, out)
 
 
-@kernel
+@lazy("int")
 def solve_nodal(
     # Tables:
     program,
@@ -96,12 +96,6 @@ def solve_nodal(
     out,
 ):
     """`solve` for one vector of real numbers by the program of `nodal_ldu`."""
-    return nodal(program, arena, b, x, out)
-
-
-@inlined
-def nodal(program, arena, b, x, out):
-    """`solve_nodal`."""
     rows, count = program[ROWS], program[SUPERNODES]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, 1, x)
