@@ -13,6 +13,7 @@ from __future__ import annotations
 import pickle
 from functools import cache
 from importlib import import_module
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -165,16 +166,17 @@ class Callee(Linked):
         self.file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__
         self.place = place, arguments, self.symbol
-        self._by_name = _named.get(place) is kernel and self._count() > SMALL
+        self._by_name = _named.get(place) is kernel and self._is_large()
         self._call = user_function(compiled.fndesc, ())
         defined = self._emit, self, self._call.signature
         compiled.target_context.insert_func_defn([defined])
         self.known[self.symbol] = self
 
-    def _count(self):
-        """Instructions of the optimized code."""
+    def _is_large(self):
+        """Whether the optimized code has more than `SMALL` instructions."""
         function = self.library._get_module_for_linking().get_function(self.symbol)
-        return sum(1 for block in function.blocks for _ in block.instructions)
+        found = (one for block in function.blocks for one in block.instructions)
+        return next(islice(found, SMALL, None), None) is not None
 
     def _emit(self, context, builder, signature, values):
         """Emit a call, and name the libraries that the caller is to be linked with."""
