@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.kernels.base.jit import bind_all
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts.joint_types import Revolute
@@ -57,6 +58,7 @@ def _run(model: Model, state: State) -> int:
     for contact in motion.contacts[:1]:
         motion.contact(contact)
     model.step(state)
+    bind_all()
     return int(motion.info["steps"])
 
 

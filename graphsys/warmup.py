@@ -16,6 +16,7 @@ from graphsys.families import (
     random_saddle_system,
     random_system,
 )
+from graphsys.kernels.base.jit import bind_all
 from graphsys.matrix.from_scipy import canonical
 
 __all__ = ["warm_up"]
@@ -44,7 +45,9 @@ def warm_up() -> int:
         factor.solve(b[:, 0])
         factor.solve(b, trans="T")
         factor.selected_inverse()
-    return len(systems) + _with_delayed_pivots() + _block_triangular()
+    count = len(systems) + _with_delayed_pivots() + _block_triangular()
+    bind_all()
+    return count
 
 
 def _block_triangular() -> int:

@@ -160,8 +160,9 @@ class Callee(Linked):
 
     def __init__(self, dispatcher, kernel, arguments):
         compiled = dispatcher.overloads[arguments]
-        if isinstance(kernel, Lazy) and compiled.signature.return_type != _result_of(kernel):
-            raise TypeError(f"{kernel!r} returns {compiled.signature.return_type}")
+        result = types.unliteral(compiled.signature.return_type)
+        if isinstance(kernel, Lazy) and result != _result_of(kernel):
+            raise TypeError(f"{kernel!r} returns {result}, not {kernel.result}")
         self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
         self.file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__

@@ -9,6 +9,7 @@ that they call are written as for arrays, but use no sizes and no slices: ``poin
 from graphsys.kernels.base.jit import (
     DISABLE_JIT,
     LazyModule,
+    bind_all,
     cgutils,
     inlined,
     intrinsic,
@@ -23,6 +24,7 @@ __all__ = [
     "CHECKED",
     "DISABLE_JIT",
     "LazyModule",
+    "bind_all",
     "cgutils",
     "inlined",
     "intrinsic",

@@ -9,6 +9,7 @@ __all__ = [
     "DISABLE_JIT",
     "LazyModule",
     "arrayobj",
+    "bind_all",
     "cgutils",
     "inlined",
     "intrinsic",
@@ -45,6 +46,14 @@ def lazy(result):
     kernel's result, such as "None" or "float": its callers are compiled before it.
     """
     return lambda function: function if DISABLE_JIT else Lazy(function, result, _nrt=False)
+
+
+def bind_all():
+    """Compile all lazy kernels that loaded machine code may call."""
+    if not DISABLE_JIT:
+        from graphsys.compiler import lazy_binding
+
+        lazy_binding.bind_all()
 
 
 def shared(emit):
