@@ -105,7 +105,7 @@ backend.SMALL = 0
 from user import user
 print(user(1.0), user(-1.0), sum(user.stats.cache_hits.values()))
 """
-SLOTS = "print('graphsys_' in str(user.inspect_asm()))"
+SLOTS = "print('graphsys_bind' in str(user.inspect_asm()))"
 
 
 def test_functions_of_users_hold_it(toy):
