@@ -86,7 +86,6 @@ def _without_signals() -> Iterator[None]:
             threading.Timer(SOON, signal.raise_signal, [signal.SIGINT]).start()
 
 
-@ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
 def _bind(address: int) -> int:
     """Fill the slot at an address; 0 if that failed."""
     try:
@@ -100,9 +99,7 @@ def _bind(address: int) -> int:
 
 def bind_all() -> None:
     """Load or compile all lazy kernels that known machine code may call, directly or not."""
-    left = True
-    while left:
-        left = [slot for slot in Slot.known.values() if not slot.word.value]
+    while left := [slot for slot in list(Slot.at.values()) if not slot.word.value]:
         for slot in left:
             slot.bind()
 
@@ -113,5 +110,6 @@ def _raise() -> NoReturn:
     raise IndexError("an index in a kernel is out of bounds") if error is None else error
 
 
-llvm.add_symbol("graphsys_bind", ctypes.cast(_bind, ctypes.c_void_p).value)
+_callback = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)(_bind)
+llvm.add_symbol("graphsys_bind", ctypes.cast(_callback, ctypes.c_void_p).value)
 llvm.add_symbol("graphsys_raise", id(_raise))

@@ -48,7 +48,7 @@ def lazy(result):
     return lambda function: function if DISABLE_JIT else Lazy(function, result, _nrt=False)
 
 
-def bind_all():
+def bind_all() -> None:
     """Compile all lazy kernels that loaded machine code may call."""
     if not DISABLE_JIT:
         from graphsys.compiler import lazy_binding
