@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dynamics.kernels.base.jit import bind_all
+from dynamics.kernels.base.jit import bind_all, compile_all
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts.joint_types import Revolute
@@ -35,12 +35,14 @@ def warm_up() -> int:
 
 def without_contacts() -> int:
     """The pendulum; its number of steps."""
+    compile_all()
     model = _double_pendulum().finalize(TIMESTEP)
     return _run(model, model.initial_state())
 
 
 def with_contacts() -> int:
     """The ball and the quadruped; their number of steps."""
+    compile_all()
     model = _ball().finalize(TIMESTEP)
     return _run(model, model.initial_state()) + _run(*quadruped())
 

@@ -16,7 +16,7 @@ from graphsys.families import (
     random_saddle_system,
     random_system,
 )
-from graphsys.kernels.base.jit import bind_all
+from graphsys.kernels.base.jit import bind_all, compile_all
 from graphsys.matrix.from_scipy import canonical
 
 __all__ = ["warm_up"]
@@ -35,6 +35,7 @@ def warm_up() -> int:
     int
         Number of systems that were solved.
     """
+    compile_all()
     systems = [random_system(graph, k) for k in SIZES for graph in (chain(5), ladder(4), net(4))]
     systems.append(random_saddle_system(body_joint_tree(5)))
     systems += [random_system(net(8), 6), random_system(crystal(4), 6)]  # wide supernodes

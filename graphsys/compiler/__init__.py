@@ -25,7 +25,7 @@ module          what belongs there
 ==============  ==================================================================================
 """
 
-from graphsys.compiler.kernel import DISABLE_JIT, Inlined, Intrinsic, Kernel, Lazy
+from graphsys.compiler.kernel import DISABLE_JIT, Inlined, Interpreted, Intrinsic, Kernel, Lazy
 from graphsys.compiler.lazy import LazyModule
 
-__all__ = ["DISABLE_JIT", "Inlined", "Intrinsic", "Kernel", "Lazy", "LazyModule"]
+__all__ = ["DISABLE_JIT", "Inlined", "Interpreted", "Intrinsic", "Kernel", "Lazy", "LazyModule"]

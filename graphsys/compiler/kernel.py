@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from inspect import Signature, signature
 from threading import RLock, local
+from time import perf_counter
 from types import FunctionType
 from typing import Any
 
@@ -217,6 +218,35 @@ class Lazy(Kernel):
     def __init__(self, function: FunctionType, result: str, **options: Any) -> None:
         super().__init__(function, **options)
         self.result = result
+
+
+class Interpreted(Kernel):
+    """A function that Python runs where its arrays are small and there is no machine code of it.
+
+    Compiling what runs once for each graph takes seconds, and a small graph takes milliseconds.
+    """
+
+    #: Numbers in all arguments up to which Python runs it.
+    most = 1000
+    #: Seconds that are left for Python in this process; then all is compiled.
+    seconds = 0.0 if int(os.environ.get("NUMBA_BOUNDSCHECK") or 0) else 0.1
+
+    def _unknown(self, *arguments: Any) -> Any:
+        if Interpreted.seconds <= 0.0 or sum(map(np.size, arguments)) > self.most:
+            return super()._unknown(*arguments)
+        plain = tuple(map(_plain, arguments))
+        if self._is_there(kinds_of(plain)):
+            return super()._unknown(*plain)
+        begun = perf_counter()
+        result = _plain(self.py_func(*plain))
+        Interpreted.seconds -= perf_counter() - begun
+        return result
+
+    def _is_there(self, kinds: str) -> bool:
+        """Whether there is machine code for some kinds of arguments."""
+        from graphsys.compiler import machine
+
+        return kinds in self.codes or machine.read(self.file_of(kinds, "stub")) is not None
 
 
 class Intrinsic(Compiled):

@@ -3,15 +3,25 @@
 Nothing here imports numba: see `graphsys.compiler`.
 """
 
-from graphsys.compiler import DISABLE_JIT, Inlined, Intrinsic, Kernel, Lazy, LazyModule
+from graphsys.compiler import (
+    DISABLE_JIT,
+    Inlined,
+    Interpreted,
+    Intrinsic,
+    Kernel,
+    Lazy,
+    LazyModule,
+)
 
 __all__ = [
     "DISABLE_JIT",
     "LazyModule",
     "arrayobj",
     "bind_all",
+    "compile_all",
     "cgutils",
     "inlined",
+    "interpreted",
     "intrinsic",
     "ir",
     "kernel",
@@ -46,6 +56,16 @@ def lazy(result):
     kernel's result, such as "None" or "float": its callers are compiled before it.
     """
     return lambda function: function if DISABLE_JIT else Lazy(function, result, _nrt=False)
+
+
+def interpreted(function):
+    """Decorator of a kernel that Python runs while its arrays are small: compiling takes longer."""
+    return function if DISABLE_JIT else Interpreted(function, _nrt=False)
+
+
+def compile_all() -> None:
+    """Compile from now on whatever Python calls, instead of having Python run it."""
+    Interpreted.seconds = 0.0
 
 
 def bind_all() -> None:

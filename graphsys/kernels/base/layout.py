@@ -30,7 +30,7 @@ both.
 There are three magnitudes for each row, see `growth`.
 """
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted, kernel
 
 VERSION = 7
 
@@ -74,7 +74,7 @@ PIVOT_RATIO, WEAKEST, GROWTH = range(3)
 WORK_COLUMNS = 8
 
 
-@kernel
+@interpreted
 def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
     rows = program[ROWS]
