@@ -63,7 +63,7 @@ class Toy:
 
     def write(self, name, body, imports="", decorator="kernel"):
         """Write a module with one kernel."""
-        start = f"from graphsys.kernels.base.jit import kernel, lazy\n{imports}\n\n"
+        start = f"from graphsys.kernels.base.jit import interpreted, kernel, lazy\n{imports}\n\n"
         text = f"{start}@{decorator}\ndef {name}(x):\n"
         (self.kernels / f"{name}.py").write_text(text + textwrap.indent(body, "    ") + "\n")
 
