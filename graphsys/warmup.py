@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.block_triangular import BlockTriangularFactor
+from graphsys.compiler import bind_all, compile_all
 from graphsys.families import (
     body_joint_tree,
     chain,
@@ -16,7 +17,6 @@ from graphsys.families import (
     random_saddle_system,
     random_system,
 )
-from graphsys.kernels.base.jit import bind_all, compile_all
 from graphsys.matrix.from_scipy import canonical
 
 __all__ = ["warm_up"]

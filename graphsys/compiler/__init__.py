@@ -25,7 +25,26 @@ module          what belongs there
 ==============  ==================================================================================
 """
 
-from graphsys.compiler.kernel import DISABLE_JIT, Inlined, Interpreted, Intrinsic, Kernel, Lazy
+from graphsys.compiler.kernel import (
+    DISABLE_JIT,
+    Inlined,
+    Interpreted,
+    Intrinsic,
+    Kernel,
+    Lazy,
+    bind_all,
+    compile_all,
+)
 from graphsys.compiler.lazy import LazyModule
 
-__all__ = ["DISABLE_JIT", "Inlined", "Interpreted", "Intrinsic", "Kernel", "Lazy", "LazyModule"]
+__all__ = [
+    "DISABLE_JIT",
+    "Inlined",
+    "Interpreted",
+    "Intrinsic",
+    "Kernel",
+    "Lazy",
+    "LazyModule",
+    "bind_all",
+    "compile_all",
+]

@@ -263,6 +263,19 @@ class Intrinsic(Compiled):
         return backend.intrinsic_type(self)
 
 
+def compile_all() -> None:
+    """Compile from now on whatever Python calls, instead of having Python run it."""
+    Interpreted.seconds = 0.0
+
+
+def bind_all() -> None:
+    """Compile all lazy kernels that loaded machine code may call."""
+    if not DISABLE_JIT:
+        from graphsys.compiler import lazy_binding
+
+        lazy_binding.bind_all()
+
+
 def bound_address(file: str, place: Callable[[], tuple[Any, ...]]) -> int:
     """Address of a kernel from its file, or compiled now.
 

@@ -11,6 +11,8 @@ from graphsys.compiler import (
     Kernel,
     Lazy,
     LazyModule,
+    bind_all,
+    compile_all,
 )
 
 __all__ = [
@@ -61,19 +63,6 @@ def lazy(result):
 def interpreted(function):
     """Decorator of a kernel that Python runs while its arrays are small: compiling takes longer."""
     return function if DISABLE_JIT else Interpreted(function, _nrt=False)
-
-
-def compile_all() -> None:
-    """Compile from now on whatever Python calls, instead of having Python run it."""
-    Interpreted.seconds = 0.0
-
-
-def bind_all() -> None:
-    """Compile all lazy kernels that loaded machine code may call."""
-    if not DISABLE_JIT:
-        from graphsys.compiler import lazy_binding
-
-        lazy_binding.bind_all()
 
 
 def shared(emit):
