@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from dynamics.kernels.base.jit import bind_all, compile_all
 from dynamics.mechanism import Mechanism
 from dynamics.model import Model
 from dynamics.parts.joint_types import Revolute
@@ -34,12 +35,14 @@ def warm_up() -> int:
 
 def without_contacts() -> int:
     """The pendulum; its number of steps."""
+    compile_all()
     model = _double_pendulum().finalize(TIMESTEP)
     return _run(model, model.initial_state())
 
 
 def with_contacts() -> int:
     """The ball and the quadruped; their number of steps."""
+    compile_all()
     model = _ball().finalize(TIMESTEP)
     return _run(model, model.initial_state()) + _run(*quadruped())
 
@@ -57,6 +60,7 @@ def _run(model: Model, state: State) -> int:
     for contact in motion.contacts[:1]:
         motion.contact(contact)
     model.step(state)
+    bind_all()
     return int(motion.info["steps"])
 
 

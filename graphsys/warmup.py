@@ -7,6 +7,7 @@ from scipy.sparse import csr_array
 
 from graphsys.analysis.block_triangular import block_triangular_form
 from graphsys.block_triangular import BlockTriangularFactor
+from graphsys.compiler import bind_all, compile_all
 from graphsys.families import (
     body_joint_tree,
     chain,
@@ -34,6 +35,7 @@ def warm_up() -> int:
     int
         Number of systems that were solved.
     """
+    compile_all()
     systems = [random_system(graph, k) for k in SIZES for graph in (chain(5), ladder(4), net(4))]
     systems.append(random_saddle_system(body_joint_tree(5)))
     systems += [random_system(net(8), 6), random_system(crystal(4), 6)]  # wide supernodes
@@ -44,7 +46,9 @@ def warm_up() -> int:
         factor.solve(b[:, 0])
         factor.solve(b, trans="T")
         factor.selected_inverse()
-    return len(systems) + _with_delayed_pivots() + _block_triangular()
+    count = len(systems) + _with_delayed_pivots() + _block_triangular()
+    bind_all()
+    return count
 
 
 def _block_triangular() -> int:

@@ -41,6 +41,8 @@ def loops_of(
     graph.add_nodes_from(bodies)
     for joint in joints:
         graph.add_edges_from([(joint.parent.name, joint.name), (joint.name, joint.child.name)])
+    if nx.is_forest(graph):
+        return ()
     symbolic = gs.System(graph, 1).analyze("dfs")
     held = {joint.name for joint in joints}
     return tuple(tuple(name for name in cycle if name in held) for cycle in symbolic.cycles)

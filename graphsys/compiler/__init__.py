@@ -13,6 +13,7 @@ module          what belongs there
 `keys`          hash of all code that a kernel is made of
 `store`         object files on disk: whole, checked, atomically written
 `machine`       loading object files; machine code as a callable of Python
+`lazy_binding`  kernels that are loaded or compiled when another kernel first calls them
 `object_layout` places of fields in objects of CPython and numpy
 `backend`       numba: compiling, linking kernels by name, writing the object files
 `pipeline`      numba's passes that kernels need, and what it makes LLVM's code of
@@ -24,7 +25,26 @@ module          what belongs there
 ==============  ==================================================================================
 """
 
-from graphsys.compiler.kernel import DISABLE_JIT, Inlined, Intrinsic, Kernel
+from graphsys.compiler.kernel import (
+    DISABLE_JIT,
+    Inlined,
+    Interpreted,
+    Intrinsic,
+    Kernel,
+    Lazy,
+    bind_all,
+    compile_all,
+)
 from graphsys.compiler.lazy import LazyModule
 
-__all__ = ["DISABLE_JIT", "Inlined", "Intrinsic", "Kernel", "LazyModule"]
+__all__ = [
+    "DISABLE_JIT",
+    "Inlined",
+    "Interpreted",
+    "Intrinsic",
+    "Kernel",
+    "Lazy",
+    "LazyModule",
+    "bind_all",
+    "compile_all",
+]

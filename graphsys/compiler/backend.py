@@ -11,13 +11,16 @@ Symbols say all that makes a compiled kernel what it is: module, function and ty
 from __future__ import annotations
 
 import pickle
+from functools import cache
 from importlib import import_module
+from itertools import islice
 from operator import attrgetter
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 from numba import from_dtype, njit, types
-from numba.core import event
+from numba.core import cgutils, event, typing
 from numba.core.compiler import CompileResult
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.imputils import user_function
@@ -25,7 +28,8 @@ from numba.core.registry import cpu_target
 from numba.extending import intrinsic
 
 from graphsys.compiler import machine, store
-from graphsys.compiler.kernel import Intrinsic, Kernel, words_of
+from graphsys.compiler.kernel import Intrinsic, Kernel, Lazy, words_of
+from graphsys.compiler.lazy_binding import PREFIX, Slot, as_text, from_text
 from graphsys.compiler.numba_speed import Compiling
 from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
@@ -81,7 +85,7 @@ event.register("numba:compile", _callers)
 #: Kernels by module and qualified name, dispatchers by kernel, callees by dispatcher and arguments.
 _named: dict[tuple[str, str], Kernel] = {}
 _dispatchers: dict[Kernel, object] = {}
-_callees: dict[tuple[object, tuple], Callee] = {}
+_callees: dict[tuple, Callee | LazyCallee] = {}
 
 
 def dispatcher_of(kernel: Kernel) -> Any:
@@ -105,6 +109,8 @@ def dispatcher_of(kernel: Kernel) -> Any:
 
             made.get_call_template = get_call_template
             made.get_overload = lambda arguments: callee(made, kernel, arguments)
+            if isinstance(kernel, Lazy):
+                _make_lazy(made, kernel)
         _callers.ours.add(made)
         made._cache = Files(kernel)
         Compiling.kernels.add(made)
@@ -154,20 +160,24 @@ class Callee(Linked):
 
     def __init__(self, dispatcher, kernel, arguments):
         compiled = dispatcher.overloads[arguments]
+        result = types.unliteral(compiled.signature.return_type)
+        if isinstance(kernel, Lazy) and result != _result_of(kernel):
+            raise TypeError(f"{kernel!r} returns {result}, not {kernel.result}")
         self.symbol, self.library = compiled.fndesc.llvm_func_name, compiled.library
         self.file = kernel.file_of(_text(arguments), "kernel")
         place = kernel.__module__, kernel.__qualname__
         self.place = place, arguments, self.symbol
-        self._by_name = _named.get(place) is kernel and self._count() > SMALL
+        self._by_name = _named.get(place) is kernel and self._is_large()
         self._call = user_function(compiled.fndesc, ())
         defined = self._emit, self, self._call.signature
         compiled.target_context.insert_func_defn([defined])
         self.known[self.symbol] = self
 
-    def _count(self):
-        """Instructions of the optimized code."""
+    def _is_large(self):
+        """Whether the optimized code has more than `SMALL` instructions."""
         function = self.library._get_module_for_linking().get_function(self.symbol)
-        return sum(1 for block in function.blocks for _ in block.instructions)
+        found = (one for block in function.blocks for one in block.instructions)
+        return next(islice(found, SMALL, None), None) is not None
 
     def _emit(self, context, builder, signature, values):
         """Emit a call, and name the libraries that the caller is to be linked with."""
@@ -175,23 +185,106 @@ class Callee(Linked):
         return self._call(context, builder, signature, values)
 
 
+class LazyCallee:
+    """A kernel that is loaded or compiled at its first call, as its callers see it.
+
+    Parameters
+    ----------
+    dispatcher : Dispatcher
+    kernel : Lazy
+    arguments : tuple of numba types
+    """
+
+    def __init__(self, dispatcher, kernel, arguments):
+        file = kernel.file_of(_text(arguments), "kernel")
+        place = kernel.__module__, kernel.__qualname__, arguments
+        self.needs = [PREFIX + file, file, as_text(place)]
+        cpu_target.target_context.insert_func_defn([(self._emit, self, arguments)])
+
+    def _emit(self, context, builder, signature, values):
+        """Emit a call of what the slot points to, once it is filled."""
+        Slot.declare(self.needs)
+        symbol, byte, call = self.needs[0], ir.IntType(8).as_pointer(), context.call_conv
+        slot = builder.module.globals.get(symbol)
+        if slot is None:
+            slot = ir.GlobalVariable(builder.module, byte, symbol)
+        with builder.if_then(cgutils.is_null(builder, builder.load(slot)), likely=False):
+            kind = ir.FunctionType(ir.IntType(32), [slot.type])
+            bind = cgutils.get_or_insert_function(builder.module, kind, "graphsys_bind")
+            with builder.if_then(
+                cgutils.is_null(builder, builder.call(bind, [slot])), likely=False
+            ):
+                builder.ret(ir.Constant(ir.IntType(32), 1))
+        kind = call.get_function_type(signature.return_type, signature.args)
+        target = builder.bitcast(builder.load(slot), kind.as_pointer())
+        status, result = call.call_function(
+            builder, target, signature.return_type, signature.args, values
+        )
+        with cgutils.if_unlikely(builder, status.is_error):
+            call.return_status_propagate(builder, status)
+        return result
+
+
+def _result_of(kernel):
+    return type_of(words_of(kernel.result)[0])
+
+
+def _make_lazy(dispatcher, kernel):
+    """Compile callers of a lazy kernel without it, those that cannot link by name apart."""
+    template, overload = dispatcher.get_call_template, dispatcher.get_overload
+
+    def get_call_template(arguments, keywords):
+        if not _callers.by_name():
+            return template(arguments, keywords)
+        kinds, name = [types.unliteral(kind) for kind in arguments], kernel.__qualname__
+        pysig, kinds = dispatcher._compiler.fold_argument_types(kinds, keywords)
+        signature = typing.signature(_result_of(kernel), *kinds)
+        return typing.make_concrete_template(name, name, [signature]), pysig, kinds, {}
+
+    def get_overload(arguments):
+        if not _callers.by_name():
+            return overload(arguments)
+        return callee(dispatcher, kernel, arguments, LazyCallee)
+
+    dispatcher.get_call_template, dispatcher.get_overload = get_call_template, get_overload
+
+
 def link(context, callee, by_name=True):
     """Name the libraries that a caller is to be linked with, which numba is compiling."""
     if not _callers.by_name():
-        context.add_linking_libs([one.library for one in _closure(callee)])
+        context.add_linking_libs(_closure(callee))
     elif not by_name:
         context.add_linking_libs([callee.library])
 
 
 def _closure(callee):
-    """All that is called by name, directly or not, and the callee itself."""
+    """Libraries of all that is called by name, directly or not, and of the callee itself."""
     found, left = {}, [callee]
     while left:
         one = left.pop()
-        if one.symbol not in found:
-            found[one.symbol] = one
-            left += called_by_name(one.library)
-    return found.values()
+        if one.symbol in found:
+            continue
+        found[one.symbol] = one.library
+        left += called_by_name(one.library)
+        for symbol, _, place in slots_of(one.library):
+            made = compiled_lazy(*from_text(place))
+            found[symbol] = _filled(symbol, made.symbol)
+            left.append(made)
+    return list(found.values())
+
+
+@cache
+def _filled(slot, symbol):
+    """Library that defines a slot as the address of a kernel."""
+    context, byte = cpu_target.target_context, ir.IntType(8).as_pointer()
+    module = context.create_module(slot)
+    kernel = ir.Function(module, ir.FunctionType(ir.VoidType(), []), symbol)
+    word = ir.GlobalVariable(module, byte, slot)
+    word.initializer, word.global_constant, word.linkage = kernel.bitcast(byte), True, "weak_odr"
+    library = context.codegen().create_library(slot)
+    library.add_ir_module(module)
+    library.finalize()
+    return library
 
 
 def called_by_name(library):
@@ -217,12 +310,27 @@ def require(places):
             raise UnlinkableError(symbol)
 
 
-def callee(dispatcher, kernel, arguments):
-    """Interface of a compiled kernel for its callers."""
-    key = dispatcher, tuple(arguments)
+def callee(dispatcher, kernel, arguments, kind=Callee):
+    """Interface of a kernel for its callers, or of a compiled one for its stub."""
+    key = dispatcher, tuple(arguments), kind
     if key not in _callees:
-        _callees[key] = Callee(dispatcher, kernel, tuple(arguments))
+        _callees[key] = kind(dispatcher, kernel, tuple(arguments))
     return _callees[key]
+
+
+def slots_of(library):
+    """What declares the slots that a library reads (`Slot.needs`)."""
+    names = (one.name for one in library._get_module_for_linking().global_variables)
+    return [Slot.known[name].needs for name in names if name.startswith(PREFIX)]
+
+
+@global_compiler_lock
+def compiled_lazy(module, qualified, arguments):
+    """A lazy kernel, compiled now: `LazyCallee` says what its slot's text has of it."""
+    kernel = attrgetter(qualified)(import_module(module))
+    dispatcher = dispatcher_of(kernel)
+    dispatcher.compile(arguments)
+    return callee(dispatcher, kernel, arguments)
 
 
 def _text(arguments):
@@ -250,6 +358,8 @@ class Files:
         if entry is None:
             return None
         try:
+            for slot in entry.header["slots"]:
+                Slot.declare(slot)
             needs, reduced = pickle.loads(entry.payload)
             require(needs)
             (library, how, (_, shared)), *rest = reduced
@@ -272,6 +382,7 @@ class Files:
             {
                 "symbol": made.fndesc.llvm_func_name,
                 "needs": [c.file for c in called],
+                "slots": slots_of(made.library),
                 "helpers": any(name in code for name in HELPERS),
             },
             code,

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from functools import cached_property
 from inspect import Signature, signature
 from threading import RLock, local
+from time import perf_counter
 from types import FunctionType
 from typing import Any
 
@@ -160,7 +161,7 @@ class Kernel(Compiled):
         role : str, optional
             Who calls it: "stub" for Python, "c" for C (`stubs.add_c_function`).
         """
-        from graphsys.compiler import machine
+        from graphsys.compiler import lazy_binding, machine
 
         with _lock:
             if (kinds, role) not in self._addresses:
@@ -171,6 +172,8 @@ class Kernel(Compiled):
                         from graphsys.compiler import backend
 
                         address = backend.compiled(self, kinds, role, name)
+                if role == "c":  # which takes no errors
+                    lazy_binding.bind_all()
                 self._addresses[kinds, role] = address
             return self._addresses[kinds, role]
 
@@ -200,6 +203,52 @@ class Inlined(Kernel):
         super().__init__(function, inline="always", **options)
 
 
+class Lazy(Kernel):
+    """A function that is compiled when it is first called, from Python or from another kernel.
+
+    Parameters
+    ----------
+    function : function
+    result : str
+        Kind of its result by `kinds_of`, by which its callers are compiled.
+    **options : object
+        Of numba.
+    """
+
+    def __init__(self, function: FunctionType, result: str, **options: Any) -> None:
+        super().__init__(function, **options)
+        self.result = result
+
+
+class Interpreted(Kernel):
+    """A function that Python runs where its arrays are small and there is no machine code of it.
+
+    Compiling what runs once for each graph takes seconds, and a small graph takes milliseconds.
+    """
+
+    #: Numbers in all arguments up to which Python runs it.
+    most = 1000
+    #: Seconds that are left for Python in this process; then all is compiled.
+    seconds = 0.0 if int(os.environ.get("NUMBA_BOUNDSCHECK") or 0) else 0.1
+
+    def _unknown(self, *arguments: Any) -> Any:
+        if Interpreted.seconds <= 0.0 or sum(map(np.size, arguments)) > self.most:
+            return super()._unknown(*arguments)
+        plain = tuple(map(_plain, arguments))
+        if self._is_there(kinds_of(plain)):
+            return super()._unknown(*plain)
+        begun = perf_counter()
+        result = _plain(self.py_func(*plain))
+        Interpreted.seconds -= perf_counter() - begun
+        return result
+
+    def _is_there(self, kinds: str) -> bool:
+        """Whether there is machine code for some kinds of arguments."""
+        from graphsys.compiler import machine
+
+        return kinds in self.codes or machine.read(self.file_of(kinds, "stub")) is not None
+
+
 class Intrinsic(Compiled):
     """A function that emits LLVM code for a call: numba's ``intrinsic``, made when needed."""
 
@@ -212,6 +261,42 @@ class Intrinsic(Compiled):
         from graphsys.compiler import backend
 
         return backend.intrinsic_type(self)
+
+
+def compile_all() -> None:
+    """Compile from now on whatever Python calls, instead of having Python run it."""
+    Interpreted.seconds = 0.0
+
+
+def bind_all() -> None:
+    """Compile all lazy kernels that loaded machine code may call."""
+    if not DISABLE_JIT:
+        from graphsys.compiler import lazy_binding
+
+        lazy_binding.bind_all()
+
+
+def bound_address(file: str, place: Callable[[], tuple[Any, ...]]) -> int:
+    """Address of a kernel from its file, or compiled now.
+
+    Parameters
+    ----------
+    file : str
+        Name of the file of its machine code.
+    place : callable
+        Gives its module, qualified name and numba's types of arguments.
+    """
+    from graphsys.compiler import machine
+
+    with _lock:
+        address = machine.engine().load(file)
+        if address is None:
+            with progress:
+                from graphsys.compiler import backend
+
+                made = backend.compiled_lazy(*place())
+                address = made.library.get_pointer_to_function(made.symbol)
+    return address
 
 
 def kinds_of(arguments: tuple[Any, ...]) -> str:

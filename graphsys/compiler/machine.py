@@ -22,6 +22,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from graphsys.compiler import keys, object_layout, store
+from graphsys.compiler.lazy_binding import Slot
 
 FASTCALL = 0x80
 #: Processor levels that wheels have machine code for, by LLVM's names, the best first, and the
@@ -39,7 +40,7 @@ NOT_SHIPPED = "GRAPHSYS_COMPILE"
 # Objects that stubs name. numba gives some of Python's own names another meaning.
 for _one in (None, True, False):
     llvm.add_symbol(f"graphsys_{_one}", id(_one))
-for _type in (int, float, complex, tuple, np.ndarray, IndexError):
+for _type in (int, float, complex, tuple, np.ndarray):
     llvm.add_symbol(f"graphsys_{_type.__name__}", id(_type))
 
 
@@ -88,8 +89,10 @@ def target() -> str:
 def _compiler() -> str:
     """Hash of the modules that decide on machine code apart from the kernels themselves."""
     digest = blake2b(digest_size=6)
-    names = "backend", "machine", "numba_speed", "object_layout", "pipeline", "shared", "stubs"
-    for name in names:
+    for name in (
+        "backend", "lazy_binding", "machine", "numba_speed", "object_layout", "pipeline", "shared",
+        "stubs",
+    ):  # fmt: skip
         digest.update(keys.source_of(f"graphsys.compiler.{name}"))
     return digest.hexdigest()
 
@@ -178,11 +181,11 @@ class _Engine:
         machine = llvm.Target.from_default_triple().create_target_machine(jit=True)
         module = llvm.parse_assembly("")
         self.engine = llvm.create_mcjit_compiler(module, machine)
-        self.loaded: set[str] = set()
+        self.loaded: dict[str, str] = {}
 
     def load(self, name: str) -> int | None:
         """Address of the symbol of a file, once all that it needs is loaded; None if missing."""
-        entries = self._collect(name, {})
+        entries = {} if name in self.loaded else self._collect(name, {})
         if entries is None:
             return None
         if any(entry.header.get("helpers") for entry in entries.values()):
@@ -192,10 +195,12 @@ class _Engine:
 
             backend.refresh()
         for one, entry in entries.items():
+            for needs in entry.header.get("slots", ()):
+                Slot.declare(needs)
             self.engine.add_object_file(llvm.ObjectFileRef.from_data(entry.code))
-            self.loaded.add(one)
+            self.loaded[one] = entry.header["symbol"]
         self.engine.finalize_object()
-        return int(self.engine.get_function_address(entries[name].header["symbol"]))
+        return int(self.engine.get_function_address(self.loaded[name]))
 
     def _collect(self, name: str, found: dict[str, store.Entry]) -> dict[str, store.Entry] | None:
         """Files to load: a file, and before it those that it needs."""

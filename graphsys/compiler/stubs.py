@@ -6,11 +6,11 @@ the object that Python hands it as ``self`` with the same arguments.
 """
 
 import sys
+from functools import reduce
 
 from llvmlite import ir
 from numba import types
 from numba.core import cgutils
-from numba.np.arrayobj import make_array, populate_array
 
 from graphsys.compiler.kernel import words_of
 from graphsys.compiler.object_layout import (  # fmt: skip
@@ -132,35 +132,30 @@ class _Stub:
         """An array's fields, where type, number of dimensions, order and flags are as they must."""
         builder = self.builder
         self.require(self.is_of(item, "ndarray"))
-        dimensions = self.field(item, DIMENSIONS, INT)
-        self.require(builder.icmp_signed("==", dimensions, INT(kind.ndim)))
-        flags = self.field(item, FLAGS, INT)
         needed = ALIGNED | (0 if not kind.mutable else WRITEABLE)
         needed |= {"C": C_FLAG, "F": F_FLAG, "A": 0}[kind.layout]
-        present = builder.and_(flags, INT(needed))
-        self.require(builder.icmp_signed("==", present, INT(needed)))
+        present = builder.and_(self.field(item, FLAGS, INT), INT(needed))
         descriptor = self.field(item, DESCRIPTOR, POINTER)
-        number = self.field(descriptor, NUMBER, INT)
-        fits = [builder.icmp_signed("==", number, INT(one)) for one in NUMBERS[word.split(",")[0]]]
-        self.require(fits[0] if len(fits) == 1 else builder.or_(*fits))
-        order = self.field(descriptor, ORDER, BYTE)
-        foreign = ">" if sys.byteorder == "little" else "<"
-        self.require(builder.icmp_signed("!=", order, BYTE(ord(foreign))))
-        made = make_array(kind)(self.context, builder)
-        longs = LONG.as_pointer()
-        shape, strides = (self.field(item, at, longs) for at in (SHAPE, STRIDES))
-        data = self.field(item, DATA, POINTER)
-        at = [LONG(i) for i in range(kind.ndim)]
-        size = self.context.get_abi_sizeof(self.context.get_data_type(kind.dtype))
-        populate_array(
-            made,
-            data=builder.bitcast(data, made.data.type),
-            shape=[builder.load(builder.gep(shape, [i])) for i in at],
-            strides=[builder.load(builder.gep(strides, [i])) for i in at],
-            itemsize=LONG(size),
-            meminfo=None,
+        number, order = self.field(descriptor, NUMBER, INT), self.field(descriptor, ORDER, BYTE)
+        numbers = [builder.icmp_signed("==", number, INT(i)) for i in NUMBERS[word.split(",")[0]]]
+        foreign = BYTE(ord(">" if sys.byteorder == "little" else "<"))
+        fits = [
+            reduce(builder.or_, numbers),
+            builder.icmp_signed("==", self.field(item, DIMENSIONS, INT), INT(kind.ndim)),
+            builder.icmp_signed("==", present, INT(needed)),
+            builder.icmp_signed("!=", order, foreign),
+        ]
+        self.require(reduce(builder.and_, fits))
+        shape, strides = (
+            [
+                builder.load(builder.gep(self.field(item, at, LONG.as_pointer()), [LONG(i)]))
+                for i in range(kind.ndim)
+            ]
+            for at in (SHAPE, STRIDES)
         )
-        return made._getvalue()
+        return array_of(
+            self.context, builder, kind, self.field(item, DATA, POINTER), shape, strides
+        )
 
     def result(self, value, kind):
         """Python's object of a result."""
@@ -212,11 +207,9 @@ def add_stub(module, name, context, fndesc, signature, kinds):
         builder, callee, signature.return_type, signature.args, values
     )
     builder.call(stub.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
-    with builder.if_then(status.is_error, likely=False):  # with NUMBA_BOUNDSCHECK=1 only
-        kind = stub.object("IndexError")
-        text = context.insert_const_string(module, "an index in a kernel is out of bounds")
-        builder.call(stub.c("PyErr_SetString", ir.VoidType(), POINTER, POINTER), [kind, text])
-        builder.ret(POINTER(None))
+    with builder.if_then(status.is_error, likely=False):
+        call = stub.c("PyObject_CallNoArgs", POINTER, POINTER)
+        builder.ret(builder.call(call, [stub.object("raise")]))
     builder.ret(stub.result(result, signature.return_type))
     builder.position_at_end(stub.misfit)
     call = stub.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)
@@ -245,8 +238,9 @@ def add_c_function(module, name, context, fndesc, signature, kinds):
     left, values = list(function.args), []
     for kind in signature.args:
         first = left.pop(0)
-        values.append(_vector(context, builder, kind, first, left.pop(0))
-                      if isinstance(kind, types.Array) else first)  # fmt: skip
+        if isinstance(kind, types.Array):
+            first = array_of(context, builder, kind, first, [left.pop(0)])
+        values.append(first)
     callee = context.declare_function(module, fndesc)
     _, value = context.call_conv.call_function(builder, callee, result, signature.args, values)
     if several:
@@ -258,12 +252,20 @@ def add_c_function(module, name, context, fndesc, signature, kinds):
         builder.ret(value)
 
 
-def _vector(context, builder, kind, data, length):
-    """numba's array of a pointer and a length."""
-    made = make_array(kind)(context, builder)
+def array_of(context, builder, kind, data, shape, strides=None):
+    """numba's array of a pointer, its shape and its strides in bytes, those of a vector if None."""
     size = LONG(context.get_abi_sizeof(context.get_data_type(kind.dtype)))
-    populate_array(
-        made, data=builder.bitcast(data, made.data.type), shape=[length], strides=[size],
-        itemsize=size, meminfo=None,
-    )  # fmt: skip
-    return made._getvalue()
+    model = context.data_model_manager[kind]
+    made = cgutils.get_null_value(model.get_value_type())
+    parts = {"nitems": reduce(builder.mul, shape, LONG(1)), "itemsize": size, "data": data}
+    parts |= {"shape": shape, "strides": strides or [size]}
+    for name, part in parts.items():
+        at = model.get_field_position(name)
+        if isinstance(part, list):
+            for i, one in enumerate(part):
+                made = builder.insert_value(made, one, [at, i])
+        else:
+            field = made.type.elements[at]
+            part = builder.bitcast(part, field) if part.type != field else part
+            made = builder.insert_value(made, part, at)
+    return made

@@ -61,11 +61,10 @@ class Toy:
     def kernels(self):
         return self.folder / "toy" / "kernels"
 
-    def write(self, name, body, imports=""):
+    def write(self, name, body, imports="", decorator="kernel"):
         """Write a module with one kernel."""
-        text = (
-            f"from graphsys.kernels.base.jit import kernel\n{imports}\n\n@kernel\ndef {name}(x):\n"
-        )
+        start = f"from graphsys.kernels.base.jit import interpreted, kernel, lazy\n{imports}\n\n"
+        text = f"{start}@{decorator}\ndef {name}(x):\n"
         (self.kernels / f"{name}.py").write_text(text + textwrap.indent(body, "    ") + "\n")
 
     def call(self, call="outer(1.0)", start="", **environment):

@@ -7,6 +7,7 @@ from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
     GROUPS,
+    HOLDING,
     IMPULSE,
     ROWS,
     TWIST,
@@ -37,7 +38,8 @@ def evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts):
     evaluate(
         plan, constant, 0, plan[GROUPS], trial.pose, trial.matrix, True, trial.g, trial.G
     )  # fmt: skip
-    roll(plan, h, node.G, trial.G, x, trial.g)
+    if plan[HOLDING] > 0:
+        roll(plan, h, node.G, trial.G, x, trial.g)
     return gaps(plan, constant, h, x, trial, found, contacts)
 
 

@@ -10,6 +10,7 @@ from dynamics.kernels.base.arguments import Inputs, node_of_tuple
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
+    ADDED,
     ALL_ROWS,
     BODIES,
     COMPLIANCE,
@@ -23,10 +24,12 @@ from dynamics.kernels.base.layout import (
     FIRST_ROW,
     GROUP_AT,
     GROUP_FIELDS,
+    HOLDING,
     JOINTS,
     N_ROWS,
     RESTITUTION,
     RESTITUTION_AT,
+    ROTORS,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
@@ -152,8 +155,9 @@ def interval_slopes(
     m = TWIST * n
     unknowns = m + plan[ROWS]
     clear_pairs(plan, values)
-    aim(plan, constant, control, node.g)
-    mark_cuts(plan, constant, h, node.g, trial.g)
+    if plan[ROTORS] > 0:
+        aim(plan, constant, control, node.g)
+        mark_cuts(plan, constant, h, node.g, trial.g)
     assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
     add_own(plan, -0.5 * h, wrenches[0], values)
     if plan[CONTACTS] > 0:
@@ -170,7 +174,8 @@ def interval_slopes(
             b[at + i] += dp[col, i]
         carry(n, h, x, d, 0, dz[col], dz_next[col])
         row_changes(plan, constant, h, node.G, trial.G, dz[col], dz_next[col], b, at)
-        add_changes(plan, constant, h, 1.0, -1.0, node.G, x, d, 0, dz[col], b, at)
+        if plan[ADDED] > 0:
+            add_changes(plan, constant, h, 1.0, -1.0, node.G, x, d, 0, dz[col], b, at)
         add_wrenches(plan, 0.5 * h, wrenches[0], 0, dz[col], 0, b, at)
     held_changes(plan, constant, h, x, node, trial, dz, dz_next, curvature, values, b)
     if factorize(program, values, 1e-15, magnitude, factors, status) != 0:
@@ -205,7 +210,8 @@ def interval_slopes(
         for i in range(m):
             ends[i] = more[col * m + i]
         end_changes(plan, constant, h, trial.G, x, dx, at, ends)
-        add_changes(plan, constant, h, -1.0, 1.0, trial.G, x, dx, at, dz_next[col], ends, 0)
+        if plan[ADDED] > 0:
+            add_changes(plan, constant, h, -1.0, 1.0, trial.G, x, dx, at, dz_next[col], ends, 0)
         add_wrenches(plan, 0.5 * h, wrenches[1], 0, dz_next[col], 0, ends, 0)
         add_wrenches(plan, 0.5 * h, wrenches[1], 12, dx, at, ends, 0)
     impulse_changes(plan, constant, h, True, control, trial, x, dz_next, dc, curvature, dp_next, m)
@@ -327,10 +333,12 @@ def residuals(
         kick[i] = p[i] + 0.5 * h * node.f[i]
     drive(plan, constant, 0.5 * h, node.G, control, wrench, kick)
     part_given(plan, h, state, node.g)
-    aim(plan, constant, control, node.g)
+    if plan[ROTORS] > 0:
+        aim(plan, constant, control, node.g)
     move(n, h, node.pose, x, trial.pose, trial.matrix)
     evaluate_node(plan, constant, trial)
-    roll(plan, h, node.G, trial.G, x, trial.g)
+    if plan[HOLDING] > 0:
+        roll(plan, h, node.G, trial.G, x, trial.g)
     residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     if plan[CONTACTS] > 0:
         if touching(plan, constant, h, solution, node, trial, found, end, contacts) != 0:

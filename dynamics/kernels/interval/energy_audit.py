@@ -11,7 +11,7 @@ the known impulses take, a solution is spurious, or far from the motion.
 
 import math
 
-from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.jit import kernel, lazy, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
     BODIES,
@@ -87,7 +87,7 @@ def open_by(plan, constant, g):
     return found
 
 
-@kernel
+@lazy("None")
 def constraint_impulses(plan, constant, h, node, trial, work):
     """``work.dx`` <- impulses of joints and contacts at the start of an interval."""
     n, G = plan[BODIES], node.G
@@ -124,7 +124,7 @@ def work_of(plan, u, work):
     return given
 
 
-@kernel
+@lazy("(float float)")
 def constraint_work(plan, constant, h, settings, residual, node, trial, u, work, moving):
     """Work of joints and contacts, and what of it rounding explains, J.
 

@@ -17,7 +17,7 @@ rise over its least value is bounded here, over any number of intervals.
 
 import math
 
-from dynamics.kernels.base.jit import kernel, natural, pointer
+from dynamics.kernels.base.jit import kernel, lazy, natural, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
     BODIES,
@@ -118,7 +118,7 @@ def rate_of(plan, group, row, G, u):
     return rate
 
 
-@kernel
+@lazy("float")
 def held_by_rows(plan, constant, h, start, end, u):
     """Energy of springs, of users' potentials and of compliant joints in an interval."""
     total = 0.0
@@ -147,7 +147,7 @@ def held_by_rows(plan, constant, h, start, end, u):
     return total
 
 
-@kernel
+@lazy("float")
 def held_by_contacts(plan, constant, c):
     """Energy of compliant contacts with the forces gamma."""
     twice = 0.0
@@ -170,7 +170,7 @@ def add_given(plan, constant, h, inputs, node, p):
                 p[TWIST * body + i] += h * node.f[out + TWIST * side + i]
 
 
-@kernel
+@lazy("float")
 def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
     """Work of controls, servos, given wrenches and users' functions at the start of an interval.
 
@@ -240,7 +240,10 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
 def energy_rises(plan, constant, settings, inputs, part, known, ends, motion, work, info):
     """`rises` of an interval of order 2; ``known``: T, power of gravity, what contacts held."""
     (start, end), (now, power, held), h, x = ends, known, part.length, work.x
-    held = now + held_by_rows(plan, constant, h, start, end, x) + 0.5 * held
+    stored = 0.0
+    if plan[GROUPS] > plan[JOINTS] or plan[SOFT] > 0:
+        stored = held_by_rows(plan, constant, h, start, end, x)
+    held = now + stored + 0.5 * held
     if plan[CONTACTS] > 0:
         held += 0.5 * held_by_contacts(plan, constant, motion.c)
     given, pushed = 0.0, plan[CONTROLS] + plan[WRENCHES] + inputs.wrench.size > 0

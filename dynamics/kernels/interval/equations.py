@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
-from dynamics.kernels.base.layout import BODIES, JOINTS, ROTORS, WRENCHES
+from dynamics.kernels.base.layout import BODIES, HOLDING, JOINTS, ROTORS, WRENCHES
 from dynamics.kernels.interval.matrix import assemble, relax
 from dynamics.kernels.interval.newton import make_attempt
 from dynamics.kernels.interval.residual import residual
@@ -28,7 +28,8 @@ def evaluate_end(plan, constant, h, slopes, node, x, trial):
     """Rows at the end of the interval, where `move` has led to."""
     last = plan[JOINTS] + plan[ROTORS]
     evaluate_rows(plan, constant, 0, last, trial.pose, trial.matrix, slopes, trial.g, trial.G)
-    roll(plan, h, node.G, trial.G, x, trial.g)
+    if plan[HOLDING] > 0:
+        roll(plan, h, node.G, trial.G, x, trial.g)
 
 
 @kernel
@@ -55,7 +56,8 @@ def factorize(plan, constant, program, equations, rough, part, work, solver):
     h, node, trial = equations
     values = pointer(solver.values, 0)
     assemble(plan, constant, h, work.x, node.g, node.G, trial.G, values)
-    add_user_slopes(plan, h, node.f, values)
+    if plan[WRENCHES] > 0:
+        add_user_slopes(plan, h, node.f, values)
     if part < 1.0:
         relax(plan, constant, part, values)
     return linear.factorize(

@@ -2,8 +2,9 @@
 
 import math
 
-from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.jit import kernel, lazy, natural
 from dynamics.kernels.base.layout import (
+    ADDED,
     AJ_AT,
     ARMATURE,
     BJ_AT,
@@ -85,7 +86,7 @@ def add_outer(values, at, scale, G, left, right):
             values[at + 6 * j + i] += part * G[left + i]
 
 
-@kernel
+@lazy("None")
 def dampers(plan, constant, h, part, G, values):
     """theta h c G^T G of the forces' dampers, after `bodies`."""
     n = plan[BODIES]
@@ -183,7 +184,7 @@ def add_slopes(plan, h, u, G, G_next, group, row, part, values):
             add_product(values, other, part, G, 12 * row + 6 - 6 * side, slope)
 
 
-@kernel
+@lazy("None")
 def rotors(plan, constant, h, u, G, G_next, values):
     """a G^T G_next diag(I, E) of all rotors, after `dampers`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -194,7 +195,7 @@ def rotors(plan, constant, h, u, G, G_next, values):
                 add_slopes(plan, h, u, G, G_next, group, row, inertia, values)
 
 
-@kernel
+@lazy("None")
 def stiff_forces(plan, constant, h, u, g, G, G_next, values):
     """h (h k + c) G^T G_next diag(I, E) of stiff forces, after `rotors`."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -225,7 +226,7 @@ def firm(plan, h, u, G, G_next, values):
                 put_turned_row(1.0, E, G_next, at + 12 * i, rows, row + i, values)
 
 
-@kernel
+@lazy("None")
 def soft(plan, constant, h, u, G, G_next, values):
     """The same where joints have a compliance: -theta G^T, and what is late of the other."""
     n, rate = plan[BODIES], 1.0 / h
@@ -266,10 +267,10 @@ def diagonals(plan, constant, h, values):
             c += ROW_SIZE
 
 
-@kernel
+@lazy("None")
 def rolling(plan, G, G_next, values):
     """Rows of (joint, body) that hold velocities: (G + G_next) / 2, how G turns left out."""
-    for k in range(plan[JOINTS] if plan[HOLDING] > 0 else 0):
+    for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
         if plan[group + EQUATION] != first:
@@ -285,7 +286,7 @@ def rolling(plan, G, G_next, values):
                     values[place + i + rows * j] = 0.5 * (G[at + j] + G_next[at + j])
 
 
-@kernel
+@lazy("None")
 def second_half(plan, h, u, G, G_next, group, values):
     """Blocks of a coupling's second half, added to what the first half has of the same body."""
     at = 12 * plan[group + FIRST_ROW]
@@ -305,7 +306,7 @@ def second_half(plan, h, u, G, G_next, group, values):
             values[row + 3 + j] += turn[j]
 
 
-@kernel
+@lazy("None")
 def clear_second_half(plan, group, values):
     """Blocks of a coupling's second half <- 0."""
     for field in range(AJ_AT, JB_AT + 1):
@@ -314,7 +315,7 @@ def clear_second_half(plan, group, values):
                 values[plan[group + field] + i] = 0.0
 
 
-@kernel
+@lazy("None")
 def relax(plan, constant, part, values):
     """Regularization of loops <- a part of it, after `assemble`."""
     for k in range(plan[JOINTS]):
@@ -346,10 +347,13 @@ def assemble(
     """d r / d x: every block of the matrix, theory/step (7) to (9)."""
     part = part_of(plan, h, g)
     bodies(plan, constant, h, part, u, values)
-    add_blocks(plan, constant, h, G, u, values)
-    dampers(plan, constant, h, part, G, values)
-    rotors(plan, constant, h, u, G, G_next, values)
-    stiff_forces(plan, constant, h, u, g, G, G_next, values)
+    if plan[ADDED] > 0:
+        add_blocks(plan, constant, h, G, u, values)
+    if plan[GROUPS] > plan[JOINTS]:
+        dampers(plan, constant, h, part, G, values)
+    if plan[ROTORS] > 0:
+        rotors(plan, constant, h, u, G, G_next, values)
+        stiff_forces(plan, constant, h, u, g, G, G_next, values)
     for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
@@ -359,7 +363,8 @@ def assemble(
         soft(plan, constant, h, u, G, G_next, values)
     else:
         firm(plan, h, u, G, G_next, values)
-    rolling(plan, G, G_next, values)
+    if plan[HOLDING] > 0:
+        rolling(plan, G, G_next, values)
     diagonals(plan, constant, h, values)
     for k in range(plan[JOINTS] - 1, -1, -1):
         group = plan[GROUP_AT] + k * GROUP_FIELDS

@@ -7,7 +7,7 @@ have a second solution nearby, to which extrapolated vibrations would lead. Then
 curvature are fitted, and neither grows.
 """
 
-from dynamics.kernels.base.jit import inlined, kernel, pointer
+from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
 from dynamics.kernels.base.layout import TWIST
 from dynamics.kernels.base.six import load_six, minus, multiplied, nothing, total_of
 from dynamics.kernels.base.step_info import (
@@ -61,7 +61,7 @@ def six_differences(i, u, past):
     return now, one, bend, minus(bend, minus(two, minus(before, load_six(u_third, i))))
 
 
-@kernel
+@lazy("None")
 def fit_bend(n, info, x, u, past):
     """Parts of the first two differences that come nearest to x, at most whole ones."""
     sum_bb = sum_bc = sum_cc = sum_bx = sum_cx = nothing()

@@ -6,8 +6,9 @@ Rows are scaled to impulses: body rows in N s and N m s, constraint rows as velo
 
 import math
 
-from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.jit import kernel, lazy, pointer
 from dynamics.kernels.base.layout import (
+    ADDED,
     BODIES,
     BODY_SIZE,
     COMPLIANCE,
@@ -18,6 +19,7 @@ from dynamics.kernels.base.layout import (
     MASS,
     PACE,
     POSE,
+    ROTORS,
     ROW_CONSTANT_AT,
     ROW_SIZE,
     ROWS,
@@ -86,7 +88,7 @@ def extent(plan, constant, pose):
     return most
 
 
-@kernel
+@lazy("(float float)")
 def soft_constraints(plan, constant, rate, g, g_next, mu, r):
     """The same where constraints have compliances: theory/step (4)."""
     opened, merit = 0.0, 0.0
@@ -140,11 +142,13 @@ def residual(
         turn = cross(phi, spin)
         for j in range(3):
             r[t + 3 + j] = s * spin[j] + turn[j] - kick[t + 3 + j]
-    add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
+    if plan[ADDED] > 0:
+        add_momenta(plan, constant, h, 1.0, 1.0, G, x, r)
     part = part_of(plan, h, g)
     damp(plan, constant, part, h - part, G, x, r)
-    add_rotors(plan, constant, h, g, g_next, G, r)
-    add_stiff_forces(plan, constant, h, g, g_next, G, r)
+    if plan[ROTORS] > 0:
+        add_rotors(plan, constant, h, g, g_next, G, r)
+        add_stiff_forces(plan, constant, h, g, g_next, G, r)
     mu, rest = pointer(x, TWIST * n), pointer(r, TWIST * n)
     push(plan, constant, False, G, mu, -1.0, r)
     if plan[SOFT] == 0:

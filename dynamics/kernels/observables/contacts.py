@@ -8,7 +8,7 @@ by stiff terms in the projection's matrix. Being a projection it never adds ener
 
 import math
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, lazy
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
     ARM_A_AT,
@@ -110,7 +110,7 @@ def nearest_points(plan, constant, states, pose, matrix, g, G, out):
     return 0
 
 
-@kernel
+@lazy("int")
 def find_closed(plan, constant, h, every, node, found, state, contacts):
     """Rows of all contacts at the node, ACTIVE where the last interval closed them; a status.
 
@@ -151,7 +151,7 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
     return 0
 
 
-@kernel
+@lazy("int")
 def hold_more(plan, constant, x, contacts):
     """Hold the normals of closed contacts with N V < 0, let go those that pull; how many changed.
 
@@ -194,7 +194,7 @@ def hold_more(plan, constant, x, contacts):
     return changed
 
 
-@kernel
+@lazy("None")
 def add_held_rows(plan, contacts, values):
     """values <- values + sum K w w^T over the rows that are held."""
     n = plan[BODIES]
@@ -207,7 +207,7 @@ def add_held_rows(plan, contacts, values):
             add_contact_row(plan, n, at, contacts[w + K_AT + i], contacts, row, row, values)
 
 
-@kernel
+@lazy("None")
 def subtract_held_rows(plan, x, contacts, r):
     """r <- r - sum K w w^T x."""
     n = plan[BODIES]

@@ -111,8 +111,11 @@ def energies(plan, constant, first, last, states, twists, pose, matrix, g, G, ou
     for k in range(states.shape[0]):
         placed(n, states[k], pose, matrix)
         evaluate(plan, constant, first, last, pose, matrix, plan[ROTORS] > 0, g, G)
-        kinetic, height, stored = added_energy(plan, constant, states[k], twists[k]), 0.0, 0.0
-        kinetic += 0.5 * add_spin(plan, constant, 0.0, G, twists[k], twists[k])
+        kinetic = height = stored = 0.0
+        if plan[ADDED] > 0:
+            kinetic += added_energy(plan, constant, states[k], twists[k])
+        if plan[ROTORS] > 0:
+            kinetic += 0.5 * add_spin(plan, constant, 0.0, G, twists[k], twists[k])
         for i in range(n):
             c = i * BODY_SIZE
             v, w = load3(twists[k], TWIST * i), load3(twists[k], TWIST * i + 3)
@@ -141,7 +144,8 @@ def momenta(plan, constant, states, twists, out):
     for k in range(states.shape[0]):
         for j in range(6):
             out[k, j] = 0.0
-        add_total(plan, constant, states[k], twists[k], out[k])
+        if plan[ADDED] > 0:
+            add_total(plan, constant, states[k], twists[k], out[k])
         for i in range(n):
             c, p = i * BODY_SIZE, POSE * i
             x = load3(states[k], p)
@@ -177,8 +181,10 @@ def projection_matrix(plan, constant, zero, G, size, values):
     for i in range(size):
         values[i] = 0.0
     bodies(plan, constant, 0.0, 0.0, zero, values)
-    add_blocks(plan, constant, 0.0, G, zero, values)
-    rotors(plan, constant, 0.0, zero, G, G, values)
+    if plan[ADDED] > 0:
+        add_blocks(plan, constant, 0.0, G, zero, values)
+    if plan[ROTORS] > 0:
+        rotors(plan, constant, 0.0, zero, G, G, values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
@@ -210,8 +216,10 @@ def mobility(plan, constant, x, G, r):
         for j in range(3):
             r[t + j] -= constant[c + MASS] * x[t + j]
             r[t + 3 + j] -= spin[j]
-    add_momenta(plan, constant, 0.0, 1.0, -1.0, G, x, r)
-    add_spin(plan, constant, -1.0, G, x, r)
+    if plan[ADDED] > 0:
+        add_momenta(plan, constant, 0.0, 1.0, -1.0, G, x, r)
+    if plan[ROTORS] > 0:
+        add_spin(plan, constant, -1.0, G, x, r)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
@@ -283,7 +291,8 @@ def project(
             projection_matrix(plan, constant, x, G, blocks.size, values)
             if pushed:
                 add_stiff_slopes(plan, constant, stiff, G, values)
-            add_held_rows(plan, contacts, values)
+            if touching:
+                add_held_rows(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
                 return 1 + k
             for _ in range(3):
@@ -295,11 +304,12 @@ def project(
                     add_stored_forces(plan, stiff, G, r)
                     subtract_stiff_slopes(plan, constant, stiff, G, x, r)
                 mobility(plan, constant, x, G, r)
-                subtract_held_rows(plan, x, contacts, r)
+                if touching:
+                    subtract_held_rows(plan, x, contacts, r)
                 solve(program, factors, rhs, 1, workspace, solution)
                 for i in range(m + rows):
                     x[i] += dx[i]
-            if hold_more(plan, constant, x, contacts) == 0:
+            if not touching or hold_more(plan, constant, x, contacts) == 0:
                 break
         for i in range(m):
             twists[k, i] = x[i]

@@ -12,7 +12,7 @@ of its last interval (`stiff_forces.store_forces`); h is 0 if velocities were gi
 M^-1 p. The term (h/2) k is that of springs: a servo's target may move along with its coordinate.
 """
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, lazy
 from dynamics.kernels.base.layout import (
     AJ_AT,
     BODIES,
@@ -59,7 +59,7 @@ def slope(plan, constant, k, row, stiff):
     return found
 
 
-@kernel
+@lazy("None")
 def add_stored_forces(plan, stiff, G, r):
     """r <- r + (h/2) held G^T."""
     n = plan[BODIES]
@@ -74,7 +74,7 @@ def add_stored_forces(plan, stiff, G, r):
                 add_multiple(r, TWIST * b, part, G, 12 * row + 6)
 
 
-@kernel
+@lazy("None")
 def subtract_stiff_slopes(plan, constant, stiff, G, x, r):
     """r <- r - (h/2) (c + (h/2) k) G^T G x of all rows, and the same of drag."""
     n = plan[BODIES]
@@ -102,7 +102,7 @@ def subtract_stiff_slopes(plan, constant, stiff, G, x, r):
                 add_multiple(r, TWIST * b, -part * rate, G, 12 * row + 6)
 
 
-@kernel
+@lazy("None")
 def add_stiff_slopes(plan, constant, stiff, G, values):
     """Values <- + (h/2) (c + (h/2) k) G^T G of all rows, and the same of drag."""
     n = plan[BODIES]

@@ -15,7 +15,7 @@ at the node, three a body, are the body's axes in the world.
 
 import math
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, lazy
 from dynamics.kernels.base.layout import (
     ADDED,
     ADDED_AT,
@@ -83,7 +83,7 @@ def in_world(G, row, v):
     )
 
 
-@kernel
+@lazy("None")
 def add_momenta(plan, constant, h, side, scale, G, u, p):
     """p <- p + scale (momenta of the interval u - m v), at its start (side 1) or end (-1)."""
     for one in range(plan[ADDED]):
@@ -131,7 +131,7 @@ def changed(constant, h, side, m, G, row, v, omega, dv, domega, theta):
     return linear, angular
 
 
-@kernel
+@lazy("None")
 def add_blocks(plan, constant, h, G, u, values):
     """d (momenta at the start - m v) / d u to the diagonal blocks, after `matrix.bodies`."""
     zero = (0.0, 0.0, 0.0)
@@ -153,7 +153,7 @@ def add_blocks(plan, constant, h, G, u, values):
                 values[to + k] -= constant[body * BODY_SIZE + MASS]
 
 
-@kernel
+@lazy("None")
 def add_changes(plan, constant, h, side, scale, G, u, du, first, dz, out, to):
     """out <- out + scale d (momenta of an end - m v) along du[first:] and poses dz."""
     for one in range(plan[ADDED]):
@@ -170,7 +170,7 @@ def add_changes(plan, constant, h, side, scale, G, u, du, first, dz, out, to):
             out[to + t + 3 + j] += scale * angular[j]
 
 
-@kernel
+@lazy("float")
 def added_energy(plan, constant, state, u):
     """Kinetic energy of the twists u that a rigid body's m and J leave out."""
     total = 0.0
@@ -185,7 +185,7 @@ def added_energy(plan, constant, state, u):
     return total
 
 
-@kernel
+@lazy("None")
 def add_total(plan, constant, state, u, out):
     """Linear momentum, and angular about the world's origin, that m and J leave out."""
     for one in range(plan[ADDED]):

@@ -1,6 +1,6 @@
 """Forces on bodies: impulses of springs, dampers, controls and constraints on their momenta."""
 
-from dynamics.kernels.base.jit import kernel, natural
+from dynamics.kernels.base.jit import kernel, lazy, natural
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
@@ -66,13 +66,27 @@ def add_multiple(r, t, scale, G, at):
 @kernel
 def damp(plan, constant, start, end, G, u, r):
     """r <- r + (theta start + (1 - theta) end) c G^T G u for the dampers of forces, and drag."""
-    n = plan[BODIES]
-    for i in range(n if plan[DRAGGED] > 0 else 0):
+    if plan[DRAGGED] > 0:
+        drag(plan, constant, start, end, u, r)
+    if plan[GROUPS] > plan[JOINTS]:
+        damp_rows(plan, constant, start, end, G, u, r)
+
+
+@lazy("None")
+def drag(plan, constant, start, end, u, r):
+    """`damp` by the drag of bodies."""
+    for i in range(plan[BODIES]):
         c, t = i * BODY_SIZE, TWIST * i
         scale = end + constant[c + DRAG_THETA] * (start - end)
         for j in range(3):
             r[t + j] += scale * constant[c + DRAG] * u[t + j]
             r[t + 3 + j] += scale * constant[c + SPIN_DRAG] * u[t + 3 + j]
+
+
+@lazy("None")
+def damp_rows(plan, constant, start, end, G, u, r):
+    """`damp` by the dampers of forces."""
+    n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
@@ -127,6 +141,14 @@ def conservative(plan, constant, G, g, f):
         for j in range(3):
             f[t + j] = constant[c + MASS] * constant[c + GRAVITY + j]
             f[t + 3 + j] = 0.0
+    if plan[GROUPS] > plan[JOINTS]:
+        pull(plan, constant, G, g, f)
+
+
+@lazy("None")
+def pull(plan, constant, G, g, f):
+    """f <- f - (k g + pull) G^T of springs."""
+    n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]
@@ -154,11 +176,16 @@ def bounded(constant, c, force):
 @kernel
 def drive(plan, constant, scale, G, control, wrench, f):
     """f <- f + scale (wrenches + G^T control), at a node; controls within their limits."""
-    n = plan[BODIES]
     for i in range(wrench.size):
         f[i] += scale * wrench[i]
-    if control.size == 0:
-        return
+    if control.size > 0:
+        control_rows(plan, constant, scale, G, control, f)
+
+
+@lazy("None")
+def control_rows(plan, constant, scale, G, control, f):
+    """f <- f + scale G^T control, controls within their limits."""
+    n = plan[BODIES]
     for k in range(plan[JOINTS], plan[GROUPS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         a, b = plan[group + A], plan[group + B]

@@ -7,7 +7,7 @@ first groups of forces, ``plan[ROTORS]`` of them.
 
 import math
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, lazy
 from dynamics.kernels.base.layout import (
     ARMATURE,
     BODIES,
@@ -36,7 +36,7 @@ def way(constant, c, before, after):
     return moved
 
 
-@kernel
+@lazy("None")
 def add_rotors(plan, constant, h, g, g_next, G, r):
     """r <- r + a (way / h) G^T, the momenta of an interval's rotors at the end that has G."""
     n = plan[BODIES]
@@ -52,7 +52,7 @@ def add_rotors(plan, constant, h, g, g_next, G, r):
                 add_multiple(r, TWIST * b, part, G, 12 * row + 6)
 
 
-@kernel
+@lazy("float")
 def add_spin(plan, constant, scale, G, u, p):
     """p <- p + scale a G^T G u; twice the kinetic energy of all rotors at the velocities u."""
     n, total = plan[BODIES], 0.0

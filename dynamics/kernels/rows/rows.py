@@ -35,7 +35,7 @@ import math
 
 from dynamics.kernels.base.arguments import Frames
 from dynamics.kernels.base.callback import call_constraint
-from dynamics.kernels.base.jit import inlined, kernel, natural
+from dynamics.kernels.base.jit import inlined, kernel, lazy, natural
 from dynamics.kernels.base.layout import (
     ALIGNED,
     AXIS,
@@ -47,7 +47,6 @@ from dynamics.kernels.base.layout import (
     GROUP_CONSTANT_AT,
     GROUP_FIELDS,
     GROUP_SIZE,
-    HOLDING,
     JOINTS,
     KIND,
     N_ROWS,
@@ -156,11 +155,9 @@ def held_velocity(plan, row):
     return plan[plan[ROW_AT] + row * ROW_FIELDS + KIND] >= EDGE
 
 
-@kernel
+@lazy("None")
 def roll(plan, h, G, G_next, u, g_next):
     """g_next <- (h/2) (G + G_next) u for rows that hold velocities: theory/step (5)."""
-    if plan[HOLDING] == 0:
-        return
     n = plan[BODIES]
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
@@ -213,7 +210,7 @@ def held_axis(constant, c, rho, off, aligned, slopes, row, g, G):
         write(G, 12 * row, (0.0, 0.0, 0.0), ta, tb)
 
 
-@kernel
+@lazy("None")
 def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
     """Row i, of no kind that `pin` or `held_axis` are for: apart from these, which are most."""
     a, b, point_a, point_b = frames.a, frames.b, frames.point_a, frames.point_b
@@ -306,7 +303,7 @@ def other(plan, constant, pose, matrix, frames, i, slopes, g, G):
         write(G, 12 * i, w, ta, tb)
 
 
-@kernel
+@lazy("None")
 def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
     """Rows of a group of any kinds."""
     group, at = plan[GROUP_AT] + k * GROUP_FIELDS, plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE

@@ -18,7 +18,7 @@ Aims, of the last iteration which forces are cut, and the part of h stand after 
 rows.
 """
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, lazy
 from dynamics.kernels.base.layout import (
     ALL_ROWS,
     BODIES,
@@ -67,7 +67,7 @@ def part_of(plan, h, g):
     return h * g[3 * plan[ALL_ROWS]] if plan[STIFF_NUMBERS] > 0 else h
 
 
-@kernel
+@lazy("None")
 def store_forces(plan, constant, h, g, g_next, stiff):
     """stiff <- h and, of each row, what of its force does not change with its rate, and 1 or 0.
 
@@ -84,7 +84,7 @@ def store_forces(plan, constant, h, g, g_next, stiff):
             stiff[at], stiff[at + 1] = force if cut != 0.0 else held, 1.0 - cut
 
 
-@kernel
+@lazy("None")
 def aim(plan, constant, control, g):
     """Aims of all servos for an interval."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -119,7 +119,7 @@ def steepness(plan, constant, h, row, g):
     return hard
 
 
-@kernel
+@lazy("None")
 def mark_cuts(plan, constant, h, g, g_next):
     """Mark the forces that are cut."""
     for k in range(plan[JOINTS], plan[JOINTS] + plan[ROTORS]):
@@ -128,7 +128,7 @@ def mark_cuts(plan, constant, h, g, g_next):
             g[2 * plan[ALL_ROWS] + row] = stiff_force(plan, constant, h, row, g, g_next)[1]
 
 
-@kernel
+@lazy("None")
 def add_stiff_forces(plan, constant, h, g, g_next, G, r):
     """r <- r - h f G^T, or half of it, and which forces are cut."""
     n, part = plan[BODIES], part_of(plan, h, g)

@@ -7,7 +7,7 @@ order. A node keeps its time and the wrenches after its forces.
 import math
 
 from dynamics.kernels.base.callback import call_four
-from dynamics.kernels.base.jit import kernel, pointer
+from dynamics.kernels.base.jit import lazy, pointer
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_AT,
@@ -21,7 +21,7 @@ from dynamics.kernels.base.layout import (
 )
 
 
-@kernel
+@lazy("int")
 def add_user_impulses(plan, scale, pose, f, u, p):
     """p <- p + scale w(t, z, u), on the child and back on the parent; 1 where a function fails."""
     n = plan[BODIES]
@@ -39,7 +39,7 @@ def add_user_impulses(plan, scale, pose, f, u, p):
     return 0
 
 
-@kernel
+@lazy("None")
 def update_user_impulse(plan, h, node, u, kick):
     """Users' half impulse at the start node, stored after the others in ``kick``, <- that of u."""
     m = TWIST * plan[BODIES]
@@ -51,7 +51,7 @@ def update_user_impulse(plan, h, node, u, kick):
         kick[i] += kick[m + i]
 
 
-@kernel
+@lazy("None")
 def add_user_slopes(plan, h, f, values):
     """Slopes of the wrenches in the child's own velocity to its block, after `assemble`."""
     for k in range(plan[WRENCHES]):

@@ -12,7 +12,7 @@ not drift. (The change of velocities at both ends is not: substeps by that crite
 pendulum more than half of its energy in an hour.)
 """
 
-from dynamics.kernels.base.jit import inlined, kernel
+from dynamics.kernels.base.jit import inlined, kernel, lazy
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
@@ -48,7 +48,7 @@ def on_loop(constant, plan, row):
     return constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + REGULARIZATION] > 0.0
 
 
-@kernel
+@lazy("bool")
 def rotated_constraints(plan, constant, G, G_next, u, r):
     """r <- (0, (G_next - G) u) for rows on loops, 0 for others; whether there are any."""
     n = plan[BODIES]

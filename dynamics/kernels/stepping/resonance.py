@@ -10,7 +10,7 @@ their points rotate with the bodies, along the last change of the accelerations.
 dominate that change. The estimate is a mean over all vibrations, below the fastest.
 """
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import kernel, lazy
 from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
@@ -61,7 +61,7 @@ def geometric_stiffness(matrix, body, force, arm, u, past):
     return dot(force, arm) * dot(theta, theta) - dot(force, theta) * dot(arm, theta)
 
 
-@kernel
+@lazy("float")
 def squared_frequency(plan, constant, h, node, mu, u, past):
     """(h omega)^2 of the bodies' last change of acceleration, joints' forces being G^T mu."""
     pose, matrix, G = node.pose, node.matrix, node.G

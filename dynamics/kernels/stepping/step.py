@@ -12,8 +12,9 @@ from dynamics.kernels.base.arguments import (
     motion_of,
     node_of_tuple,
 )
-from dynamics.kernels.base.jit import inlined, kernel, pointer
+from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
 from dynamics.kernels.base.layout import (
+    ADDED,
     ALL_ROWS,
     BODIES,
     BODY_SIZE,
@@ -29,6 +30,7 @@ from dynamics.kernels.base.layout import (
     MASS,
     N_ROWS,
     POSE,
+    ROTORS,
     ROWS,
     SLOTS,
     STIFF_NUMBERS,
@@ -170,12 +172,14 @@ def end_momentum(plan, constant, h, inputs, start, node, x, p):
             p[t + 3 + j] = s * spin[j] - turn[j]
     for i in range(TWIST * n):
         p[i] += 0.5 * h * f[i]
-    add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
+    if plan[ADDED] > 0:
+        add_momenta(plan, constant, h, -1.0, 1.0, G, x, p)
     damp(plan, constant, 0.0, -h, G, x, p)
-    add_rotors(plan, constant, h, start.g, node.g, G, p)
+    if plan[ROTORS] > 0:
+        add_rotors(plan, constant, h, start.g, node.g, G, p)
     push(plan, constant, True, G, pointer(x, TWIST * n), 1.0, p)
     drive(plan, constant, 0.5 * h, G, inputs.control, inputs.wrench, p)
-    return add_user_impulses(plan, 0.5 * h, node.pose, f, x, p)
+    return add_user_impulses(plan, 0.5 * h, node.pose, f, x, p) if plan[WRENCHES] > 0 else 0
 
 
 @kernel
@@ -191,7 +195,7 @@ def make_up(n, node, trial, r, p):
             p[t + 3 + j] -= turn[j]
 
 
-@kernel
+@lazy("int")
 def energy_gained(plan, contacts, info):
     """The status; if a contact bounced, the step is tried again with less restitution.
 
@@ -245,7 +249,8 @@ def interval(
     drive(plan, constant, 0.5 * h, node.G, inputs.control, inputs.wrench, kick)
     if plan[STIFF_NUMBERS] > 0:
         node.g[3 * plan[ALL_ROWS]] = first_part(motion.stiff, h)
-    aim(plan, constant, inputs.control, node.g)
+    if plan[ROTORS] > 0:
+        aim(plan, constant, inputs.control, node.g)
     if fast and contacts:
         return TURNED_TOO_FAR  # it hardly will turn less
     held = held_by_contacts(plan, constant, motion.c) if contacts else 0.0

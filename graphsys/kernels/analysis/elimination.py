@@ -4,10 +4,10 @@ Graphs come as symmetric adjacency lists without the diagonal: the neighbours of
 ``neighbor[neighbor_start[i]:neighbor_start[i + 1]]``.
 """
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted
 
 
-@kernel
+@interpreted
 def depth_first(
     # Tables:
     neighbor_start,
@@ -47,7 +47,7 @@ def depth_first(
                 node = parent[node]
 
 
-@kernel
+@interpreted
 def breadth_first(
     # Tables:
     neighbor_start,
@@ -118,7 +118,7 @@ def breadth_first(
         found += size
 
 
-@kernel
+@interpreted
 def relabel(
     # Tables:
     neighbor_start,
@@ -140,7 +140,7 @@ def relabel(
     new_start[order.size] = found
 
 
-@kernel
+@interpreted
 def relabel_edges(
     # Tables:
     neighbor_start,
@@ -164,7 +164,7 @@ def relabel_edges(
             new_start[j] += 1
 
 
-@kernel
+@interpreted
 def elimination_tree(
     # Tables:
     neighbor_start,
@@ -190,7 +190,7 @@ def elimination_tree(
                 i = following
 
 
-@kernel
+@interpreted
 def postorder(
     # Tables:
     parent,
@@ -225,7 +225,7 @@ def postorder(
         node = sibling[node] if sibling[node] != -1 else parent[node]
 
 
-@kernel
+@interpreted
 def front_counts(
     # Tables:
     neighbor_start,
@@ -261,7 +261,7 @@ def front_counts(
                 k = parent[k]
 
 
-@kernel
+@interpreted
 def fronts(
     # Tables:
     neighbor_start,
@@ -297,7 +297,7 @@ def fronts(
                 k = parent[k]
 
 
-@kernel
+@interpreted
 def defer(
     # Tables:
     order,
@@ -337,7 +337,7 @@ def defer(
     return found
 
 
-@kernel
+@interpreted
 def reverse_edges(
     # Tables:
     neighbor_start,
@@ -357,7 +357,7 @@ def reverse_edges(
             place[j] += 1
 
 
-@kernel
+@interpreted
 def earlier_blocks(
     # Tables:
     size,

@@ -6,13 +6,13 @@ New here: a node that waits for suppliers takes part in everything but may not b
 eliminated along with another before all of them are gone.
 """
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted
 
 #: Numbers a node that `minimum_degree` works with.
 WORK_ROWS = 13
 
 
-@kernel
+@interpreted
 def minimum_degree(
     # Tables:
     neighbor_start,
@@ -260,7 +260,7 @@ def minimum_degree(
         size[me] = 0
 
 
-@kernel
+@interpreted
 def _close_gaps(lists, start, length, spare):
     """spare <- the lists that are left, one after the other; returns where they end.
 
@@ -276,7 +276,7 @@ def _close_gaps(lists, start, length, spare):
     return free
 
 
-@kernel
+@interpreted
 def peel(
     # Tables:
     neighbor_start,
@@ -314,7 +314,7 @@ def peel(
     return found
 
 
-@kernel
+@interpreted
 def _peel_one(i, degree, waits, peeled, order, found):
     """Append node i to the order where it may go; returns how many there are."""
     if peeled[i] or degree[i] > 1 or waits[i] > 0:
@@ -324,7 +324,7 @@ def _peel_one(i, degree, waits, peeled, order, found):
     return found + 1
 
 
-@kernel
+@interpreted
 def _insert(head, after, before, degree, i):
     """i -> bucket of its degree."""
     other = head[degree]
@@ -335,7 +335,7 @@ def _insert(head, after, before, degree, i):
     head[degree] = i
 
 
-@kernel
+@interpreted
 def _remove(head, after, before, degree, i):
     """i out of the bucket of its degree."""
     if before[i] != -1:

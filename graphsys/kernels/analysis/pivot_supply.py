@@ -1,9 +1,9 @@
 """Rows that nodes with singular diagonal blocks get from their neighbours: what is easily given."""
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted
 
 
-@kernel
+@interpreted
 def supply(
     # Tables (of BlockGraph, then who is served, in turn):
     neighbor_start,

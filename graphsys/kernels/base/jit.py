@@ -3,17 +3,31 @@
 Nothing here imports numba: see `graphsys.compiler`.
 """
 
-from graphsys.compiler import DISABLE_JIT, Inlined, Intrinsic, Kernel, LazyModule
+from graphsys.compiler import (
+    DISABLE_JIT,
+    Inlined,
+    Interpreted,
+    Intrinsic,
+    Kernel,
+    Lazy,
+    LazyModule,
+    bind_all,
+    compile_all,
+)
 
 __all__ = [
     "DISABLE_JIT",
     "LazyModule",
     "arrayobj",
+    "bind_all",
+    "compile_all",
     "cgutils",
     "inlined",
+    "interpreted",
     "intrinsic",
     "ir",
     "kernel",
+    "lazy",
     "shared",
     "types",
 ]
@@ -35,6 +49,20 @@ def inlined(function):
     LLVM optimizes a function again with every caller that links it.
     """
     return function if DISABLE_JIT else Inlined(function, _nrt=False)
+
+
+def lazy(result):
+    """Decorator of a kernel that is compiled at its first call, also by kernels.
+
+    A feature that few mechanisms have costs the others no compiling so. `result` is the kind of the
+    kernel's result, such as "None" or "float": its callers are compiled before it.
+    """
+    return lambda function: function if DISABLE_JIT else Lazy(function, result, _nrt=False)
+
+
+def interpreted(function):
+    """Decorator of a kernel that Python runs while its arrays are small: compiling takes longer."""
+    return function if DISABLE_JIT else Interpreted(function, _nrt=False)
 
 
 def shared(emit):

@@ -31,7 +31,7 @@ There are three magnitudes for each row, see `growth`. Where nodes are ``short``
 (`analysis.pivot_supply`), factors are doubtful whatever these are.
 """
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted, kernel
 
 VERSION = 8
 
@@ -76,7 +76,7 @@ PIVOT_RATIO, WEAKEST, GROWTH = range(3)
 WORK_COLUMNS = 8
 
 
-@kernel
+@interpreted
 def work_sizes(program, count):
     """Lengths of arena, magnitude and the solve's workspace x for ``count`` right-hand sides."""
     rows = program[ROWS]

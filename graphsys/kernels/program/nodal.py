@@ -1,6 +1,6 @@
 """Nodal program: first-touch factorization in which every supernode is one small node."""
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import (
     NEIGHBOUR_FIELDS,
     NODAL_AT,
@@ -12,7 +12,7 @@ from graphsys.kernels.base.layout import (
 from graphsys.kernels.program.supernodal import _find
 
 
-@kernel
+@interpreted
 def append_nodal(
     # Tables:
     size,

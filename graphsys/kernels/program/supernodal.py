@@ -1,6 +1,6 @@
 """Supernodes and the program of the numeric kernels (its layout: `program`)."""
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
     ARENA_TOTAL,
@@ -36,7 +36,7 @@ MOST_COLUMNS = 48
 ZEROS, ZEROS_IN_BLOCK = 0.1, 0.5
 
 
-@kernel
+@interpreted
 def supernodes(
     # Tables:
     size,
@@ -80,7 +80,7 @@ def supernodes(
     return count + 1
 
 
-@kernel
+@interpreted
 def _find(front, first, last, k):
     """Place of k in the ascending front[first:last]."""
     while first < last:
@@ -92,7 +92,7 @@ def _find(front, first, last, k):
     return first
 
 
-@kernel
+@interpreted
 def _targets(front, first, last, row_of, super_of, super_start, runs_of):
     """Sizes of one supernode's part: (runs, targets, runs of all targets).
 
@@ -118,7 +118,7 @@ def _targets(front, first, last, row_of, super_of, super_start, runs_of):
     return runs, targets, of_targets
 
 
-@kernel
+@interpreted
 def build_program(
     # Tables:
     size,
@@ -259,7 +259,7 @@ def build_program(
     return total
 
 
-@kernel
+@interpreted
 def _put_load(program, at, source, rows, columns, to, ld):
     """One block of the load table."""
     program[at] = source
@@ -270,7 +270,7 @@ def _put_load(program, at, source, rows, columns, to, ld):
     return at + LOAD_FIELDS
 
 
-@kernel
+@interpreted
 def _put_panel(
     program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
     offset, last_step, below, lower, upper, pivots, runs_of,
@@ -313,7 +313,7 @@ def _put_panel(
     return at
 
 
-@kernel
+@interpreted
 def _put_targets(
     program, at, s, front_start, front, super_of, super_start, row_of,
     offset, last_step, below, lower, upper,

@@ -7,7 +7,7 @@ right, and subtracts L W from the panels of its ancestors: theory/elimination (2
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
     GROWTH,
@@ -96,11 +96,17 @@ def factorize(
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
     if program[NODAL_AT] != 0 and arena.itemsize == magnitude.itemsize:  # real numbers
-        return factorize_nodal(program, values, tolerance, magnitude, arena, info, None)
+        return _factorize_nodal(program, values, tolerance, magnitude, arena, info)
     return factorize_supernodes(program, values, tolerance, magnitude, arena, info)
 
 
-@inlined
+@lazy("int")
+def _factorize_nodal(program, values, tolerance, magnitude, arena, info):
+    """`factorize_nodal` without a vector."""
+    return factorize_nodal(program, values, tolerance, magnitude, arena, info, None)
+
+
+@lazy("int")
 def factorize_supernodes(
     # Tables:
     program,
@@ -180,15 +186,8 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             if w <= SMALL and in_registers:
                 ratio = invert_small(arena, d, m, arena, d, m, magnitude, first + i, w)
             else:
-                raise_magnitude(magnitude, first + i, arena, d, m, w, w)
-                for k in range(w):
-                    magnitude[scratch + k] = magnitude[first + i + k]
-                if SMALL < w <= MEDIUM:
-                    ratio = invert_medium(
-                        arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at
-                    )
-                else:
-                    ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
+                _invert_wide(arena, d, m, magnitude, first + i, scratch, w, work_at)
+                ratio = magnitude[scratch]
             if not (ratio > tolerance):
                 info[PIVOT_RATIO] = ratio
                 return first + i + 1
@@ -227,6 +226,19 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
             )  # fmt: skip
     info[PIVOT_RATIO] = smallest
     return 0
+
+
+@lazy("None")
+def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
+    """D^-1 of a pivot block beyond registers, its pivot ratio to ``magnitude[scratch]``."""
+    raise_magnitude(magnitude, first, arena, d, m, w, w)
+    for k in range(w):
+        magnitude[scratch + k] = magnitude[first + k]
+    if SMALL < w <= MEDIUM:
+        ratio = invert_medium(arena, d, m, arena, d, m, magnitude, scratch, w, arena, work_at)
+    else:
+        ratio = invert_large(arena, d, m, arena, d, m, magnitude, scratch, w)
+    magnitude[scratch] = ratio
 
 
 @inlined

@@ -19,7 +19,7 @@ A source is a place in values, or -1 - a place in the arena: the panel itself, o
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.jit import inlined, lazy
 from graphsys.kernels.base.layout import (
     GROWTH,
     NEIGHBOUR_FIELDS,
@@ -98,7 +98,7 @@ def factorize_nodal(
     return 0
 
 
-@kernel
+@lazy("int")
 def _fetch_node(program, at, values, symmetric):
     """Ask for the user's blocks that a node reads; returns the place of the next node."""
     w, count = program[at], program[at + 5]

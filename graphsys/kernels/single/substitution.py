@@ -6,8 +6,9 @@ order.
 
 import numpy as np
 
-from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
+    NODAL_AT,
     ORDER_AT,
     PANEL_FIELDS,
     PROGRAM_VERSION,
@@ -55,6 +56,25 @@ def solve(
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
+    if program[NODAL_AT] != 0 and count == 1 and arena.itemsize <= 8:  # real numbers
+        return solve_nodal(program, arena, b, x, out)
+    return solve_supernodes(program, arena, b, count, x, out)
+
+
+@lazy("int")
+def solve_supernodes(
+    # Tables:
+    program,
+    # In:
+    arena,
+    b,
+    count,
+    # Work:
+    x,
+    # Out:
+    out,
+):
+    """`solve` without the program of `nodal_ldu`."""
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
@@ -63,7 +83,7 @@ def solve(
     return scatter(x, order, count, out)
 
 
-@kernel
+@lazy("int")
 def solve_nodal(
     # Tables:
     program,
