@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.analysis.pivot_supply import WEAK
 from graphsys.errors import SingularPivotError
 from graphsys.factor import Factor
 from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, WIDEST
 from graphsys.kernels.single import condensation as compiled
+from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.block import as_dtype, as_numbers
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.from_scipy import check_finite, coordinates
@@ -276,11 +278,18 @@ class _Partial(Factorization):
         self.place = position[order[total - rows.size :]]
 
     def succeeds(self, values: Array) -> bool:
-        """Factorize; False where a pivot is singular or doubtful.
+        """Factorize; False where a pivot is singular or doubtful, or the result cancels."""
+        return not (self._eliminate(values) or self.doubtful or self._cancels(values))
 
-        Pivots that A_ee alone may take can leave a Schur complement far below its terms.
-        """
-        return not self._eliminate(values) and not self.doubtful
+    def _cancels(self, values: Array) -> bool:
+        """True if rows of the Schur complement are far below those of A: mostly rounding."""
+        graph, size = self.symbolic.graph, np.abs(self.schur())
+        sums = np.empty((2, graph.rows), size.dtype)
+        with np.errstate(all="ignore"):
+            for transposed in (False, True):
+                absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
+            left = np.minimum(size.max(axis=1, initial=0.0), size.max(axis=0, initial=0.0))
+            return bool((left < WEAK * sums.min(axis=0)[self.rows]).any())
 
     def schur(self) -> Array:
         """A_nn - A_ne A_ee^-1 A_en, as the elimination left it."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.fuzz.judge import JUDGED, REGULAR, STABLE, Measure, bound, solution_excess
+from tests.fuzz.judge import JUDGED, REGULAR, STABLE, Measure, bound
 from tests.fuzz.reference import Reference, scale
 
 #: How far an estimate of the 1-norm of the inverse may be below it; 3 is usual (Higham 2002,
@@ -175,7 +175,13 @@ def expansion(trial, x):
         beside = b[gone] - a[np.ix_(gone, kept)] @ found[kept]
         errors = zip(np.abs(hat - exact)[kept], most, strict=True)
         of_kept = max((ratio(*error) for error in errors), default=0.0)
-        return max(of_kept, solution_excess(part, found[gone], beside, trial.eps))
+        terms = np.abs(b[gone]) + np.abs(a[np.ix_(gone, kept)]) @ np.abs(found[kept])
+        rounded = scale((kept.size + 2) * trial.eps * terms.astype(exact.dtype), part.row)
+        solved = part.solution(beside)
+        error = np.abs(scale(found[gone].astype(exact.dtype), -part.column) - solved)
+        allowed = np.abs(solved).max(initial=0.0) * bound(part, trial.eps)
+        allowed = allowed + (np.abs(part.inverse) @ rounded).max(initial=0.0)
+        return max(of_kept, ratio(error.max(initial=0.0), allowed))
 
     def peer():
         with np.errstate(all="ignore"):
