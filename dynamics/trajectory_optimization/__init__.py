@@ -1,1 +1,11 @@
-"""Trajectory optimization."""
+"""Contact-implicit trajectory optimization of trees in joint coordinates (Fan 2018, section 6).
+
+`optimize` moves a `TreeIntegrator` to a goal over a `Ground`, touching it with `Contact` points
+when and where the optimizer chooses. Ipopt comes with the extra ``trajectories``.
+"""
+
+from dynamics.trajectory_optimization.ground import Ground
+from dynamics.trajectory_optimization.problem import ContactPlan, optimize
+from dynamics.trajectory_optimization.transcription import Contact
+
+__all__ = ["Contact", "ContactPlan", "Ground", "optimize"]

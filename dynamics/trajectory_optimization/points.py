@@ -20,11 +20,10 @@ Int = NDArray[np.int64]
 def moved(integrator: TreeIntegrator, q: Float) -> Float:
     """Records of all bodies at each configuration, (nodes, n, RECORD)."""
     nodes, n = q.shape
-    records = np.empty((nodes, n * layout.RECORD))
-    still = np.zeros(n)
-    for place, record in zip(np.ascontiguousarray(q), records):
-        tree_motion.move_at(integrator.tables.tree, place, still, record)
-    return records.reshape(nodes, n, layout.RECORD)
+    records = np.empty((nodes, n, layout.RECORD))
+    flat = np.ascontiguousarray(q).reshape(-1)
+    tree_motion.move_at_all(integrator.tables.tree, flat, np.zeros(n), records.reshape(-1))
+    return records
 
 
 class Points:

@@ -13,10 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics.integrators.tree import linearization
 from dynamics.integrators.tree.integrator import TreeIntegrator
 from dynamics.kernels.tree import layout
-from dynamics.kernels.tree.third_derivatives import SLOPES, action_slopes
+from dynamics.trajectory_optimization.action import Action
 from dynamics.trajectory_optimization.entries import Entries
 from dynamics.trajectory_optimization.ground import Ground
 from dynamics.trajectory_optimization.points import Points, moved
@@ -155,6 +154,7 @@ class Transcription:
         places = [(one.body, one.point) for one in self.contacts]
         places += [*self.clear, *((body, point) for body, point, _ in self.reach)]
         self.bodies = Points(made, places)
+        self.action = Action(made, N)
         self.related = self._relations()
         self._seen = np.empty(0)
         self._chains: list[_Chain] = []
@@ -234,12 +234,9 @@ class Transcription:
         self._update(z)
         at, made, J = self.at, self.integrator, self.points
         found = np.zeros(self.rows)
-        q = z[at.q]
         motion = np.zeros((J + 1, self.n))
-        still = np.zeros(self.n)
-        for nodes in self.node:
-            r, last = linearization.evaluate(made, q[nodes], still)
-            motion[nodes] += np.vstack([r, last])
+        for nodes, r in zip(self.node, self.action.rows(z[at.q])):
+            motion[nodes] += r
         motion[0] += self.momentum
         motion /= self.weight * self.tau[:, None]
         motion[:, made.columns] += z[at.u] * (self.force_unit / self.weight)
@@ -285,12 +282,10 @@ class Transcription:
         """Blocks of the Jacobian."""
         self._update(z)
         at, made, J, out = self.at, self.integrator, self.points, self.jacobian_entries
-        q, still = z[at.q], np.zeros(self.n)
         scale = 1.0 / (self.weight * self.tau)
         i, j = self.related
         counted = len(self.motion_rows)
-        for nodes in self.node:
-            slopes = linearization.jacobian(made, q[nodes], still)
+        for nodes, slopes in zip(self.node, self.action.jacobians(z[at.q])):
             for b, row in enumerate(nodes):
                 if row < counted:
                     block = scale[row] * slopes[b][i, :, j].T
@@ -367,7 +362,7 @@ class Transcription:
     def _add_hessian(self, z: Float, factor: float, y: Float) -> None:
         """Blocks of the Hessian."""
         self._update(z)
-        at, out, made = self.at, self.hessian_entries, self.integrator
+        at, out = self.at, self.hessian_entries
         scale = (self.force_unit / self.weight) ** 2
         out.add(at.u, at.u, 2.0 * factor * self.effort * self.tau[:, None] * scale)
         rate = 2.0 * factor * self.speed_weight / self.interval[:, None]
@@ -375,20 +370,11 @@ class Transcription:
         out.add(at.q[:-1], at.q[:-1], rate)
         out.both(at.q[1:], at.q[:-1], -rate)
         # Rows of motion: third derivatives of the action along the multipliers
-        q, still = z[at.q], np.zeros(self.n)
         direction = np.zeros((self.points + 1, self.n))
         direction[: len(self.motion_rows)] = y[self.motion_rows]
         direction /= self.weight * self.tau[:, None]
-        n, nodes = self.n, made.degree + 1
-        work, stages = np.empty(n * SLOPES), np.empty(4 * nodes * n * n)
-        block, found = np.empty(n * n), np.empty((nodes, n, nodes, n))
         i, j = self.related
-        for points in self.node:
-            linearization.evaluate(made, q[points], still)
-            action_slopes(
-                made.tables.tree, tuple(made.rule), made.timestep, made.work.arrays[0],
-                direction[points].ravel(), work, stages, block, found.reshape(-1),
-            )  # fmt: skip
+        for points, found in zip(self.node, self.action.hessians(z[at.q], direction)):
             values = found[:, i, :, j]  # (pairs, b, g)
             columns = at.q[points]
             out.add(columns[:, i].T[:, :, None], columns[:, j].T[:, None, :], values)

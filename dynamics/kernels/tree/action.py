@@ -1,7 +1,11 @@
-"""Third derivatives of a tree's action, one index contracted: slopes of Algorithms 2 and 3.
+"""Derivatives of a tree's discrete action over many steps: rows, Jacobians, and a Hessian.
 
 The second derivative of ``direction . D L_d`` is the derivative of D^2 L_d along ``direction``, as
-third derivatives are symmetric. Spatial vectors vary by eta, the twist of the displacement.
+third derivatives are symmetric: the slopes of Algorithms 2 and 3. Spatial vectors vary by eta, the
+twist of the displacement. Springs and dampers are linear and have no such part.
+
+``q`` holds all control points, s from the start of a step to that of the next. ``work`` is
+(motion, composite, stages, block, slopes): n (s + 1) RECORD, 78 n, 4 (s + 1) n^2, n^2, n SLOPES.
 """
 
 from dynamics.kernels.base.jit import kernel
@@ -31,7 +35,9 @@ from dynamics.kernels.tree.layout import (
     TURN,
     VELOCITY,
 )
+from dynamics.kernels.tree.linearize import jacobian
 from dynamics.kernels.tree.motion import point
+from dynamics.kernels.tree.step import residual
 
 # One body of the work array.
 ETA = 0  # displacement of the body; 6
@@ -47,10 +53,57 @@ SLOPES = 145
 
 
 @kernel
+def action_rows(tree, rule, pins, loads, h, steps, q, zero, work, out):
+    """out[k, b, i] <- dL_d/dq^b_i of step k, with springs and dampers (Algorithm 1)."""
+    n, nodes = tree[0].size, rule[0].size
+    size = nodes * n
+    for k in range(steps):
+        first = k * (nodes - 1) * n
+        residual(
+            tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], work[0],
+            out[k * size : (k + 1) * size],
+        )  # fmt: skip
+
+
+@kernel
+def action_jacobians(tree, rule, pins, loads, h, steps, q, zero, work, r, out):
+    """out[k, b, i, g, j] <- derivatives of `action_rows` by q^g_j (Algorithms 2 and 3)."""
+    motion, composite, stages, block, _ = work
+    n, nodes = tree[0].size, rule[0].size
+    size = nodes * n
+    for k in range(steps):
+        first = k * (nodes - 1) * n
+        residual(
+            tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], motion, r
+        )
+        jacobian(
+            tree, rule, pins, loads, h, 0, zero[:0], motion, composite, stages, block,
+            out[k * size * size : (k + 1) * size * size],
+        )  # fmt: skip
+
+
+@kernel
+def action_hessians(tree, rule, pins, loads, h, steps, q, zero, direction, work, r, out):
+    """out[k, b, i, g, j] <- sum d3L_d / dq^b_i dq^g_j dq^c_l direction^c_l of step k."""
+    motion, _, stages, block, slopes = work
+    n, nodes = tree[0].size, rule[0].size
+    size = nodes * n
+    for k in range(steps):
+        first = k * (nodes - 1) * n
+        residual(
+            tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], motion, r
+        )
+        action_slopes(
+            tree, rule, h, motion, direction[first : first + size], slopes, stages, block,
+            out[k * size * size : (k + 1) * size * size],
+        )  # fmt: skip
+
+
+@kernel
 def action_slopes(tree, rule, h, motion, direction, work, stages, block, out):
     """out[b, i, g, j] <- sum d3L_d / dq^b_i dq^g_j dq^c_l direction^c_l of one step.
 
-    ``motion`` has the momenta of `residual`; ``stages`` and ``block`` are as in `jacobian`.
+    ``motion`` has the momenta of `residual`.
     """
     n, nodes = tree[0].size, rule[0].size
     for a in range(nodes):
