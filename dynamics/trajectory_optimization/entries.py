@@ -14,7 +14,7 @@ Int = NDArray[np.int64]
 class Entries:
     """Blocks of entries that a matrix sums, given in the same order each time.
 
-    The first pass (`values` is None) collects rows and columns, each later one the values.
+    The first pass, until `close`, collects rows and columns, each later one the values.
 
     Parameters
     ----------
@@ -26,18 +26,19 @@ class Entries:
         self.upper = upper
         self._rows: list[Int] = []
         self._columns: list[Int] = []
+        self._shapes: list[tuple[int, ...]] = []
         self._values: list[Float] = []
         self._kept: Int | None = None
 
     def add(self, rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> None:
         """Add a block: rows, columns and values broadcast against each other."""
         if self._kept is None:
-            i, j, v = np.broadcast_arrays(rows, columns, values)
+            i, j, _ = np.broadcast_arrays(rows, columns, values)
             self._rows.append(i.ravel().astype(np.int64))
             self._columns.append(j.ravel().astype(np.int64))
-        else:
-            v = np.broadcast_to(values, np.broadcast_shapes(np.shape(rows), np.shape(columns)))
-        self._values.append(np.asarray(v, float).ravel())
+            self._shapes.append(i.shape)
+        shape, v = self._shapes[len(self._values)], np.asarray(values, float)
+        self._values.append((v if v.shape == shape else np.broadcast_to(v, shape)).ravel())
 
     def both(self, rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> None:
         """Add a block of a symmetric matrix and its transpose."""

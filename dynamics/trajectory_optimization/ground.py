@@ -78,20 +78,21 @@ class Ground:
                 total[3] -= scale * (2.0 * c * c - 4.0 * t * t * c) / edge**3
         return total[0], total[1], total[2], total[3]
 
-    def directions(self, x: Float) -> tuple[Float, Float, Float]:
-        """Normal and tangent of the surface, and two derivatives by x.
+    @staticmethod
+    def directions(height: tuple[Float, Float, Float, Float]) -> tuple[Float, Float, Float]:
+        """Normal and tangents of the surface, and two derivatives by x.
 
         Parameters
         ----------
-        x : ndarray of float
-            m.
+        height : tuple of ndarray of float
+            From `height`.
 
         Returns
         -------
         axes, slopes, curvatures : ndarray of float, shape (*x.shape, 3, 3)
             Rows: normal, tangent along x, tangent along y; their first and second derivatives.
         """
-        _, f, g, c = self.height(x)
+        x, f, g, c = height
         one = 1.0 + f * f
         turn = g / one
         bend = c / one - 2.0 * f * g * g / one**2

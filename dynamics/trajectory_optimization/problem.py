@@ -124,6 +124,7 @@ def optimize(
     *,
     contacts: Sequence[Contact] = (),
     ground: Ground | None = None,
+    obstacles: Ground | None = None,
     clear: Sequence[tuple[Hashable, ArrayLike]] = (),
     reach: Sequence[tuple[Hashable, ArrayLike, ArrayLike]] = (),
     start_velocity: ArrayLike | None = None,
@@ -157,8 +158,11 @@ def optimize(
         Points that may touch the ground.
     ground : Ground, optional
         z = 0 by default.
+    obstacles : Ground, optional
+        What the points of `clear` stay above; the ground by default. A contact in `clear` too
+        cannot use what the obstacles cover.
     clear : sequence of (hashable, array_like)
-        Bodies and points in their frames that stay above the ground and take no force.
+        Bodies and points in their frames that take no force.
     reach : sequence of (hashable, array_like, array_like)
         Bodies, points in their frames, and the places in the world where they are at the end.
     start_velocity : array_like, shape (n,), optional
@@ -229,8 +233,8 @@ def optimize(
     _check_limits(integrator, q_start, q_goal, low, high)
     weight = _weight(integrator)
     made = Transcription(
-        integrator, steps, contacts, floor, clear, reach, planar,
-        integrator.momentum(q_start, rates), np.zeros(n) if stop else None,
+        integrator, steps, contacts, floor, floor if obstacles is None else obstacles, clear, reach,
+        planar, integrator.momentum(q_start, rates), np.zeros(n),
         np.where(np.isfinite(limit), limit, weight), effort, speed_weight, penalty,
     )  # fmt: skip
     _check_start(made, q_start)
@@ -248,6 +252,8 @@ def optimize(
     rows = np.zeros(made.rows), np.zeros(made.rows)
     rows[0][made.pair_rows] = -np.inf
     rows[1][made.clear_rows] = np.inf
+    if not stop:
+        rows[0][made.motion_rows[-1]], rows[1][made.motion_rows[-1]] = -np.inf, np.inf
     settings: dict[str, Any] = {
         "print_level": 0, "sb": "yes", "tol": tolerance, "max_iter": most_iterations,
     }  # fmt: skip
@@ -370,7 +376,7 @@ def _check_limits(
 def _check_start(made: Transcription, start: Float) -> None:
     """Refuse points beneath the ground at the start."""
     x = made.bodies.positions(moved(made.integrator, start[None]))[0]
-    heights = x[:, 2] - made.ground.height(x[:, 0])[0]
+    heights = [p[2] - ground.height(p[0])[0] for p, ground in zip(x, made.grounds)]
     bodies = [one.body for one in made.contacts] + [body for body, _ in made.clear]
     for body, place, height in zip(bodies, x, heights):
         if height < -TOUCHING:

@@ -73,12 +73,23 @@ def _numbered(shapes: Sequence[tuple[int, ...]], start: int = 0) -> tuple[list[I
 
 
 class _Chain(NamedTuple):
-    """A point at all control points: x, its joints' axes, dx/dq and d2x/dq2 along its chain."""
+    """A point at all control points, along its chain of joints, and the ground beneath it.
+
+    Position, axes, dx/dq and d2x/dq2; height of the ground and its slopes; its axes and theirs.
+    """
 
     x: Float
     s: Float
     J: Float
     H: Float
+    height: Float
+    axes: Float
+    turns: Float
+    curves: Float
+
+    def part(self, which: slice) -> _Chain:
+        """Some of the control points."""
+        return _Chain(*(array[which] for array in self))
 
 
 @dataclass
@@ -92,16 +103,19 @@ class Transcription:
         N.
     contacts : sequence of Contact
     ground : Ground
+        Beneath the contacts.
+    obstacles : Ground
+        Beneath the points of `clear`.
     clear : sequence of (hashable, array_like)
-        Points of bodies that stay above the ground.
+        Bodies and points in their frames that stay above the obstacles.
     reach : sequence of (hashable, array_like, array_like)
         Points of bodies and their places in the world at the end.
     planar : bool
         Whether all moves in the plane of x and z.
     momentum : ndarray of float, shape (n,)
         At the start.
-    last_momentum : ndarray of float, shape (n,), optional
-        At the end, free by default.
+    last_momentum : ndarray of float, shape (n,)
+        At the end; its rows are the last of the motion.
     force_unit : ndarray of float, shape (n_u,)
         N m or N.
     effort, speed_weight, penalty : float
@@ -112,11 +126,12 @@ class Transcription:
     steps: int
     contacts: Sequence[Contact]
     ground: Ground
+    obstacles: Ground
     clear: Sequence[tuple[Hashable, ArrayLike]]
     reach: Sequence[tuple[Hashable, ArrayLike, ArrayLike]]
     planar: bool
     momentum: Float
-    last_momentum: Float | None
+    last_momentum: Float
     force_unit: Float
     effort: float = 1.0
     speed_weight: float = 1e-3
@@ -144,9 +159,8 @@ class Transcription:
         arrays, self.size = _numbered(shapes)
         self.at = Variables(*arrays)
         self.free = np.array([k for k, one in enumerate(self.contacts) if not one.sticking], int)
-        ends = 0 if self.last_momentum is None else 1
         F = self.free.size
-        arrays, self.rows = _numbered([(J + ends, n), (J, F), (J, F, d), (J, C), (J, F),
+        arrays, self.rows = _numbered([(J + 1, n), (J, F), (J, F, d), (J, C), (J, F),
                                        (J, len(self.clear)), (len(self.reach), 3)])  # fmt: skip
         self.motion_rows, self.gap_rows, self.slip_rows, self.cone_rows = arrays[:4]
         self.pair_rows, self.clear_rows, self.reach_rows = arrays[4:]
@@ -154,6 +168,7 @@ class Transcription:
         places = [(one.body, one.point) for one in self.contacts]
         places += [*self.clear, *((body, point) for body, point, _ in self.reach)]
         self.bodies = Points(made, places)
+        self.grounds = [self.ground] * C + [self.obstacles] * (len(places) - C)
         self.action = Action(made, N)
         self.related = self._relations()
         self._seen = np.empty(0)
@@ -188,7 +203,10 @@ class Transcription:
         self._chains = []
         for c in range(x.shape[1]):
             s, slope = self.bodies.first(records, c, x[:, c])
-            self._chains.append(_Chain(x[:, c], s, slope, self.bodies.second(s, slope)))
+            second = self.bodies.second(s, slope)
+            height = self.grounds[c].height(x[:, c, 0])
+            surface = self.grounds[c].directions(height)
+            self._chains.append(_Chain(x[:, c], s, slope, second, np.stack(height, 1), *surface))
         self._seen = q.copy()
 
     def _force(self, z: Float, c: int) -> Float:
@@ -206,7 +224,7 @@ class Transcription:
         self._update(z)
         found = np.empty((self.points, len(self.contacts), 3))
         for c in range(len(self.contacts)):
-            axes = self.ground.directions(self._chains[c].x[:-1, 0])[0]
+            axes = self._chains[c].axes[:-1]
             found[:, c] = np.einsum("ka,kai->ki", self._force(z, c), axes)
         return self.weight * found
 
@@ -240,24 +258,20 @@ class Transcription:
         motion[0] += self.momentum
         motion /= self.weight * self.tau[:, None]
         motion[:, made.columns] += z[at.u] * (self.force_unit / self.weight)
-        for c, one in enumerate(self.contacts):
-            x, _, slope, _ = self._chains[c]
-            axes = self.ground.directions(x[:-1, 0])[0]
-            f = np.einsum("ka,kai->ki", self._force(z, c), axes)
-            motion[:-1, self.bodies.chains[c]] += np.einsum("kmi,ki->km", slope[:-1], f)
+        for c, contact in enumerate(self.contacts):
+            here = self._chains[c].part(slice(0, -1))
+            f = np.einsum("ka,kai->ki", self._force(z, c), here.axes)
+            motion[:-1, self.bodies.chains[c]] += np.einsum("kmi,ki->km", here.J, f)
             sides = z[at.sides[:, c]].sum(axis=1)
             normal = z[at.normal[:, c]]
-            found[self.cone_rows[:, c]] = one.friction * normal - sides - z[at.spare[:, c]]
-        if self.last_momentum is not None:
-            motion[-1] -= self.last_momentum / (self.weight * self.tau[-1])
-        found[self.motion_rows] = motion[: len(self.motion_rows)]
+            found[self.cone_rows[:, c]] = contact.friction * normal - sides - z[at.spare[:, c]]
+        motion[-1] -= self.last_momentum / (self.weight * self.tau[-1])
+        found[self.motion_rows] = motion
         for k, c in enumerate(self.free):
-            x = self._chains[c].x
+            x, height, axes = (getattr(self._chains[c], one) for one in ("x", "height", "axes"))
             gap, speed, slip = z[at.gap[:, c]], z[at.speed[:, c]], z[at.slip[:, c]]
-            height = self.ground.height(x[1:, 0])[0]
-            found[self.gap_rows[:, k]] = x[1:, 2] - height - gap
-            axes = self.ground.directions(x[:-1, 0])[0]
-            rates = np.einsum("kai,ki->ka", axes, np.diff(x, axis=0)) / self.interval[:, None]
+            found[self.gap_rows[:, k]] = x[1:, 2] - height[1:, 0] - gap
+            rates = np.einsum("kai,ki->ka", axes[:-1], np.diff(x, axis=0)) / self.interval[:, None]
             for a in range(self.sides):
                 sign = 1.0 - 2.0 * (a % 2)
                 sliding = speed + sign * rates[:, 1 + a // 2]
@@ -266,8 +280,8 @@ class Transcription:
             products += (z[at.sides[:, c]] * slip).sum(axis=1)
             found[self.pair_rows[:, k]] = products - z[at.slack[:, c]]
         for k in range(len(self.clear)):
-            x = self._chains[len(self.contacts) + k].x[1:]
-            found[self.clear_rows[:, k]] = x[:, 2] - self.ground.height(x[:, 0])[0]
+            one = self._chains[len(self.contacts) + k].part(slice(1, None))
+            found[self.clear_rows[:, k]] = one.x[:, 2] - one.height[:, 0]
         for k, (_, _, place) in enumerate(self.reach):
             x = self._chains[len(self.contacts) + len(self.clear) + k].x[-1]
             found[self.reach_rows[k]] = x - np.asarray(place, float)
@@ -284,19 +298,16 @@ class Transcription:
         at, made, J, out = self.at, self.integrator, self.points, self.jacobian_entries
         scale = 1.0 / (self.weight * self.tau)
         i, j = self.related
-        counted = len(self.motion_rows)
-        for nodes, slopes in zip(self.node, self.action.jacobians(z[at.q])):
-            for b, row in enumerate(nodes):
-                if row < counted:
-                    block = scale[row] * slopes[b][i, :, j].T
-                    out.add(self.motion_rows[row][i], at.q[nodes][:, j], block)
-        rows = self.motion_rows[:, made.columns]
-        out.add(rows, at.u[:counted], self.force_unit / self.weight)
+        blocks = self.action.jacobians(z[at.q])[:, :, i, :, j]  # (pairs, N, b, g)
+        blocks = blocks * scale[self.node][:, :, None]
+        rows = np.moveaxis(self.motion_rows[self.node][..., i], 2, 0)
+        columns = np.moveaxis(at.q[self.node][..., j], 2, 0)
+        out.add(rows[..., None], columns[:, :, None, :], blocks)
+        out.add(self.motion_rows[:, made.columns], at.u, self.force_unit / self.weight)
         for c, one in enumerate(self.contacts):
-            x, _, slope, bend = (array[:-1] for array in self._chains[c])
+            _, _, slope, bend, _, axes, turns, _ = self._chains[c].part(slice(0, -1))
             chain = self.bodies.chains[c]
             rows = self.motion_rows[:J, chain]
-            axes, turns, _ = self.ground.directions(x[:, 0])
             f = self._force(z, c)
             force, rate = np.einsum("ka,kai->ki", f, axes), np.einsum("ka,kai->ki", f, turns)
             block = np.einsum("kijx,kx->kij", bend, force)
@@ -321,19 +332,18 @@ class Transcription:
 
     def _add_height_rows(self, c: int, rows: Int) -> None:
         """Slopes of z - f(x) of a point from the second control point on."""
-        x, _, slope, _ = (array[1:] for array in self._chains[c])
-        steep = self.ground.height(x[:, 0])[1]
-        values = slope[..., 2] - steep[:, None] * slope[..., 0]
+        _, _, slope, _, height, *_ = self._chains[c].part(slice(1, None))
+        values = slope[..., 2] - height[:, 1, None] * slope[..., 0]
         self.jacobian_entries.add(rows[:, None], self.at.q[1:, self.bodies.chains[c]], values)
 
     def _add_pair_rows(self, z: Float, k: int, c: int) -> None:
         """Rows of the gap, the slip and the complementarity of a contact."""
         at, out, dt = self.at, self.jacobian_entries, self.interval[:, None]
-        x, _, slope, _ = self._chains[c]
+        x, _, slope, *_ = self._chains[c]
+        _, _, _, _, _, axes, turns, _ = self._chains[c].part(slice(0, -1))
         chain = self.bodies.chains[c]
         self._add_height_rows(c, self.gap_rows[:, k])
         out.add(self.gap_rows[:, k], at.gap[:, c], -1.0)
-        axes, turns, _ = self.ground.directions(x[:-1, 0])
         delta = np.diff(x, axis=0)
         for a in range(self.sides):
             sign, rows = 1.0 - 2.0 * (a % 2), self.slip_rows[:, k, a]
@@ -370,14 +380,11 @@ class Transcription:
         out.add(at.q[:-1], at.q[:-1], rate)
         out.both(at.q[1:], at.q[:-1], -rate)
         # Rows of motion: third derivatives of the action along the multipliers
-        direction = np.zeros((self.points + 1, self.n))
-        direction[: len(self.motion_rows)] = y[self.motion_rows]
-        direction /= self.weight * self.tau[:, None]
+        direction = y[self.motion_rows] / (self.weight * self.tau[:, None])
         i, j = self.related
-        for points, found in zip(self.node, self.action.hessians(z[at.q], direction)):
-            values = found[:, i, :, j]  # (pairs, b, g)
-            columns = at.q[points]
-            out.add(columns[:, i].T[:, :, None], columns[:, j].T[:, None, :], values)
+        blocks = self.action.hessians(z[at.q], direction)[:, :, i, :, j]
+        first, second = (np.moveaxis(at.q[self.node][..., k], 2, 0) for k in (i, j))
+        out.add(first[..., None], second[:, :, None, :], blocks)
         for c in range(len(self.contacts)):
             self._add_force_hessian(z, y, c)
         for k, c in enumerate(self.free):
@@ -393,10 +400,9 @@ class Transcription:
     def _add_force_hessian(self, z: Float, y: Float, c: int) -> None:
         """Second derivatives of v . F(x) with v = dx/dq y."""
         at, out = self.at, self.hessian_entries
-        x, s, slope, bend = (array[:-1] for array in self._chains[c])
+        _, s, slope, bend, _, axes, turns, curves = self._chains[c].part(slice(0, -1))
         chain = self.bodies.chains[c]
         along = y[self.motion_rows[: self.points, chain]]
-        axes, turns, curves = self.ground.directions(x[:, 0])
         f = self._force(z, c)
         force, rate, curve = (np.einsum("ka,kai->ki", f, one) for one in (axes, turns, curves))
         v = np.einsum("kix,ki->kx", slope, along)
@@ -419,9 +425,8 @@ class Transcription:
 
     def _add_height_hessian(self, c: int, y: Float) -> None:
         """Second derivatives of z - f(x)."""
-        x, _, slope, bend = (array[1:] for array in self._chains[c])
-        _, steep, curve, _ = self.ground.height(x[:, 0])
-        first = slope[..., 0]
+        _, _, slope, bend, height, *_ = self._chains[c].part(slice(1, None))
+        first, steep, curve = slope[..., 0], height[:, 1], height[:, 2]
         values = bend[..., 2] - steep[:, None, None] * bend[..., 0]
         values -= curve[:, None, None] * first[:, :, None] * first[:, None, :]
         columns = self.at.q[1:, self.bodies.chains[c]]
@@ -432,10 +437,10 @@ class Transcription:
         """Second derivatives of gap, slip and complementarity of a contact."""
         at, out = self.at, self.hessian_entries
         self._add_height_hessian(c, y[self.gap_rows[:, k]])
-        x, _, slope, bend = self._chains[c]
+        x, _, slope, bend, *_ = self._chains[c]
+        _, _, _, _, _, axes, turns, curves = self._chains[c].part(slice(0, -1))
         chain = self.bodies.chains[c]
         now, later = at.q[:-1, chain], at.q[1:, chain]
-        axes, turns, curves = self.ground.directions(x[:-1, 0])
         delta = np.diff(x, axis=0)
         first = slope[:-1, :, 0]
         for axis in range(1, 1 + self.sides // 2):
