@@ -1,15 +1,23 @@
-"""Ipopt by CasADi: a nonlinear program with derivatives of its own."""
+"""Ipopt by CasADi, for a program that has derivatives of its own (extra ``trajectories``)."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+import graphsys as gs
+from dynamics.trajectory_optimization.entries import Entries
 from dynamics.trajectory_optimization.transcription import Transcription
+
+try:
+    import casadi
+    from casadi import Callback
+except ImportError:  # `minimize` says so
+    casadi, Callback = None, object
 
 __all__ = ["Answer", "minimize"]
 
@@ -28,9 +36,11 @@ class Answer(NamedTuple):
     status : str
         Ipopt's return status.
     success : bool
+        Whether Ipopt calls z optimal, to its tolerance or to its acceptable one.
     iterations : int
+        Of the interior-point method.
     seconds, evaluation_seconds : float
-        Of processor time: the whole solution, and what our functions took of it.
+        Of processor time: in all, and for the functions and their derivatives.
     """
 
     z: Float
@@ -43,16 +53,79 @@ class Answer(NamedTuple):
     evaluation_seconds: float
 
 
-def _casadi() -> Any:
-    """The module casadi, or a sentence on how to get it."""
-    try:
-        import casadi
-    except ImportError as error:
-        raise ImportError(
-            "trajectory optimization with contacts needs Ipopt, which comes with casadi: "
-            'pip install "graphsys[trajectories]"'
-        ) from error
-    return casadi
+class _Function(Callback):
+    """A function of arrays for CasADi, named as `nlpsol` wants it; it counts its time."""
+
+    def __init__(
+        self, name: str, inputs: Sequence[Any], outputs: Sequence[Any], values: Callable[..., Any]
+    ) -> None:
+        Callback.__init__(self)
+        self.inputs, self.outputs, self.values = inputs, outputs, values
+        self.results = ("f", "g") if name == "nlp" else ("first", "second")
+        self.seconds = 0.0
+        self.construct(name, {})
+
+    def get_n_in(self) -> int:
+        """Number of arguments."""
+        return len(self.inputs)
+
+    def get_n_out(self) -> int:
+        """Number of results."""
+        return len(self.outputs)
+
+    def get_name_in(self, i: int) -> str:
+        """Name of an argument."""
+        return ("x", "p", "lam_f", "lam_g")[i]
+
+    def get_name_out(self, i: int) -> str:
+        """Name of a result."""
+        return self.results[i]
+
+    def get_sparsity_in(self, i: int) -> Any:
+        """Pattern of an argument."""
+        return self.inputs[i]
+
+    def get_sparsity_out(self, i: int) -> Any:
+        """Pattern of a result."""
+        return self.outputs[i]
+
+    def eval(self, arguments: Sequence[Any]) -> list[Any]:
+        """Results, the nonzeros of each in the order of its pattern."""
+        start = time.process_time()
+        found = self.values(*(np.array(one.nonzeros()) for one in arguments))
+        made = [casadi.DM(kind, np.ravel(value)) for kind, value in zip(self.outputs, found)]
+        self.seconds += time.process_time() - start
+        return made
+
+
+def _functions(made: Transcription) -> dict[str, _Function]:
+    """The program and its derivatives; rows are evaluated once for each x."""
+    held: list[Float] = [np.empty(0), np.empty(0)]
+
+    def rows(x: Float) -> Float:
+        if not np.array_equal(held[0], x):
+            held[:] = [x, made.constraints(x)]
+        return held[1]
+
+    def pattern(entries: Entries) -> Any:
+        return casadi.Sparsity(*entries.shape, entries.starts.tolist(), entries.rows.tolist())
+
+    x, y, one = (casadi.Sparsity.dense(k, 1) for k in (made.size, made.rows, 1))
+    given = [x, casadi.Sparsity(0, 0)]
+    jacobian, hessian = pattern(made.jacobian_entries), pattern(made.hessian_entries)
+    return {
+        "nlp": _Function("nlp", given, [one, y], lambda x, p: (made.objective(x), rows(x))),
+        "grad_f": _Function(
+            "grad_f", given, [one, x], lambda x, p: (made.objective(x), made.gradient(x))
+        ),
+        "jac_g": _Function(
+            "jac_g", given, [y, jacobian], lambda x, p: (rows(x), made.jacobian(x))
+        ),
+        "hess_lag": _Function(
+            "hess_lag", [*given, one, y], [hessian],
+            lambda x, p, factor, y: (made.hessian(x, float(factor[0]), y),),
+        ),
+    }  # fmt: skip
 
 
 def minimize(
@@ -68,12 +141,11 @@ def minimize(
     Parameters
     ----------
     made : Transcription
+        Functions and derivatives.
     z : ndarray of float, shape (size,)
         Guess.
-    bounds : tuple of ndarray of float
-        Lower and upper bounds of the variables.
-    rows : tuple of ndarray of float
-        And of the rows.
+    bounds, rows : tuple of ndarray of float
+        Least and largest values of the variables and of the rows.
     options : mapping
         Of Ipopt.
     warm : Answer, optional
@@ -82,106 +154,35 @@ def minimize(
     Returns
     -------
     Answer
+
+    Raises
+    ------
+    graphsys.MissingExtraError
+        Where casadi is not installed.
     """
-    ca = _casadi()
-    spent = [0.0]
-    n, m = made.size, made.rows
-    pattern = {
-        entries: ca.Sparsity(*entries.shape, entries.starts.tolist(), entries.rows.tolist())
-        for entries in (made.jacobian_entries, made.hessian_entries)
-    }
-    dense, rows_of, scalar = ca.Sparsity.dense(n, 1), ca.Sparsity.dense(m, 1), ca.Sparsity.dense(1)
-    none = ca.Sparsity(0, 0)
-    jacobian, hessian = (pattern[e] for e in (made.jacobian_entries, made.hessian_entries))
-
-    class Given(ca.Callback):  # type: ignore[misc]
-        """A function of numpy arrays, for CasADi."""
-
-        def __init__(self, name: str, inputs: list[Any], outputs: list[Any], function: Any) -> None:
-            ca.Callback.__init__(self)
-            self.label = name
-            self.inputs, self.outputs, self.function = inputs, outputs, function
-            self.construct(name, {})
-
-        def get_n_in(self) -> int:
-            """Number of arguments."""
-            return len(self.inputs)
-
-        def get_n_out(self) -> int:
-            """Number of results."""
-            return len(self.outputs)
-
-        def get_name_in(self, i: int) -> str:
-            """Name of an argument, as `nlpsol` asks for."""
-            return ("x", "p", "lam_f", "lam_g")[i]
-
-        def get_name_out(self, i: int) -> str:
-            """Name of a result."""
-            return ("f", "g")[i] if self.label == "nlp" else f"o{i}"
-
-        def get_sparsity_in(self, i: int) -> Any:
-            """Pattern of an argument."""
-            return self.inputs[i]
-
-        def get_sparsity_out(self, i: int) -> Any:
-            """Pattern of a result."""
-            return self.outputs[i]
-
-        def eval(self, arguments: list[Any]) -> list[Any]:
-            """Results."""
-            start = time.process_time()
-            given = [np.array(one.nonzeros()) for one in arguments]
-            found = [
-                ca.DM(kind, np.ascontiguousarray(value).reshape(-1))
-                for kind, value in zip(self.outputs, self.function(*given))
-            ]
-            spent[0] += time.process_time() - start
-            return found
-
-    held: list[Float] = [np.empty(0), np.empty(0)]
-
-    def constraints(x: Float) -> Float:
-        """Rows, evaluated once for each x."""
-        if not np.array_equal(held[0], x):
-            held[:] = [x, made.constraints(x)]
-        return held[1]
-
-    nlp = Given(
-        "nlp", [dense, none], [scalar, rows_of],
-        lambda x, p: (np.array([made.objective(x)]), constraints(x)),
-    )  # fmt: skip
-    gradient = Given(
-        "grad_f", [dense, none], [scalar, dense],
-        lambda x, p: (np.array([made.objective(x)]), made.gradient(x)),
-    )  # fmt: skip
-    slopes = Given(
-        "jac_g", [dense, none], [rows_of, jacobian],
-        lambda x, p: (constraints(x), made.jacobian(x)),
-    )  # fmt: skip
-    curvature = Given(
-        "hess_lag", [dense, none, scalar, rows_of], [hessian],
-        lambda x, p, factor, y: (made.hessian(x, float(factor[0]), y),),
-    )  # fmt: skip
-    settings = {
-        "grad_f": gradient, "jac_g": slopes, "hess_lag": curvature,
-        "print_time": False, "no_nlp_grad": True, "calc_lam_p": False, "calc_lam_x": False, "calc_f": False,
-        "calc_g": False, "record_time": True, "error_on_fail": False,
-    }  # fmt: skip
+    if casadi is None:
+        raise gs.MissingExtraError("optimize", "casadi, which brings Ipopt,", "trajectories")
+    functions = _functions(made)
+    settings: dict[str, Any] = dict(functions)
+    program = settings.pop("nlp")
+    settings["no_nlp_grad"] = True
+    quiet = ("print_time", "calc_lam_p", "calc_lam_x", "calc_f", "calc_g", "error_on_fail")
+    settings |= dict.fromkeys(quiet, False)
     settings |= {f"ipopt.{key}": value for key, value in options.items()}
     start = time.process_time()
-    solver = ca.nlpsol("solver", "ipopt", nlp, settings)
+    solver = casadi.nlpsol("solver", "ipopt", program, settings)
     given = {"x0": z, "lbx": bounds[0], "ubx": bounds[1], "lbg": rows[0], "ubg": rows[1]}
     if warm is not None:
         given |= {"lam_g0": warm.multipliers, "lam_x0": warm.bound_multipliers}
     found = solver(**given)
     stats = solver.stats()
     return Answer(
-        np.array(found["x"]).ravel(),
-        np.array(found["lam_g"]).ravel(),
-        np.array(found["lam_x"]).ravel(),
+        found["x"].full().ravel(),
+        found["lam_g"].full().ravel(),
+        found["lam_x"].full().ravel(),
         str(stats["return_status"]),
         bool(stats["success"]),
         int(stats["iter_count"]),
         time.process_time() - start,
-        spent[0],
+        sum(one.seconds for one in functions.values()),
     )

@@ -199,8 +199,8 @@ def optimize(
     ------
     ConvergenceError
         Where Ipopt finds no motion; the sentence names the row that is violated most.
-    ImportError
-        Without casadi.
+    graphsys.MissingExtraError
+        Where casadi is not installed.
     ValueError
         Where shapes do not fit, or the start lies beneath the ground or beyond limits.
 
