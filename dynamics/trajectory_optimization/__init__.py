@@ -5,7 +5,8 @@ when and where the optimizer chooses. Ipopt comes with the extra ``trajectories`
 """
 
 from dynamics.trajectory_optimization.ground import Ground
-from dynamics.trajectory_optimization.problem import ContactPlan, optimize
-from dynamics.trajectory_optimization.transcription import Contact
+from dynamics.trajectory_optimization.optimization import optimize
+from dynamics.trajectory_optimization.plan import ContactPlan
+from dynamics.trajectory_optimization.variables import Contact
 
 __all__ = ["Contact", "ContactPlan", "Ground", "optimize"]

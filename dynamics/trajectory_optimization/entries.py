@@ -28,7 +28,7 @@ class Entries:
         self._columns: list[Int] = []
         self._shapes: list[tuple[int, ...]] = []
         self._values: list[Float] = []
-        self._kept: Int | None = None
+        self._kept: NDArray[np.bool_] | None = None
 
     def add(self, rows: ArrayLike, columns: ArrayLike, values: ArrayLike) -> None:
         """Add a block: rows, columns and values broadcast against each other."""
@@ -62,4 +62,4 @@ class Entries:
         """Values in the order of `rows` and `columns` of the blocks added since the last call."""
         values = np.concatenate(self._values)[self._kept]
         self._values = []
-        return np.bincount(self._place, values, self.rows.size)
+        return np.bincount(self._place, values, self.rows.size).astype(float, copy=False)

@@ -110,7 +110,7 @@ def _functions(made: Transcription) -> dict[str, _Function]:
     def pattern(entries: Entries) -> Any:
         return casadi.Sparsity(*entries.shape, entries.starts.tolist(), entries.rows.tolist())
 
-    x, y, one = (casadi.Sparsity.dense(k, 1) for k in (made.size, made.rows, 1))
+    x, y, one = (casadi.Sparsity.dense(k, 1) for k in (made.size, made.height, 1))
     given = [x, casadi.Sparsity(0, 0)]
     jacobian, hessian = pattern(made.jacobian_entries), pattern(made.hessian_entries)
     return {

@@ -73,9 +73,7 @@ def action_jacobians(tree, rule, pins, loads, h, steps, q, zero, work, r, out):
     size = nodes * n
     for k in range(steps):
         first = k * (nodes - 1) * n
-        residual(
-            tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], motion, r
-        )
+        residual(tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], motion, r)
         jacobian(
             tree, rule, pins, loads, h, 0, zero[:0], motion, composite, stages, block,
             out[k * size * size : (k + 1) * size * size],
@@ -90,9 +88,7 @@ def action_hessians(tree, rule, pins, loads, h, steps, q, zero, direction, work,
     size = nodes * n
     for k in range(steps):
         first = k * (nodes - 1) * n
-        residual(
-            tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], motion, r
-        )
+        residual(tree, rule, pins, loads, h, 0, q[first : first + size], zero, zero[:0], motion, r)
         action_slopes(
             tree, rule, h, motion, direction[first : first + size], slopes, stages, block,
             out[k * size * size : (k + 1) * size * size],
