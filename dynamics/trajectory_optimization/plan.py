@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.integrators.tree.integrator import TreeIntegrator
+from dynamics.integrators.tree.linearization import evaluate
 from dynamics.kernels.tree import layout
 from dynamics.trajectory_optimization.ground import Ground
 from dynamics.trajectory_optimization.points import Points, moved
@@ -63,6 +65,65 @@ class ContactPlan:
     evaluation_seconds: float
     size: int
     rows: int
+
+    def save(self, path: str | Path) -> None:
+        """Write the plan to a file.
+
+        Parameters
+        ----------
+        path : str or Path
+            As of `numpy.savez`.
+        """
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        np.savez_compressed(path, **values)
+
+    @classmethod
+    def load(cls, path: str | Path) -> ContactPlan:
+        """Read a plan.
+
+        Parameters
+        ----------
+        path : str or Path
+            From `save`.
+
+        Returns
+        -------
+        ContactPlan
+        """
+        with np.load(path) as file:
+            values = {name: file[name] for name in file.files}
+        return cls(**{name: x if x.ndim else x.item() for name, x in values.items()})
+
+    def residual(
+        self,
+        integrator: TreeIntegrator,
+        contacts: Sequence[Contact],
+        start_velocity: ArrayLike | None = None,
+    ) -> Float:
+        """Residuals of the equations of motion, evaluated step by step without the optimizer.
+
+        Parameters
+        ----------
+        integrator : TreeIntegrator
+            That of the plan.
+        contacts : sequence of Contact
+            Those of the plan.
+        start_velocity : array_like, shape (n,), optional
+            Rest by default.
+
+        Returns
+        -------
+        ndarray of float, shape (N, s, n)
+            N s or N m s.
+        """
+        s = integrator.degree
+        wrenches, motors = self.wrenches(integrator, contacts), self.nodes(self.forces, s)
+        rates = np.zeros(self.q.shape[1]) if start_velocity is None else start_velocity
+        p, found = integrator.momentum(self.q[0], rates), []
+        for q, u, w in zip(self.nodes(self.q, s), motors, wrenches):
+            rest, p = evaluate(integrator, q, p, u, w)
+            found.append(rest)
+        return np.array(found)
 
     def wrenches(self, integrator: TreeIntegrator, contacts: Sequence[Contact]) -> Float:
         """Contact forces as wrenches on the bodies, for `TreeIntegrator.simulate`.
