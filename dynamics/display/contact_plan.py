@@ -74,7 +74,7 @@ def plot_contact_plan(
     records = moved(integrator, plan.q)
     x = points.positions(records)
     _, origins = zip(*(integrator.poses(q) for q in plan.q))
-    length = 0.3 * np.ptp(x[..., 2].max() - np.array(origins)[..., 2]) or 1.0
+    length = 0.2 * (np.array(origins)[..., 2].max() - x[..., 2].min()) or 1.0
     scale = length / max(float(np.abs(plan.contact_forces).max(initial=0.0)), 1e-9)
     colors = pyplot.get_cmap("viridis")(np.linspace(0.0, 0.95, len(plan.q)))
     for k in chosen:
@@ -87,14 +87,17 @@ def plot_contact_plan(
             tip = x[k, c] + scale * force
             side.plot([x[k, c, a], tip[a]], [x[k, c, 2], tip[2]], color="tab:red", linewidth=0.5)
     low, high = side.get_xlim()
+    side.set_xlim(low, high)
     places = np.linspace(low, high, 1000)
     level = points.grounds[0].height(places)[0] if a == 0 and C else 0.0 * places
     side.fill_between(places, level, min(0.0, level.min()) - 0.02, color="0.85", zorder=0)
-    side.set_aspect("equal", "datalim")
+    side.set_aspect("equal")
     side.set(xlabel="xy"[a] + ", m", ylabel="z, m")
     names = [one.body for one in contacts]
     for c, name in enumerate(names):
         words = " ".join(map(str, name)) if isinstance(name, tuple) else str(name)
+        if names.count(name) > 1:
+            words += f", point {1 + names[:c].count(name)}"
         ax.step(plan.time[:-1], plan.contact_forces[:, c, 2], where="mid", label=words)
     ax.set(xlabel="time, s", ylabel="contact force along z, N")
     ax.legend(fontsize="small", ncols=2)

@@ -35,7 +35,7 @@ class Contact:
         Coefficient of the cone, linearized to four sides (two in the plane).
     sticking : bool
         Whether the point is held all the time, such as by limits of joints: its force keeps to the
-        cone, and gap and slip are not looked at.
+        cone, gap and slip are ignored.
     """
 
     body: Hashable

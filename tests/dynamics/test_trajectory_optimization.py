@@ -11,6 +11,7 @@ from dynamics.integrators.tree.integrator import TreeIntegrator
 from dynamics.integrators.tree.linearization import evaluate
 from dynamics.integrators.tree.twists import prismatic, revolute
 from dynamics.trajectory_optimization import Contact, Ground, ipopt, optimize
+from dynamics.trajectory_optimization.action import Action
 from dynamics.trajectory_optimization.points import Points
 from dynamics.trajectory_optimization.transcription import Task, Transcription
 
@@ -93,6 +94,24 @@ def test_first_and_second_derivatives_are_those_of_differences(planar, quadratur
         assert difference(made.objective, k) == pytest.approx(made.gradient(z)[k], abs=1e-6)
         assert difference(made.constraints, k) == pytest.approx(jacobian[:, k], abs=1e-5)
         assert difference(slope, k) == pytest.approx(hessian[:, k], abs=1e-4)
+
+
+@pytest.mark.parametrize("degree", [1, 2, 3])
+def test_third_derivatives_of_the_action_are_the_slopes_of_algorithms_2_and_3(degree):
+    made = TreeIntegrator(random_tree(5, seed=2, stiffness=0.7), 0.1, degree)
+    action = Action(made, 2)
+    rng = np.random.default_rng(0)
+    q, direction = rng.normal(size=(2, 2 * degree + 1, 5))
+    e = 1e-5
+    after, before = (action.jacobians(q + d * direction) for d in (e, -e))
+    found = action.hessians(q, direction)
+
+    scale = np.abs(found).max()
+    assert (after - before) / (2.0 * e) == pytest.approx(found, abs=1e-7 * scale)
+    # symmetric: entry (i, b), (j, g) is entry (j, g), (i, b)
+    pairs = [tuple(pair) for pair in np.transpose(action.related)]
+    mirrored = [pairs.index((j, i)) for i, j in pairs]
+    assert np.swapaxes(found[mirrored], 2, 3) == pytest.approx(found, abs=1e-12 * scale)
 
 
 def test_heights_of_the_ground_and_their_slopes():
