@@ -76,7 +76,7 @@ def test_first_and_second_derivatives_are_those_of_differences(planar, quadratur
     made = transcription(planar, quadrature, hills())
     rng = np.random.default_rng(0)
     z, y = rng.uniform(-0.3, 0.3, made.size), rng.normal(size=made.height)
-    e = 1e-5
+    e = 1e-6
 
     def difference(function, step):
         return (function(z + e * step) - function(z - e * step)) / (2.0 * e)
@@ -88,10 +88,10 @@ def test_first_and_second_derivatives_are_those_of_differences(planar, quadratur
     upper = dense(made.hessian_entries, made.hessian(z, 1.3, y))
     hessian = upper + np.triu(upper, 1).T
     for step in rng.normal(size=(12, made.size)):
-        # entries of some 1e2 and third derivatives of some 1e4 in sums of a hundred, times e^2
+        # rounding of some 1e-13 over e; third derivatives of some 1e4 in sums of 1e2, times e^2
         assert difference(made.objective, step) == pytest.approx(made.gradient(z) @ step, abs=1e-6)
-        assert difference(made.constraints, step) == pytest.approx(jacobian @ step, abs=1e-4)
-        assert difference(slope, step) == pytest.approx(hessian @ step, abs=1e-3)
+        assert difference(made.constraints, step) == pytest.approx(jacobian @ step, abs=1e-5)
+        assert difference(slope, step) == pytest.approx(hessian @ step, abs=1e-5)
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3])
