@@ -57,12 +57,17 @@ class _Function(Callback):
     """A function of arrays for CasADi, named as `nlpsol` wants it; it counts its time."""
 
     def __init__(
-        self, name: str, inputs: Sequence[Any], outputs: Sequence[Any], values: Callable[..., Any]
+        self,
+        name: str,
+        inputs: Sequence[Any],
+        outputs: Sequence[Any],
+        values: Sequence[Callable[..., Any]],
+        failed: list[BaseException],
     ) -> None:
         Callback.__init__(self)
         self.inputs, self.outputs, self.values = inputs, outputs, values
         self.results = ("f", "g") if name == "nlp" else ("first", "second")
-        self.seconds = 0.0
+        self.failed, self.seconds = failed, 0.0
         self.construct(name, {})
 
     def get_n_in(self) -> int:
@@ -89,43 +94,57 @@ class _Function(Callback):
         """Pattern of a result."""
         return self.outputs[i]
 
-    def eval(self, arguments: Sequence[Any]) -> list[Any]:
-        """Results, the nonzeros of each in the order of its pattern."""
+    def has_eval_buffer(self) -> bool:
+        """Whether `eval_buffer` is there."""
+        return True
+
+    def eval_buffer(self, given: Sequence[Any], wanted: Sequence[Any]) -> int:
+        """Write the nonzeros of each result that is wanted, in the order of its pattern.
+
+        An exception cannot pass through Ipopt: it is kept, and this and all further calls fail.
+        """
+        if self.failed:
+            return 1
         start = time.process_time()
-        found = self.values(*(np.array(one.nonzeros()) for one in arguments))
-        made = [casadi.DM(kind, np.ravel(value)) for kind, value in zip(self.outputs, found)]
+        try:
+            inputs = [np.empty(0) if one is None else np.frombuffer(one, float) for one in given]
+            for buffer, values in zip(wanted, self.values):
+                if buffer is not None:
+                    np.frombuffer(buffer, float)[:] = np.ravel(values(*inputs))
+        except BaseException as error:  # Ctrl-C too
+            self.failed.append(error)
+            return 1
         self.seconds += time.process_time() - start
-        return made
+        return 0
 
 
-def _functions(made: Transcription) -> dict[str, _Function]:
+def _functions(made: Transcription, failed: list[BaseException]) -> dict[str, _Function]:
     """The program and its derivatives; rows are evaluated once for each x."""
     held: list[Float] = [np.empty(0), np.empty(0)]
 
-    def rows(x: Float) -> Float:
+    def rows(x: Float, p: Float) -> Float:
         if not np.array_equal(held[0], x):
-            held[:] = [x, made.constraints(x)]
+            held[:] = [x.copy(), made.constraints(x)]
         return held[1]
 
     def pattern(entries: Entries) -> Any:
         return casadi.Sparsity(*entries.shape, entries.starts.tolist(), entries.rows.tolist())
 
+    def objective(x: Float, p: Float) -> float:
+        return made.objective(x)
+
+    def hessian(x: Float, p: Float, factor: Float, y: Float) -> Float:
+        return made.hessian(x, float(factor[0]), y)
+
     x, y, one = (casadi.Sparsity.dense(k, 1) for k in (made.size, made.height, 1))
-    given = [x, casadi.Sparsity(0, 0)]
-    jacobian, hessian = pattern(made.jacobian_entries), pattern(made.hessian_entries)
-    return {
-        "nlp": _Function("nlp", given, [one, y], lambda x, p: (made.objective(x), rows(x))),
-        "grad_f": _Function(
-            "grad_f", given, [one, x], lambda x, p: (made.objective(x), made.gradient(x))
-        ),
-        "jac_g": _Function(
-            "jac_g", given, [y, jacobian], lambda x, p: (rows(x), made.jacobian(x))
-        ),
-        "hess_lag": _Function(
-            "hess_lag", [*given, one, y], [hessian],
-            lambda x, p, factor, y: (made.hessian(x, float(factor[0]), y),),
-        ),
-    }  # fmt: skip
+    given, by_x = [x, casadi.Sparsity(0, 0)], pattern(made.jacobian_entries)
+    table: dict[str, tuple[list[Any], list[Any], list[Callable[..., Any]]]] = {
+        "nlp": (given, [one, y], [objective, rows]),
+        "grad_f": (given, [one, x], [objective, lambda x, p: made.gradient(x)]),
+        "jac_g": (given, [y, by_x], [rows, lambda x, p: made.jacobian(x)]),
+        "hess_lag": ([*given, one, y], [pattern(made.hessian_entries)], [hessian]),
+    }
+    return {name: _Function(name, *parts, failed) for name, parts in table.items()}
 
 
 def minimize(
@@ -161,8 +180,9 @@ def minimize(
         Where casadi is not installed.
     """
     if casadi is None:
-        raise gs.MissingExtraError("optimize", "casadi, which brings Ipopt,", "trajectories")
-    functions = _functions(made)
+        raise gs.MissingExtraError("optimize", "casadi", "trajectories")
+    failed: list[BaseException] = []
+    functions = _functions(made, failed)
     settings: dict[str, Any] = dict(functions)
     program = settings.pop("nlp")
     settings["no_nlp_grad"] = True
@@ -176,6 +196,10 @@ def minimize(
         given |= {"lam_g0": warm.multipliers, "lam_x0": warm.bound_multipliers}
     found = solver(**given)
     stats = solver.stats()
+    if failed:
+        raise failed[0]
+    if stats["return_status"] == "NonIpopt_Exception_Thrown":
+        raise KeyboardInterrupt
     return Answer(
         found["x"].full().ravel(),
         found["lam_g"].full().ravel(),

@@ -131,7 +131,8 @@ def test_a_block_must_have_a_width_and_an_edge():
 
 
 @needs_ipopt
-def test_a_mass_falls_slides_and_sticks_as_by_hand():
+@pytest.mark.parametrize("penalty", [10.0, 1e-4])  # the second needs several rounds
+def test_a_mass_falls_slides_and_sticks_as_by_hand(penalty):
     # By hand, with h = 0.1 and g = 9.81: z_k = 0.3 - g h^2 k^2 / 2 for k <= 2, and the next step
     # would end beneath the floor. The impulse at k = 2 brings z_3 = 0, that at k = 3 the speed
     # z_4 - z_3 = 0, and then the weight is borne. m z'' h: n_2 = 1 - (z_1 - 2 z_2) / (g h^2) ...
@@ -139,7 +140,7 @@ def test_a_mass_falls_slides_and_sticks_as_by_hand():
     made = TreeIntegrator(slider(), h, "trapezoidal", actuated=[])
     found = optimize(
         made, [0.0, 0.3], [np.nan, np.nan], 8, contacts=[Contact("mass", [0, 0, 0], 0.5)],
-        start_velocity=[v, 0.0], stop=False, planar=True,
+        start_velocity=[v, 0.0], stop=False, planar=True, penalty=penalty,
     )  # fmt: skip
     z = 0.3 - 0.5 * g * h * h * np.arange(3.0) ** 2
     normal = np.zeros(8)
@@ -265,6 +266,18 @@ def test_a_plan_that_cannot_be_names_the_row_that_is_violated_most():
         optimize(made, [0.0, 0.3], [0.0, 0.3], 4, contacts=contacts, planar=True)
     with pytest.raises(ConvergenceError, match="motion of joint 'mass' at"):
         optimize(made, [0.0, 0.3], [0.0, 0.3], 4, planar=True)
+
+
+@needs_ipopt
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
+def test_an_exception_in_a_function_passes_through_ipopt(error, monkeypatch):
+    def hessian(*arguments):
+        raise error
+
+    monkeypatch.setattr(Transcription, "hessian", hessian)
+    made = TreeIntegrator(slider(), 0.1, "trapezoidal", actuated=[])
+    with pytest.raises(error):
+        optimize(made, [0.0, 0.3], [np.nan, np.nan], 4, planar=True)
 
 
 def test_ipopt_that_is_missing_is_named(monkeypatch):
