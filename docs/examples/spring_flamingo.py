@@ -13,17 +13,17 @@ from legged_robots import HEEL, LEG, SOLE, TOE, spring_flamingo
 from dynamics.integrators import TreeIntegrator
 from dynamics.trajectory_optimization import Ground, optimize
 
-STEPS, DURATION, WAY, SPEED, BEND = 20, 1.0, 0.9, 0.26, 0.4
+STEPS, DURATION, WAY, HEIGHT, SPEED, BEND = 20, 1.0, 0.9, 0.16, 0.26, 0.4
 LEAST = [-1.0, 0.3, -1.0] + 2 * [-2.0, 0.0, -1.2]
 MOST = [3.0, 2.0, 1.0] + 2 * [1.2, 2.4, 0.8]
 
 
-def robot():
+def robot(duration=DURATION, height=HEIGHT):
     """Integrator, contacts, and the obstacle."""
     tree, motors, contacts = spring_flamingo()
     obstacle = Ground()
-    obstacle.add_block(0.45, width=0.1, height=0.16, edge=0.02)
-    return TreeIntegrator(tree, DURATION / STEPS, actuated=motors), contacts, obstacle
+    obstacle.add_block(0.45, width=0.1, height=height, edge=0.02)
+    return TreeIntegrator(tree, duration / STEPS, actuated=motors), contacts, obstacle
 
 
 def posture(x, bend=BEND):
@@ -39,18 +39,35 @@ def start_velocity():
     return rates
 
 
-def main(**options):
-    """The plan; ``options`` are those of Ipopt."""
-    integrator, contacts, obstacle = robot()
-    way = np.linspace(0.0, 1.0, 2 * STEPS + 1)[:, None]
-    guess = posture(0.0) + way * (posture(WAY) - posture(0.0))
-    lift = 0.1 * 4.0 * (way * (1.0 - way))[:, 0]
+def jump(way):
+    """Guess: a jump with both legs drawn up."""
+    part = np.linspace(0.0, 1.0, 2 * STEPS + 1)[:, None]
+    guess = posture(0.0) + part * (posture(way) - posture(0.0))
+    lift = 0.1 * 4.0 * (part * (1.0 - part))[:, 0]
     guess[:, 1] += lift
     guess[:, 3:] += 4.0 * lift[:, None] * np.array(2 * [-1.0, 2.0, -1.0])
+    return guess
+
+
+def walk(way):
+    """Guess: first the left foot steps ahead, then the right one."""
+    part = np.linspace(0.0, 1.0, 2 * STEPS + 1)
+    guess = posture(0.0) + part[:, None] * (posture(way) - posture(0.0))
+    for k, first in ((3, 0.1), (6, 0.5)):
+        swing = np.clip((part - first) / 0.4, 0.0, 1.0)
+        guess[:, k : k + 3] += np.outer(0.3 * np.sin(np.pi * swing) ** 2, [-1.0, 2.0, -1.0])
+        guess[:, k : k + 3] += np.outer(way * (swing - part) / posture(0.0)[1], [-1.0, 0.0, 1.0])
+    return guess
+
+
+def main(way=WAY, duration=DURATION, height=HEIGHT, **options):
+    """The plan; ``options`` are those of Ipopt."""
+    integrator, contacts, obstacle = robot(duration, height)
+    guess = jump(way) if height else walk(way)
     soles = [((s, "foot"), [x, 0.0, SOLE]) for s in ("left", "right")
              for x in (HEEL, 0.02, 0.09, TOE)]  # fmt: skip
     return optimize(
-        integrator, posture(0.0), posture(WAY), STEPS, contacts=contacts, obstacles=obstacle,
+        integrator, posture(0.0), posture(way), STEPS, contacts=contacts, obstacles=obstacle,
         clear=soles, planar=True, start_velocity=start_velocity(), most_force=80.0,
         least_q=LEAST, most_q=MOST, q_guess=guess, most_iterations=3000, options=options,
     )  # fmt: skip

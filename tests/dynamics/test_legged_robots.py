@@ -64,6 +64,20 @@ def test_a_robot_finds_its_way(name, example):
 
 @needs_ipopt
 @pytest.mark.slow
+def test_spring_flamingo_walks_a_step(example):
+    # 0.2 m in 0.8 s from 0.26 m/s to rest: each foot bears the robot alone for a while
+    made = example("spring_flamingo")
+    integrator, contacts, _ = made["robot"](0.8, 0.0)
+    plan = made["main"](0.2, 0.8, 0.0)
+    borne = plan.contact_forces[..., 2].reshape(-1, 2, 2).sum(axis=2)
+
+    weight = check(plan, integrator, contacts, made["start_velocity"]())
+    for side in (0, 1):
+        assert ((borne[:, side] > 0.5 * weight) & (borne[:, 1 - side] < 0.1 * weight)).any()
+
+
+@needs_ipopt
+@pytest.mark.slow
 def test_a_humanoid_reaches_the_ball(example):
     made = example("humanoid_reach")
     integrator, contacts, _ = made["robot"]()
