@@ -122,8 +122,8 @@ def optimize(
     Notes
     -----
     A contact's impulse at a control point keeps the gap at the next one, as a time-stepping scheme
-    does [1]_; friction dissipates most. Sums of complementary products are bounded by slacks that
-    the cost penalizes. Equations of motion are those of the integrator [2]_: their Jacobian comes
+    does; friction dissipates most. Sums of complementary products are bounded by slacks that
+    the cost penalizes. Equations of motion are those of the integrator: their Jacobian comes
     from Algorithms 2 and 3, their part of the Hessian from the derivatives of these.
 
     References
