@@ -18,11 +18,11 @@ LEAST = [-1.0, 0.3, -1.0] + 2 * [-2.0, 0.0, -1.2]
 MOST = [3.0, 2.0, 1.0] + 2 * [1.2, 2.4, 0.8]
 
 
-def robot(duration=DURATION, height=HEIGHT):
-    """Integrator, contacts, and the obstacle."""
+def robot(duration=DURATION, height=HEIGHT, margin=0.0):
+    """Integrator, contacts, and the obstacle, higher and wider by a margin."""
     tree, motors, contacts = spring_flamingo()
     obstacle = Ground()
-    obstacle.add_block(0.45, width=0.1, height=height, edge=0.02)
+    obstacle.add_block(0.45, width=0.1 + 4.0 * margin, height=height + margin, edge=0.02)
     return TreeIntegrator(tree, duration / STEPS, actuated=motors), contacts, obstacle
 
 
@@ -62,7 +62,8 @@ def walk(way):
 
 def main(way=WAY, duration=DURATION, height=HEIGHT, **options):
     """The plan; ``options`` are those of Ipopt."""
-    integrator, contacts, obstacle = robot(duration, height)
+    # nothing holds the motion between control points: hence a margin of 2 cm
+    integrator, contacts, obstacle = robot(duration, height, 0.02 if height else 0.0)
     guess = jump(way) if height else walk(way)
     soles = [((s, "foot"), [x, 0.0, SOLE]) for s in ("left", "right")
              for x in (HEEL, 0.02, 0.09, TOE)]  # fmt: skip

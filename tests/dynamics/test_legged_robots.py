@@ -10,6 +10,7 @@ import pytest
 from dynamics.display.contact_plan import plot_contact_plan
 from dynamics.kernels.tree import layout
 from dynamics.trajectory_optimization import ContactPlan, ipopt
+from dynamics.trajectory_optimization.points import Points
 
 DOCS = Path(__file__).parents[2] / "docs"
 needs_ipopt = pytest.mark.skipif(ipopt.casadi is None, reason="casadi is not installed")
@@ -46,6 +47,24 @@ def test_stored_plans_keep_the_laws_of_motion_and_contact(name, example):
     velocity = made["start_velocity"]() if "start_velocity" in made else None
 
     check(plan, integrator, contacts, velocity)
+
+
+def test_spring_flamingo_clears_the_obstacle_between_control_points_too(example):
+    made = example("spring_flamingo")
+    integrator, _, obstacle = made["robot"]()
+    plan = ContactPlan.load(DOCS / "figures" / "spring_flamingo.npz")
+    soles = [((side, "foot"), [x, 0.0, made["SOLE"]]) for side in ("left", "right")
+             for x in np.linspace(made["HEEL"], made["TOE"], 6)]  # fmt: skip
+    points = Points(integrator, soles, [obstacle] * len(soles))
+    c = np.linspace(0.0, 1.0, 11)
+    through = np.stack([(2.0 * c - 1.0) * (c - 1.0), 4.0 * c * (1.0 - c), c * (2.0 * c - 1.0)])
+    q = np.einsum("bc,kbi->kci", through, plan.nodes(plan.q, 2)).reshape(-1, 9)
+    x = np.stack([track.x for track in points.tracks(q)], axis=1)
+    over = np.abs(x[..., 0] - 0.45) < 0.08
+
+    assert over.any()
+    assert points.heights(q)[over].min() > 0.0
+    assert points.heights(q).min() > -0.02  # where feet land
 
 
 @needs_ipopt
