@@ -51,9 +51,14 @@ MENU = {
     "benchmarks": ["alternatives", "robots_of_others"],
     "developing": ["architecture", "benchmark_notes", "dependencies", "release", "changelog"],
 }
-PACKAGES = {"gs": "graphsys", "dy": "dynamics", "integrators": "dynamics.integrators"}
+PACKAGES = {
+    "gs": "graphsys",
+    "dy": "dynamics",
+    "integrators": "dynamics.integrators",
+    "trajectory_optimization": "dynamics.trajectory_optimization",
+}
 #: A name in the first column of a table of api.md, such as `gs.System`.
-NAME = re.compile(r"`(gs|dy|integrators)\.(\w+)`")
+NAME = re.compile(r"`(gs|dy|integrators|trajectory_optimization)\.(\w+)`")
 
 
 def menu():

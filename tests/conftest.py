@@ -51,6 +51,7 @@ SHARES = {
     ],
     "systems": [
         "graphsys/*", "dynamics/test_galerkin*", "graphsys/test_[g-z]*", "dynamics/test_tree_*",
+        "dynamics/test_trajectory_optimization.py", "dynamics/test_legged_robots.py",
         "house/*", "dynamics/test_accuracy.py", "faults/test_interrupted_factors.py",
     ],
 }  # fmt: skip

@@ -204,7 +204,7 @@ def plot_plan(plan: TreePlan, integrator: TreeIntegrator) -> Any:
     )
     colors = pyplot.get_cmap("viridis")(np.linspace(0.0, 0.95, len(plan.q)))
     for q, color in zip(plan.q, colors):
-        for line in _posture(integrator, q):
+        for line in posture(integrator, q):
             side.plot(line[:, 0], line[:, 2], "o-", color=color, markersize=2.0, linewidth=1.2)
     side.set_aspect("equal", "datalim")
     side.set(xlabel="x, m", ylabel="z, m")
@@ -218,8 +218,21 @@ def plot_plan(plan: TreePlan, integrator: TreeIntegrator) -> Any:
     return figure
 
 
-def _posture(integrator: TreeIntegrator, q: Any) -> list[Any]:
-    """Lines (2, 3) between points of the bodies that have a mass."""
+def posture(integrator: TreeIntegrator, q: Any) -> list[Any]:
+    """Lines between points of the bodies that have a mass.
+
+    Parameters
+    ----------
+    integrator : dynamics.integrators.TreeIntegrator
+        Of the tree.
+    q : array_like, shape (n,)
+        Coordinates.
+
+    Returns
+    -------
+    list of ndarray of float, shape (2, 3)
+        Ends in the world's frame, m.
+    """
     (parent, body, _), (kind, ends, pin) = integrator.tables.tree, integrator.tables.pins
     body = body.reshape(-1, tree_layout.BODY)
     turns, origins = integrator.poses(q)

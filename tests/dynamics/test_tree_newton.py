@@ -163,7 +163,7 @@ def test_the_quasi_newton_method_reaches_the_same_step(s):
 COUNT = """
 import sys
 import numpy as np
-from dynamics.kernels.tree import linearize as tree_linearize, step as tree_step
+from dynamics.kernels.tree import action, linearize as tree_linearize, step as tree_step
 from dynamics.integrators.tree.integrator import TreeIntegrator
 from tests.dynamics.trees import pendulum
 
@@ -208,7 +208,11 @@ for n in map(int, sys.argv[1:]):
         tree_linearize.stage_hessians(
             tree, rule, pins, loads, h, 0, none, work[0], objects(np.zeros(78 * n)),
             objects(np.zeros(4 * (s + 1) * n * n)))
-    print(count(residual), count(factorize), count(solve), count(stages))
+    def third():
+        sizes = n * action.SLOPES, 4 * (s + 1) * n * n, n * n, ((s + 1) * n) ** 2
+        action.action_slopes(
+            tree, rule, h, work[0], q, *(objects(np.zeros(size)) for size in sizes))
+    print(*map(count, (residual, factorize, solve, stages, third)))
 """
 
 
@@ -225,10 +229,11 @@ def operations(*links):
 
 
 def test_evaluation_and_newton_direction_take_o_n_and_linearization_o_n2_operations():
-    residual, factor, solution, stages = operations(2, 4, 6, 8)
+    residual, factor, solution, *second = operations(2, 4, 6, 8)
 
     for counts in (residual, factor, solution):
         assert np.all(np.diff(counts) > 0)
         assert np.all(np.diff(counts, 2) == 0)  # every link costs the same
-    assert np.all(np.diff(stages, 2) > 0)
-    assert np.all(np.diff(stages, 3) == 0)
+    for counts in second:  # Algorithms 2 and 3, and their slopes
+        assert np.all(np.diff(counts, 2) > 0)
+        assert np.all(np.diff(counts, 3) == 0)

@@ -46,6 +46,14 @@ def move_at(tree, q, speed, motion):
 
 
 @kernel
+def move_at_all(tree, q, still, motion):
+    """g, S of every body at many configurations at rest, a record of each after the other."""
+    n = tree[0].size
+    for k in range(q.size // n):
+        move_at(tree, q[k * n : (k + 1) * n], still, motion[k * n * RECORD : (k + 1) * n * RECORD])
+
+
+@kernel
 def place(up, body, i, a, nodes, q, speed, motion):
     """g_i = g_up g_up,i(0) exp(S_i q), S = Ad_g S_i, v_i = v_up + S dq/dt, dS/dt = ad_v S."""
     at = i * BODY
