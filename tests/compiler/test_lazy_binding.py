@@ -125,6 +125,7 @@ INTERRUPTED = """
 import signal, time
 from toy.kernels.outer import outer
 from graphsys.compiler.lazy_binding import Slot
+signal.signal(signal.SIGINT, signal.default_int_handler)  # jobs in the background ignore it
 bind = Slot.bind
 def interrupted(self):
     signal.raise_signal(signal.SIGINT)

@@ -233,7 +233,7 @@ def test_what_refinement_cannot_mend_goes_the_long_way():
     assert not backward_error(system.to_dense(), factor.solve(b), b) < 1e-2  # unchecked
 
 
-def test_factors_with_delayed_pivots_replace_those_with_a_singular_one():
+def test_multifrontal_factors_replace_those_with_a_singular_pivot():
     system = random_system(gs.chain(4), 6, seed=2)
     factor, b = system.factorize(), right_hand_side(system)
     first = factor.symbolic.order[0]
@@ -242,7 +242,7 @@ def test_factors_with_delayed_pivots_replace_those_with_a_singular_one():
     for _ in range(2):
         x = factor.refactorize_and_solve(system.values, b)
         assert backward_error(system.to_dense(), x, b) < 1e-14
-    assert factor.delayed_pivots > 0
+    assert factor._factorization.fronts is not None
 
 
 def test_zero_diagonal_blocks_and_redundant_rows_go_the_long_way_where_they_must():

@@ -46,11 +46,10 @@ def test_the_script_runs_and_asserts_its_number(name, monkeypatch, capsys):
     assert "\n    assert " in path.read_text()
 
 
-def test_every_example_is_short_and_on_the_page():
+def test_every_example_is_on_the_page():
     page = (EXAMPLES / "index.md").read_text()
     for path in EXAMPLES.glob("*.py"):
         assert f"]({path.name})" in page
-        assert len(path.read_text().splitlines()) < 60
 
 
 # Power flow
