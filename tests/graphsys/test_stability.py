@@ -413,3 +413,20 @@ def test_digits_that_no_order_brings_back_are_told_or_the_solution_refused():
     ):
         factor.solve([1.0, 1.0])
     assert caught.value.node in (0, 1)
+
+
+def test_factors_are_doubtful_where_neighbours_have_no_pivot_left():
+    # the hub's one pivot goes to one leaf, and what it leaves of the other cancels
+    system = gs.System(nx.star_graph(2), 1)
+    for node, value in enumerate((1.0, 1e-9, 1e-9)):
+        system[node, node] = value
+    for leaf, value in ((1, 2.0), (2, 3.0)):
+        system[0, leaf], system[leaf, 0] = value, 1.0
+    factor = system.factorize()
+    assert factor.symbolic.precedence.short.size == 1 and factor.pivot_growth < 64.0
+    assert factor._factorization.doubtful
+    batch = gs.Batch(system.analyze(), np.tile(system.values, (3, 1)))
+    b = np.array([1.0, 2.0, 3.0])
+    exact = np.linalg.solve(system.to_dense().astype(np.longdouble).astype(float), b)
+    for x in (factor.solve(b), *batch.solve(np.tile(b, (3, 1)))):
+        np.testing.assert_allclose(x, exact, rtol=1e-6)
