@@ -32,9 +32,9 @@ def match_products(
     """Match rows with columns by the largest sum of ``size``, logarithms of entries.
 
     Returns 0, or 1 + a row that has no column by structure. Rows without entries need none; where
-    there are some, another matching may have a larger sum. ``size + u + v`` is 0 in the matching and at most 0 elsewhere, but for rounding. ``column_of`` a
-    row and ``row_of`` a column are -1 where there is none. ``work`` is (WORK_ROWS, n) and ``real``
-    (REAL_ROWS, n).
+    there are some, another matching may have a larger sum. ``size + u + v`` is 0 in the matching
+    and at most 0 elsewhere, but for rounding. ``column_of`` a row and ``row_of`` a column are -1
+    where there is none. ``work`` is (WORK_ROWS, n) and ``real`` (REAL_ROWS, n).
     """
     n = column_of.size
     before, place, heap, touched = work[0], work[1], work[2], work[3]
