@@ -176,7 +176,7 @@ def expansion(trial, x):
         errors = zip(np.abs(hat - exact)[kept], most, strict=True)
         of_kept = max((ratio(*error) for error in errors), default=0.0)
         terms = np.abs(b[gone]) + np.abs(a[np.ix_(gone, kept)]) @ np.abs(found[kept])
-        rounded = scale((kept.size + 2) * trial.eps * terms.astype(exact.dtype), part.row)
+        rounded = scale((kept.size + 2) * trial.eps * terms.astype(np.longdouble), part.row)
         solved = part.solution(beside)
         error = np.abs(scale(found[gone].astype(exact.dtype), -part.column) - solved)
         allowed = np.abs(solved).max(initial=0.0) * bound(part, trial.eps)
