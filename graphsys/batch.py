@@ -34,7 +34,8 @@ class Batch(Sealed):
         Blocks of each system in the layout of `System.values`, to be factorized in the constructor.
     refine : bool, optional
         Whether solves compute residuals and refine until they are at rounding level. By default
-        they do for systems whose pivot ratio is below 0.125, or whose pivot growth is above 64.
+        they do for systems whose pivot ratio is below 0.125 or pivot growth above 64, and where
+        nodes are short of pivots (`Precedence.short`).
     threads : int, optional
         Threads that share the systems.
 

@@ -80,9 +80,8 @@ class Scaling:
 
         The first is that of a matching of rows with columns whose product of entries is largest
         [1]_: they become 1, and no entry is larger. Where no matching is perfect, Ruiz's sweeps
-        [2]_ give it. The second is Curtis and Reid's [3]_ with such sweeps. The first and the last
-        undo any scaling of rows and columns; condition numbers are least by the first in most of
-        the fuzzer's families, by a factor of 10^5 for interior point methods.
+        [2]_ give it. The second is Curtis and Reid's [3]_ with such sweeps. Both undo
+        any scaling of rows and columns.
         """
         entries = _Entries.of(graph, values, symmetric, last)
         zero = np.zeros(graph.rows)

@@ -139,15 +139,15 @@ class Fronts:
         return status
 
     def _gather(self) -> None:
-        """Pivots, what stands beside them, and their rows and columns."""
+        """Pivots, the subdiagonal of D, and their rows and columns."""
         n = int(self.table[:, PIVOTS].sum())
-        pivots, beside = np.empty((2, n), self.dtype)
+        pivots, below = np.empty((2, n), self.dtype)
         rows, columns = np.empty((2, n), np.int64)
         gather_pivots(
             self.table.reshape(-1), self.arrays["names"], self.arrays["factors"],
-            self.symbolic.symmetric, pivots, beside, rows, columns,
+            self.symbolic.symmetric, pivots, below, rows, columns,
         )  # fmt: skip
-        self._pivots = pivots, beside, rows, columns
+        self._pivots = pivots, below, rows, columns
 
     @property
     def nbytes(self) -> int:
@@ -167,22 +167,22 @@ class Fronts:
 
         A pivot of 2 x 2 counts twice: with its larger eigenvalue and its smaller one, nearly.
         """
-        pivots, beside, rows, columns = self._pivots
+        pivots, below, rows, columns = self._pivots
         size = np.abs(pivots)
         if self.symbolic.symmetric:
-            first = np.flatnonzero(beside)
+            first = np.flatnonzero(below)
             over, between = np.abs(self._determinants()[1])
             size[first] = np.maximum(np.maximum(size[first], size[first + 1]), between)
             size[first + 1] = over / size[first] * between
         return size, rows, columns
 
     def _determinants(self) -> tuple[Array, Array]:
-        """Single pivots, and determinants of pivots of 2 x 2 over what is beside the diagonal."""
-        pivots, beside, _, _ = self._pivots
-        first = np.flatnonzero(beside)
+        """Single pivots, and determinants of pivots of 2 x 2 over their subdiagonal."""
+        pivots, below, _, _ = self._pivots
+        first = np.flatnonzero(below)
         single = np.ones(pivots.size, np.bool_)
         single[first] = single[first + 1] = False
-        one, other, between = pivots[first], pivots[first + 1], beside[first]
+        one, other, between = pivots[first], pivots[first + 1], below[first]
         return pivots[single], np.stack([one / between * other - between, between])
 
     def slogdet(self) -> tuple[Any, float]:
@@ -211,8 +211,8 @@ class Fronts:
         """Numbers of positive and negative eigenvalues of D (Sylvester's law)."""
         single, (over, between) = self._determinants()
         # The determinant of a pair is negative, one eigenvalue of each sign, or its sign is theirs.
-        pivots, beside, _, _ = self._pivots
-        first = pivots[np.flatnonzero(beside)]
+        pivots, below, _, _ = self._pivots
+        first = pivots[np.flatnonzero(below)]
         alike = over * between > 0.0
         positive = int((single > 0.0).sum() + (~alike).sum() + 2 * (first[alike] > 0.0).sum())
         negative = int((single < 0.0).sum() + (~alike).sum() + 2 * (first[alike] < 0.0).sum())

@@ -24,7 +24,7 @@ def match(matrix):
 
 
 def test_the_larger_product_wins_by_hand():
-    # 1 x 16 beside 8 x 4: the second, though 16 is the largest entry
+    # 8 x 4 exceeds 1 x 16, though 16 is the largest entry
     failed, column_of, u, v = match(np.array([[1.0, 8.0], [4.0, 16.0]]))
     assert failed == 0 and column_of.tolist() == [1, 0]
     scaled = np.array([[1.0, 8.0], [4.0, 16.0]]) * np.exp2(u)[:, None] * np.exp2(v)

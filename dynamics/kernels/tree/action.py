@@ -18,6 +18,7 @@ from dynamics.kernels.tree.algebra import (
     dot6,
     load6,
     load9,
+    multiply6,
     store6,
 )
 from dynamics.kernels.tree.hessian import residual_block
@@ -169,11 +170,11 @@ def _hessian_slopes(tree, motion, nodes, a, w, h, work, vv, vq, qq, qv):
         axis_slope, turn_slope = load6(work, at + AXIS_SLOPE), load6(work, at + TURN_SLOPE)
         mu, mu_slope = load6(motion, m + MOMENTUM), load6(work, at + MOMENTUM_SLOPE)
         M, dM = at + COMPOSITE, at + COMPOSITE_SLOPE
-        A = _multiply(work, M, axis)
-        B = _difference(_multiply(work, M, turn), ad_dual(mu, axis))
-        dA = _sum(_multiply(work, dM, axis), _multiply(work, M, axis_slope))
+        A = multiply6(work, M, axis)
+        B = _difference(multiply6(work, M, turn), ad_dual(mu, axis))
+        dA = _sum(multiply6(work, dM, axis), multiply6(work, M, axis_slope))
         dB = _difference(
-            _sum(_multiply(work, dM, turn), _multiply(work, M, turn_slope)),
+            _sum(multiply6(work, dM, turn), multiply6(work, M, turn_slope)),
             _sum(ad_dual(mu_slope, axis), ad_dual(mu, axis_slope)),
         )
         # d2V/dq_i dq_j = s_j . sigma
@@ -226,8 +227,8 @@ def _add_body(body, i, motion, m, work, at):
     eta = load6(work, at + ETA)
     v, dv = load6(motion, m + VELOCITY), load6(work, at + VELOCITY_SLOPE)
     # dM v + M dv = M (dv - ad_eta v) - ad_eta^T M v
-    own = _multiply(work, now, v)
-    add6(_multiply(work, now, _difference(dv, ad(eta, v))), work, at + MOMENTUM_SLOPE)
+    own = multiply6(work, now, v)
+    add6(multiply6(work, now, _difference(dv, ad(eta, v))), work, at + MOMENTUM_SLOPE)
     turned = ad_dual(own, eta)
     add6((-turned[0], -turned[1], -turned[2], -turned[3], -turned[4], -turned[5]),
          work, at + MOMENTUM_SLOPE)  # fmt: skip
@@ -251,15 +252,6 @@ def _add_body(body, i, motion, m, work, at):
     for e in range(3):
         work[sums + 1 + e] += mass * x[e]
         work[sums + 4 + e] += mass * (u[e] + eta[3 + e])
-
-
-@kernel
-def _multiply(x, at, v):
-    """A v for the 6 x 6 matrix A."""
-    return (
-        dot6(load6(x, at), v), dot6(load6(x, at + 6), v), dot6(load6(x, at + 12), v),
-        dot6(load6(x, at + 18), v), dot6(load6(x, at + 24), v), dot6(load6(x, at + 30), v),
-    )  # fmt: skip
 
 
 @kernel

@@ -209,3 +209,12 @@ def _block(matrix, at):
         matrix[at], matrix[at + 1], matrix[at + 2], matrix[at + 6], matrix[at + 7],
         matrix[at + 8], matrix[at + 12], matrix[at + 13], matrix[at + 14],
     )  # fmt: skip
+
+
+@kernel
+def multiply6(x, at, v):
+    """A v for the 6 x 6 matrix A."""
+    return (
+        dot6(load6(x, at), v), dot6(load6(x, at + 6), v), dot6(load6(x, at + 12), v),
+        dot6(load6(x, at + 18), v), dot6(load6(x, at + 24), v), dot6(load6(x, at + 30), v),
+    )  # fmt: skip

@@ -2,7 +2,15 @@
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.quaternion import cross, load3
-from dynamics.kernels.tree.algebra import ad_dual, add_spatial, dot6, load6, load9, subtract_dual
+from dynamics.kernels.tree.algebra import (
+    ad_dual,
+    add_spatial,
+    dot6,
+    load6,
+    load9,
+    multiply6,
+    subtract_dual,
+)
 from dynamics.kernels.tree.constraints import add_push_slopes
 from dynamics.kernels.tree.layout import (
     AXIS,
@@ -42,8 +50,8 @@ def kinetic_hessian(tree, motion, nodes, a, composite, by_speeds, mixed, by_plac
             1.0, composite, M, 6,
         )  # fmt: skip
         axis, turn = load6(motion, m + AXIS), load6(motion, m + TURN)
-        first = _multiply(composite, M, axis)
-        b = _multiply(composite, M, turn)
+        first = multiply6(composite, M, axis)
+        b = multiply6(composite, M, turn)
         c = ad_dual(load6(motion, m + MOMENTUM), axis)
         second = (b[0] - c[0], b[1] - c[1], b[2] - c[2], b[3] - c[3], b[4] - c[4], b[5] - c[5])
         j = i
@@ -59,15 +67,6 @@ def kinetic_hessian(tree, motion, nodes, a, composite, by_speeds, mixed, by_plac
         if parent[i] >= 0:
             for e in range(36):
                 composite[36 * parent[i] + e] += composite[M + e]
-
-
-@kernel
-def _multiply(x, at, v):
-    """A v for the 6 x 6 matrix A."""
-    return (
-        dot6(load6(x, at), v), dot6(load6(x, at + 6), v), dot6(load6(x, at + 12), v),
-        dot6(load6(x, at + 18), v), dot6(load6(x, at + 24), v), dot6(load6(x, at + 30), v),
-    )  # fmt: skip
 
 
 @kernel
@@ -155,9 +154,9 @@ def add_force_slopes(
             _multiply_left(composite, C, axis),
             _multiply_left(composite, C + 36, axis),
         )
-        right = _multiply(composite, C, axis)
-        turned = _multiply(composite, C + 36, load6(motion, m + TURN))
-        right_speed = _multiply(composite, C + 36, axis)
+        right = multiply6(composite, C, axis)
+        turned = multiply6(composite, C + 36, load6(motion, m + TURN))
+        right_speed = multiply6(composite, C + 36, axis)
         j = i
         while j >= 0:
             other = (j * nodes + a) * RECORD

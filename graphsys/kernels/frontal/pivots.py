@@ -14,28 +14,24 @@ def gather_pivots(
     symmetric,
     # Out:
     pivot,
-    beside,
+    below,
     row,
     column,
 ):
-    """Diagonal of U, or of D and what stands beside it, and the rows and columns of pivots.
+    """Diagonal of U, or diagonal and subdiagonal of D, and the rows and columns of pivots.
 
-    ``beside`` is not zero at the first of the two of a 2 x 2 pivot.
+    ``below`` is not zero at the first of the two of a 2 x 2 pivot.
     """
     k = 0
     for at in range(0, fronts.size, FRONT_FIELDS):
-        m, pivots, place, name = (
-            fronts[at + SIZE],
-            fronts[at + PIVOTS],
-            fronts[at + FACTORS],
-            fronts[at + NAMES],
-        )
+        m, pivots = fronts[at + SIZE], fronts[at + PIVOTS]
+        place, name = fronts[at + FACTORS], fronts[at + NAMES]
         if symmetric:
             place, step = place + m * pivots, 2
         else:
             step = m + 1
         for i in range(pivots):
             pivot[k] = factors[place + i * step]
-            beside[k] = factors[place + i * step + 1] if symmetric else 0.0
+            below[k] = factors[place + i * step + 1] if symmetric else 0.0
             row[k], column[k] = names[name + i], names[name + m + i]
             k += 1

@@ -166,7 +166,7 @@ def test_a_servo_sees_its_joint_through_the_gear_and_pushes_no_harder_than_its_l
     assert np.abs(np.diff(v)).max() <= 2.0 * h * acceleration * (1.0 + 1e-9)
 
 
-# positions rounded by 1e-16 m are forces of 1e-7 N, beside a motion of 1e-9 m/s
+# positions rounded by 1e-16 m are forces of 1e-7 N, at velocities of 1e-9 m/s
 @example(8.9375, 1.546875, 0.5)
 @example(9.337689, 1.368101, 0.971344)
 @example(8.369437, 1.515193, 0.573814)
