@@ -25,7 +25,7 @@ PREVIOUS, LEFT, DELAYED, FOLLOWING, BLOCK = range(HEADER)
 FRONT_FIELDS = 4
 SIZE, PIVOTS, FACTORS, NAMES = range(FRONT_FIELDS)
 
-#: What a factorization returns where an array is too short; ``info[NEEDED]`` is the length it needs.
+#: What a factorization returns where an array is shorter than ``info[NEEDED]``.
 FRONT_FULL, STACK_FULL, HEADERS_FULL, FACTORS_FULL, NAMES_FULL = range(-1, -6, -1)
 #: Fields of what a factorization tells: least pivot relative to its column, length that an array
 #: needs, number of delayed pivots; then where it goes on: supernode, place of the uppermost header,
