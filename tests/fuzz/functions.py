@@ -255,6 +255,9 @@ FUNCTIONS = {
     "refine=False": solves(with_options(refine=False), apart=True),
     "redundant=True": solves(with_options(redundant=True)),
     "threads=2": solves(shared),
+    "mixed precision": solves(
+        with_options(precision="mixed"), applies=lambda t: t.case.dtype == np.float64
+    ),
     "dfs": solves(in_order("dfs")),
     "amd": solves(in_order("amd")),
     "nd": solves(in_order("nd")),
