@@ -18,10 +18,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from graphsys.compiler import Kernel
 
 ROOT = Path(__file__).parents[3]
 #: A line for each kernel that Python calls: its module, its name and the kinds of its arguments.
@@ -37,10 +33,13 @@ def import_kernels_only() -> None:
         sys.modules[name] = package
 
 
-def kernels() -> list[tuple[Kernel, str]]:
-    """Kernels of ``shipped.txt``, each with the kinds of its arguments."""
-    lines = [line.split(maxsplit=2) for line in SHIPPED.read_text().splitlines()]
-    return [(getattr(import_module(module), name), kinds) for module, name, kinds in lines]
+def kernels() -> dict[str, list[tuple[str, str]]]:
+    """Kernels of ``shipped.txt`` by module: names, and kinds of arguments."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for line in SHIPPED.read_text().splitlines():
+        module, name, kinds = line.split(maxsplit=2)
+        found.setdefault(module, []).append((name, kinds))
+    return found
 
 
 def build(folder: Path, levels: Sequence[str], workers: int) -> int:
@@ -64,7 +63,7 @@ def build(folder: Path, levels: Sequence[str], workers: int) -> int:
             print(f"graphsys: compiling kernels for {level} in {workers} processes", flush=True)
             cache = Path(scratch) / level
             cache.mkdir()
-            running = [_start(level, cache, i / workers) for i in range(workers)]
+            running = [_start(level, cache) for _ in range(workers)]
             said = [process.communicate()[0] for process in running]
             for process, text in zip(running, said):
                 if process.returncode != 0:
@@ -72,10 +71,10 @@ def build(folder: Path, levels: Sequence[str], workers: int) -> int:
         return sum(_collect(Path(scratch) / level, folder / level) for level in levels)
 
 
-def _start(level: str, cache: Path, begin: float) -> subprocess.Popen[str]:
-    """Process that compiles for a level, from a part of the list on."""
+def _start(level: str, cache: Path) -> subprocess.Popen[str]:
+    """Process that compiles for a level what others leave."""
     return subprocess.Popen(
-        [sys.executable, __file__, str(cache), "--from", str(begin)],
+        [sys.executable, __file__, str(cache), "--share"],
         env=environment(level, cache), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
 
@@ -92,55 +91,67 @@ def environment(level: str, cache: Path) -> dict[str, str]:
     }  # fmt: skip
 
 
-def compile_shipped(cache: Path, begin: float) -> None:
+def compile_shipped(cache: Path) -> None:
     """Compile what no other process with this cache has claimed.
 
-    Parameters
-    ----------
-    cache : Path
-    begin : float
-        Part of the list to begin at: neighbours in the list share callees.
+    The kernels of a module, which share callees, are claimed together.
     """
-    from graphsys.compiler import backend, machine, store
+    from graphsys.compiler import backend, machine
     from graphsys.compiler.lazy_binding import from_text
 
-    found = kernels()
-    first = int(begin * len(found))
-    for kernel, kinds in found[first:] + found[:first]:
-        if _claim(cache, kernel.file_of(kinds, "stub")):
-            kernel.address(kinds)
-    left = True
-    while left:
-        headers = [store.read(path).header for path in machine.folder().glob("*.kernel")]
-        slots = {file: place for one in headers for _, file, place in one.get("slots", ())}
-        left = [place for file, place in sorted(slots.items()) if _claim(cache, file)]
-        for place in left:
-            backend.compiled_lazy(*from_text(place))
+    for module, entries in kernels().items():
+        if _claim(cache, module):
+            for name, kinds in entries:
+                getattr(import_module(module), name).address(kinds)
+    done: set[str] = set()
+    while left := _lazy_kernels(machine.folder(), done):
+        for file, place in sorted(left.items()):
+            if _claim(cache, file):
+                backend.compiled_lazy(*from_text(place))
+        done |= left.keys()
 
 
-def _claim(cache: Path, file: str) -> bool:
-    """True for the first process that asks for a file."""
+def _lazy_kernels(folder: Path, done: set[str]) -> dict[str, str]:
+    """Files of lazy kernels that those in a folder may call, and what these are compiled from."""
+    from graphsys.compiler import store
+
+    entries = [store.read(path) for path in folder.glob("*.kernel")]
+    slots = [slot for entry in entries if entry for slot in entry.header.get("slots", ())]
+    return {file: place for _, file, place in slots if file not in done}
+
+
+def _claim(cache: Path, what: str) -> bool:
+    """True for the first process that asks for something."""
     try:
-        (cache / file).touch(exist_ok=False)
+        (cache / what).touch(exist_ok=False)
     except FileExistsError:
         return False
     return True
 
 
 def _collect(cache: Path, folder: Path) -> int:
-    """Move files without what only numba needs; their number."""
+    """Move what stubs need, without what only numba needs; the number of files.
+
+    Small kernels are part of their callers: their own files are of no use.
+    """
     from graphsys.compiler import machine, store
 
-    files = [path for path in cache.glob("objects-*/*") if not path.name.startswith("tmp")]
-    for path in files:
-        entry = store.read(path)
+    files = {path.name: path for path in cache.glob("objects-*/*")}
+    left = [name for name in files if name.endswith(".stub")]
+    done: set[str] = set()
+    while left:
+        name = left.pop()
+        if name in done:
+            continue
+        done.add(name)
+        entry = store.read(files[name])
         if entry is None:
-            raise RuntimeError(f"{path.name} is damaged")
-        kept = entry.header.keys() - {"code", "payload"}
-        header = {name: entry.header[name] for name in kept}
-        store.write(folder / path.name, header, entry.code)
+            raise RuntimeError(f"{name} is damaged")
+        header = {key: entry.header[key] for key in entry.header.keys() - {"code", "payload"}}
+        store.write(folder / name, header, entry.code)
+        left += header["needs"] + [file for _, file, _ in header.get("slots", ())]
     (folder / "manifest.json").write_text(json.dumps(machine.build_of()))
-    return len(files)
+    return len(done)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -151,10 +162,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("folder", type=Path, help="where the object files go")
     parser.add_argument("--levels", nargs="+", choices=[*machine.LEVELS, "host"], default=["host"])
     parser.add_argument("--workers", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--from", dest="begin", type=float, help=argparse.SUPPRESS)
+    parser.add_argument("--share", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args(arguments)
-    if given.begin is not None:
-        compile_shipped(given.folder, given.begin)
+    if given.share:
+        compile_shipped(given.folder)
         return
     levels = [machine.host_level() if level == "host" else level for level in given.levels]
     count = build(given.folder, list(dict.fromkeys(levels)), given.workers)
