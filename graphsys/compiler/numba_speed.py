@@ -107,7 +107,7 @@ REPLACED = _present([
 
 
 class Compiling(event.Listener):
-    """While a kernel or a stub is compiled, `REPLACED` holds, and only what that leaves is swept up.
+    """While a kernel or stub is compiled, `REPLACED` holds, and only what that leaves is swept up.
 
     The garbage collector takes an eighth of the time otherwise: it visits all objects repeatedly.
     What else numba compiles is left alone. It compiles one function at a time, whatever the thread.

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.copying import copy
-from dynamics.kernels.base.jit import kernel, pointer, record
+from dynamics.kernels.base.jit import inlined, kernel, pointer, record
 from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
 from dynamics.kernels.base.status import ENERGY_GAINED, PASSED_THROUGH, TURNED_TOO_FAR
@@ -171,4 +171,4 @@ def make_step(arrays_of, load, interval, advance, adapt):
         return min(done, 0)
 
     step.__module__, step.__qualname__ = interval.__module__, step.__name__
-    return kernel(step)
+    return inlined(step)

@@ -22,6 +22,10 @@ from types import ModuleType
 ROOT = Path(__file__).parents[3]
 #: A line for each kernel that Python calls: its module, its name and the kinds of its arguments.
 SHIPPED = Path(__file__).parent / "shipped.txt"
+STALE = (
+    "does not compile. If that kernel has changed, write shipped.txt anew: "
+    "python -m graphsys.compiler.packaging.record"
+)
 
 
 def import_kernels_only() -> None:
@@ -102,7 +106,10 @@ def compile_shipped(cache: Path) -> None:
     for module, entries in kernels().items():
         if _claim(cache, module):
             for name, kinds in entries:
-                getattr(import_module(module), name).address(kinds)
+                try:
+                    getattr(import_module(module), name).address(kinds)
+                except Exception as error:
+                    raise RuntimeError(f"{module} {name} {kinds} {STALE}") from error
     done: set[str] = set()
     while left := _lazy_kernels(machine.folder(), done):
         for file, place in sorted(left.items()):
