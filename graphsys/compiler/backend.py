@@ -30,7 +30,7 @@ from numba.extending import intrinsic
 from graphsys.compiler import machine, store
 from graphsys.compiler.kernel import Intrinsic, Kernel, Lazy, words_of
 from graphsys.compiler.lazy_binding import PREFIX, Slot, as_text, from_text
-from graphsys.compiler.numba_speed import Compiling
+from graphsys.compiler.numba_speed import Compiling, compiling
 from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
 from graphsys.compiler.stubs import add_c_function, add_stub
@@ -419,9 +419,10 @@ def compiled(kernel: Kernel, kinds: str, role: str, name: str) -> int:
     library = context.codegen().create_library(symbol)
     library.enable_object_caching()
     module = context.create_module(symbol)
-    ROLES[role](module, symbol, context, result.fndesc, result.signature, kinds)
-    library.add_ir_module(module)
-    library.finalize()
+    with compiling:
+        ROLES[role](module, symbol, context, result.fndesc, result.signature, kinds)
+        library.add_ir_module(module)
+        library.finalize()
     address = library.get_pointer_to_function(symbol)
     if _named.get((kernel.__module__, kernel.__qualname__)) is kernel:
         header = {"symbol": symbol, "needs": [made.file]}

@@ -77,13 +77,15 @@ class Kernel(Compiled):
     ----------
     codes : dict
         What it is compiled for or loaded: callables by the kinds of their arguments.
+    addresses : dict
+        Of its machine code, by kinds of arguments and role.
     """
 
     def __init__(self, function: FunctionType, **options: Any) -> None:
         super().__init__(function)
         self.targetoptions = options
         self.codes: dict[str, Callable[..., Any]] = {}
-        self._addresses: dict[tuple[str, str], int] = {}
+        self.addresses: dict[tuple[str, str], int] = {}
         self._entries: dict[tuple[str, Any], Callable[..., Any]] = {}
         self._call: Callable[..., Any] = self._unknown
         self._count = function.__code__.co_argcount
@@ -164,7 +166,7 @@ class Kernel(Compiled):
         from graphsys.compiler import lazy_binding, machine
 
         with _lock:
-            if (kinds, role) not in self._addresses:
+            if (kinds, role) not in self.addresses:
                 name = self.file_of(kinds, role)
                 address = machine.engine().load(name)
                 if address is None:
@@ -174,8 +176,8 @@ class Kernel(Compiled):
                         address = backend.compiled(self, kinds, role, name)
                 if role == "c":  # which takes no errors
                     lazy_binding.bind_all()
-                self._addresses[kinds, role] = address
-            return self._addresses[kinds, role]
+                self.addresses[kinds, role] = address
+            return self.addresses[kinds, role]
 
     def file_of(self, kinds: str, role: str) -> str:
         """Name of the file of its machine code for some kinds of arguments."""

@@ -107,7 +107,7 @@ REPLACED = _present([
 
 
 class Compiling(event.Listener):
-    """While a kernel is compiled, `REPLACED` holds, and only what that leaves is swept up.
+    """While a kernel or stub is compiled, `REPLACED` holds, and only what that leaves is swept up.
 
     The garbage collector takes an eighth of the time otherwise: it visits all objects repeatedly.
     What else numba compiles is left alone. It compiles one function at a time, whatever the thread.
@@ -122,8 +122,15 @@ class Compiling(event.Listener):
 
     def on_start(self, event):
         """Before a function is compiled."""
-        if event.data["dispatcher"] not in self.kernels:
-            return
+        if event.data["dispatcher"] in self.kernels:
+            self.__enter__()
+
+    def on_end(self, event):
+        """When it is, or failed."""
+        if event.data["dispatcher"] in self.kernels:
+            self.__exit__()
+
+    def __enter__(self):
         if self.depth == 0:
             self.was_on = gc.isenabled()
             gc.disable()
@@ -132,10 +139,7 @@ class Compiling(event.Listener):
                 setattr(of, name, value)
         self.depth += 1
 
-    def on_end(self, event):
-        """When it is, or failed."""
-        if event.data["dispatcher"] not in self.kernels:
-            return
+    def __exit__(self, *_):
         gc.collect(0)
         self.depth -= 1
         if self.depth == 0:
@@ -149,4 +153,5 @@ class Compiling(event.Listener):
                 gc.enable()
 
 
-event.register("numba:compile", Compiling())
+compiling = Compiling()
+event.register("numba:compile", compiling)

@@ -4,11 +4,13 @@ import json
 import os
 import subprocess
 import sys
+from importlib import import_module
 
 import pytest
 
-from graphsys.compiler import DISABLE_JIT, machine
-from graphsys.compiler.packaging.build import environment
+from graphsys.compiler import DISABLE_JIT, Kernel, machine
+from graphsys.compiler.kernel import words_of
+from graphsys.compiler.packaging import build
 from graphsys.compiler.progress import Progress
 
 from .toys import CHECKOUT, Toy
@@ -135,10 +137,43 @@ def test_a_terminal_is_told_that_kernels_are_compiled(monkeypatch, seconds, term
     assert stream.text.count("compiling") == said
 
 
+def test_the_list_names_kernels_with_a_kind_for_each_argument():
+    for module, entries in build.kernels().items():
+        for name, kinds in entries:
+            kernel = getattr(import_module(module), name)
+            assert isinstance(kernel, Kernel)
+            assert len(words_of(kinds)) == kernel.py_func.__code__.co_argcount, (module, name)
+
+
+def test_building_needs_neither_scipy_nor_networkx():
+    program = (
+        "import runpy, sys\n"
+        "from importlib import import_module\n"
+        f"build = runpy.run_path({build.__file__!r})\n"
+        "build['import_kernels_only']()\n"
+        "for module in build['kernels']():\n"
+        "    import_module(module)\n"
+        "print({'scipy', 'networkx'} & sys.modules.keys())\n"
+    )
+    said = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, **CAUGHT)
+    assert said.stdout.strip() == "set()"
+
+
+def test_processes_claim_each_thing_once(tmp_path):
+    assert [build._claim(tmp_path, what) for what in ("a", "b", "a")] == [True, True, False]
+
+
+def test_an_outdated_line_says_how_to_write_the_list(monkeypatch, tmp_path):
+    listed = {"graphsys.kernels.base.layout": [("work_sizes", "int int int")]}
+    monkeypatch.setattr(build, "kernels", lambda: listed)
+    with pytest.raises(RuntimeError, match=r"work_sizes int int int .*packaging\.record"):
+        build.compile_shipped(tmp_path)
+
+
 @pytest.mark.slow
 def test_object_files_of_a_level_start_both_packages_without_numba(tmp_path):
-    build = [sys.executable, "-m", "graphsys.compiler.packaging.build", str(tmp_path / "objects")]
-    subprocess.run([*build, "--levels", "host"], check=True, cwd=CHECKOUT, env=os.environ)
+    command = [sys.executable, build.__file__, str(tmp_path / "objects"), "--levels", "host"]
+    subprocess.run(command, check=True, cwd=CHECKOUT)
     first = SHIPPED.format(folder=str(tmp_path / "objects")) + (
         "import sys\n"
         "from dynamics.warmup import warm_up\n"
@@ -146,6 +181,8 @@ def test_object_files_of_a_level_start_both_packages_without_numba(tmp_path):
         "from graphsys.warmup import warm_up\n"
         "warm_up()\n"
         "assert 'numba' not in sys.modules\n"
+        "from graphsys.compiler.packaging import build, record\n"
+        "assert record.called() == build.SHIPPED.read_text().splitlines()\n"
     )
     empty = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
     subprocess.run([sys.executable, "-c", first], check=True, cwd=CHECKOUT, env=empty)
@@ -154,7 +191,7 @@ def test_object_files_of_a_level_start_both_packages_without_numba(tmp_path):
     # numba compiles the same kernels for the same level: the same numbers to the last bit
     program = SHIPPED.format(folder=str(tmp_path / "objects")) + RESULTS
     by_files = subprocess.run([sys.executable, "-c", program], cwd=CHECKOUT, env=empty, **CAUGHT)
-    level = environment(machine.host_level(), tmp_path / "compiled")
+    level = build.environment(machine.host_level(), tmp_path / "compiled")
     by_numba = subprocess.run([sys.executable, "-c", RESULTS], cwd=CHECKOUT, env=level, **CAUGHT)
     assert by_files.stdout.split() == [by_numba.stdout.split()[0], "False"]
     assert by_numba.stdout.split()[1] == "True"

@@ -24,11 +24,14 @@ __all__ = [
     "get_requires_for_build_wheel",
 ]
 
+#: Of the package's dependencies, those that compiling takes.
+KERNELS_NEED = "numpy", "numba"
+
 
 def get_requires_for_build_wheel(config_settings=None):
-    """hatchling's requirements, and those of the package itself: its kernels are compiled."""
+    """hatchling's requirements, and those of kernels, which are compiled."""
     project = tomllib.loads(Path("pyproject.toml").read_text())["project"]
     return [
         *hatchling_build.get_requires_for_build_wheel(config_settings),
-        *project["dependencies"],
+        *(one for one in project["dependencies"] if one.startswith(KERNELS_NEED)),
     ]

@@ -23,14 +23,8 @@ class ObjectFiles(BuildHookInterface):
             return
         self._scratch = tempfile.TemporaryDirectory()
         folder = Path(self._scratch.name) / "objects"
-        build = [
-            sys.executable,
-            "-m",
-            "graphsys.compiler.packaging.build",
-            str(folder),
-            "--levels",
-            *levels,
-        ]
+        script = Path(self.root) / "graphsys/compiler/packaging/build.py"
+        build = [sys.executable, str(script), str(folder), "--levels", *levels]
         done = subprocess.run(build, cwd=self.root, check=False)
         if done.returncode != 0:
             raise RuntimeError(
