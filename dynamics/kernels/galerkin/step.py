@@ -13,7 +13,9 @@ from dynamics.kernels.base.quaternion import load3, multiply_matrix
 from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, TOLERANCE
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, SINGULAR, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
+    LENGTH,
     MIDDLE_WAIT,
+    SPACING,
     STORED_STEPS,
 )
 from dynamics.kernels.galerkin.arguments import (
@@ -257,7 +259,9 @@ def advance(plan, ends, info):
 
 @inlined
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
-    """Nothing: every step begins with one interval."""
+    """Length of the last interval: every step begins with one."""
+    if done >= 0:
+        info[LENGTH] = info[SPACING] = part.length
 
 
 step = make_step(arrays_of, load, interval, advance, adapt)
