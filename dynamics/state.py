@@ -59,9 +59,9 @@ class State:
         `dynamics.kernels.contacts.condensation`). After them, of implicit forces: length of the
         last interval, s, and two numbers of each row (see `dynamics.kernels.rows.stiff_forces`).
     interval : (float, float)
-        Length of the last interval, s, and the time in which its velocities came from those of the
-        interval before: the acceleration at its start is their difference over this time. 0 where
-        no interval has been.
+        Length of the last interval, s, and the time over which its impulses acted: half of it and
+        half of the interval before, or less where none was. The change of velocities over that time
+        is the acceleration at its start. Zeros where no interval has been.
     memory : object
         First guess and node of the step that led here, with which motions go on as if uncut, to the
         last bit. Steps ignore it where the numbers have changed since; pickles leave it out.

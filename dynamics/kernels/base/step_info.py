@@ -62,6 +62,6 @@ RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would
 
 # Intervals, as sensors of acceleration need them
 LENGTH = 51  # of the last interval, s; 0 if velocities were given at its start
-SPACING = 52  # time in which its velocities came from those of the interval before, s
+SPACING = 52  # time over which its impulses acted: half of it and of the one before, s
 
 INFO_SIZE = 53

@@ -259,9 +259,11 @@ def advance(plan, ends, info):
 
 @inlined
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
-    """Length of the last interval: every step begins with one."""
+    """Lengths of the last intervals: every step begins with one."""
     if done >= 0:
-        info[LENGTH] = info[SPACING] = part.length
+        rule = ends[1].rule
+        end, before = rule.weights[rule.s], part.length if part.index > 0 else info[LENGTH]
+        info[LENGTH], info[SPACING] = part.length, (1.0 - end) * part.length + end * before
 
 
 step = make_step(arrays_of, load, interval, advance, adapt)

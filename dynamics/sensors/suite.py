@@ -1,0 +1,325 @@
+"""`Sensors`: readings of all sensors of a model, online and of recorded motion."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dynamics import rotation
+from dynamics.errors import UnknownNameError
+from dynamics.kinematics.near_run import Part
+from dynamics.model import Model
+from dynamics.parts.sensors import (
+    IMU,
+    ContactSensor,
+    ForceTorque,
+    FrameSensor,
+    JointSensor,
+    RangeFinder,
+    Sensor,
+    check_sensor,
+)
+from dynamics.sensors.forces import contact_force, contacts_of, joint_wrench
+from dynamics.sensors.inertial import specific_force
+from dynamics.sensors.noise import Errors
+from dynamics.sensors.places import Place, place_of, pose_of
+from dynamics.sensors.ranges import ranges, seen_from
+from dynamics.state import State
+from dynamics.trajectory import Trajectory
+
+__all__ = ["Sensors"]
+
+Float = NDArray[np.float64]
+Ints = NDArray[np.int64]
+#: Numbers of each quantity; of a joint's one for each coordinate.
+SIZES = {
+    "specific force": 3, "angular velocity": 3, "force": 3, "torque": 3, "normal force": 1,
+    "touch": 1, "position": 3, "orientation": 4, "velocity": 3,
+}  # fmt: skip
+UPRIGHT = np.array([1.0, 0.0, 0.0, 0.0])
+#: Part of a body's unit of force from which on it touches.
+FELT = 1e-3
+#: Rounding of times over the time between samples.
+ROUNDING = 1e-6
+
+
+class Sensors:
+    """Sensors of a model: readings of a state, or of a recorded motion.
+
+    Reading changes nothing: a motion is the same, to the last bit, with and without it. Noise is a
+    function of the seed, the sensor's name and the number of the sample: it is the same online, in
+    `history` and in another run of the same seed.
+
+    Parameters
+    ----------
+    model : Model
+    sensors : iterable of Sensor or hashable, optional
+        Sensors, or names of those of the mechanism; by default all of the mechanism's.
+    seed : int, optional
+        Of the noise; models side by side need one each.
+
+    Attributes
+    ----------
+    model : Model
+    sensors : dict of Sensor
+        By name.
+    sizes : dict of int
+        Numbers of a reading by name of the sensor.
+    seed : int
+
+    Raises
+    ------
+    UnknownNameError
+        Where a sensor is on no body, frame or joint of the mechanism, or a name is that of none.
+    ValueError
+        For two sensors of one name, noise of another shape than the readings, a rate above one
+        sample a step, and a seed that is negative.
+    TypeError
+        Where something is no sensor.
+
+    Examples
+    --------
+    >>> sensors = dy.Sensors(model, [dy.IMU("torso", noise=0.02)], seed=1)  # doctest: +SKIP
+    >>> sensors.read(state)["torso imu"]  # doctest: +SKIP
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        sensors: Iterable[Sensor | Hashable] | None = None,
+        *,
+        seed: int = 0,
+    ) -> None:
+        own, chosen = model.mechanism.sensors, dict[Hashable, Sensor]()
+        for one in own if sensors is None else sensors:
+            if not isinstance(one, Sensor):
+                if one not in own:
+                    raise UnknownNameError(f"there is no sensor {one!r}; there are {list(own)}")
+                one = own[one]
+            check_sensor(one, model.mechanism)
+            if one.name in chosen:
+                raise ValueError(f"two sensors are called {one.name!r}; give one another name=")
+            chosen[one.name] = one
+        if not (isinstance(seed, (int, np.integer)) and seed >= 0):
+            raise ValueError(f"seed is {seed!r}, and must be an integer that is not negative")
+        self.model, self.sensors, self.seed = model, chosen, int(seed)
+        self._measures = {name: _measure(model, one) for name, one in chosen.items()}
+        self.sizes = {name: _size(model, one) for name, one in chosen.items()}
+        self._errors = {
+            name: Errors(one.noise, name, self.sizes[name], _period(model, one), self.seed)
+            for name, one in chosen.items()
+        }
+        self._held: dict[Hashable, tuple[int, Float]] = {}
+
+    def read(self, state: State) -> dict[Hashable, Float]:
+        """Readings at a state.
+
+        Parameters
+        ----------
+        state : State
+            As of a controller, `Model.step` or a trajectory.
+
+        Returns
+        -------
+        dict of ndarray of float, shape (m,)
+            By name of the sensor. Sensors with a rate hold their last sample: read them at every
+            step, and call `reset` before another run.
+        """
+        motion, found = _at_state(self.model, state), dict[Hashable, Float]()
+        for name, one in self.sensors.items():
+            samples = self._samples(one, motion.time)
+            number, held = int(samples[0]), self._held.get(name)
+            if one.rate is not None and held is not None and held[0] == number:
+                found[name] = held[1].copy()
+                continue
+            found[name] = self._read(name, motion, samples)[0]
+            if one.rate is not None:
+                self._held[name] = number, found[name].copy()
+        return found
+
+    def history(self, trajectory: Trajectory) -> dict[Hashable, Float]:
+        """Readings of a recorded motion, those that `read` gives at its states.
+
+        Parameters
+        ----------
+        trajectory : Trajectory
+            Of the same model. Sensors with a rate sample it at its records.
+
+        Returns
+        -------
+        dict of ndarray of float, shape (k, m)
+            By name of the sensor.
+        """
+        found = {}
+        for name, one in self.sensors.items():
+            samples = self._samples(one, trajectory.time)
+            if one.rate is None:
+                found[name] = self._read(name, trajectory, samples)
+                continue
+            _, first, records = np.unique(samples, return_index=True, return_inverse=True)
+            found[name] = self._read(name, trajectory.at(first), samples[first])[records]
+        return found
+
+    def reset(self, seed: int | None = None) -> Sensors:
+        """Sensors for another run: the same ones, which hold no sample.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of other noise; by default the same.
+
+        Returns
+        -------
+        Sensors
+        """
+        seed = self.seed if seed is None else seed
+        return Sensors(self.model, self.sensors.values(), seed=seed)
+
+    def _samples(self, sensor: Sensor, time: Float) -> Ints:
+        """Numbers of the samples that hold at these times."""
+        samples = time / _period(self.model, sensor)
+        return np.floor(samples + (0.5 if sensor.rate is None else ROUNDING)).astype(np.int64)
+
+    def _read(self, name: Hashable, motion: Trajectory, samples: Ints) -> Float:
+        """Readings with their errors."""
+        found = self._errors[name].added(self._measures[name](motion), samples)
+        sensor = self.sensors[name]
+        if isinstance(sensor, FrameSensor) and "orientation" in sensor.quantities:
+            before = sensor.quantities[: sensor.quantities.index("orientation")]
+            at = sum(SIZES[one] for one in before)
+            found[:, at : at + 4] = rotation.normalized(found[:, at : at + 4])
+        return found
+
+    def __repr__(self) -> str:
+        return f"Sensors({list(self.sensors)}, seed={self.seed})"
+
+
+def _period(model: Model, sensor: Sensor) -> float:
+    """Time between the samples of a sensor, s."""
+    if sensor.rate is None:
+        return model.timestep
+    if sensor.rate * model.timestep > 1.0 + ROUNDING:
+        raise ValueError(
+            f"rate of sensor {sensor.name!r} is {sensor.rate:g} 1/s, above one sample a step of "
+            f"{model.timestep:g} s; leave it out, or finalize with a smaller timestep"
+        )
+    return 1.0 / sensor.rate
+
+
+def _size(model: Model, sensor: Sensor) -> int:
+    """Numbers of a reading."""
+    if isinstance(sensor, RangeFinder):
+        return len(sensor.directions)
+    if isinstance(sensor, JointSensor):
+        count = model.mechanism.joints[sensor.joint].n_coordinates
+        return len(sensor.quantities) * (count if sensor.coordinate is None else 1)
+    return sum(SIZES[one] for one in sensor.quantities)
+
+
+def _at_state(model: Model, state: State) -> Trajectory:
+    """A state as a motion of one record."""
+    motion = Trajectory(model, np.array([state.time]), state.data[None])
+    motion.intervals = np.array([state.interval])
+    if model.near is not None:
+        entry = model.near.remembered(state) or model.near.entry(state)
+        motion.parts = (Part(entry.near.pairs, entry.state.data[None]),)
+    return motion
+
+
+def _measure(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
+    """Function that measures exactly."""
+    if isinstance(sensor, IMU):
+        place = place_of(model, sensor.body, sensor.point, sensor.orientation)
+        parts = {
+            "specific force": lambda motion: specific_force(motion, place),
+            "angular velocity": lambda motion: _velocities(motion, place, True)[1],
+        }
+        return lambda motion: np.hstack([parts[one](motion) for one in sensor.quantities])
+    if isinstance(sensor, ForceTorque):
+        return _joint_wrench(model, sensor)
+    if isinstance(sensor, ContactSensor):
+        return _contact(model, sensor)
+    if isinstance(sensor, RangeFinder):
+        place = place_of(model, sensor.body, sensor.point, UPRIGHT)
+        seen = seen_from(model, place.body)
+
+        def distances(motion: Trajectory) -> Float:
+            found = ranges(motion, place, sensor.directions, seen)
+            return np.where(found <= sensor.largest, found, np.inf)
+
+        return distances
+    if isinstance(sensor, JointSensor):
+        return lambda motion: _coordinates(motion, sensor)
+    assert isinstance(sensor, FrameSensor)
+    return _frame(model, sensor)
+
+
+def _joint_wrench(model: Model, sensor: ForceTorque) -> Callable[[Trajectory], Float]:
+    joint = model.mechanism.joints[sensor.joint]
+    point = joint.child_point if sensor.point is None else sensor.point
+    place = place_of(model, joint.child.name, point, sensor.orientation)
+
+    def wrench(motion: Trajectory) -> Float:
+        parts = dict(zip(("force", "torque"), joint_wrench(motion, sensor.joint, place)))
+        return np.hstack([parts[one] for one in sensor.quantities])
+
+    return wrench
+
+
+def _contact(model: Model, sensor: ContactSensor) -> Callable[[Trajectory], Float]:
+    names, least = contacts_of(model, sensor.body, sensor.against), sensor.threshold
+    if least is None:
+        unit = model.tables.units[sensor.body]
+        least = FELT * unit.mass * unit.speed**2 / unit.length
+
+    def contact(motion: Trajectory) -> Float:
+        force = contact_force(motion, names)
+        parts = {"normal force": force, "touch": (force >= least).astype(float)}
+        return np.column_stack([parts[one] for one in sensor.quantities])
+
+    return contact
+
+
+def _coordinates(motion: Trajectory, sensor: JointSensor) -> Float:
+    found = motion.model.workspace.joint(sensor.joint, motion.states, motion.twists)
+    if sensor.coordinate is not None:
+        found = found[:, [sensor.coordinate]]
+    return np.hstack([found[:, :, ("position", "velocity").index(q)] for q in sensor.quantities])
+
+
+def _frame(model: Model, sensor: FrameSensor) -> Callable[[Trajectory], Float]:
+    place = place_of(model, sensor.body, sensor.point, sensor.orientation)
+
+    def frame(motion: Trajectory) -> Float:
+        k = len(motion)
+        x, q = pose_of(motion, place.body)
+        parts = {
+            "position": x + rotation.rotate(q, np.broadcast_to(place.point, (k, 3))),
+            "orientation": rotation.multiply(q, np.broadcast_to(place.orientation, (k, 4))),
+        }
+        if {"velocity", "angular velocity"} & {*sensor.quantities}:
+            moving = _velocities(motion, place, sensor.local)
+            parts |= dict(zip(("velocity", "angular velocity"), moving))
+        return np.hstack([parts[one] for one in sensor.quantities])
+
+    return frame
+
+
+def _velocities(motion: Trajectory, place: Place, local: bool) -> tuple[Float, Float]:
+    """Velocity and angular velocity of a place, along its own axes or the world's."""
+    k = len(motion)
+    if place.body < 0:
+        return np.zeros((k, 3)), np.zeros((k, 3))
+    at = 6 * place.body
+    v, omega = motion.twists[:, at : at + 3], motion.twists[:, at + 3 : at + 6]
+    _, q = pose_of(motion, place.body)
+    v = v + rotation.rotate(q, np.cross(omega, place.point))
+    if not local:
+        return v, rotation.rotate(q, omega)
+    back = np.broadcast_to(rotation.conjugate(place.orientation), (k, 4))
+    return (
+        rotation.rotate(back, rotation.rotate(rotation.conjugate(q), v)),
+        rotation.rotate(back, omega),
+    )
