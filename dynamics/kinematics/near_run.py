@@ -65,6 +65,7 @@ class NearRun:
         entry = models.entry(state)
         assert entry.watch is not None
         self.near, self.state, self.watch = entry.near, entry.state.copy(), entry.watch
+        self.state.interval = state.interval
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
 
@@ -149,7 +150,7 @@ class NearRun:
         return made
 
     def seen(self, time: float) -> State:
-        """State of the whole model as a controller sees it: a copy, without the node of its step."""
+        """State of the whole model as a controller sees it, a copy."""
         near = self.near.model.state_of(self.state.data.copy(), time)
         made = self.models.model.state_of(near.data[self.near.columns], time)
         made.interval = interval_of(self.info)

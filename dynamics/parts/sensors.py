@@ -487,9 +487,7 @@ def check_sensor(sensor: Any, mechanism: Any) -> None:
         For a joint without what is measured.
     """
     if not isinstance(sensor, Sensor):
-        raise TypeError(
-            f"a sensor is what dynamics.IMU and its like return, not {sensor!r}"
-        )
+        raise TypeError(f"a sensor is what dynamics.IMU and its like return, not {sensor!r}")
     label = f"sensor {sensor.name!r}"
     if isinstance(sensor, (ForceTorque, JointSensor)):
         _check_joint(sensor, mechanism.joints, label)

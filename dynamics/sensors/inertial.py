@@ -55,7 +55,7 @@ def specific_force(motion: Trajectory, place: Place) -> Float:
 
 
 def _arm_velocity(length: Float, q: Float, twist: Float, arm: Float, turned: Float) -> Float:
-    """Mean velocity of a turning arm over the interval before; at its end where it has no length."""
+    """Mean velocity of an arm over the interval before, at its end where it has no length."""
     at_end = rotation.rotate(q, np.cross(twist[:, 3:], arm))
     none = np.abs(length) <= 1e-12
     whole = np.where(none, 1.0, length)

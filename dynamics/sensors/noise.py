@@ -74,7 +74,7 @@ class Errors:
         if rounded.any():
             step = self.resolution[rounded]
             found[:, rounded] = step * np.round(found[:, rounded] / step)
-        return found
+        return np.asarray(found)
 
     def _drawn(self, block: int) -> Float:
         """Walk and white noise of a block."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from copy import copy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,7 +30,7 @@ from dynamics.sensors.ranges import ranges, seen_from
 from dynamics.state import State
 from dynamics.trajectory import Trajectory
 
-__all__ = ["Sensors"]
+__all__ = ["Sensors", "read_side_by_side"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -102,15 +103,10 @@ class Sensors:
             if one.name in chosen:
                 raise ValueError(f"two sensors are called {one.name!r}; give one another name=")
             chosen[one.name] = one
-        if not (isinstance(seed, (int, np.integer)) and seed >= 0):
-            raise ValueError(f"seed is {seed!r}, and must be an integer that is not negative")
-        self.model, self.sensors, self.seed = model, chosen, int(seed)
+        self.model, self.sensors, self.seed = model, chosen, _checked(seed)
         self._measures = {name: _measure(model, one) for name, one in chosen.items()}
         self.sizes = {name: _size(model, one) for name, one in chosen.items()}
-        self._errors = {
-            name: Errors(one.noise, name, self.sizes[name], _period(model, one), self.seed)
-            for name, one in chosen.items()
-        }
+        self._errors = {name: self._errors_of(one) for name, one in chosen.items()}
         self._held: dict[Hashable, tuple[int, Float]] = {}
 
     def read(self, state: State) -> dict[Hashable, Float]:
@@ -127,17 +123,8 @@ class Sensors:
             By name of the sensor. Sensors with a rate hold their last sample: read them at every
             step, and call `reset` before another run.
         """
-        motion, found = _at_state(self.model, state), dict[Hashable, Float]()
-        for name, one in self.sensors.items():
-            samples = self._samples(one, motion.time)
-            number, held = int(samples[0]), self._held.get(name)
-            if one.rate is not None and held is not None and held[0] == number:
-                found[name] = held[1].copy()
-                continue
-            found[name] = self._read(name, motion, samples)[0]
-            if one.rate is not None:
-                self._held[name] = number, found[name].copy()
-        return found
+        found = read_side_by_side([self], _at_state(self.model, state))
+        return {name: readings[0] for name, readings in found.items()}
 
     def history(self, trajectory: Trajectory) -> dict[Hashable, Float]:
         """Readings of a recorded motion, those that `read` gives at its states.
@@ -174,8 +161,16 @@ class Sensors:
         -------
         Sensors
         """
-        seed = self.seed if seed is None else seed
-        return Sensors(self.model, self.sensors.values(), seed=seed)
+        made = copy(self)
+        if seed is not None:
+            made.seed = _checked(seed)
+        made._errors = {name: made._errors_of(one) for name, one in self.sensors.items()}
+        made._held = {}
+        return made
+
+    def _errors_of(self, sensor: Sensor) -> Errors:
+        period, size = _period(self.model, sensor), self.sizes[sensor.name]
+        return Errors(sensor.noise, sensor.name, size, period, self.seed)
 
     def _samples(self, sensor: Sensor, time: Float) -> Ints:
         """Numbers of the samples that hold at these times."""
@@ -184,8 +179,11 @@ class Sensors:
 
     def _read(self, name: Hashable, motion: Trajectory, samples: Ints) -> Float:
         """Readings with their errors."""
-        found = self._errors[name].added(self._measures[name](motion), samples)
-        sensor = self.sensors[name]
+        return self._spoilt(name, self._measures[name](motion), samples)
+
+    def _spoilt(self, name: Hashable, exact: Float, samples: Ints) -> Float:
+        """Exact readings with errors."""
+        found, sensor = self._errors[name].added(exact, samples), self.sensors[name]
         if isinstance(sensor, FrameSensor) and "orientation" in sensor.quantities:
             before = sensor.quantities[: sensor.quantities.index("orientation")]
             at = sum(SIZES[one] for one in before)
@@ -194,6 +192,45 @@ class Sensors:
 
     def __repr__(self) -> str:
         return f"Sensors({list(self.sensors)}, seed={self.seed})"
+
+
+def read_side_by_side(suites: Sequence[Sensors], motion: Trajectory) -> dict[Hashable, Float]:
+    """Readings of states that have sensors of their own each.
+
+    Parameters
+    ----------
+    suites : sequence of Sensors
+        The same sensors, one suite for each record.
+    motion : Trajectory
+        The states as records.
+
+    Returns
+    -------
+    dict of ndarray of float, shape (k, m)
+        By name of the sensor.
+    """
+    found, first = {}, suites[0]
+    for name, sensor in first.sensors.items():
+        samples = first._samples(sensor, motion.time)
+        held = [None if sensor.rate is None else suite._held.get(name) for suite in suites]
+        old = [one is not None and one[0] == n for one, n in zip(held, samples.tolist())]
+        exact = None if all(old) else first._measures[name](motion)
+        readings = np.empty((len(suites), first.sizes[name]))
+        for i, suite in enumerate(suites):
+            if exact is None or old[i]:
+                readings[i] = held[i][1]  # type: ignore[index]
+                continue
+            readings[i] = suite._spoilt(name, exact[i : i + 1], samples[i : i + 1])[0]
+            if sensor.rate is not None:
+                suite._held[name] = int(samples[i]), readings[i].copy()
+        found[name] = readings
+    return found
+
+
+def _checked(seed: int) -> int:
+    if not (isinstance(seed, (int, np.integer)) and seed >= 0):
+        raise ValueError(f"seed is {seed!r}, and must be an integer that is not negative")
+    return int(seed)
 
 
 def _period(model: Model, sensor: Sensor) -> float:

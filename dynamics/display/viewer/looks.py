@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.mechanism import Mechanism
-from dynamics.parts.bodies import Body
+from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import colored_triangles_of
