@@ -56,7 +56,7 @@ class Trajectory:
         Records with the planes and contacts of the pairs that were near, where the mechanism has
         `collide`.
     intervals : ndarray of float, shape (k, 2)
-        See `State.interval`; of a motion from a file as if no step had been cut.
+        See `State.interval`; by default as if no step had been cut.
     """
 
     model: Model
@@ -402,7 +402,10 @@ class Trajectory:
         """
         names = ("bodies", self.model.tables.body_index), ("joints", self.model.tables.joint_index)
         kept = {what: np.array([str(name) for name in index], str) for what, index in names}
-        arrays = {"time": self.time, "states": self.states, "controls": self.controls}
+        arrays = {
+            "time": self.time, "states": self.states, "controls": self.controls,
+            "intervals": self.intervals,
+        }  # fmt: skip
         write_motion(path, arrays | kept)
 
     @classmethod
@@ -435,4 +438,6 @@ class Trajectory:
             raise ValueError(
                 f"{path} is of another mechanism: its bodies are {names[0]}, its joints {names[1]}"
             )
-        return cls(model, time, states, controls)
+        made = cls(model, time, states, controls)
+        made.intervals = kept.get("intervals", made.intervals)
+        return made

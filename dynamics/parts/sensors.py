@@ -355,7 +355,7 @@ class RangeFinder(Sensor):
 
     body: Hashable
     point: Float
-    directions: Float
+    direction: Float
     largest: float
 
     def __init__(
@@ -377,7 +377,7 @@ class RangeFinder(Sensor):
         self._keep(
             quantities=("distance",),
             point=rotation.as_numbers(point, (3,), f"point {label}"),
-            directions=rotation.unit_vector(ways.reshape(-1, 3), f"direction {label}"),
+            direction=rotation.unit_vector(ways.reshape(-1, 3), f"direction {label}"),
             largest=float(largest),
         )
 

@@ -7,13 +7,19 @@ from collections.abc import Hashable
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import rotation
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables.measure import placed
 from dynamics.kernels.rows.rows import evaluate
 from dynamics.model import Model
-from dynamics.sensors.places import Place, force_share, pose_at_force
+from dynamics.sensors.places import (
+    Place,
+    force_share,
+    pose_at_force,
+    quaternion_at_force,
+    skew,
+    turn,
+)
 from dynamics.trajectory import Trajectory
 
 __all__ = ["contact_force", "contacts_of", "joint_wrench"]
@@ -42,15 +48,12 @@ def joint_wrench(motion: Trajectory, joint: Hashable, place: Place) -> tuple[Flo
     group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :][: layout.GROUP_FIELDS]
     rows = slice(int(group[layout.FIRST_ROW]), int(group[layout.FIRST_ROW] + group[layout.N_ROWS]))
     forces = force_share(motion)[:, None] * motion.reaction(joint)
-    poses = motion.states[:, : layout.POSE * n].copy()
-    q = np.tile([1.0, 0.0, 0.0, 0.0], (len(motion), 1))
-    for body in (int(group[layout.A]), int(group[layout.B])):
-        if body < n:
-            at = layout.POSE * body
-            poses[:, at : at + 3], q = pose_at_force(motion, body)
-            poses[:, at + 3 : at + layout.POSE] = q
-    if int(group[layout.B]) == n:
-        q = np.tile([1.0, 0.0, 0.0, 0.0], (len(motion), 1))
+    poses, R = motion.states[:, : layout.POSE * n].copy(), np.eye(3)[None]
+    for body in {int(group[layout.A]), int(group[layout.B])} - {n}:
+        at = layout.POSE * body
+        poses[:, at : at + 3], turned = pose_at_force(motion, body)
+        poses[:, at + 3 : at + layout.POSE] = quaternion_at_force(motion, body)
+        R = turned if body == int(group[layout.B]) else R
     pose, matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
     every = int(plan[layout.MEASURED_ROWS])
     g, G = np.zeros(every), np.zeros(layout.SLOPES * every)
@@ -61,10 +64,9 @@ def joint_wrench(motion: Trajectory, joint: Hashable, place: Place) -> tuple[Flo
             evaluate(plan, constant, k, k + 1, pose, matrix, True, g, G)
             wrench[i] = forces[i] @ G.reshape(-1, layout.SLOPES)[rows, layout.TWIST :]
     model.workspace.reraise()
-    force = rotation.rotate(rotation.conjugate(q), wrench[:, :3])
-    torque = wrench[:, 3:] - np.cross(place.point, force)
-    back = np.broadcast_to(rotation.conjugate(place.orientation), q.shape)
-    return rotation.rotate(back, force), rotation.rotate(back, torque)
+    force = turn(R.transpose(0, 2, 1), wrench[:, :3])
+    torque = wrench[:, 3:] - turn(skew(place.point)[0], force)
+    return force @ place.matrix, torque @ place.matrix
 
 
 def contacts_of(model: Model, body: Hashable, against: Hashable) -> list[Hashable]:

@@ -14,7 +14,7 @@ from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import corners_of
 from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
 
-__all__ = ["simple_shapes", "surface_distance"]
+__all__ = ["reach_of", "simple_shapes", "surface_distance"]
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -49,6 +49,17 @@ def simple_shapes(shape: Any) -> Iterator[tuple[Any, Float, Float]]:
         yield shape, np.zeros(3), q
     else:
         yield shape, np.zeros(3), IDENTITY
+
+
+def reach_of(shape: Any) -> float:
+    """Radius about the origin of a simple shape's frame that holds it, m; inf for a half-space."""
+    if isinstance(shape, HalfSpace):
+        return float("inf")
+    if isinstance(shape, np.ndarray):
+        return float(np.linalg.norm(shape.reshape(-1, 3), axis=1).max(initial=0.0))
+    if isinstance(shape, Box):
+        return 0.5 * float(np.linalg.norm([shape.x, shape.y, shape.z]))
+    return float(shape.radius) + (0.5 * float(shape.length) if isinstance(shape, Round) else 0.0)
 
 
 def surface_distance(shape: Any, origin: Float, direction: Float) -> Float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.errors import UnknownNameError
+from dynamics.kernels.base import layout
 from dynamics.kinematics.near_run import Part
 from dynamics.model import Model
 from dynamics.parts.sensors import (
@@ -25,8 +26,8 @@ from dynamics.parts.sensors import (
 from dynamics.sensors.forces import contact_force, contacts_of, joint_wrench
 from dynamics.sensors.inertial import specific_force
 from dynamics.sensors.noise import Errors
-from dynamics.sensors.places import Place, place_of, pose_of
-from dynamics.sensors.ranges import ranges, seen_from
+from dynamics.sensors.places import Place, place_of, pose_of, skew, turn
+from dynamics.sensors.ranges import ranges, scene_of
 from dynamics.state import State
 from dynamics.trajectory import Trajectory
 
@@ -248,7 +249,7 @@ def _period(model: Model, sensor: Sensor) -> float:
 def _size(model: Model, sensor: Sensor) -> int:
     """Numbers of a reading."""
     if isinstance(sensor, RangeFinder):
-        return len(sensor.directions)
+        return len(sensor.direction)
     if isinstance(sensor, JointSensor):
         count = model.mechanism.joints[sensor.joint].n_coordinates
         return len(sensor.quantities) * (count if sensor.coordinate is None else 1)
@@ -280,10 +281,10 @@ def _measure(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
         return _contact(model, sensor)
     if isinstance(sensor, RangeFinder):
         place = place_of(model, sensor.body, sensor.point, UPRIGHT)
-        seen = seen_from(model, place.body)
+        scene = scene_of(model, place.body)
 
         def distances(motion: Trajectory) -> Float:
-            found = ranges(motion, place, sensor.directions, seen)
+            found = ranges(motion, place, sensor.direction, scene)
             return np.where(found <= sensor.largest, found, np.inf)
 
         return distances
@@ -330,33 +331,41 @@ def _frame(model: Model, sensor: FrameSensor) -> Callable[[Trajectory], Float]:
     place = place_of(model, sensor.body, sensor.point, sensor.orientation)
 
     def frame(motion: Trajectory) -> Float:
-        k = len(motion)
-        x, q = pose_of(motion, place.body)
-        parts = {
-            "position": x + rotation.rotate(q, np.broadcast_to(place.point, (k, 3))),
-            "orientation": rotation.multiply(q, np.broadcast_to(place.orientation, (k, 4))),
-        }
-        if {"velocity", "angular velocity"} & {*sensor.quantities}:
-            moving = _velocities(motion, place, sensor.local)
-            parts |= dict(zip(("velocity", "angular velocity"), moving))
+        x, R = pose_of(motion, place.body)
+        parts = {}
+        for one in sensor.quantities:
+            if one == "position":
+                parts[one] = x + turn(R, place.point)
+            elif one == "orientation":
+                parts[one] = _orientation(motion, place)
+            elif one not in parts:
+                moving = _velocities(motion, place, sensor.local)
+                parts |= dict(zip(("velocity", "angular velocity"), moving))
         return np.hstack([parts[one] for one in sensor.quantities])
 
     return frame
 
 
+def _orientation(motion: Trajectory, place: Place) -> Float:
+    """Orientations of a place, sensor to world, shape (k, 4)."""
+    if place.body < 0:
+        return np.tile(place.orientation, (len(motion), 1))
+    at = layout.POSE * place.body + 3
+    q = motion.states[:, at : at + 4]
+    if place.orientation[0] == 1.0:
+        return q.copy()
+    return rotation.multiply(q, np.broadcast_to(place.orientation, q.shape))
+
+
 def _velocities(motion: Trajectory, place: Place, local: bool) -> tuple[Float, Float]:
     """Velocity and angular velocity of a place, along its own axes or the world's."""
-    k = len(motion)
     if place.body < 0:
-        return np.zeros((k, 3)), np.zeros((k, 3))
-    at = 6 * place.body
-    v, omega = motion.twists[:, at : at + 3], motion.twists[:, at + 3 : at + 6]
-    _, q = pose_of(motion, place.body)
-    v = v + rotation.rotate(q, np.cross(omega, place.point))
-    if not local:
-        return v, rotation.rotate(q, omega)
-    back = np.broadcast_to(rotation.conjugate(place.orientation), (k, 4))
-    return (
-        rotation.rotate(back, rotation.rotate(rotation.conjugate(q), v)),
-        rotation.rotate(back, omega),
-    )
+        return np.zeros((len(motion), 3)), np.zeros((len(motion), 3))
+    at = layout.TWIST * place.body
+    v, omega = motion.twists[:, at : at + 3], motion.twists[:, at + 3 : at + layout.TWIST]
+    _, R = pose_of(motion, place.body)
+    if place.point.any():
+        v = v + turn(R @ skew(omega), place.point)
+    if local:
+        return turn((R @ place.matrix).transpose(0, 2, 1), v), omega @ place.matrix
+    return v, turn(R, omega)

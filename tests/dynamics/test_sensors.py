@@ -258,6 +258,19 @@ def test_a_range_finder_sees_ground_obstacles_meshes_and_other_bodies_but_not_it
     np.testing.assert_allclose(found, [1.9, 1.5, 1.0, 3.0, 1.75, np.inf])
 
 
+def test_many_rays_are_taken_in_parts(monkeypatch):
+    model, state = driven_pile(False)
+    motion = dy.simulate(model, state, 0.2)
+    fan = [(np.cos(a), 0.0, np.sin(a)) for a in np.linspace(0.0, 2.0 * np.pi, 40)]
+    sensors = dy.Sensors(model, [dy.RangeFinder("driven", direction=fan, name="fan")])
+    whole = sensors.history(motion)["fan"]
+    monkeypatch.setattr("dynamics.sensors.ranges.MOST", 300)
+    parts = sensors.history(motion)["fan"]
+
+    assert 0 < np.isfinite(whole).sum() < whole.size
+    np.testing.assert_array_equal(parts, whole)
+
+
 def test_a_mesh_that_is_not_there_is_not_seen_with_a_warning():
     mech = dy.Mechanism()
     block(mech, "eye")
@@ -361,6 +374,15 @@ def test_records_that_are_far_apart_have_the_same_readings():
     found = sensors.history(dy.simulate(model, state, 0.4, every=4))["imu"]
 
     np.testing.assert_array_equal(found, wanted[::4])
+
+
+def test_a_motion_from_a_file_has_the_same_readings(tmp_path):
+    model, state, sensors = spinner(40.0)
+    motion = dy.simulate(model, state, 0.1)
+    motion.save(tmp_path / "motion.npz")
+    again = dy.Trajectory.load(tmp_path / "motion.npz", model)
+
+    np.testing.assert_array_equal(sensors.history(again)["imu"], sensors.history(motion)["imu"])
 
 
 def test_sensors_of_a_mechanism_are_read_by_default():
