@@ -123,11 +123,10 @@ def ranges(motion: Trajectory, place: Place, directions: Float, scene: Scene) ->
     poses = np.zeros((k, n + 1, layout.POSE))
     poses[:, n, 3] = 1.0
     poses[:, :n] = motion.states[:, : layout.POSE * n].reshape(k, n, layout.POSE)
-    poses = poses[:, scene.body].reshape(k * c, layout.POSE)
-    turned = matrices(poses[:, 3], poses[:, 4:])
-    center = poses[:, :3] + turn(turned, np.tile(scene.position, (k, 1)))
-    turned = turned @ np.tile(scene.matrix, (k, 1, 1))
-    center, turned = center.reshape(k, c, 3), turned.reshape(k, c, 3, 3)
+    owners = poses[:, scene.body].reshape(k * c, layout.POSE)
+    turned = matrices(owners[:, 3], owners[:, 4:])
+    center = (owners[:, :3] + turn(turned, np.tile(scene.position, (k, 1)))).reshape(k, c, 3)
+    turned = (turned @ np.tile(scene.matrix, (k, 1, 1))).reshape(k, c, 3, 3)
     record, found = np.repeat(np.arange(k), m), np.full(k * m, np.inf)
     arm = center[record] - origin[:, None]
     along = (arm * direction[:, None]).sum(axis=2)

@@ -7,7 +7,7 @@ import pytest
 
 import dynamics as dy
 from dynamics import rotation
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.geometry import Frame, Geometry, Mesh
 from dynamics.sensors.rays import simple_shapes, surface_distance
 
 G = 9.81
@@ -150,13 +150,14 @@ def test_a_sensor_under_a_weight_reads_it_in_the_frame_asked_for():
     assert found["force"].shape == (11, 3)
 
 
-@pytest.mark.parametrize("form", ["second order", "first order"])
-def test_force_is_mass_times_specific_force(form):
+@pytest.mark.parametrize("kind", ["second order", "first order", "composed"])
+def test_force_is_mass_times_specific_force(kind):
     mech = dy.Mechanism()
     arm, load = block(mech, "arm", None), block(mech, "load", None, mass=3.0)
     mech.add_joint(dy.Revolute(mech.world, arm, (0, 1, 0), child_point=(-0.5, 0, 0)))
     mech.add_joint(dy.Fixed(arm, load, parent_point=(0.3, 0, 0), name="mount"))
-    model = mech.finalize(H, form=form)
+    model = mech.finalize(H, form="first order" if kind == "first order" else "second order")
+    model = dy.compose(model, "suzuki4") if kind == "composed" else model
     motion = dy.simulate(model, model.initial_state(), 0.5)
     found = dy.Sensors(model, [dy.ForceTorque("mount"), dy.IMU("load")]).history(motion)
 
@@ -165,6 +166,28 @@ def test_force_is_mass_times_specific_force(form):
     np.testing.assert_allclose(
         found["mount force"][1:, :3], 3.0 * found["load imu"][1:, :3], atol=close
     )
+
+
+@pytest.mark.parametrize("order", [4, 6])
+def test_forces_of_higher_orders_are_means_over_an_interval(order):
+    gaps = []
+    for h in (0.01, 0.005):
+        mech = dy.Mechanism()
+        bob = block(mech, "bob", None)
+        mech.add_joint(
+            dy.Revolute(mech.world, bob, (0, 1, 0), child_point=(-0.5, 0, 0), name="hinge")
+        )
+        model = mech.finalize(h, order=order)
+        motion = dy.simulate(model, model.initial_state(), 0.3)
+        sensors = [dy.ForceTorque("hinge", (0, 0, 0)), dy.IMU("bob")]
+        found = dy.Sensors(model, sensors).history(motion)
+        force, felt = found["hinge force"][1:, :3], found["bob imu"][1:, :3]
+        gaps.append(np.abs(force - felt).max() / np.abs(felt).max())
+
+    # The impulses of a step act at its start and its inner nodes, less than h before its middle, in
+    # which the force turns by less than 6 rad/s h.
+    assert gaps[0] < 6.0 * 0.01
+    assert gaps[0] / gaps[1] == pytest.approx(2.0, rel=0.1)
 
 
 @pytest.mark.parametrize("collide", [False, True])
@@ -256,6 +279,27 @@ def test_a_range_finder_sees_ground_obstacles_meshes_and_other_bodies_but_not_it
     model.set_body(state, "eye", orientation=rotation.from_axis_angle((0, 0, 1), np.pi / 2))
     found = dy.Sensors(model, [rays]).read(state)["eye range"]
     np.testing.assert_allclose(found, [1.9, 1.5, 1.0, 3.0, 1.75, np.inf])
+
+
+def test_a_range_finder_on_the_world_sees_what_contacts_hold():
+    mech = dy.Mechanism()
+    ball = mech.add_body(dy.Sphere(0.1, mass=1), name="ball", position=(0, 0, 3))
+    cube = block(mech, "cube", (2, 0, 3))
+    mech.add_contact(ball, against_shape=dy.Box(1, 1, 2, mass=1))
+    mech.add_contact(cube, against_shape=dy.Compound([(dy.Box(1, 1, 2, mass=1), (3, 0, 0))]))
+    mech.frames["eye"] = Frame("eye", mech.world, np.array([1.5, 0, 0]), np.array([1.0, 0, 0, 0]))
+    model = mech.finalize(H)
+    both = [(1, 0, 0), (-1, 0, 0), (0, 0, 1)]
+    sensors = [
+        dy.RangeFinder("eye", direction=both),
+        dy.RangeFinder("world", (0, 0, 4), direction=(0, 0, -1), name="top"),
+        dy.FrameSensor("eye", quantities=("position", "orientation", "velocity")),
+    ]
+    found = dy.Sensors(model, sensors).read(model.initial_state())
+
+    np.testing.assert_allclose(found["eye range"], [1.0, 1.0, np.inf])
+    np.testing.assert_allclose(found["top"], [0.9])
+    assert found["eye pose"].tolist() == [1.5, 0, 0, 1, 0, 0, 0, 0, 0, 0]
 
 
 def test_many_rays_are_taken_in_parts(monkeypatch):
