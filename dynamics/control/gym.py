@@ -143,7 +143,7 @@ class Task:
         """
         if not self.sensors.sensors:
             return Trace(self.sensors)
-        return Trace(self.sensors.reset(int(rng.integers(2**63))))
+        return Trace(self.sensors.copy(int(rng.integers(2**63))))
 
     def advance(self, states: Float, actions: Float, traces: Sequence[Trace]) -> NDArray[np.bool_]:
         """Hold actions for ``skip`` steps; which of the states came through.

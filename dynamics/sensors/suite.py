@@ -123,7 +123,13 @@ class Sensors:
         dict of ndarray of float, shape (m,)
             By name of the sensor. Sensors with a rate hold their last sample: read them at every
             step, and call `reset` before another run.
+
+        Raises
+        ------
+        ValueError
+            For a state of another model.
         """
+        self._check(state.data.size, "state")
         found = read_side_by_side([self], _at_state(self.model, state))
         return {name: readings[0] for name, readings in found.items()}
 
@@ -139,8 +145,14 @@ class Sensors:
         -------
         dict of ndarray of float, shape (k, m)
             By name of the sensor.
+
+        Raises
+        ------
+        ValueError
+            For a trajectory of another model.
         """
-        found = {}
+        self._check(trajectory.states.shape[1], "trajectory")
+        found = dict[Hashable, Float]()
         for name, one in self.sensors.items():
             samples = self._samples(one, trajectory.time)
             if one.rate is None:
@@ -150,8 +162,21 @@ class Sensors:
             found[name] = self._read(name, trajectory.at(first), samples[first])[records]
         return found
 
-    def reset(self, seed: int | None = None) -> Sensors:
-        """Sensors for another run: the same ones, which hold no sample.
+    def reset(self, seed: int | None = None) -> None:
+        """Forget the samples that sensors with a rate hold, before another run.
+
+        Parameters
+        ----------
+        seed : int, optional
+            Of other noise; by default the same.
+        """
+        if seed is not None:
+            self.seed = _checked(seed)
+        self._errors = {name: self._errors_of(one) for name, one in self.sensors.items()}
+        self._held = {}
+
+    def copy(self, seed: int | None = None) -> Sensors:
+        """Return the same sensors for a run side by side.
 
         Parameters
         ----------
@@ -163,11 +188,15 @@ class Sensors:
         Sensors
         """
         made = copy(self)
-        if seed is not None:
-            made.seed = _checked(seed)
-        made._errors = {name: made._errors_of(one) for name, one in self.sensors.items()}
-        made._held = {}
+        made.reset(seed)
         return made
+
+    def _check(self, size: int, what: str) -> None:
+        if size != self.model.state_size:
+            raise ValueError(
+                f"the {what} is of another model: its states have {size} numbers, those of these "
+                f"sensors {self.model.state_size}"
+            )
 
     def _errors_of(self, sensor: Sensor) -> Errors:
         period, size = _period(self.model, sensor), self.sizes[sensor.name]

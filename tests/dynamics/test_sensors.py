@@ -376,7 +376,7 @@ def test_reading_in_a_controller_gives_the_history_and_changes_no_bit_of_the_mot
 
     watched = dy.simulate(model, state, 0.3, controller=controller)
     alone = dy.simulate(model, state, 0.3, controller=lambda state, time: [np.sin(10 * time)])
-    history = sensors.reset().history(watched)
+    history = sensors.copy().history(watched)
 
     assert np.array_equal(watched.states, alone.states)
     for name, readings in history.items():
@@ -476,6 +476,23 @@ def test_a_bias_walks_by_its_standard_deviation_of_a_second():
     assert abs((steps[1:] * steps[:-1]).mean()) < 5 * 0.25 * H / np.sqrt(n)
 
 
+def test_a_reset_forgets_held_samples_and_takes_another_seed():
+    model, state, _ = spinner(1.0)
+    sensors = dy.Sensors(model, [dy.JointSensor("axle", rate=10.0, noise=1.0)])
+    first = sensors.read(state)["axle encoder"]
+    model.set_joint(state, "axle", 0.5)
+    np.testing.assert_array_equal(sensors.read(state)["axle encoder"], first)  # the same sample
+    sensors.reset()
+    np.testing.assert_allclose(sensors.read(state)["axle encoder"] - first, [0.5, -1.0])
+    other = sensors.copy(seed=7)
+    sensors.reset(seed=7)
+
+    assert (sensors.seed, other.seed) == (7, 7)
+    found = [one.read(state)["axle encoder"] for one in (sensors, other)]
+    np.testing.assert_array_equal(*found)
+    assert (found[0] - [0.5, 0.0] != first - [0.0, 1.0]).all()
+
+
 def test_readings_are_rounded_to_their_resolution():
     found = still(dy.Noise(0.3, resolution=0.25), 1.0)
 
@@ -562,3 +579,9 @@ def test_suites_that_make_no_sense_are_refused():
         dy.Sensors(model, seed=-1)
     with pytest.raises(dy.UnknownNameError, match="there is no sensor 'imu'"):
         dy.Sensors(model, ["imu"])
+    other, state = driven_pile(False)
+    sensors = dy.Sensors(model, [dy.IMU("wheel")])
+    with pytest.raises(ValueError, match="the state is of another model: its states have"):
+        sensors.read(state)
+    with pytest.raises(ValueError, match="the trajectory is of another model"):
+        sensors.history(dy.simulate(other, state, H))
