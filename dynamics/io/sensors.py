@@ -22,6 +22,7 @@ from dynamics.parts.sensors import (
 __all__ = ["add_sensor"]
 
 Z = (0.0, 0.0, 1.0)
+NOTHING = -1.0  #: what MuJoCo reads where a ray meets nothing
 
 
 def add_sensor(
@@ -63,7 +64,7 @@ def _sensor(mechanism: Mechanism, entry: SensorEntry, body: Any, pose: Pose) -> 
         return None if body is WORLD else ContactSensor(body, quantities=quantity, **options)
     if entry.kind == "range":
         way = rotation.rotate(q, Z)
-        return RangeFinder(body, x, way, largest=entry.largest, **options)
+        return RangeFinder(body, x, way, largest=entry.largest, nothing=NOTHING, **options)
     if entry.kind == "imu":
         return IMU(body, x, q, quantities=quantity, **options)
     own = entry.kind == "own frame"

@@ -328,7 +328,7 @@ class ContactSensor(Sensor):
 @takes(SensorOptions, options_of)
 @dataclass(frozen=True, slots=True, eq=False, init=False)
 class RangeFinder(Sensor):
-    """Distance along one ray or several to the first surface; infinite where there is none.
+    """Distance along one ray or several to the first surface, also from within a shape.
 
     Rays meet the half-spaces that bodies touch, the obstacles of the world, and all bodies but
     their own: their collision shapes, or else their shape, or their visuals. Of a mesh they meet
@@ -344,6 +344,8 @@ class RangeFinder(Sensor):
         Of one ray or m in the frame of the body, of any length but 0; by default x.
     largest : float, optional
         Range, m; what is farther away is not seen.
+    nothing : float, optional
+        What is read where nothing is seen, without noise; by default infinity.
     **options
         Name, noise and rate.
 
@@ -357,6 +359,7 @@ class RangeFinder(Sensor):
     point: Float
     direction: Float
     largest: float
+    nothing: float
 
     def __init__(
         self,
@@ -365,6 +368,7 @@ class RangeFinder(Sensor):
         direction: ArrayLike = (1.0, 0.0, 0.0),
         *,
         largest: float = np.inf,
+        nothing: float = np.inf,
         **options: Unpack[SensorOptions],
     ) -> None:
         self._keep(body=name_of(body), **options_of(f"{name_of(body)} range", **options))
@@ -379,6 +383,7 @@ class RangeFinder(Sensor):
             point=rotation.as_numbers(point, (3,), f"point {label}"),
             direction=rotation.unit_vector(ways.reshape(-1, 3), f"direction {label}"),
             largest=float(largest),
+            nothing=float(nothing),
         )
 
 

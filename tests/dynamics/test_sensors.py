@@ -272,9 +272,11 @@ def test_a_range_finder_sees_ground_obstacles_meshes_and_other_bodies_but_not_it
     ways = [(1, 0, 0), (-1, 0, 0), (0, 0, -1), (0, 1, 0), (0, -2, 0), (0, 0, 1)]
     rays = dy.RangeFinder("eye", (0, 0, 0), ways)
     near = dy.RangeFinder("eye", direction=ways, largest=1.6, name="near")
-    found = dy.Sensors(model, [rays, near]).read(state)
+    blind = dy.RangeFinder("eye", direction=(0, 0, 1), nothing=-1.0, noise=0.5, name="blind")
+    found = dy.Sensors(model, [rays, near, blind]).read(state)
 
     np.testing.assert_allclose(found["eye range"], [1.75, 3.0, 1.0, 1.9, 1.5, np.inf])
+    assert found["blind"].tolist() == [-1.0]
     np.testing.assert_allclose(found["near"], [np.inf, np.inf, 1.0, np.inf, 1.5, np.inf])
     model.set_body(state, "eye", orientation=rotation.from_axis_angle((0, 0, 1), np.pi / 2))
     found = dy.Sensors(model, [rays]).read(state)["eye range"]
