@@ -33,6 +33,7 @@ MENU = {
         "from_torch",
         "from_pytensor",
         "robots",
+        "sensors",
         "examples/index",
         "recipes/index",
     ]

@@ -20,8 +20,10 @@ VERSION = 1
 #: Kind of numbers and number of axes of each array.
 ARRAYS = {
     "version": ("iu", 0), "time": ("f", 1), "states": ("f", 2), "controls": ("f", 2),
-    "bodies": ("U", 1), "joints": ("U", 1),
+    "bodies": ("U", 1), "joints": ("U", 1), "intervals": ("f", 2),
 }  # fmt: skip
+#: Arrays that a motion may lack.
+OPTIONAL = {"intervals"}
 #: Bytes that a motion may take beyond `RATIO` times its file; a motion at rest packs very well.
 ROOM, RATIO = 2**28, 100
 #: Characters of a name, and of an array's header.
@@ -63,20 +65,23 @@ def read_motion(path: str | Path) -> dict[str, Array]:
     try:
         with ZipFile(path) as archive:
             entries = {entry.filename: entry for entry in archive.infolist()}
-            if sorted(entries) != sorted(f"{name}.npy" for name in ARRAYS):
+            names = [name for name in ARRAYS if f"{name}.npy" in entries]
+            if len(names) < len(entries) or {*ARRAYS} - {*names} - OPTIONAL:
                 raise ValueError(f"its arrays are {sorted(entries)[:8]}")
             if sum(entry.file_size for entry in entries.values()) > ROOM + RATIO * size:
                 raise ValueError(f"it unpacks to more than {RATIO} times its size")
-            shapes = {name: _checked(archive, entries[f"{name}.npy"], name) for name in ARRAYS}
+            shapes = {name: _checked(archive, entries[f"{name}.npy"], name) for name in names}
             version = int(_unpacked(archive, entries["version.npy"]))
             if version != VERSION:
                 raise ValueError(f"it is of version {version}, this one reads {VERSION}")
-            if shapes["states"][0] != shapes["time"][0]:
-                states, times = shapes["states"][0], shapes["time"][0]
+            states, times = shapes["states"][0], shapes["time"][0]
+            if states != times:
                 raise ValueError(f"it has {states} states at {times} times")
+            if shapes.get("intervals", (times, 2)) != (times, 2):
+                raise ValueError(f"it has intervals of shape {shapes['intervals']}")
             return {
                 name: _unpacked(archive, entries[f"{name}.npy"])
-                for name in ARRAYS if name != "version"
+                for name in names if name != "version"
             }  # fmt: skip
     except FileNotFoundError:
         raise

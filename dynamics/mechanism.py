@@ -29,6 +29,7 @@ from dynamics.parts.forces import Potential, Spring, Wrench
 from dynamics.parts.geometry import Frame, Geometry, Surface
 from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
+from dynamics.parts.sensors import Sensor, check_sensor
 from dynamics.parts.shapes import Shape
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ __all__ = ["Mechanism"]
 Float = NDArray[np.float64]
 Force = TypeVar("Force", Spring, Wrench, Potential)
 Part = TypeVar("Part")
+Measuring = TypeVar("Measuring", bound=Sensor)
 
 FINALIZED = (
     "the mechanism is finalized, and its model would not know; change mechanism.copy() and "
@@ -95,6 +97,8 @@ class Mechanism:
         Motors of a robot file by name: see `Model.controls`.
     keyframes : dict of Keyframe
         Postures of a robot file by name: see `Model.keyframe`.
+    sensors : dict of Sensor
+        By name: see `add_sensor`. They change no motion.
     report : LoadReport or None
         Table of what `dynamics.load` read, changed and left out; None where no file was read.
     """
@@ -116,6 +120,7 @@ class Mechanism:
         self.contacts = Parts[Contact]()
         self.actuators: dict[str, Actuator] = {}
         self.keyframes: dict[str, Keyframe] = {}
+        self.sensors: dict[Hashable, Sensor] = {}
         self.report: LoadReport | None = None
         self._used: set[Hashable] = {WORLD.name}
 
@@ -334,6 +339,32 @@ class Mechanism:
         self.contacts[name] = made
         self._used.add(name)
         return made
+
+    def add_sensor(self, sensor: Measuring) -> Measuring:
+        """Add a sensor, which `Sensors` read; also after `finalize`, as it changes no motion.
+
+        Parameters
+        ----------
+        sensor : IMU, ForceTorque, ContactSensor, RangeFinder, JointSensor or FrameSensor
+
+        Returns
+        -------
+        Sensor
+
+        Raises
+        ------
+        ValueError
+            For the name of another sensor, and a joint without what is measured.
+        UnknownNameError
+            Where there is no body, frame or joint that it names.
+        TypeError
+            Where it is no sensor.
+        """
+        check_sensor(sensor, self)
+        if sensor.name in self.sensors:
+            raise ValueError(f"there is a sensor {sensor.name!r}; give this one another name=")
+        self.sensors[sensor.name] = sensor
+        return sensor
 
     def add_obstacle(
         self,

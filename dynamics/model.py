@@ -19,7 +19,7 @@ from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.near_models import NearModels
 from dynamics.kinematics.near_run import NearRun
 from dynamics.kinematics.redundancy import Redundancy, redundancy_of
-from dynamics.state import State, StepInfo
+from dynamics.state import State, StepInfo, interval_of
 from dynamics.tables import galerkin, inputs
 from dynamics.tables.finalize import tables_of
 from dynamics.tables.workspace import ThreadWorkspaces, Workspace, refuse_callbacks
@@ -189,7 +189,7 @@ class Model:
     # States
 
     def state_of(self, data: Float, time: float = 0.0) -> State:
-        """State that looks at an array of `state_size` numbers.
+        """State that looks at an array of `state_size` numbers, as one after steps of one interval.
 
         Parameters
         ----------
@@ -200,7 +200,8 @@ class Model:
         -------
         State
         """
-        return State(data, self.n_bodies, self.n_rows, time)
+        interval = (self.timestep, self.timestep)
+        return State(data, self.n_bodies, self.n_rows, time, interval)
 
     def initial_state(self) -> State:
         """Bodies where joints put them, all coordinates 0 or at the limit next to it, at rest.
@@ -537,6 +538,7 @@ class Model:
         kicked = after.data.copy() if space.first_order else None
         space.kick(after.data[None], -0.5)
         after.time = state.time + self.timestep
+        after.interval = interval_of(info)
         after.memory = space.memory(after, kicked, time + self.timestep, info)
         return after, self._reported(info, state, after)
 

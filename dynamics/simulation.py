@@ -17,7 +17,7 @@ from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.discrete_start import first_node
 from dynamics.kinematics.near_run import NearRun, joined
 from dynamics.kinematics.plane_placement import placed
-from dynamics.state import State
+from dynamics.state import State, interval_of
 from dynamics.tables import inputs
 from dynamics.tables.callbacks import Callback
 from dynamics.tables.model_tables import row_units
@@ -115,11 +115,13 @@ def simulate(
         table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
     space = (model.workspace if workspace is None else workspace).free()
     stride, run_steps = (1, steps - 1) if first else (every, steps)
-    record = np.empty((run_steps // stride, state.data.size))
+    record = np.empty((run_steps // stride, state.data.size + 2))
     call = None
     if controller is not None:
         table = np.zeros((1, model.n_controls))
-        call = _controller(model, controller, state)
+        call = _controller(
+            model, controller, state, lambda data, time: _seen(model, data, time, info)
+        )
     info, totals = np.zeros(step_info.INFO_SIZE), np.zeros(run_totals.TOTALS_SIZE)
     now = given[-1].copy()
     most = max(every, steps // 100 // every * every)
@@ -138,11 +140,14 @@ def simulate(
             None if progress is False else lambda done: _show(progress, done, run_steps),
         )  # fmt: skip
         done = int(totals[run_totals.STEPS])
-        space.kick(record[: done // stride], -0.5)
-        states = np.concatenate([*(one.data[None] for one in given), record[: done // stride]])
-        states = states[:: every // stride]
+        record = record[: done // stride]
+        states = np.concatenate([*(one.data[None] for one in given), record[:, :-2]])
+        space.kick(states[len(given) :], -0.5)
+        intervals = np.concatenate([[one.interval for one in given], record[:, -2:]])
+        states, intervals = states[:: every // stride], intervals[:: every // stride]
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
+        trajectory.intervals = intervals
         if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0:
             last = trajectory.final
             kicked = now.data if space.first_order else None
@@ -174,7 +179,7 @@ def _through_near_models(
     call = None
     if controller is not None:
         table = np.zeros((1, model.n_controls))
-        call = _controller(model, controller, state)
+        call = _controller(model, controller, state, lambda data, time: run.seen(time))
     run = NearRun(model.near, state, every, (0 if call is None else call.address, table, outside))
     most = max(every, steps // 100 // every * every)
     with Deferred() as deferred, run:
@@ -189,7 +194,7 @@ def _through_near_models(
         states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
-        trajectory.parts = parts
+        trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)
         if done and done % every == 0 and info[step_info.STATUS] == 0.0:
             trajectory.memory = run.whole(float(time[-1])).memory
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
@@ -313,11 +318,23 @@ def _check_start(model: Model, state: State) -> None:
         check_apart(entry.near.model, entry.state, CONSISTENT)
 
 
-def _controller(model: Model, controller: Callable[..., Any], state: State) -> Callback:
+def _seen(model: Model, data: Float, time: float, info: Float) -> State:
+    """State as a controller sees it: the numbers themselves."""
+    now = model.state_of(data, time)
+    now.interval = interval_of(info)
+    return now
+
+
+def _controller(
+    model: Model,
+    controller: Callable[..., Any],
+    state: State,
+    seen: Callable[[Float, float], State],
+) -> Callback:
     names = model.n_controls
 
     def call(time: Float, data: Float, control: Float) -> None:
-        now = model.state_of(data, float(time[0]))
+        now = seen(data, float(time[0]))
         control[:] = inputs.controls_of(model, controller(now, now.time)) if names else 0.0
 
     return Callback(call, ((1,), (state.data.size,), (names,)))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dynamics.kernels.base.layout import POSE, TWIST
+from dynamics.kernels.base.step_info import LENGTH, SPACING
 
 __all__ = ["State", "StepInfo"]
 
@@ -19,6 +21,11 @@ def as_plain(numbers: ArrayLike) -> Float:
     if isinstance(numbers, np.ndarray) and numbers.flags.carray and numbers.dtype == np.float64:
         return numbers
     return np.require(numbers, np.float64, ["C", "A", "W"])
+
+
+def interval_of(info: Float) -> tuple[float, float]:
+    """`State.interval` after the last step of a run."""
+    return float(info[LENGTH]), float(info[SPACING])
 
 
 @dataclass(slots=True, eq=False)
@@ -51,6 +58,10 @@ class State:
         Of each contact: force and gap velocity, then the blocks of friction (see
         `dynamics.kernels.contacts.condensation`). After them, of implicit forces: length of the
         last interval, s, and two numbers of each row (see `dynamics.kernels.rows.stiff_forces`).
+    interval : (float, float)
+        Length of the last interval, s, and the time over which its impulses acted: half of it and
+        half of the interval before, or less where none was. The change of velocities over that time
+        is the acceleration at its start. Zeros where no interval has been.
     memory : object
         First guess and node of the step that led here, with which motions go on as if uncut, to the
         last bit. Steps ignore it where the numbers have changed since; pickles leave it out.
@@ -60,6 +71,7 @@ class State:
     n: int
     rows: int
     time: float = 0.0
+    interval: tuple[float, float] = field(default=(0.0, 0.0), repr=False)
     pose: Float = field(init=False, repr=False)
     momentum: Float = field(init=False, repr=False)
     interval_velocity: Float = field(init=False, repr=False)
@@ -80,12 +92,12 @@ class State:
 
     def copy(self) -> State:
         """Return another state of the same numbers."""
-        made = State(self.data.copy(), self.n, self.rows, self.time)
+        made = State(self.data.copy(), self.n, self.rows, self.time, self.interval)
         made.memory = self.memory
         return made
 
-    def __reduce__(self) -> tuple[type, tuple[Float, int, int, float]]:
-        return type(self), (self.data, self.n, self.rows, self.time)
+    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+        return type(self), (self.data, self.n, self.rows, self.time, self.interval)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,8 @@ class Trajectory:
     parts : tuple of Part
         Records with the planes and contacts of the pairs that were near, where the mechanism has
         `collide`.
+    intervals : ndarray of float, shape (k, 2)
+        See `State.interval`; by default as if no step had been cut.
     """
 
     model: Model
@@ -64,9 +66,11 @@ class Trajectory:
     info: dict[str, Any] = field(default_factory=dict)
     memory: object = field(default=None, init=False)
     parts: tuple[Part, ...] = field(default=(), init=False)
+    intervals: Float = field(init=False)
 
     def __post_init__(self) -> None:
         self.time, self.states = as_plain(self.time), as_plain(self.states)
+        self.intervals = np.full((len(self.time), 2), self.model.timestep)
 
     def __repr__(self) -> str:
         if self.time.size == 0:
@@ -85,6 +89,7 @@ class Trajectory:
 
     def __getitem__(self, k: int) -> State:
         state = self.model.state_of(self.states[k].copy(), float(self.time[k]))
+        state.interval = (float(self.intervals[k, 0]), float(self.intervals[k, 1]))
         state.memory = self.memory  # only the last state's numbers agree with it
         number = range(len(self))[k]
         if (
@@ -231,6 +236,7 @@ class Trajectory:
         Trajectory
         """
         made = Trajectory(self.model, self.time[chosen], self.states[chosen])
+        made.intervals = self.intervals[chosen]
         if self.parts:
             made.parts = chosen_parts(self.parts, np.asarray(chosen))
         return made
@@ -396,7 +402,10 @@ class Trajectory:
         """
         names = ("bodies", self.model.tables.body_index), ("joints", self.model.tables.joint_index)
         kept = {what: np.array([str(name) for name in index], str) for what, index in names}
-        arrays = {"time": self.time, "states": self.states, "controls": self.controls}
+        arrays = {
+            "time": self.time, "states": self.states, "controls": self.controls,
+            "intervals": self.intervals,
+        }  # fmt: skip
         write_motion(path, arrays | kept)
 
     @classmethod
@@ -429,4 +438,6 @@ class Trajectory:
             raise ValueError(
                 f"{path} is of another mechanism: its bodies are {names[0]}, its joints {names[1]}"
             )
-        return cls(model, time, states, controls)
+        made = cls(model, time, states, controls)
+        made.intervals = kept.get("intervals", made.intervals)
+        return made

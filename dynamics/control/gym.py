@@ -1,13 +1,14 @@
 """Gymnasium environments over any mechanism, one at a time or many side by side (extra ``gym``).
 
-Observations are joint coordinates and their rates, actions the controls over their largest values;
-what is to be learned is a function of the caller's.
+Observations are joint coordinates, their rates and readings of sensors, actions the controls over
+their largest values; what is to be learned is a function of the caller's.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +17,14 @@ from numpy.typing import ArrayLike, NDArray
 import graphsys as gs
 from dynamics.errors import ConvergenceError
 from dynamics.kernels.base.run_totals import TOTALS_SIZE
-from dynamics.kernels.base.step_info import INFO_SIZE
+from dynamics.kernels.base.step_info import INFO_SIZE, LENGTH
 from dynamics.kinematics.joint_space import JointSpace
+from dynamics.kinematics.near_run import Part
+from dynamics.parts.sensors import Sensor
+from dynamics.sensors.suite import Sensors, read_side_by_side
 from dynamics.simulation import simulate
+from dynamics.state import interval_of
+from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -59,6 +65,9 @@ class Task:
         Length of an episode, which is then truncated.
     skip : int, optional
         Simulation steps an action is held for.
+    sensors : Sensors or iterable of Sensor or hashable, optional
+        Observed after coordinates and rates, one after another. Every episode has noise of its own,
+        by the seed of its environment.
 
     Raises
     ------
@@ -79,6 +88,7 @@ class Task:
         noise: float = 0.01,
         seconds: float = 10.0,
         skip: int = 1,
+        sensors: Sensors | Iterable[Sensor | Hashable] | None = None,
     ) -> None:
         if gymnasium is None:
             raise gs.MissingExtraError("dynamics.gym", "gymnasium", "gym")
@@ -94,7 +104,10 @@ class Task:
         self.noise, self.skip = float(noise), int(skip)
         self.steps = max(1, round(seconds / (model.timestep * self.skip)))
         self.most = np.broadcast_to(np.asarray(most, np.float64), (model.n_controls,)).copy()
-        wide = np.full(2 * self.space.size, np.inf, np.float32)
+        given = () if sensors is None else sensors
+        self.sensors = given if isinstance(given, Sensors) else Sensors(model, given)
+        count = 2 * self.space.size + sum(self.sensors.sizes.values())
+        wide = np.full(count, np.inf, np.float32)
         self.observation_space = gymnasium.spaces.Box(-wide, wide, dtype=np.float32)
         self.action_space = gymnasium.spaces.Box(-1.0, 1.0, self.most.shape, np.float32)
 
@@ -116,7 +129,23 @@ class Task:
             self.space.place(state, q, rate)
         return state.data
 
-    def advance(self, states: Float, actions: Float) -> NDArray[np.bool_]:
+    def trace(self, rng: Any) -> Trace:
+        """Trace of an episode that begins.
+
+        Parameters
+        ----------
+        rng : numpy.random.Generator
+            Gives the seed of the noise, where there are sensors.
+
+        Returns
+        -------
+        Trace
+        """
+        if not self.sensors.sensors:
+            return Trace(self.sensors)
+        return Trace(self.sensors.copy(int(rng.integers(2**63))))
+
+    def advance(self, states: Float, actions: Float, traces: Sequence[Trace]) -> NDArray[np.bool_]:
         """Hold actions for ``skip`` steps; which of the states came through.
 
         Parameters
@@ -124,19 +153,22 @@ class Task:
         states : ndarray of float, shape (k, state size)
             Changed; one that fails is left before the step that did.
         actions : ndarray of float, shape (k, c)
+        traces : sequence of Trace
+            Changed.
 
         Returns
         -------
         ndarray of bool, shape (k,)
         """
         if self.model.near is not None:
-            return self._advance_near(states, actions)
+            return self._advance_near(states, actions, traces)
         model, space = self.model, self.model.workspace
         record, outside = np.empty((0, states.shape[1])), np.zeros((1, 0))
         done = np.empty(len(states), bool)
         space.kick(states, 0.5)
-        for i, (state, action) in enumerate(zip(states, actions)):
+        for i, (state, action, trace) in enumerate(zip(states, actions, traces)):
             info, totals = np.zeros(INFO_SIZE), np.zeros(TOTALS_SIZE)
+            info[LENGTH] = model.timestep if model.form == "first order" else trace.interval[0]
             control = self.most * np.clip(action[None], -1.0, 1.0)
             finished = model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, self.skip, self.skip + 1,
@@ -144,34 +176,45 @@ class Task:
                 (record, info, totals),
             )  # fmt: skip
             done[i] = finished == self.skip
+            trace.interval = interval_of(info)
+            trace.steps += finished
         space.kick(states, -0.5)
         return done
 
-    def _advance_near(self, states: Float, actions: Float) -> NDArray[np.bool_]:
+    def _advance_near(
+        self, states: Float, actions: Float, traces: Sequence[Trace]
+    ) -> NDArray[np.bool_]:
         """`advance` of a model that finds its contacts: planes are placed anew every time."""
         model, done = self.model, np.ones(len(states), bool)
         seconds = self.skip * model.timestep
-        for i, action in enumerate(actions):
+        for i, (action, trace) in enumerate(zip(actions, traces)):
             control = self.most * np.clip(action, -1.0, 1.0)
             try:
                 start = model.state_of(states[i].copy())
+                start.interval = trace.interval
                 motion = simulate(model, start, seconds, controls=control)
             except ConvergenceError as error:
                 motion, done[i] = error.trajectory, False
             states[i] = motion.states[-1]
+            last = motion.at(np.array([len(motion) - 1]))
+            trace.interval, trace.parts = last[0].interval, last.parts
+            trace.steps += len(motion) - 1
         return done
 
-    def look(self, states: Float, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:
+    def look(
+        self, states: Float, actions: Float, traces: Sequence[Trace]
+    ) -> tuple[Any, Float, NDArray[np.bool_]]:
         """Observations, rewards, and which episodes end.
 
         Parameters
         ----------
         states : ndarray of float, shape (k, state size)
         actions : ndarray of float, shape (k, c)
+        traces : sequence of Trace
 
         Returns
         -------
-        observations : ndarray of float32, shape (k, 2 m)
+        observations : ndarray of float32, shape (k, 2 m + numbers of sensors)
         rewards : ndarray of float, shape (k,)
         ends : ndarray of bool, shape (k,)
         """
@@ -180,7 +223,45 @@ class Task:
         ends = np.zeros(len(states), bool)
         if self.terminated is not None:
             ends[:] = [bool(self.terminated(*one)) for one in zip(q, rate)]
-        return np.hstack([q, rate]).astype(np.float32), rewards, ends
+        seen = np.hstack([q, rate, *self._sense(states, traces)])
+        return seen.astype(np.float32), rewards, ends
+
+    def _sense(self, states: Float, traces: Sequence[Trace]) -> Iterable[Float]:
+        """Readings of all sensors, each of shape (k, numbers)."""
+        if not self.sensors.sensors:
+            return ()
+        steps = np.array([trace.steps for trace in traces], float)
+        motion = Trajectory(self.model, self.model.timestep * steps, states)
+        motion.intervals = np.array([trace.interval for trace in traces])
+        if self.model.near is not None:
+            for state, trace in zip(states, traces):
+                if not trace.parts:
+                    entry = self.model.near.entry(self.model.state_of(state.copy()))
+                    trace.parts = (Part(entry.near.pairs, entry.state.data[None]),)
+            motion.parts = tuple(part for trace in traces for part in trace.parts)
+        return read_side_by_side([trace.sensors for trace in traces], motion).values()
+
+
+@dataclass(slots=True, eq=False)
+class Trace:
+    """Part of an episode's state that sensors need beyond its numbers.
+
+    Attributes
+    ----------
+    sensors : Sensors
+        With the noise of this episode.
+    steps : int
+        Simulation steps since its start.
+    interval : (float, float)
+        See `State.interval`.
+    parts : tuple of Part
+        One record with the pairs of shapes that are near, where the model finds its contacts.
+    """
+
+    sensors: Sensors
+    steps: int = 0
+    interval: tuple[float, float] = (0.0, 0.0)
+    parts: tuple[Part, ...] = ()
 
 
 class MechanismEnv(Env):
@@ -199,25 +280,29 @@ class MechanismEnv(Env):
         self.task, self.render_mode = task, None
         self.observation_space, self.action_space = task.observation_space, task.action_space
         self._states, self._count = task.start.data[None].copy(), 0
+        self._traces = [Trace(task.sensors)]
 
     @property
     def state(self) -> State:
         """State of the mechanism, a copy."""
-        return self.task.model.state_of(self._states[0].copy())
+        state = self.task.model.state_of(self._states[0].copy())
+        state.interval = self._traces[0].interval
+        return state
 
     def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
         """Begin an episode; see `gymnasium.Env.reset`."""
         super().reset(seed=seed)
         self._states, self._count = self.task.begin(self.np_random)[None].copy(), 0
+        self._traces = [self.task.trace(self.np_random)]
         still = np.zeros((1, self.task.model.n_controls))
-        return self.task.look(self._states, still)[0][0], {}
+        return self.task.look(self._states, still, self._traces)[0][0], {}
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a step; see `gymnasium.Env.step`."""
         actions = np.asarray(action, np.float64)[None]
-        came = self.task.advance(self._states, actions)[0]
+        came = self.task.advance(self._states, actions, self._traces)[0]
         self._count += 1
-        seen, reward, ends = self.task.look(self._states, actions)
+        seen, reward, ends = self.task.look(self._states, actions, self._traces)
         late = self._count >= self.task.steps
         return seen[0], float(reward[0]), bool(ends[0] or not came), late, {"failed": not came}
 
@@ -248,6 +333,7 @@ class MechanismVectorEnv(VectorEnv):
         self._states = np.tile(task.start.data, (num_envs, 1))
         self._counts, self._over = np.zeros(num_envs, int), np.zeros(num_envs, bool)
         self._rngs: list[Any] = [np.random.default_rng() for _ in range(num_envs)]
+        self._traces = [Trace(task.sensors) for _ in range(num_envs)]
 
     def reset(
         self, *, seed: int | Sequence[int | None] | None = None, options: Any = None
@@ -260,11 +346,12 @@ class MechanismVectorEnv(VectorEnv):
             if one is not None:
                 self._rngs[i] = gymnasium.utils.seeding.np_random(one)[0]
             self._states[i] = self.task.begin(self._rngs[i])
+            self._traces[i] = self.task.trace(self._rngs[i])
         self._counts[:], self._over[:] = 0, False
         return self._look(np.zeros((self.num_envs, self.task.model.n_controls)))[0], {}
 
     def _look(self, actions: Float) -> tuple[Any, Float, NDArray[np.bool_]]:
-        return self.task.look(self._states, actions)
+        return self.task.look(self._states, actions, self._traces)
 
     def step(self, actions: Any) -> tuple[Any, Float, Any, Any, dict[str, Any]]:
         """Take a step in all; see `gymnasium.vector.VectorEnv.step`."""
@@ -273,13 +360,14 @@ class MechanismVectorEnv(VectorEnv):
         before = self._states.copy()
 
         def run(part: slice) -> NDArray[np.bool_]:
-            return self.task.advance(before[part], actions[part])
+            return self.task.advance(before[part], actions[part], self._traces[part])
 
         done = list(self._pool.map(run, self._parts) if self._pool else map(run, self._parts))
         came = np.concatenate(done)
         self._states, self._counts = before, self._counts + 1
         for i in new:
             self._states[i], self._counts[i], came[i] = self.task.begin(self._rngs[i]), 0, True
+            self._traces[i] = self.task.trace(self._rngs[i])
         seen, rewards, ends = self._look(actions)
         ends |= ~came
         rewards[new], ends[new] = 0.0, False

@@ -14,6 +14,7 @@ from dynamics.io.description import Description, JointEntry, Pose
 from dynamics.io.groups import Group, grouped
 from dynamics.io.mimic import follow
 from dynamics.io.notes import Notes
+from dynamics.io.sensors import add_sensor
 from dynamics.kernels.rows import rows as kinds
 from dynamics.mechanism import Mechanism
 from dynamics.parts import joint_types, special_joints
@@ -127,6 +128,12 @@ def assembled(
     mechanism.scenery.update(found.scenery)
     for mimic in found.mimics:
         follow(mechanism, mimic, notes)
+    for sensor in found.sensors:
+        body, pose = WORLD, sensor.pose
+        if sensor.link is not None:
+            group = groups[sensor.link]
+            body, pose = bodies[group.name], group.pose_of(sensor.link) @ sensor.pose
+        add_sensor(mechanism, sensor, body, pose, notes)
     return mechanism
 
 

@@ -12,7 +12,7 @@ from dynamics.parts.actuators import Actuator, Keyframe
 from dynamics.parts.geometry import Geometry, Surface
 from dynamics.parts.servos import PositionServo, VelocityServo
 
-__all__ = ["Description", "Floor", "JointEntry", "Link", "Mimic", "Pose"]
+__all__ = ["Description", "Floor", "JointEntry", "Link", "Mimic", "Pose", "SensorEntry"]
 
 Float = NDArray[np.float64]
 
@@ -174,6 +174,41 @@ class Floor:
 
 
 @dataclass(slots=True, eq=False)
+class SensorEntry:
+    """A sensor of the file.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"imu", "wrench", "contact", "range", "joint", "frame", "own frame"}
+        An "own frame" has velocities along its own axes; rays of a "range" go along z.
+    quantity : str
+        See `dynamics.parts.sensors`.
+    link : str or None
+        That it sits on; None is the world.
+    pose : Pose
+        In the link's frame.
+    joint : str or None
+    coordinate : int
+        Of a "joint".
+    noise : float
+        Standard deviation of white noise.
+    largest : float
+        Of a "range", m.
+    """
+
+    name: str
+    kind: str
+    quantity: str
+    link: str | None = None
+    pose: Pose = field(default_factory=Pose)
+    joint: str | None = None
+    coordinate: int = 0
+    noise: float = 0.0
+    largest: float = np.inf
+
+
+@dataclass(slots=True, eq=False)
 class Description:
     """All that a file says.
 
@@ -202,6 +237,7 @@ class Description:
     actuators : list of Actuator
     keyframes : dict of Keyframe
         Poses are those of links.
+    sensors : list of SensorEntry
     """
 
     links: dict[str, Link] = field(default_factory=dict)
@@ -217,3 +253,4 @@ class Description:
     excluded: list[tuple[str, str]] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)
     keyframes: dict[str, Keyframe] = field(default_factory=dict)
+    sensors: list[SensorEntry] = field(default_factory=list)

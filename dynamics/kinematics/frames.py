@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["Kinematics"]
+__all__ = ["Kinematics", "frame_of"]
 
 Float = NDArray[np.float64]
 
@@ -309,17 +309,7 @@ class Kinematics:
 
     def _frame(self, name: Hashable) -> tuple[int, Float, Float]:
         """Body, -1 for the world, and position and orientation of a frame in it."""
-        frames, index = self.model.mechanism.frames, self.model.tables.body_index
-        if name in index:
-            return int(index[name]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
-        if name not in frames:
-            raise UnknownNameError(
-                f"there is neither a body nor a frame {name!r}; bodies are "
-                f"{[body.name for body in self.model.bodies]}, frames {list(frames)}"
-            )
-        frame = frames[name]
-        body = -1 if frame.body is WORLD else int(index[frame.body.name])
-        return body, np.asarray(frame.position), np.asarray(frame.orientation)
+        return frame_of(self.model, name)
 
     def _velocity_of(self, state: State, name: Hashable) -> Float:
         """Velocity of a frame by the velocities of all bodies but planes, shape (6, 6 n)."""
@@ -443,6 +433,39 @@ class _Task:
             turn = rotation.multiply(self.orientation, rotation.conjugate(q))
             parts.append(f"turned by {np.linalg.norm(rotation.to_rotation_vector(turn)):.2e} rad")
         return " and ".join(parts)
+
+
+def frame_of(model: Model, name: Hashable) -> tuple[int, Float, Float]:
+    """Place of a body or of a named frame on a body.
+
+    Parameters
+    ----------
+    model : Model
+    name : hashable
+
+    Returns
+    -------
+    body : int
+        Its number, -1 for the world.
+    position : ndarray of float, shape (3,)
+    orientation : ndarray of float, shape (4,)
+        The frame to the body's.
+
+    Raises
+    ------
+    UnknownNameError
+    """
+    frames, index = model.mechanism.frames, model.tables.body_index
+    if name in index:
+        return int(index[name]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
+    if name not in frames:
+        raise UnknownNameError(
+            f"there is neither a body nor a frame {name!r}; bodies are "
+            f"{[body.name for body in model.bodies]}, frames {list(frames)}"
+        )
+    frame = frames[name]
+    body = -1 if frame.body is WORLD else int(index[frame.body.name])
+    return body, np.asarray(frame.position), np.asarray(frame.orientation)
 
 
 def _free_parts(model: Model, names: list[Hashable]) -> list[Hashable]:

@@ -197,19 +197,17 @@ class NearModels:
         Entry
             The one that led here, if the numbers are the same.
         """
-        memory = state.memory
-        if isinstance(memory, NearMemory) and memory.owner is self:
-            if memory.numbers == state.data.tobytes():
-                entry = memory.entry
-                if entry.state.time != state.time:
-                    moved = entry.state.copy()
-                    moved.time = state.time
-                    entry = Entry(entry.near, moved, entry.watch)
-                if entry.watch is not None:
-                    return entry
-                watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies)
-                near = self.of(pairs)
-                return Entry(near, self.carried(entry.near, entry.state, near), watch)
+        entry = self.remembered(state)
+        if entry is not None:
+            if entry.state.time != state.time:
+                moved = entry.state.copy()
+                moved.time = state.time
+                entry = Entry(entry.near, moved, entry.watch)
+            if entry.watch is not None:
+                return entry
+            watch, pairs = self.look(entry.state.data, entry.near.model.n_bodies)
+            near = self.of(pairs)
+            return Entry(near, self.carried(entry.near, entry.state, near), watch)
         watch, pairs = self.look(state.data, self.model.n_bodies)
         near = self.of(pairs)
         after = near.model.state_of(np.zeros(near.model.state_size), state.time)
@@ -218,6 +216,14 @@ class NearModels:
         twists[: self.model.n_bodies] = coordinates.twists_of(self.model, state)
         self._place(near, after, [k for k in pairs if near.places[k].plane >= 0], twists)
         return Entry(near, after, watch)
+
+    def remembered(self, state: State) -> Entry | None:
+        """Entry that led to a state of the whole model; None where its numbers are others."""
+        memory = state.memory
+        if isinstance(memory, NearMemory) and memory.owner is self:
+            if memory.numbers == state.data.tobytes():
+                return memory.entry
+        return None
 
     def look(
         self, data: Float, bodies: int, ways: Float | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,8 @@ from dynamics.kernels.base import run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kernels.collisions.broad_phase import runs_out
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
+from dynamics.state import State, interval_of
 from dynamics.tables.collisions import given_of
-
-if TYPE_CHECKING:
-    from dynamics.state import State
 
 __all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
 
@@ -56,6 +54,8 @@ class NearRun:
     ----------
     parts : list of Part
         All records so far, the start included.
+    intervals : list of ndarray of float, shape (k, 2)
+        `State.interval` of the records of each portion.
     info, totals : ndarray of float
         Of the whole run.
     """
@@ -65,6 +65,7 @@ class NearRun:
         entry = models.entry(state)
         assert entry.watch is not None
         self.near, self.state, self.watch = entry.near, entry.state.copy(), entry.watch
+        self.state.interval = state.interval
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
 
@@ -80,6 +81,7 @@ class NearRun:
         ):
             self._renew()
         self.parts = [Part(self.near.pairs, self.state.data[None].copy())]
+        self.intervals = [np.array([interval_of(self.info)])]
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -104,7 +106,8 @@ class NearRun:
             ))  # fmt: skip
             rows = (done + took + steps) // self.every - (done + took) // self.every
             if rows:
-                self.parts.append(Part(self.near.pairs, record[:rows].copy()))
+                self.parts.append(Part(self.near.pairs, record[:rows, :-2].copy()))
+                self.intervals.append(record[:rows, -2:].copy())
             took += steps
             if flags[watching.RENEW] == 0:
                 break
@@ -117,7 +120,7 @@ class NearRun:
         """Array for the records of some steps."""
         rows = (done + count) // self.every - done // self.every
         self.totals[run_totals.FIRST_RECORD] = done // self.every
-        return np.empty((rows, self.state.data.size))
+        return np.empty((rows, self.state.data.size + 2))
 
     def _renew(self, ways: Float | None = None) -> None:
         """Find the near pairs anew, and go on in their model."""
@@ -142,7 +145,17 @@ class NearRun:
         state.memory = self.space.memory(state, None, end, self.info)
         data = state.data[self.near.columns]
         made = self.models.model.state_of(data, time)
+        made.interval = interval_of(self.info)
         made.memory = NearMemory(self.models, data.tobytes(), Entry(self.near, state, self.watch))
+        return made
+
+    def seen(self, time: float) -> State:
+        """State of the whole model as a controller sees it, a copy."""
+        near = self.near.model.state_of(self.state.data.copy(), time)
+        made = self.models.model.state_of(near.data[self.near.columns], time)
+        made.interval = interval_of(self.info)
+        entry = Entry(self.near, near, self.watch)
+        made.memory = NearMemory(self.models, made.data.tobytes(), entry)
         return made
 
 

@@ -95,7 +95,7 @@ class InterruptedJobError(RuntimeError):
 
 
 #: Times, states, controls and what the run took.
-Record = tuple[Float, Float, Float, dict[str, Any], tuple[Part, ...]]
+Record = tuple[Float, Float, Float, dict[str, Any], tuple[Part, ...], Float]
 #: What comes back of a job: its error and its motion.
 Found = tuple[Exception | None, Record | None]
 
@@ -162,7 +162,7 @@ def _sendable(error: BaseException) -> Exception:
 
 
 def _record(motion: Trajectory) -> Record:
-    return motion.time, motion.states, motion.controls, motion.info, motion.parts
+    return motion.time, motion.states, motion.controls, motion.info, motion.parts, motion.intervals
 
 
 def result_of(model: Model, job: Job, found: Found) -> Rollout:
@@ -172,5 +172,5 @@ def result_of(model: Model, job: Job, found: Found) -> Rollout:
         return Rollout(job, error)
     whose = variant(model, job.parameters) if job.parameters else model
     motion = Trajectory(whose, *record[:4])
-    motion.parts = record[4]
+    motion.parts, motion.intervals = record[4], record[5]
     return Rollout(job, error, motion)

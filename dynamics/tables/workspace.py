@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dynamics.errors import UnknownNameError
 from dynamics.interrupts import around
-from dynamics.kernels.base import layout
+from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.observables import measure as kernel
 from dynamics.tables.model_tables import residual_of, settling_columns, solver_arrays, worst_part
 
@@ -116,8 +116,19 @@ class Workspace:
                 if memory.kicked is not None:
                     state.data[:] = memory.kicked
                 return memory.time if state.time == memory.shown else state.time, True
+        given = self._given(state) and not self.first_order
+        info[step_info.LENGTH] = 0.0 if given else state.interval[0]
+        info[step_info.SPACING] = state.interval[1]
         self.kick(state.data[None], 0.5)
         return state.time, False
+
+    def _given(self, state: State) -> bool:
+        """True if no interval led to the velocities: momenta hold no half kick at its end."""
+        if not np.array_equal(state.interval_velocity, state.interval_velocity_before):
+            return False
+        masses = self.constant[layout.MASS :: layout.BODY_SIZE][: state.n, None]
+        velocity = state.interval_velocity[:, :3]
+        return np.allclose(state.momentum[:, :3], masses * velocity, rtol=1e-12, atol=0.0)
 
     def memory(self, state: State, kicked: Float | None, time: float, info: Float) -> Memory:
         """Make what `begin` goes on with; it keeps the arrays that it is given.

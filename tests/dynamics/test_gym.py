@@ -113,6 +113,43 @@ def test_many_side_by_side_are_as_many_alone(threads):
     many.close()
 
 
+@pytest.mark.parametrize("collide", [False, True])
+def test_sensors_are_observed_with_noise_of_each_environment(collide):
+    mech = dy.Mechanism()
+    body = mech.add_body(dy.Box(0.2, 0.2, 0.2, mass=1.0), name="box", position=(0, 0, 0.3))
+    lift = dy.Prismatic(mech.world, body, (0, 0, 1), parent_point=(0, 0, 0.3), actuated=True)
+    mech.add_joint(lift)
+    if collide:
+        mech.add_obstacle(dy.Box(1, 1, 0.2, mass=1.0), position=(0, 0, -0.1), name="floor")
+        mech.collide()
+    else:
+        mech.add_contact(body)
+    mech.add_sensor(dy.IMU("box", noise=0.1))
+    mech.add_sensor(dy.ContactSensor("box", rate=20.0))
+    mech.add_sensor(dy.RangeFinder("box", direction=(0, 0, -1)))
+    model = mech.finalize(0.01)
+    task = dy.gym.Task(model, lambda q, rate, action: 0.0, sensors=dy.Sensors(model), noise=0.01,
+                       skip=5, seconds=0.6)  # fmt: skip
+    many = dy.gym.MechanismVectorEnv(task, 2)
+    alone = [dy.gym.MechanismEnv(task) for _ in range(2)]
+    seen, _ = many.reset(seed=4)
+    wanted = [env.reset(seed=4 + i)[0] for i, env in enumerate(alone)]
+    assert many.single_observation_space.shape == (2 + 6 + 2 + 1,)
+    for _ in range(12):
+        np.testing.assert_array_equal(seen, wanted)
+        still = np.zeros((2, 1), np.float32)
+        seen = many.step(still)[0]
+        wanted = [env.step(still[0])[0] for env in alone]
+
+    # At rest after a fall of 0.3 s: noise of 0.1 on the specific force, of each its own.
+    assert np.abs(seen[:, 2:8] - [0.0, 0.0, 9.81, 0.0, 0.0, 0.0]).max() < 5 * 0.1
+    assert (seen[0, 2:8] != seen[1, 2:8]).all()
+    np.testing.assert_allclose(seen[:, 8:], [[9.81, 1.0, 0.1]] * 2, rtol=2e-3)
+    again, _ = many.reset(seed=4)
+    fresh, _ = dy.gym.MechanismEnv(task).reset(seed=4)
+    np.testing.assert_array_equal(again[0], fresh)
+
+
 def test_environments_have_seeds_of_their_own_or_go_on():
     task = balance(noise=0.2, seconds=0.4)
     many = dy.gym.MechanismVectorEnv(task, 2)

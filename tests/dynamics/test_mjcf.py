@@ -287,7 +287,7 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
       <body name="c"><joint name="k" type="ball" armature="0.1" range="0 1" limited="true"/>
         <geom size="0.1"/></body></worldbody>
       <actuator><position name="servo" joint="j"/></actuator>
-      <sensor><jointpos name="s" joint="j"/></sensor>
+      <sensor><clock name="s"/></sensor>
       <equality><connect name="off" body1="b" anchor="0 0 0" active="false"/>
         <joint name="poly" joint1="j" polycoef="0 1 2"/></equality></mujoco>"""
     with pytest.warns(UnsupportedElementWarning) as caught:
@@ -295,7 +295,8 @@ def test_what_is_not_supported_is_named(tmp_path, mujoco):
     named = caught[0].message.elements
 
     assert named == {
-        "sensors": ["s"], "cameras": ["eye"], "lights": ["sun"], "option": ["density"],
+        "sensors of type clock": ["s"], "cameras": ["eye"], "lights": ["sun"],
+        "option": ["density"],
         "armature of joints that turn freely": ["k"],
         "limits of ball joints": ["k"], "geoms of the world": ["floor"],
         "geoms of type ellipsoid": ["egg"],

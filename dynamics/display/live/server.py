@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 import graphsys as gs
 from dynamics import rotation
 from dynamics.display.live.runner import Runner
-from dynamics.display.viewer.looks import Part, ends_of, looks_of, planes_of, still_of, visible
+from dynamics.display.viewer.looks import Part, ends_of, looks_of, still_of, visible
+from dynamics.parts.surroundings import planes_of
 
 if TYPE_CHECKING:
     from dynamics.model import Model

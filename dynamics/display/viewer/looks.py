@@ -10,17 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.kernels.contacts import geometry as kinds
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.contact_primitives import HalfSpace
-from dynamics.parts.contacts import Contact
-from dynamics.parts.convex_hulls import Core
 from dynamics.parts.geometry import Geometry, Mesh
 from dynamics.parts.meshes import colored_triangles_of
 from dynamics.parts.shapes import Box, Capsule, Compound, Round, Sphere
+from dynamics.parts.surroundings import touched_shapes
 
-__all__ = ["Part", "Surface", "ends_of", "looks_of", "planes_of", "still_of", "visible"]
+__all__ = ["Part", "Surface", "ends_of", "looks_of", "still_of", "visible"]
 
 Float = NDArray[np.float64]
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -36,7 +34,6 @@ TRACE = 1e-6  #: of the heaviest body: lighter bodies without a shape are links 
 #: Directions to the corners of a cube, and to its faces, edges and corners.
 CORNERS = np.array([*np.ndindex(2, 2, 2)], float) * 2.0 - 1.0
 WAYS = np.array([w for w in np.ndindex(3, 3, 3) if w != (1, 1, 1)], float) - 1.0
-SIDES = 48  #: of a disc in the hull of a static shape
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -125,7 +122,7 @@ def still_of(mechanism: Mechanism) -> dict[str, list[Part]]:
     found = {str(name): _drawn(one, color) for name, one in (solid | mechanism.scenery).items()}
     touched: dict[tuple[Any, ...], Part] = {}
     for contact in mechanism.contacts.values():
-        for part in _touched(contact, color):
+        for part in (part for one in touched_shapes(contact) for part in _drawn(one, color)):
             number = [*part.size, *part.position, *part.orientation]
             points = 0 if part.surface is None else part.surface.vertices.tobytes()
             key = (part.kind, points, *np.round(number, 9))
@@ -133,75 +130,6 @@ def still_of(mechanism: Mechanism) -> dict[str, list[Part]]:
                 touched[key] = part
                 found.setdefault(f"world ({contact.name})", []).append(part)
     return {name: parts for name, parts in found.items() if parts}
-
-
-def planes_of(mechanism: Mechanism) -> list[tuple[Float, Float]]:
-    """Points and normals of the half-spaces of the world that bodies touch, each once."""
-    found: dict[tuple[float, ...], tuple[Float, Float]] = {}
-    planes = [
-        (np.asarray(touch.first), np.asarray(touch.second_first))
-        for contact in mechanism.contacts.values()
-        if contact.parent is WORLD and contact.plane is None
-        for touch in contact.touches
-        if touch.kind in (kinds.PLANE_SPHERE, kinds.PLANE_RIM)
-    ]
-    planes += [
-        (np.asarray(one.shape.point), np.asarray(one.shape.normal))
-        for one in mechanism.obstacles.values()
-        if isinstance(one.shape, HalfSpace)
-    ]
-    for point, normal in planes:
-        key = tuple(np.round([*normal, normal @ point], 9) + 0.0)
-        found.setdefault(key, (point, normal))
-    return list(found.values())
-
-
-def _touched(contact: Contact, color: tuple[float, ...]) -> Iterable[Part]:
-    """Shapes of the world that a contact holds, apart from half-spaces."""
-    if WORLD not in (contact.parent, contact.child):
-        return
-    first = contact.parent is WORLD
-    if contact.plane is not None:
-        yield _hull(contact.plane.first if first else contact.plane.other, color)
-        return
-    for touch in contact.touches:
-        if first and touch.kind == kinds.BOX_SPHERE:
-            edges = tuple(float(x) for x in 2.0 * touch.second_first)
-            yield Part("box", edges, touch.first, touch.frame, color)
-        elif first and touch.kind in (kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT):
-            yield from _capsule(touch.first, touch.second_first, touch.radius_first, color)
-        elif first and touch.kind == kinds.SPHERE_SPHERE:
-            yield from _capsule(touch.first, touch.first, touch.radius_first, color)
-        elif not first and touch.kind == kinds.SEGMENT_SEGMENT:
-            yield from _capsule(touch.other, touch.second_other, touch.radius_other, color)
-        elif not first:
-            yield from _capsule(touch.other, touch.other, touch.radius_other, color)
-
-
-def _capsule(low: Float, high: Float, radius: float, color: tuple[float, ...]) -> Iterable[Part]:
-    """Capsule between two points, a sphere if they coincide; none for a point."""
-    length = float(np.linalg.norm(high - low))
-    if radius > 0.0 and length == 0.0:
-        yield Part("sphere", (radius, 0.0), low, IDENTITY, color)
-    elif radius > 0.0:
-        turn = rotation.align((0.0, 0.0, 1.0), high - low)
-        yield Part("capsule", (radius, length), 0.5 * (low + high), turn, color)
-
-
-def _hull(core: Core, color: tuple[float, ...]) -> Part:
-    """Hull of a convex shape; a radius around it is part of it only for one or two points."""
-    from scipy.spatial import ConvexHull
-
-    if core.radius > 0.0 and core.rim == 0.0 and len(core.points) <= 2:
-        (part,) = _capsule(core.points[0], core.points[-1], core.radius, color)
-        return part
-    corners = core.corners(SIDES)
-    hull = ConvexHull(corners)
-    faces = hull.simplices.astype(np.int64)
-    a, b, c = (corners[faces[:, i]] for i in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
-    faces[inward] = faces[inward][:, ::-1]
-    return Part("mesh", (0.0, 0.0), np.zeros(3), IDENTITY, color, Surface(corners, faces))
 
 
 def _drawn(geometry: Geometry, color: tuple[float, ...]) -> list[Part]:

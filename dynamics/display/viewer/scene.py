@@ -13,7 +13,6 @@ from dynamics.display.viewer.looks import (
     Surface,
     ends_of,
     looks_of,
-    planes_of,
     still_of,
     visible,
 )  # fmt: skip
@@ -21,6 +20,7 @@ from dynamics.display.viewer.packing import Packer
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.joints import Joint
+from dynamics.parts.surroundings import planes_of
 
 if TYPE_CHECKING:
     from dynamics.trajectory import Trajectory

@@ -1,4 +1,4 @@
-"""MJCF, read and compiled by MuJoCo itself: bodies, joints, geoms, actuators, equalities."""
+"""MJCF, read and compiled by MuJoCo itself: bodies, joints, geoms, actuators, sensors."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from dynamics.io.mjcf.actuators import driven_joints, read_actuator
 from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
+from dynamics.io.mjcf.sensors import read_sensor
 from dynamics.io.notes import Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
@@ -29,7 +30,7 @@ WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
 LAST_SHOWN_GROUP = 2
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "tendons", "sensors", "cameras", "lights", "pairs", "flexes", "skins",
+    "tendons", "cameras", "lights", "pairs", "flexes", "skins",
     "hfields", "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
@@ -149,6 +150,8 @@ class Reader:
             self.found.excluded.append((pair[0] or "world", pair[1] or "world"))
         for k in range(m.nkey):
             read_keyframe(self, k)
+        for k in range(m.nsensor):
+            read_sensor(self, k)
         for what in ("density", "viscosity"):
             if getattr(m.opt, what) != 0.0:
                 self.notes.leave_out("option", what)

@@ -60,4 +60,8 @@ KINETIC = 48  # kinetic energy of the last interval, J
 LARGEST_RISE = 49  # largest rise over the least value, J
 RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would give energy
 
-INFO_SIZE = 51
+# Intervals, as sensors of acceleration need them
+LENGTH = 51  # of the last interval, s; 0 if velocities were given at its start
+SPACING = 52  # time over which its impulses acted: half of it and of the one before, s
+
+INFO_SIZE = 53

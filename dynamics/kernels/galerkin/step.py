@@ -13,7 +13,9 @@ from dynamics.kernels.base.quaternion import load3, multiply_matrix
 from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN, TOLERANCE
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, SINGULAR, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
+    LENGTH,
     MIDDLE_WAIT,
+    SPACING,
     STORED_STEPS,
 )
 from dynamics.kernels.galerkin.arguments import (
@@ -257,7 +259,11 @@ def advance(plan, ends, info):
 
 @inlined
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
-    """Nothing: every step begins with one interval."""
+    """Lengths of the last intervals: every step begins with one."""
+    if done >= 0:
+        rule = ends[1].rule
+        end, before = rule.weights[rule.s], part.length if part.index > 0 else info[LENGTH]
+        info[LENGTH], info[SPACING] = part.length, (1.0 - end) * part.length + end * before
 
 
 step = make_step(arrays_of, load, interval, advance, adapt)

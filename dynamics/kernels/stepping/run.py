@@ -23,7 +23,9 @@ from dynamics.kernels.base.step_info import (
     INTERVALS,
     ITERATIONS,
     LARGEST_WORK,
+    LENGTH,
     RELAXATION,
+    SPACING,
     TIME,
     UNEXPLAINED_INTERVALS,
 )
@@ -45,7 +47,10 @@ def record_step(k, every, h, info, state, totals, record):
     if info[UNEXPLAINED_INTERVALS] > 0.0 and totals[FIRST_UNEXPLAINED] == 0.0:
         totals[FIRST_UNEXPLAINED] = totals[STEPS]
     if (k + 1) % every == 0:
-        copy(state, record[(k + 1) // every - 1 - int(totals[FIRST_RECORD])])
+        row = (k + 1) // every - 1 - int(totals[FIRST_RECORD])
+        copy(state, record[row])
+        if record.shape[1] > state.size:
+            record[row, state.size], record[row, state.size + 1] = info[LENGTH], info[SPACING]
 
 
 def make_simulate(step):

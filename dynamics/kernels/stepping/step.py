@@ -47,8 +47,10 @@ from dynamics.kernels.base.step_info import (
     KINETIC,
     LARGEST_WORK,
     LAST_LENGTH,
+    LENGTH,
     NODE_SIDE,
     RESTITUTION_PART,
+    SPACING,
     UNEXPLAINED_INTERVALS,
     VELOCITY_ERROR,
     VIOLATION,
@@ -366,6 +368,9 @@ def adapt(plan, constant, h, done, part, motion, ends, work, info):
     failed, n = done < 0, TWIST * plan[BODIES]
     for i in range(0 if failed else n):
         work.given[i] = work.given[n + i]
+    if not failed:
+        before = part.length if part.index > 0 else info[LENGTH]
+        info[LENGTH], info[SPACING] = part.length, 0.5 * (before + part.length)
     if not failed or (
         done != TURNED_TOO_FAR
         and done != PASSED_THROUGH

@@ -1,0 +1,120 @@
+"""Sensors of MuJoCo's model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dynamics import rotation
+from dynamics.io.description import Pose, SensorEntry
+
+if TYPE_CHECKING:
+    from dynamics.io.mjcf.reader import Reader
+
+__all__ = ["read_sensor"]
+
+#: Sensors on a site: kind here and quantity.
+ON_SITE = {
+    "ACCELEROMETER": ("imu", "specific force"),
+    "GYRO": ("imu", "angular velocity"),
+    "VELOCIMETER": ("own frame", "velocity"),
+    "FORCE": ("wrench", "force"),
+    "TORQUE": ("wrench", "torque"),
+    "TOUCH": ("contact", "normal force"),
+    "RANGEFINDER": ("range", "distance"),
+}
+#: Sensors on any frame.
+ON_FRAME = {
+    "FRAMEPOS": "position",
+    "FRAMEQUAT": "orientation",
+    "FRAMELINVEL": "velocity",
+    "FRAMEANGVEL": "angular velocity",
+}
+ON_JOINT = {"JOINTPOS": "position", "JOINTVEL": "velocity"}
+#: Kinds of joints whose coordinates are those of the file's hinges and slides, in this order.
+IN_ORDER = ("revolute", "prismatic", "universal")
+
+
+def read_sensor(reader: Reader, k: int) -> None:
+    """One sensor, or a note that it is left out.
+
+    Parameters
+    ----------
+    reader : Reader
+        Its description gets the sensor.
+    k : int
+        Number of the sensor in MuJoCo's model.
+    """
+    m, name = reader.model, reader.name("sensor", k)
+    kind = reader.mj.mjtSensor(m.sensor_type[k]).name.removeprefix("mjSENS_")
+    entry = _entry(reader, k, name, kind)
+    if entry is None:
+        reader.notes.leave_out(f"sensors of type {kind.lower()}", name)
+        return
+    entry.noise = float(m.sensor_noise[k])
+    cutoff = float(m.sensor_cutoff[k])
+    if entry.kind == "range" and cutoff > 0.0:
+        entry.largest = cutoff
+    elif cutoff > 0.0:
+        reader.notes.leave_out("cutoffs of sensors", name)
+    for what in ("sensor_delay", "sensor_interval"):
+        values = getattr(m, what, None)
+        if values is not None and np.any(values[k] != 0.0):
+            reader.notes.leave_out("delays and intervals of sensors", name)
+    if entry.kind == "contact":
+        reader.notes.merge("touch sensors feel all contacts of their body", name)
+    if entry.kind == "wrench":
+        entry.joint = _joint_above(reader, int(m.site_bodyid[m.sensor_objid[k]]))
+        if entry.joint is None:
+            reader.notes.leave_out("force and torque sensors of bodies without a joint", name)
+            return
+    reader.found.sensors.append(entry)
+
+
+def _entry(reader: Reader, k: int, name: str, kind: str) -> SensorEntry | None:
+    """Sensor of a known type; None for others."""
+    m, objects = reader.model, reader.mj.mjtObj
+    owner, at = objects(m.sensor_objtype[k]), int(m.sensor_objid[k])
+    if kind in ON_JOINT:
+        found = _coordinate(reader, reader.joint_name[at])
+        if found is None:
+            return None
+        return SensorEntry(name, "joint", ON_JOINT[kind], joint=found[0], coordinate=found[1])
+    if kind in ON_SITE and owner == objects.mjOBJ_SITE:
+        what, quantity = ON_SITE[kind]
+    elif kind in ON_FRAME and m.sensor_refid[k] < 0:
+        what, quantity = "frame", ON_FRAME[kind]
+    else:
+        return None
+    places: dict[Any, Callable[[], tuple[int, Any, Any]]] = {
+        objects.mjOBJ_SITE: lambda: (m.site_bodyid[at], m.site_pos[at], m.site_quat[at]),
+        objects.mjOBJ_GEOM: lambda: (m.geom_bodyid[at], m.geom_pos[at], m.geom_quat[at]),
+        objects.mjOBJ_CAMERA: lambda: (m.cam_bodyid[at], m.cam_pos[at], m.cam_quat[at]),
+        objects.mjOBJ_BODY: lambda: (at, m.body_ipos[at], m.body_iquat[at]),
+        objects.mjOBJ_XBODY: lambda: (at, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])),
+    }
+    if owner not in places:
+        return None
+    body, x, q = places[owner]()
+    pose = Pose(np.array(x, np.float64), rotation.normalized(q))
+    return SensorEntry(name, what, quantity, link=reader.links[body], pose=pose)
+
+
+def _coordinate(reader: Reader, name: str) -> tuple[str, int] | None:
+    """Joint here and its coordinate that one of the file's is; None where there is none."""
+    for joint in reader.found.joints.values():
+        names = joint.name.split("+") if joint.name != name else [name]
+        if name in names and joint.kind in IN_ORDER:
+            return joint.name, names.index(name)
+    return None
+
+
+def _joint_above(reader: Reader, body: int) -> str | None:
+    """Joint that holds a body on what is above it."""
+    link = reader.links[body]
+    for joint in reader.found.joints.values():
+        if joint.child == link and not joint.closure and joint.kind != "floating":
+            return joint.name
+    return None

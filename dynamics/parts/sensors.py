@@ -1,0 +1,532 @@
+"""Sensors as data: what they measure and where, their noise and rate."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from typing import Any, TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from dynamics import rotation
+from dynamics.errors import UnknownNameError
+from dynamics.parts.bodies import WORLD
+from dynamics.parts.options import never_changes, takes
+
+__all__ = [
+    "ContactSensor",
+    "ForceTorque",
+    "FrameSensor",
+    "IMU",
+    "JointSensor",
+    "Noise",
+    "RangeFinder",
+    "Sensor",
+    "check_sensor",
+]
+
+Float = NDArray[np.float64]
+ORIGIN, UPRIGHT = (0.0, 0.0, 0.0), (1.0, 0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Noise:
+    """Errors of a sensor: ``bias + walk + white noise``, then rounding.
+
+    Each is one number, or one for each number of the reading.
+
+    Parameters
+    ----------
+    white : float or array_like, shape (m,), optional
+        Standard deviation of each sample, in the unit of the reading.
+    bias : float or array_like, shape (m,), optional
+        Constant error.
+    walk : float or array_like, shape (m,), optional
+        Random walk of the bias: its standard deviation after 1 s; it grows with the root of time.
+    resolution : float or array_like, shape (m,), optional
+        Step that readings are rounded to; 0 for none.
+
+    Raises
+    ------
+    ValueError
+        Where a number is not finite, or one but the bias is negative.
+    """
+
+    white: ArrayLike = 0.0
+    bias: ArrayLike = 0.0
+    walk: ArrayLike = 0.0
+    resolution: ArrayLike = 0.0
+
+    def __post_init__(self) -> None:
+        for what in ("white", "bias", "walk", "resolution"):
+            numbers = rotation.as_numbers(getattr(self, what), (...,), f"{what} of a noise")
+            if numbers.ndim > 1:
+                raise ValueError(f"{what} of a noise has shape {numbers.shape}; give (m,) or ()")
+            if what != "bias" and (numbers < 0.0).any():
+                raise ValueError(f"{what} of a noise is negative")
+            numbers.flags.writeable = False
+            object.__setattr__(self, what, numbers)
+
+
+class SensorOptions(TypedDict, total=False):
+    """Options of every sensor, documented in `options_of`."""
+
+    name: Hashable
+    noise: Noise | ArrayLike
+    rate: float | None
+
+
+def options_of(
+    default: Hashable,
+    name: Hashable = None,
+    noise: Noise | ArrayLike = 0.0,
+    rate: float | None = None,
+    **unknown: Any,
+) -> dict[str, Any]:
+    """Check the options that every sensor has.
+
+    Parameters
+    ----------
+    default : hashable
+        Name where none is given.
+    name : hashable, optional
+        By default that of what it sits on and a word for the sensor.
+    noise : Noise or array_like, shape () or (m,), optional
+        A number is the standard deviation of white noise.
+    rate : float, optional
+        Samples per second, which are held in between; by default one every step.
+    **unknown
+        Refused.
+
+    Returns
+    -------
+    dict
+
+    Raises
+    ------
+    ValueError
+        For a rate or noise that no sensor has.
+    TypeError
+        For an option that no sensor has.
+    """
+    name = default if name is None else name
+    if unknown:
+        raise TypeError(
+            f"sensor {name!r} has no option {next(iter(unknown))!r}; there are "
+            f"{list(SensorOptions.__annotations__)} and those of its kind"
+        )
+    if rate is not None and not (np.isfinite(rate) and rate > 0.0):
+        raise ValueError(f"rate of sensor {name!r} is {rate}, and must be positive, 1/s")
+    noise = noise if isinstance(noise, Noise) else Noise(noise)
+    return {"name": name, "noise": noise, "rate": None if rate is None else float(rate)}
+
+
+@never_changes("sensor")
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class Sensor:
+    """Base of all sensors.
+
+    Attributes
+    ----------
+    name : hashable
+    quantities : tuple of str
+        What a reading consists of, in this order.
+    noise : Noise
+    rate : float or None
+        Samples per second, or None: one every step.
+    """
+
+    name: Hashable
+    quantities: tuple[str, ...]
+    noise: Noise
+    rate: float | None
+
+    def _keep(self, **numbers: Any) -> None:
+        for name, value in numbers.items():
+            if isinstance(value, np.ndarray):
+                value.flags.writeable = False
+            object.__setattr__(self, name, value)
+
+    def _choose(self, asked: str | Iterable[str], offered: tuple[str, ...]) -> None:
+        """Keep the quantities that are asked for."""
+        chosen = (asked,) if isinstance(asked, str) else tuple(asked)
+        for one in chosen:
+            if one not in offered:
+                raise ValueError(
+                    f"sensor {self.name!r} measures no {one!r}; quantities are {list(offered)}"
+                )
+        if not chosen or len(set(chosen)) < len(chosen):
+            raise ValueError(
+                f"quantities of sensor {self.name!r} must be some of {list(offered)}, each once"
+            )
+        self._keep(quantities=chosen)
+
+    def _place(self, point: ArrayLike, orientation: ArrayLike) -> None:
+        """Keep the place of the sensor's frame."""
+        label = f"of sensor {self.name!r}"
+        q = rotation.as_numbers(orientation, (4,), f"orientation {label}")
+        self._keep(
+            point=rotation.as_numbers(point, (3,), f"point {label}"),
+            orientation=rotation.normalized(q),
+        )
+
+
+def name_of(owner: Any) -> Hashable:
+    """Name of a body, frame, joint or the world that is given by itself or by name."""
+    return getattr(owner, "name", owner)  # type: ignore[no-any-return]
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class IMU(Sensor):
+    """Inertial measurement unit: specific force and angular velocity in the sensor's frame.
+
+    The specific force is acceleration minus gravity: +9.81 m/s² upwards at rest, 0 in free fall. It
+    belongs to the start of the last interval, where it is of second order, and so is a step old, as
+    MuJoCo's after ``mj_step``: the difference of the discrete velocities of the last two intervals.
+    At orders 4 and 6 it is the mean over the last interval. Before the first step the acceleration
+    is that of bodies that go on as they are. The angular velocity is that of the state.
+
+    Parameters
+    ----------
+    body : Body, world or hashable
+        Body, or name of a body or of a frame.
+    point : array_like, shape (3,), optional
+        Of the sensor in the frame of the body (from its centre of mass), m.
+    orientation : array_like, shape (4,), optional
+        The sensor's frame to the body's, scalar first.
+    quantities : {"specific force", "angular velocity"} or iterable of these, optional
+        By default both: m/s² and rad/s, 3 numbers each.
+    **options
+        Name, noise and rate.
+
+    Raises
+    ------
+    ValueError
+        For quantities that there are not, and numbers of another shape.
+    """
+
+    body: Hashable
+    point: Float
+    orientation: Float
+
+    def __init__(
+        self,
+        body: Any,
+        point: ArrayLike = ORIGIN,
+        orientation: ArrayLike = UPRIGHT,
+        *,
+        quantities: str | Iterable[str] = ("specific force", "angular velocity"),
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        self._keep(body=name_of(body), **options_of(f"{name_of(body)} imu", **options))
+        self._choose(quantities, ("specific force", "angular velocity"))
+        self._place(point, orientation)
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class ForceTorque(Sensor):
+    """Force and torque by which a joint's constraints act on its child, in the sensor's frame.
+
+    They are those of the last interval and belong to its start, as the specific force of an `IMU`:
+    a body on a `Fixed` joint alone has the force m times the specific force at its centre of mass.
+    At orders 4 and 6 they are means over the last interval. Along the free axes of the joint
+    constraints do not act: springs, motors and friction there are not felt.
+
+    Parameters
+    ----------
+    joint : Joint or hashable
+    point : array_like, shape (3,), optional
+        Of the sensor in the frame of the child (from its centre of mass), m: torques are about it;
+        by default where the joint sits.
+    orientation : array_like, shape (4,), optional
+        The sensor's frame to the child's, scalar first.
+    quantities : {"force", "torque"} or iterable of these, optional
+        By default both: N and N m, 3 numbers each.
+    **options
+        Name, noise and rate.
+
+    Raises
+    ------
+    ValueError
+        For quantities that there are not, and numbers of another shape.
+    """
+
+    joint: Hashable
+    point: Float | None
+    orientation: Float
+
+    def __init__(
+        self,
+        joint: Any,
+        point: ArrayLike | None = None,
+        orientation: ArrayLike = UPRIGHT,
+        *,
+        quantities: str | Iterable[str] = ("force", "torque"),
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        self._keep(joint=name_of(joint), **options_of(f"{name_of(joint)} force", **options))
+        self._choose(quantities, ("force", "torque"))
+        self._place(ORIGIN if point is None else point, orientation)
+        if point is None:
+            self._keep(point=None)
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class ContactSensor(Sensor):
+    """Normal force of all contacts of a body, and whether it touches.
+
+    Forces are those of the last interval. Friction has no part in them.
+
+    Parameters
+    ----------
+    body : Body or hashable
+        Body or its name.
+    against : Body, world or hashable, optional
+        Only contacts with this one count.
+    quantities : {"normal force", "touch"} or iterable of these, optional
+        By default both: the sum of the normal forces of all points, N, and 1 for a touch, or 0.
+    threshold : float, optional
+        Normal force from which on it touches, N; by default a thousandth of the body's unit of
+        force, that is of the weight of the heaviest body it is connected to.
+    **options
+        Name, noise and rate.
+
+    Raises
+    ------
+    ValueError
+        For quantities that there are not, and a threshold that is not positive.
+    """
+
+    body: Hashable
+    against: Hashable
+    threshold: float | None
+
+    def __init__(
+        self,
+        body: Any,
+        against: Any = None,
+        *,
+        quantities: str | Iterable[str] = ("normal force", "touch"),
+        threshold: float | None = None,
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        self._keep(
+            body=name_of(body), against=name_of(against), threshold=threshold,
+            **options_of(f"{name_of(body)} contact", **options),
+        )  # fmt: skip
+        if threshold is not None and not (np.isfinite(threshold) and threshold > 0.0):
+            raise ValueError(
+                f"threshold of sensor {self.name!r} is {threshold}, and must be positive, N"
+            )
+        self._choose(quantities, ("normal force", "touch"))
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class RangeFinder(Sensor):
+    """Distance along one ray or several to the first surface, also from within a shape.
+
+    Rays meet the half-spaces that bodies touch, the obstacles of the world, and all bodies but
+    their own: their collision shapes, or else their shape, or their visuals. Of a mesh they meet
+    the triangles.
+
+    Parameters
+    ----------
+    body : Body, world or hashable
+        Body, or name of a body or of a frame.
+    point : array_like, shape (3,), optional
+        Where rays begin in the frame of the body (from its centre of mass), m.
+    direction : array_like, shape (3,) or (m, 3), optional
+        Of one ray or m in the frame of the body, of any length but 0; by default x.
+    largest : float, optional
+        Range, m; what is farther away is not seen.
+    nothing : float, optional
+        What is read where nothing is seen, without noise; by default infinity.
+    **options
+        Name, noise and rate.
+
+    Raises
+    ------
+    ValueError
+        For a direction of length 0, numbers of another shape, and a range that is not positive.
+    """
+
+    body: Hashable
+    point: Float
+    direction: Float
+    largest: float
+    nothing: float
+
+    def __init__(
+        self,
+        body: Any,
+        point: ArrayLike = ORIGIN,
+        direction: ArrayLike = (1.0, 0.0, 0.0),
+        *,
+        largest: float = np.inf,
+        nothing: float = np.inf,
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        self._keep(body=name_of(body), **options_of(f"{name_of(body)} range", **options))
+        label = f"of sensor {self.name!r}"
+        ways = rotation.as_numbers(direction, (..., 3), f"direction {label}")
+        if ways.ndim > 2 or ways.size == 0:
+            raise ValueError(f"direction {label} has shape {ways.shape}; give (3,) or (m, 3)")
+        if not largest > 0.0:
+            raise ValueError(f"largest {label} is {largest}, and must be positive, m")
+        self._keep(
+            quantities=("distance",),
+            point=rotation.as_numbers(point, (3,), f"point {label}"),
+            direction=rotation.unit_vector(ways.reshape(-1, 3), f"direction {label}"),
+            largest=float(largest),
+            nothing=float(nothing),
+        )
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class JointSensor(Sensor):
+    """Encoder: coordinates of a joint and their rates.
+
+    Parameters
+    ----------
+    joint : Joint or hashable
+    coordinate : int, optional
+        Only this one of the joint's coordinates; by default all.
+    quantities : {"position", "velocity"} or iterable of these, optional
+        By default both: m or rad, and m/s or rad/s, one number for each coordinate.
+    **options
+        Name, noise and rate.
+
+    Raises
+    ------
+    ValueError
+        For quantities that there are not.
+    """
+
+    joint: Hashable
+    coordinate: int | None
+
+    def __init__(
+        self,
+        joint: Any,
+        coordinate: int | None = None,
+        *,
+        quantities: str | Iterable[str] = ("position", "velocity"),
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        self._keep(
+            joint=name_of(joint), coordinate=coordinate,
+            **options_of(f"{name_of(joint)} encoder", **options),
+        )  # fmt: skip
+        self._choose(quantities, ("position", "velocity"))
+
+
+@takes(SensorOptions, options_of)
+@dataclass(frozen=True, slots=True, eq=False, init=False)
+class FrameSensor(Sensor):
+    """Pose and velocity of a frame, as of motion capture.
+
+    Parameters
+    ----------
+    body : Body, world or hashable
+        Body, or name of a body or of a frame.
+    point : array_like, shape (3,), optional
+        Of the sensor in the frame of the body (from its centre of mass), m.
+    orientation : array_like, shape (4,), optional
+        The sensor's frame to the body's, scalar first.
+    local : bool, optional
+        Whether velocities are along the sensor's own axes, or else the world's.
+    quantities : {"position", "orientation", "velocity", "angular velocity"} or iterable, optional
+        By default the first two: the position in the world, m, the orientation (sensor to world,
+        scalar first), m/s and rad/s; 3, 4, 3 and 3 numbers.
+    **options
+        Name, noise and rate. An orientation is normalized after noise.
+
+    Raises
+    ------
+    ValueError
+        For quantities that there are not, and numbers of another shape.
+    """
+
+    body: Hashable
+    point: Float
+    orientation: Float
+    local: bool
+
+    def __init__(
+        self,
+        body: Any,
+        point: ArrayLike = ORIGIN,
+        orientation: ArrayLike = UPRIGHT,
+        *,
+        local: bool = False,
+        quantities: str | Iterable[str] = ("position", "orientation"),
+        **options: Unpack[SensorOptions],
+    ) -> None:
+        self._keep(
+            body=name_of(body), local=bool(local),
+            **options_of(f"{name_of(body)} pose", **options),
+        )  # fmt: skip
+        self._choose(quantities, ("position", "orientation", "velocity", "angular velocity"))
+        self._place(point, orientation)
+
+
+def check_sensor(sensor: Any, mechanism: Any) -> None:
+    """Refuse what is no sensor, and sensors on what the mechanism does not have.
+
+    Parameters
+    ----------
+    sensor : Sensor
+    mechanism : Mechanism
+
+    Raises
+    ------
+    TypeError
+    UnknownNameError
+    ValueError
+        For a joint without what is measured.
+    """
+    if not isinstance(sensor, Sensor):
+        raise TypeError(f"a sensor is what dynamics.IMU and its like return, not {sensor!r}")
+    label = f"sensor {sensor.name!r}"
+    if isinstance(sensor, (ForceTorque, JointSensor)):
+        _check_joint(sensor, mechanism.joints, label)
+        return
+    assert isinstance(sensor, (IMU, ContactSensor, RangeFinder, FrameSensor))
+    bodies, frames = mechanism.bodies, mechanism.frames
+    if isinstance(sensor, ContactSensor):
+        for name in (sensor.body, sensor.against):
+            known = name is None or name in bodies or name == WORLD.name
+            if not known or sensor.body in (None, WORLD.name):
+                raise UnknownNameError(
+                    f"{label} is on {name!r}, which is no body; bodies are {list(bodies)}"
+                )
+    elif sensor.body != WORLD.name and sensor.body not in bodies and sensor.body not in frames:
+        raise UnknownNameError(
+            f"{label} is on {sensor.body!r}, which is neither a body nor a frame; bodies are "
+            f"{list(bodies)}, frames {list(frames)}"
+        )
+
+
+def _check_joint(sensor: ForceTorque | JointSensor, joints: Any, label: str) -> None:
+    if sensor.joint not in joints:
+        raise UnknownNameError(
+            f"{label} is on joint {sensor.joint!r}, which there is not; joints are {list(joints)}"
+        )
+    joint = joints[sensor.joint]
+    if isinstance(sensor, ForceTorque):
+        if joint.n_rows == 0:
+            raise ValueError(f"{label} is on joint {sensor.joint!r}, which has no constraints")
+        return
+    if joint.n_coordinates == 0:
+        raise ValueError(f"{label} is on joint {sensor.joint!r}, which has no coordinates")
+    if sensor.coordinate is not None and not 0 <= sensor.coordinate < joint.n_coordinates:
+        raise ValueError(
+            f"{label} measures coordinate {sensor.coordinate} of joint {sensor.joint!r}, which "
+            f"has {joint.n_coordinates}: numbers are from 0"
+        )

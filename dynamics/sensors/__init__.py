@@ -1,0 +1,1 @@
+"""Readings of sensors from states and recorded motions."""
