@@ -48,7 +48,9 @@ SUITES = {
     "dynamics/kernels/observables/contacts.py": SHAPES,
 }
 #: Changes that only make nonsense of index arithmetic, or of what plain Python cannot run.
-LEFT_OUT = "(Pow|Mod|Shift|Bit|FloorDiv|Decorator|Exception|ZeroIteration|UnaryOperator_Invert|[tqE]_Is)"
+LEFT_OUT = (
+    "(Pow|Mod|Shift|Bit|FloorDiv|Decorator|Exception|ZeroIteration|UnaryOperator_Invert|[tqE]_Is)"
+)
 #: What lanes of vectors need compiled code for.
 COMPILED = "not values_that_are_not_finite and not batch and not threads"
 

@@ -111,7 +111,7 @@ def _checksum(stored: tuple[Any, ...]) -> int:
     found = 0
     for table in stored:
         if isinstance(table, np.ndarray):
-            found = crc32(np.ascontiguousarray(table), found)
+            found = crc32(np.ascontiguousarray(table).data, found)
     return found
 
 
