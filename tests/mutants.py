@@ -44,7 +44,7 @@ SUITES = {
     "dynamics/kernels/rows/poses.py": JOINTS,
     "dynamics/kernels/base/quaternion.py": JOINTS,
     "dynamics/kernels/interval/energy_audit.py": ("dynamics", "kernel_parts"),
-    "dynamics/kernels/contacts/rows.py": SHAPES,
+    "dynamics/kernels/contacts/rows.py": ("dynamics", "contact_rows", "contact_geometry"),
     "dynamics/kernels/observables/contacts.py": SHAPES,
 }
 #: Changes that only make nonsense of index arithmetic, or of what plain Python cannot run.
