@@ -343,7 +343,7 @@ class Factor(Sealed):
         """Stable factors of a regular matrix."""
         threads, bound = self._factorization.threads, self._refine_below
         found = Factorization(self.symbolic, self.dtype, threads=threads, refine_below=bound)
-        return found.stable(values)[0]
+        return found.stable(values, compares=True)[0]
 
     def _trusted(self, what: str, delays: bool = True) -> Factorization:
         """Factors that are right by themselves, without refinement or regularization."""

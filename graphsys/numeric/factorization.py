@@ -40,6 +40,9 @@ SINGULAR_RATIO = 64.0
 DOUBTFUL = 0.125
 #: Factor by which a step of refinement must reduce the residual, for refinement to converge soon.
 CONTRACTS = 0.1
+#: Power of machine epsilon above which a condition number may be one of a poor scaling: 8e3 in
+#: double precision.
+CLEAR = -0.25
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
@@ -86,6 +89,8 @@ class Factorization:
         Supernodes that the last factorization computed.
     stabilized : bool
         Whether order and scaling were chosen for the last matrix, not for one before.
+    compared : bool
+        Whether the scaling is the better one of two for the last matrix.
     fronts : Fronts or None
         Where it is not None, these are the factors: rows are exchanged between blocks.
     """
@@ -109,7 +114,7 @@ class Factorization:
         self.eps = EPS[dtype]
         self._refine_below = refine_below
         self.scaling: Scaling | None = None
-        self.stabilized = False
+        self.stabilized = self.compared = False
         self._allocate(symbolic)
 
     def _allocate(self, symbolic: Symbolic, delays: bool = False) -> None:
@@ -225,7 +230,7 @@ class Factorization:
         ValueError
             Where values are not finite.
         """
-        self.stabilized = False
+        self.stabilized = self.compared = False
         if self.scaling is not None:
             check_finite(self.symbolic.graph, values)
             if not self.scaling.fits(self.symbolic.graph, values):
@@ -340,7 +345,9 @@ class Factorization:
         """Replace doubtful factors by those of a stable method.
 
         Where pivots may be delayed, they are, whatever the errors of the doubtful factors are: the
-        recurrence of the selected inverse loses more by small pivots than a solve does.
+        recurrence of the selected inverse loses more by small pivots than a solve does. Nothing
+        refines here, so that errors grow with the condition number: of two scalings, the one with
+        the smaller one is taken.
 
         Parameters
         ----------
@@ -369,12 +376,17 @@ class Factorization:
             replace = not stability.is_stable(error, self.dtype)
             replace |= stability.is_singular(condition, self.dtype)
             replace |= self.scaling is None and self.is_wild(values)
+            replace |= not self.compared and condition > self.eps**CLEAR
         if replace:
-            found, error, condition = self.stable(values, delays=delays)
+            found, error, condition = self.stable(values, delays=delays, compares=True)
         return found, max(error, self.eps) * condition
 
     def stable(
-        self, values: Array, refines: bool = False, delays: bool | None = None
+        self,
+        values: Array,
+        refines: bool = False,
+        delays: bool | None = None,
+        compares: bool = False,
     ) -> tuple[Factorization, float, float]:
         """Factorize a matrix that resists: equilibrated, and then with delayed pivots.
 
@@ -386,6 +398,8 @@ class Factorization:
         delays : bool, optional
             True delays pivots at once, False never. By default they are delayed if static factors
             of the equilibrated matrix are not stable.
+        compares : bool, optional
+            Whether a large condition number in the first scaling has the second one tried.
 
         Returns
         -------
@@ -404,6 +418,7 @@ class Factorization:
         graph = self.symbolic.graph
         check_finite(graph, values)
         best: tuple[float, float, Factorization | None] = (np.inf, np.inf, None)
+        sure: tuple[float, float, Factorization] | None = None  # with the smaller condition number
         failure = None
         for attempt, scaling in enumerate(self._scalings(values)):
             matrix = values if scaling is None else scaling.matrix(values)
@@ -424,9 +439,17 @@ class Factorization:
                         break
                 elif stable or refines and trial._contracts(matrix):
                     trial.stabilized = stable
-                    return trial, error, condition
+                    if sure is None or condition < sure[1]:
+                        sure = error, condition, trial
+                    break
                 elif error < best[0]:
                     best = error, condition, trial
+            if sure is not None and not (compares and sure[1] > self.eps**CLEAR):
+                break
+        if sure is not None:
+            error, condition, trial = sure
+            trial.compared = compares
+            return trial, error, condition
         error, condition, found = best
         if found is not None and not error < self.eps**0.5:
             matrix = values if found.scaling is None else found.scaling.matrix(values)

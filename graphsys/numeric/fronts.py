@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from graphsys.kernels.base.layout import FIRST, ORDER_AT, ROWS, STARTS_AT, SUPERNODES
 from graphsys.kernels.base.layout import PIVOTS as PANEL_PIVOTS
 from graphsys.kernels.frontal.multifrontal import (
+    ALL_DELAYED,
     FACTORS,
     FACTORS_FULL,
     FRONT_FIELDS,
     FRONT_FULL,
     HEADER,
     HEADERS_FULL,
+    INFO,
+    LEAST,
     NAMES,
     NAMES_FULL,
+    NEEDED,
     PIVOTS,
     SIZE,
     STACK_FULL,
@@ -100,12 +104,14 @@ class Fronts:
             "factors": factors, "names": names,
         }  # fmt: skip
         for name, length in lengths.items():
-            self._resize(name, length)
+            kind = self.dtype if name in ("front", "stack", "factors") else np.dtype(np.int64)
+            self.arrays[name] = np.empty(max(length, 1), kind)
 
-    def _resize(self, name: str, length: int) -> None:
-        """Make a longer array in place of one that was too short."""
-        kind = self.dtype if name in ("front", "stack", "factors") else np.dtype(np.int64)
-        self.arrays[name] = np.empty(max(length, 1), kind)
+    def _lengthen(self, name: str, length: int) -> None:
+        """Put a longer array in the place of one, with what that held."""
+        held = self.arrays[name]
+        self.arrays[name] = np.empty(length, held.dtype)
+        self.arrays[name][: held.size] = held
 
     def factorize(self, values: Array, panels: Array) -> int:
         """Factorize a matrix: 0, or 1 + a row, in elimination order, that has no pivot.
@@ -117,7 +123,7 @@ class Fronts:
         panels : ndarray, shape (symbolic.arena_size,)
             Workspace.
         """
-        program, info = self.symbolic.program, np.zeros(3)
+        program, info = self.symbolic.program, np.zeros(INFO)
         while True:
             status = int(
                 factorize_fronts(
@@ -127,9 +133,8 @@ class Fronts:
             )  # fmt: skip
             if status >= 0:
                 break
-            length = int(MORE * info[1])  # of one side of the largest front
-            self._resize(TOO_SHORT[status], length * length if status == FRONT_FULL else length)
-        self.least, self.delayed = float(info[0]), int(info[2])
+            self._lengthen(TOO_SHORT[status], int(MORE * info[NEEDED]))
+        self.least, self.delayed = float(info[LEAST]), int(info[ALL_DELAYED])
         if status == 0:
             self._gather()
             with np.errstate(all="ignore"):

@@ -124,7 +124,11 @@ class Regularized(Factorization):
         return True
 
     def stable(
-        self, values: Array, refines: bool = False, delays: bool | None = None
+        self,
+        values: Array,
+        refines: bool = False,
+        delays: bool | None = None,
+        compares: bool = False,
     ) -> tuple[Factorization, float, float]:
         """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)

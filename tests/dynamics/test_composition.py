@@ -155,3 +155,12 @@ def test_soft_joints_that_keep_energy_are_composed():
     model, state = zoo.double_pendulum(compliance=1e-4, theta=0.5, tolerance=1e-12)
     energy = dy.simulate(dy.compose(model, "suzuki4"), state, 0.5).energy()
     assert np.isfinite(energy).all()
+
+
+def test_what_no_higher_order_offers_is_left_to_order_two():
+    m = dy.Mechanism()
+    for name in ("ball", "other ball"):
+        m.add_body(dy.Sphere(0.1, mass=1.0), name=name)
+    m.collide()
+    with pytest.raises(ValueError, match="collide lose energy.* simulate the model itself"):
+        dy.compose(m.finalize(0.01), "suzuki4")

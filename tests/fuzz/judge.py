@@ -135,11 +135,18 @@ def bound(reference: Reference, eps: float) -> float:
 
 
 def solution_excess(reference: Reference, x: NDArray, b: NDArray, eps: float) -> float:
-    """Error of a solution of A x = b over its bound, in the equilibrated matrix."""
+    """Error of a solution of A x = b over its bound, in the scaling where it is least."""
     if x.size == 0:
         return 0.0
     if x.shape != b.shape or not np.isfinite(x).all():
         return np.inf
+    excess = _solution_excess(reference, x, b, eps)
+    if excess > 1.0:
+        excess = min(_solution_excess(scaling, x, b, eps) for scaling in reference.both)
+    return excess
+
+
+def _solution_excess(reference, x, b, eps):
     extended = np.clongdouble if x.dtype.kind == "c" else np.longdouble
     hat = scale(x.astype(extended), -reference.column)
     most = bound(reference, eps)

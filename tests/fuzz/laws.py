@@ -49,7 +49,7 @@ def inverse(trial, values):
         return []
 
     def excess(found):
-        return min(excess_in(reference, found), excess_in(reference.matched, found))
+        return min(excess_in(scaling, found) for scaling in reference.both)
 
     def excess_in(scaling, found):
         exponent = -scaling.column[rows] - scaling.row[columns]

@@ -3,6 +3,7 @@ precision."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -14,45 +15,52 @@ from graphsys.matrix.equilibration import matched
 EQUILIBRATIONS = 12
 #: Condition number from which another scaling is tried.
 DOUBTFUL = 1e4
-#: How much larger the condition number of another scaling may be that results are judged in.
+#: How much larger the condition number in the scaling of the matching may be.
 MATCHED = 100.0
 #: Steps of refinement with residuals in extended precision; each gains 16 - log10(cond) digits.
 REFINEMENTS = 8
 
 
-def equilibration(
-    matrix: NDArray, least_squares: bool
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def scalings(matrix: NDArray) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Exponents r, c for which the largest entries of 2^r A 2^c are near 1 in rows and columns.
 
-    Sweeps begin at exponents for which the entries that are not 0 are near 1 in the mean, or at 0:
-    where both rows and columns are scaled widely, the latter may end far from a good scaling.
+    Sweeps [1]_ begin at 0, at least squares of the exponents [2]_, and at the duals of the matching
+    with the largest product [3]_: the condition numbers differ by many powers of ten.
 
     References
     ----------
     .. [1] D. Ruiz, A scaling algorithm to equilibrate both rows and columns norms in matrices,
        RAL-TR-2001-034, 2001.
+    .. [2] A. R. Curtis, J. K. Reid, On the automatic scaling of matrices for Gaussian elimination,
+       J. Inst. Maths Applics 10, 118-124, 1972.
+    .. [3] I. S. Duff, J. Koster, On algorithms for permuting large entries to the diagonal of a
+       sparse matrix, SIAM J. Matrix Anal. Appl. 22, 973-996, 2001.
     """
     n = len(matrix)
     with np.errstate(divide="ignore"):
         size = np.log2(np.abs(matrix)).astype(float)
-    r, c = np.zeros(n), np.zeros(n)
-    if n == 0:
-        return r.astype(int), c.astype(int)
-    if least_squares:
-        some = np.isfinite(size)
-        normal = np.block([[np.diag(some.sum(axis=1)), some], [some.T, np.diag(some.sum(axis=0))]])
-        sums = np.where(some, size, 0.0)
-        right = -np.concatenate([sums.sum(axis=1), sums.sum(axis=0)])
-        r, c = np.split(np.linalg.lstsq(normal.astype(float), right, rcond=None)[0], 2)
-        size += r[:, None] + c
-    for _ in range(EQUILIBRATIONS):
+    symmetric = np.array_equal(matrix, matrix.T)
+    yield _swept(size, np.zeros(n), np.zeros(n), symmetric)
+    some = np.isfinite(size)
+    normal = np.block([[np.diag(some.sum(axis=1)), some], [some.T, np.diag(some.sum(axis=0))]])
+    sums = np.where(some, size, 0.0)
+    right = -np.concatenate([sums.sum(axis=1), sums.sum(axis=0)])
+    found = np.linalg.lstsq(normal.astype(float), right, rcond=None)[0]
+    yield _swept(size, *np.split(found, 2), symmetric)
+    duals = matched(*np.nonzero(some), size[some], n)
+    if duals is not None:
+        yield _swept(size, *duals, symmetric)
+
+
+def _swept(size, r, c, symmetric):
+    size = size + r[:, None] + c
+    for _ in range(EQUILIBRATIONS if len(r) else 0):
         rows, columns = size.max(axis=1), size.max(axis=0)
         rows[np.isinf(rows)] = columns[np.isinf(columns)] = 0.0
-        r -= rows / 2
-        c -= columns / 2
+        r = r - rows / 2
+        c = c - columns / 2
         size -= rows[:, None] / 2 + columns / 2
-    if np.array_equal(matrix, matrix.T):  # a congruence, whatever rounding did to r and c
+    if symmetric:  # a congruence, whatever rounding did to r and c
         r = c = (r + c) / 2
     return np.rint(r).astype(int), np.rint(c).astype(int)
 
@@ -77,21 +85,16 @@ class Reference:
     """
 
     def __init__(self, matrix: NDArray) -> None:
-        self.matrix = matrix
-        self._solved: dict = {}
-        self._equilibrate(least_squares=False)
+        found = scalings(matrix)
+        self._use(matrix, *next(found))
         if self.condition > DOUBTFUL:
             other = object.__new__(Reference)
-            other.matrix, other._solved = matrix, {}
-            other._equilibrate(least_squares=True)
+            other._use(matrix, *next(found))
             if other.condition < self.condition:
                 self.__dict__ = other.__dict__
 
-    def _equilibrate(self, least_squares: bool) -> None:
-        self._scale(*equilibration(self.matrix, least_squares))
-
-    def _scale(self, row: NDArray[np.int64], column: NDArray[np.int64]) -> None:
-        matrix, self.row, self.column = self.matrix, row, column
+    def _use(self, matrix: NDArray, row: NDArray[np.int64], column: NDArray[np.int64]) -> None:
+        self.matrix, self.row, self.column, self._solved = matrix, row, column, {}
         extended = np.clongdouble if matrix.dtype.kind == "c" else np.longdouble
         self.scaled = scale(matrix.astype(extended), self.row[:, None] + self.column)
         plain = self.scaled.astype(complex if matrix.dtype.kind == "c" else float)
@@ -109,19 +112,15 @@ class Reference:
             self.inverse, self.condition = inverse, float(condition)
 
     @cached_property
-    def matched(self) -> Reference:
-        """Reference with the scaling of a matching, where its condition number is as small."""
-        i, j = np.nonzero(self.matrix)
-        with np.errstate(all="ignore"):
-            duals = matched(
-                i, j, np.log2(np.abs(self.matrix[i, j])).astype(float), len(self.matrix)
-            )
-        if duals is None:
-            return self
+    def both(self) -> tuple[Reference, ...]:
+        """This one, and that of the matching, where its condition number is not much larger."""
+        _, _, *of_matching = scalings(self.matrix)
         other = object.__new__(Reference)
-        other.matrix, other._solved = self.matrix, {}
-        other._scale(*(np.rint(d).astype(int) for d in duals))
-        return other if other.condition <= MATCHED * self.condition else self
+        for scaling in of_matching:
+            other._use(self.matrix, *scaling)
+            if other.condition <= MATCHED * self.condition:
+                return self, other
+        return (self,)
 
     @cached_property
     def transposed(self) -> Reference:

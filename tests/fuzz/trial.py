@@ -84,7 +84,8 @@ class Trial:
 
     def regular(self, k: int = 0) -> bool:
         """Whether matrix k may not be refused."""
-        return self.reference(k).condition * self.eps < REGULAR
+        first, most = self.reference(k), REGULAR / self.eps
+        return first.condition < most or first.both[-1].condition < most
 
     def columns(self, k: int = 0, trans: str = "N") -> NDArray:
         """Three right-hand sides: random, of a random solution, of a unit vector."""

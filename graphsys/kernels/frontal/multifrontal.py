@@ -25,8 +25,13 @@ PREVIOUS, LEFT, DELAYED, FOLLOWING, BLOCK = range(HEADER)
 FRONT_FIELDS = 4
 SIZE, PIVOTS, FACTORS, NAMES = range(FRONT_FIELDS)
 
-#: What a factorization returns where an array is too short; ``info[1]`` is the length it needs.
+#: What a factorization returns where an array is shorter than ``info[NEEDED]``.
 FRONT_FULL, STACK_FULL, HEADERS_FULL, FACTORS_FULL, NAMES_FULL = range(-1, -6, -1)
+#: Fields of what a factorization tells: least pivot relative to its column, length that an array
+#: needs, number of delayed pivots; then where it goes on: supernode, place of the uppermost header,
+#: ends of the stack, the headers, the factors and the names. All but `LEAST` begin at 0.
+INFO = 9
+LEAST, NEEDED, ALL_DELAYED, NEXT, TOP, STACK_END, HEADERS_END, FACTORS_END, NAMES_END = range(INFO)
 
 
 @kernel
@@ -69,33 +74,46 @@ def factorize_fronts(
 ):
     """L and U of all fronts; 0, 1 + a row without a pivot, or which array is too short.
 
-    ``panels`` get the matrix as for the supernodal factorization. ``info[0]`` is the least pivot
-    relative to its column, ``info[2]`` counts delayed pivots.
+    ``panels`` get the matrix as for the supernodal factorization. ``info`` is 0 at first. Called
+    again with a longer array that holds what the short one did, it goes on where it was.
     """
-    load(program, values, panels)
     table = pointer(program, 0)
     symmetric = program[SYMMETRIC] != 0
-    info[0], info[2] = 1.0, 0.0
-    top, stack_end, headers_end = -1, 0, 0  # of the stacks
-    factors_end = names_end = 0
-    for s in range(program[SUPERNODES]):
+    if info[NEXT] == 0:
+        load(program, values, panels)
+        info[LEAST], info[ALL_DELAYED] = 1.0, 0.0
+        for field in range(NEXT, INFO):
+            info[field] = 0.0
+        info[TOP] = -1.0
+    top, stack_end, headers_end = int(info[TOP]), int(info[STACK_END]), int(info[HEADERS_END])
+    factors_end, names_end = int(info[FACTORS_END]), int(info[NAMES_END])
+    for s in range(int(info[NEXT]), program[SUPERNODES]):
         at = table[program[STARTS_AT] + s]
         p, q, first = table[at], table[at + 1], table[at + 2]
         delayed, child = 0, top
+        below, headers_below = stack_end, headers_end  # without the children
         while child >= 0 and headers[child + FOLLOWING] < first + p:
             delayed += headers[child + DELAYED]
+            below, headers_below = headers[child + BLOCK], child
             child = headers[child + PREVIOUS]
         f, m = p + delayed, p + delayed + q
+        short = 0
         if m * m > front.size:
-            info[1] = m
-            return FRONT_FULL
-        most = _factor_size(m, f, symmetric)
-        if factors_end + most > factors.size:
-            info[1] = factors_end + most
-            return FACTORS_FULL
-        if names_end + 2 * m + f > names.size:
-            info[1] = names_end + 2 * m + f
-            return NAMES_FULL
+            short, info[NEEDED] = FRONT_FULL, m * m
+        elif below + m * m > stack.size:
+            short, info[NEEDED] = STACK_FULL, below + m * m
+        elif headers_below + HEADER + 2 * m > headers.size:
+            short, info[NEEDED] = HEADERS_FULL, headers_below + HEADER + 2 * m
+        elif factors_end + _factor_size(m, f, symmetric) > factors.size:
+            short, info[NEEDED] = FACTORS_FULL, factors_end + _factor_size(m, f, symmetric)
+        elif names_end + 2 * m + f > names.size:
+            short, info[NEEDED] = NAMES_FULL, names_end + 2 * m + f
+        if short < 0:
+            info[NEXT], info[TOP], info[STACK_END], info[HEADERS_END] = (
+                s, top, stack_end, headers_end,
+            )  # fmt: skip
+            info[FACTORS_END], info[NAMES_END] = factors_end, names_end
+            return short
         ids = names[names_end : names_end + 2 * m + f]
         following = _load(program, at, panels, m, f, symmetric, front, place, ids)
         # Children are on top of the stack, the last one first.
@@ -107,6 +125,7 @@ def factorize_fronts(
         top = child
         pivots = factorize_front(front, m, f, threshold, symmetric, ids, ids[2 * m :], info)
         if pivots < f and q == 0:
+            info[NEXT] = 0
             return 1 + ids[pivots]
         row = FRONT_FIELDS * s
         fronts[row + SIZE], fronts[row + PIVOTS] = m, pivots
@@ -114,15 +133,9 @@ def factorize_fronts(
         factors_end = _store(front, m, pivots, symmetric, ids[2 * m :], factors, factors_end)
         names_end += 2 * m + f
         left = m - pivots
-        info[2] += f - pivots
+        info[ALL_DELAYED] += f - pivots
         if left == 0:
             continue
-        if stack_end + left * left > stack.size:
-            info[1] = stack_end + left * left
-            return STACK_FULL
-        if headers_end + HEADER + 2 * left > headers.size:
-            info[1] = headers_end + HEADER + 2 * left
-            return HEADERS_FULL
         headers[headers_end + PREVIOUS], headers[headers_end + LEFT] = top, left
         headers[headers_end + DELAYED] = f - pivots
         headers[headers_end + FOLLOWING], headers[headers_end + BLOCK] = following, stack_end
