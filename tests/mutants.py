@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 SOLVER = ("graphsys", "factor", "kernels", "pivots", "symmetric", "scalars")
 JOINTS = ("dynamics", "joints", "rotation", "coordinates")
 FRONTS = ("graphsys", "fronts")
-SHAPES = ("dynamics", "contact_geometry", "shapes")
+TOUCHES = ("dynamics", "contact_rows", "contact_geometry")
 #: Folder and names of the tests that protect a module.
 SUITES = {
     "graphsys/analysis/pivot_supply.py": SOLVER,
@@ -44,8 +44,8 @@ SUITES = {
     "dynamics/kernels/rows/poses.py": JOINTS,
     "dynamics/kernels/base/quaternion.py": JOINTS,
     "dynamics/kernels/interval/energy_audit.py": ("dynamics", "kernel_parts"),
-    "dynamics/kernels/contacts/rows.py": ("dynamics", "contact_rows", "contact_geometry"),
-    "dynamics/kernels/observables/contacts.py": SHAPES,
+    "dynamics/kernels/contacts/rows.py": TOUCHES,
+    "dynamics/kernels/observables/contacts.py": TOUCHES,
 }
 #: Changes that only make nonsense of index arithmetic, or of what plain Python cannot run.
 LEFT_OUT = (

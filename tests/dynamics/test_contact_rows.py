@@ -235,3 +235,48 @@ def test_forces_become_impulses_and_those_that_do_not_act_none(friction):
         expected[places] *= part
     impulses(plan, H, work.ravel(), c)
     assert c.tolist() == expected.tolist()
+
+
+def lying_ball(cone):
+    """A ball of 2 kg at rest on the ground, and numbers of its contact that say so."""
+    mech = dy.Mechanism()
+    ball = mech.add_body(dy.Sphere(0.1, mass=2.0), position=0.1 * Z, name="ball")
+    mech.add_contact(ball, friction=0.5, cone=cone)
+    model = mech.finalize(H)
+    state = model.initial_state()
+    for _ in range(3):
+        state, _ = model.step(state)
+    return model, state
+
+
+@pytest.mark.parametrize("cone", ["round", 4])
+@pytest.mark.parametrize(
+    ("momentum", "rows"),
+    [
+        ([0.1, 0.0, -1.0], 3),  # rolls: a push of 2/7 of 0.1 sticks below half of 1
+        ([0.0, -0.1, -1.0], 3),
+        ([3.0, 0.0, -1.0], 1),  # slides: 2/7 of 3 is more than half of 1
+        ([0.0, 3.0, -1.0], 1),
+        ([0.1, 0.0, 1.0], 0),  # leaves
+    ],
+)
+def test_velocities_of_a_node_are_momenta_that_closed_contacts_let_pass(cone, momentum, rows):
+    model, state = lying_ball(cone)
+    state.momentum[0] = [*momentum, 0.0, 0.0, 0.0]
+    (work,) = rows_of(model, state, np.zeros(6))
+    places = [NORMAL, FRICTION, FRICTION + 12][:rows]
+    W = np.array([work[at + 6 : at + 12] for at in places]).reshape(rows, 6)
+    lightness = 1.0 / np.array([2.0] * 3 + [0.4 * 2.0 * 0.1**2] * 3)
+    free = lightness * state.momentum[0]
+    held = lightness[:, None] * W.T @ np.linalg.solve(W * lightness @ W.T, W @ free)
+    # rows are held by 1e7 times their masses
+    np.testing.assert_allclose(model.velocities(state)[0], free - held, atol=2e-6)
+
+
+def test_velocities_of_a_node_pass_what_no_contact_closed():
+    # the same ball in the air: numbers of its contact say that it does not press
+    model, _ = lying_ball("round")
+    state = model.initial_state()
+    model.set_body(state, "ball", position=0.3 * Z)
+    state.momentum[0] = [0.1, 0.0, -1.0, 0.0, 0.0, 0.0]
+    assert model.velocities(state)[0] == pytest.approx([0.05, 0.0, -0.5, 0.0, 0.0, 0.0])
