@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys.families import random_system
 from graphsys.kernels.frontal.front import PANEL, factorize_front
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
@@ -66,7 +67,8 @@ def test_a_pivot_that_is_zero_goes_to_the_parent():
     fronts = Fronts(symbolic, system.dtype)
     assert fronts.factorize(system.values, np.empty(symbolic.arena_size)) == 0
 
-    assert fronts.delayed == 1 and fronts.table[:, :2].tolist() == [[2, 0], [3, 3]]
+    # rows, pivots and the places of factors and of names: 4 of a's rows and columns, and its pivot
+    assert fronts.delayed == 1 and fronts.table.tolist() == [[2, 0, 0, 0], [3, 3, 0, 5]]
     # 2 x_b = 2, 3 x_a + 4 x_b = 7 and x_c = 5
     assert fronts.solve(np.array([2.0, 7.0, 5.0]), 1, False).tolist() == [1.0, 1.0, 5.0]
     sign, logarithm = fronts.slogdet()
@@ -222,15 +224,29 @@ def test_wide_fronts_are_factorized_in_panels_with_failed_columns_tried_again():
         assert np.abs(matrix @ x - b).max() <= 1e-12 * np.abs(matrix).sum(axis=1).max()
 
 
-def test_a_singular_matrix_names_a_row_without_a_pivot():
+def test_a_singular_matrix_names_the_row_without_a_pivot():
+    # the second row of node 1, wherever that is eliminated
     system = gs.System(nx.path_graph(3), 2)
     for i in range(3):
         system[i, i] = np.eye(2)
     system[1, 1] = [[1.0, 0.0], [0.0, 0.0]]
-    fronts, failed = fronts_of(system)
-    symbolic = fronts.symbolic
-    step = int(np.searchsorted(symbolic.row_of, failed - 1, side="right")) - 1
-    assert symbolic.order[step] == 1
+    for order in ([0, 1, 2], [1, 0, 2], [2, 0, 1]):
+        symbolic = system.analyze(order)
+        fronts = Fronts(symbolic, system.dtype)
+        failed = fronts.factorize(system.values, np.empty(symbolic.arena_size))
+        assert failed == 1 + 2 * order.index(1) + 1
+    system = gs.System(nx.empty_graph(1), 1)  # of one row, which is 0
+    assert fronts_of(system)[1] == 1
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_without_delayed_pivots_the_first_arrays_are_filled_to_their_ends(symmetric):
+    fronts, failed = fronts_of(random_system(gs.net(4), 2, symmetric=symmetric))
+    assert failed == 0 and fronts.delayed == 0
+    m, e, factors, names = fronts.table[-1]
+    assert fronts.arrays["factors"].size == factors + e * (m + 2 if symmetric else 2 * m - e)
+    assert fronts.arrays["names"].size == names + 2 * m + e
+    assert fronts.arrays["front"].size == fronts.table[:, 0].max() ** 2
 
 
 def test_work_arrays_grow_where_pivots_are_delayed_to_the_root():
