@@ -237,11 +237,11 @@ def test_forces_become_impulses_and_those_that_do_not_act_none(friction):
     assert c.tolist() == expected.tolist()
 
 
-def lying_ball(cone):
+def lying_ball(cone="round", **options):
     """A ball of 2 kg at rest on the ground, and numbers of its contact that say so."""
     mech = dy.Mechanism()
     ball = mech.add_body(dy.Sphere(0.1, mass=2.0), position=0.1 * Z, name="ball")
-    mech.add_contact(ball, friction=0.5, cone=cone)
+    mech.add_contact(ball, friction=0.5, cone=cone, **options)
     model = mech.finalize(H)
     state = model.initial_state()
     for _ in range(3):
@@ -273,9 +273,49 @@ def test_velocities_of_a_node_are_momenta_that_closed_contacts_let_pass(cone, mo
     np.testing.assert_allclose(model.velocities(state)[0], free - held, atol=2e-6)
 
 
+@pytest.mark.parametrize(
+    ("spin", "held"),
+    [((0.0, 0.0, 0.04), True), ((0.0, 0.0, 0.06), False), ((0.01, 0.0, 0.0), True)],
+)
+def test_turning_and_rolling_on_the_spot_are_held_up_to_their_bounds(spin, held):
+    # a push of 1 N s bears 0.05 N m s about the normal, 0.02 N m s about the ground's directions
+    model, state = lying_ball(torsional=0.05, rolling=0.02)
+    state.momentum[0] = [0.0, 0.0, -1.0, *spin]
+    found = model.velocities(state)[0]
+    wanted = np.zeros(3) if held else np.array(spin) / (0.4 * 2.0 * 0.1**2)
+    np.testing.assert_allclose(found[3:], wanted, atol=1e-5)
+    np.testing.assert_allclose(found[:3], 0.0, atol=1e-6)
+
+
+@pytest.mark.parametrize(("momentum", "velocity"), [(0.04, 0.0), (-0.04, 0.0), (0.06, 0.03)])
+def test_dry_friction_holds_what_it_can_take_in_half_an_interval(momentum, velocity):
+    # 10 N times 5 ms
+    mech = dy.Mechanism(gravity=(0.0, 0.0, 0.0))
+    box = mech.add_body(dy.Box(1.0, 1.0, 1.0, mass=2.0), name="box")
+    mech.add_joint(dy.Prismatic(mech.world, box, X, friction=10.0))
+    model = mech.finalize(H)
+    state = model.initial_state()
+    for _ in range(3):
+        state, _ = model.step(state)
+    state.momentum[0, 0] = momentum
+    np.testing.assert_allclose(model.velocities(state)[0, 0], velocity, atol=1e-6)
+
+
+def test_velocities_of_a_node_pass_while_the_gap_stays_open():
+    # its barrier presses a little, far less than what would stop the ball
+    model, _ = lying_ball()
+    state = model.initial_state()
+    model.set_body(state, "ball", position=(0.1 + 0.05) * Z, velocity=-1.0 * Z)
+    for _ in range(3):
+        state, _ = model.step(state)
+    assert 0.0 < state.pose[0, 2] - 0.1 < 0.03
+    velocity = state.momentum[0, 2] / 2.0
+    assert model.velocities(state)[0, 2] == pytest.approx(velocity) and velocity < -1.0
+
+
 def test_velocities_of_a_node_pass_what_no_contact_closed():
     # the same ball in the air: numbers of its contact say that it does not press
-    model, _ = lying_ball("round")
+    model, _ = lying_ball()
     state = model.initial_state()
     model.set_body(state, "ball", position=0.3 * Z)
     state.momentum[0] = [0.1, 0.0, -1.0, 0.0, 0.0, 0.0]
