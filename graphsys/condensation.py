@@ -194,9 +194,17 @@ class Condensation(Sealed):
         Returns
         -------
         ndarray, shape (K, K)
+
+        Raises
+        ------
+        OverflowError
+            Where an entry leaves the range of numbers.
         """
         self._check_ready()
-        return self._eliminated.schur()
+        schur = self._eliminated.schur()
+        if not np.isfinite(schur).all():
+            raise OverflowError("the Schur complement overflows: scale the matrix")
+        return schur
 
     def reduce(self, b: Any) -> Array:
         """Right-hand side b_n - A_ne A_ee^-1 b_e of S x_n = reduce(b).
@@ -282,14 +290,14 @@ class _Partial(Factorization):
         return not (self._eliminate(values) or self.doubtful or self._cancels(values))
 
     def _cancels(self, values: Array) -> bool:
-        """True if rows of the Schur complement are far below those of A: mostly rounding."""
+        """True if rows of the Schur complement overflow, or are far below those of A: rounding."""
         graph, size = self.symbolic.graph, np.abs(self.schur())
         sums = np.empty((2, graph.rows), size.dtype)
         with np.errstate(all="ignore"):
             for transposed in (False, True):
                 absolute_sums(*graph.tables(), values, transposed, sums[int(transposed)])
             left = np.minimum(size.max(axis=1, initial=0.0), size.max(axis=0, initial=0.0))
-            return bool((left < WEAK * sums.min(axis=0)[self.rows]).any())
+            return not (left >= WEAK * sums.min(axis=0)[self.rows]).all()
 
     def schur(self) -> Array:
         """A_nn - A_ne A_ee^-1 A_en, as the elimination left it."""

@@ -24,6 +24,7 @@ from graphsys.numeric import measures
 from graphsys.numeric.certificate import Certificate, certificate
 from graphsys.numeric.factorization import DOUBTFUL, OTHER_THREAD, Factorization
 from graphsys.numeric.gradient import values_gradient
+from graphsys.numeric.mixed_precision import Mixed
 from graphsys.numeric.regularization import Regularized
 from graphsys.numeric.residuals import EPS, Matrix, check_symmetric
 from graphsys.numeric.selected_inverse import SelectedInverse, selected_inverse
@@ -69,12 +70,18 @@ class Factor(Sealed):
     threads : int, optional
         Number of threads that factorize together, to the same result. Systems that are small, or
         have small nodes only, use one.
+    precision : {"double", "mixed"}, optional
+        "mixed" factorizes in single precision and refines each solution to double precision; for
+        float64. That is faster for large systems with little more than one right-hand side. A
+        matrix that it does not suit is factorized in double precision, and all others on the same
+        analysis then. Determinants, inverses and the like factorize in double precision each time.
 
     Raises
     ------
     SingularPivotError
         Where a pivot block is singular in every order that was tried.
     ValueError
+        Where `precision` is unknown or not offered for the type of `values` or with `redundant`.
         Where a block has entries that are not finite, or `symbolic` is symmetric and a block is not
         the transpose of its counterpart but for rounding.
     """
@@ -87,11 +94,16 @@ class Factor(Sealed):
         refine: bool | None = None,
         redundant: bool = False,
         threads: int = 1,
+        precision: str = "double",
     ) -> None:
         self.dtype = as_dtype(np.asarray(values).dtype)
         self._report: SolveReport | tuple[int, float] = UNREFINED
         self._refine_below = DOUBTFUL if refine is None else np.inf if refine else 0.0
-        kind = Regularized if redundant else Factorization
+        if precision not in ("double", "mixed"):
+            raise ValueError(f'precision is "double" or "mixed", not {precision!r}')
+        if redundant and precision == "mixed":
+            raise ValueError('redundant=True needs precision="double"')
+        kind = Regularized if redundant else Mixed if precision == "mixed" else Factorization
         self._factorization: Factorization = kind(
             symbolic, self.dtype, threads=threads, refine_below=self._refine_below
         )
@@ -329,29 +341,24 @@ class Factor(Sealed):
 
     def _go_regular(self, failure: SingularPivotError) -> None:
         """Replace regularized factors that failed: the matrix may be regular."""
-        if self._factorization is not self._regularized:
+        regularized = self._factorization
+        if not isinstance(regularized, Regularized):
             raise failure
         values = self._matrix().values
         with self._whole():
             try:
-                self._factorization = self._without_regularization(values)
+                self._factorization = regularized.exact(values)
             except SingularPivotError:
                 raise failure from None
             self._use(values)
-
-    def _without_regularization(self, values: Array) -> Factorization:
-        """Stable factors of a regular matrix."""
-        threads, bound = self._factorization.threads, self._refine_below
-        found = Factorization(self.symbolic, self.dtype, threads=threads, refine_below=bound)
-        return found.stable(values, compares=True)[0]
 
     def _trusted(self, what: str, delays: bool = True) -> Factorization:
         """Factors that are right by themselves, without refinement or regularization."""
         self._ready()
         with _STABILIZING:
             values = self._matrix().values
-            if self._factorization.must_refine:
-                return self._without_regularization(values)
+            if isinstance(self._factorization, Mixed | Regularized):
+                return self._factorization.exact(values)
             with self._whole():
                 try:
                     found, lost = self._factorization.checked(values, delays)
@@ -431,7 +438,7 @@ class Factor(Sealed):
         except SingularPivotError as failure:
             mend = partial(self._go_regular, failure)
         except OverflowError:  # on the way to a solution that may not overflow
-            if self._factorization.stabilized or self._factorization.must_refine:
+            if self._factorization.stabilized or self._factorization is self._regularized:
                 raise
             mend = self._stabilize
         if mend is not None:
@@ -470,7 +477,7 @@ class Factor(Sealed):
         """True if no other elimination order would give a better solution."""
         found, error = self._factorization, report.backward_error
         strict = report.componentwise_error
-        if error is None or found.stabilized or found.must_refine:
+        if error is None or found.stabilized or found is self._regularized:
             return True
         good = GOOD * EPS[self.dtype]
         if strict is not None and strict <= good:

@@ -524,7 +524,7 @@ class System(Sealed):
         symbolic : Symbolic, optional
             By default that of the last `analyze`, or a new one.
         **options
-            ``refine``, ``redundant`` and ``threads`` as for `Factor`.
+            ``refine``, ``redundant``, ``threads`` and ``precision`` as for `Factor`.
 
         Returns
         -------

@@ -227,8 +227,8 @@ class Elimination:
         np.cumsum(size, out=row_of[1:])
         loads = (*self._loads(), graph.diagonal_at[order])
         arguments = (
-            size, graph.row_start[order], joined, front_start, front, super_of, super_start, row_of,
-            self.symmetric, *loads, np.empty(front.size, np.int64),
+            size, graph.row_start[order], joined, (front_start, front), (super_of, super_start),
+            row_of, self.symmetric, loads, np.empty(front.size, np.int64),
             np.empty((5, n_super), np.int64), np.empty(n + 1, np.int64),
         )  # fmt: skip
         program = np.empty(build_program(*arguments, np.empty(0, np.int64)), np.int64)
@@ -239,7 +239,7 @@ class Elimination:
             at = program.size
             program = np.concatenate((program, np.empty(more, np.int64)))
             append_nodal(
-                size, row_of, front_start, front, self.symmetric, *loads,
+                size, row_of, (front_start, front), self.symmetric, loads,
                 np.empty(n, np.bool_), np.empty((4, front.size), np.int64), program, at,
             )  # fmt: skip
         program[SHORT] = self.precedence.short.size

@@ -232,7 +232,7 @@ class Interpreted(Kernel):
     seconds = 0.0 if int(os.environ.get("NUMBA_BOUNDSCHECK") or 0) else 0.1
 
     def _unknown(self, *arguments: Any) -> Any:
-        if Interpreted.seconds <= 0.0 or sum(map(np.size, arguments)) > self.most:
+        if Interpreted.seconds <= 0.0 or _count(arguments) > self.most:
             return super()._unknown(*arguments)
         plain = tuple(map(_plain, arguments))
         if self._is_there(kinds_of(plain)):
@@ -338,6 +338,11 @@ def _kind(value: Any) -> str:
     if isinstance(value, tuple):
         return "(" + " ".join(map(_kind, value)) + ")"
     raise TypeError(f"kernels take no {type(value).__name__}: {value!r}")
+
+
+def _count(value: Any) -> int:
+    """Numbers in an argument, or in a tuple of them."""
+    return sum(map(_count, value)) if isinstance(value, tuple) else int(np.size(value))
 
 
 def _plain(value: Any) -> Any:

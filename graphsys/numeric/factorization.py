@@ -95,8 +95,10 @@ class Factorization:
         Where it is not None, these are the factors: rows are exchanged between blocks.
     """
 
-    #: Whether solves refine whatever the pivots are.
+    #: Whether solves refine whatever the pivots are: these are not quite factors of the matrix.
     must_refine = False
+    #: What solves with the factors.
+    solves = Solver
     #: Whether `stable` equilibrates the matrix.
     equilibrates = True
     #: Rows that depend on others, by label: none, for `factorize` refuses them.
@@ -141,7 +143,7 @@ class Factorization:
         self.arena, self.magnitude = self._arrays.arena, self._arrays.magnitude
         self.factorized, self._supernodes = 0, int(self.program[SUPERNODES])
         self.matrix: Matrix | None = None
-        self._solver = Solver(symbolic, self.arena, None, 0.0, 0, self.fronts)
+        self._solver = self.solves(symbolic, self.arena, None, 0.0, 0, self.fronts)
         self._bind()
 
     def _bind(self) -> None:

@@ -137,6 +137,13 @@ class Regularized(Factorization):
             return other, 0.0, 1.0
         return Factorization.stable(other or self, values)
 
+    def exact(self, values: Array) -> Factorization:
+        """Stable factors of a regular matrix, right without refinement."""
+        found = Factorization(
+            self.symbolic, self.dtype, threads=self.threads, refine_below=self._refine_below
+        )
+        return found.stable(values, compares=True)[0]
+
     def _redundant_rows(self) -> dict[int, int]:
         """Number of pivots of each node that are left to the regularization."""
         bound = self.eps ** (-REGULARIZATION / 2)

@@ -97,7 +97,7 @@ class Matrix:
         """
         work, info = np.empty(refined_work(program, count), x.dtype), np.empty(3)
         failed = refine(
-            *self.graph.tables(), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
+            self.graph.tables(), program, arena, self.values, EPS[x.dtype], REFINEMENTS,
             transposed, b, count, work, x, info,
         )  # fmt: skip
         steps, error, strict = info.tolist()

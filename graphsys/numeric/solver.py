@@ -93,6 +93,11 @@ class Solver:
     def __post_init__(self) -> None:
         self.nodal = is_nodal(self.symbolic.program, self.arena.dtype)
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of right-hand sides and solutions."""
+        return self.arena.dtype
+
     def refine_with(self, values: Array | None) -> None:
         """Refine with a copy of a matrix, or not at all.
 
@@ -110,7 +115,7 @@ class Solver:
 
     def solve(self, b: Any, trans: str, out: Array | None) -> tuple[Any, SolveReport]:
         """Solution for any b that `Factor.solve` takes, with its report."""
-        graph, dtype = self.symbolic.graph, self.arena.dtype
+        graph, dtype = self.symbolic.graph, self.dtype
         if not isinstance(b, np.ndarray) and isinstance(b, Mapping):
             if out is not None:
                 raise ValueError("out goes with an array b, not with one by labels")
@@ -192,7 +197,7 @@ class Solver:
             found = matrix.refine_with(self.fronts.solve, flat, x, count, transposed)
         steps, error, strict = found
         normwise = None
-        if self.scaling is not None and not error <= EPS[self.arena.dtype] ** 0.5:
+        if self.scaling is not None and not error <= EPS[self.dtype] ** 0.5:
             r = matrix.residual(flat, x, count, transposed)
             normwise = matrix.backward_error(r, flat, x, count, transposed)
         return x, SolveReport(steps, error, {}, strict, normwise)
@@ -210,7 +215,7 @@ class Solver:
         InaccurateSolutionWarning
             Where they lost digits that refinement did not bring back.
         """
-        error, eps = report.backward_error, EPS[self.arena.dtype]
+        error, eps = report.backward_error, EPS[self.dtype]
         if error is None or error <= GOOD * eps:
             return
         normwise = error if report.normwise_error is None else report.normwise_error

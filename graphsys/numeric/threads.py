@@ -168,13 +168,13 @@ class Tasks:
     ) -> int:
         """Tasks of one thread: 0, or 1 + the row of a singular pivot block."""
         reach, program = self.reach, self.reach.symbolic.program
+        tables = reach.load_start, reach.source_start, reach.source, reach.update_at
         panels, total = int(program[ARENA_SIZE]), int(program[ARENA_TOTAL])
         state, info = np.array([-1, 0, -1]), np.array([1.0, 0.0, 0.0])
         status = WAITING
         while status == WAITING:
             status = take_part(
-                program, reach.load_start, reach.source_start, reach.source, reach.update_at,
-                self.task_start, self.task, ticket, self.ready, self.ready[-1],
+                program, tables, (self.task_start, self.task), ticket, self.ready, self.ready[-1],
                 values, tolerance, panels + thread * (total - panels),
                 state, magnitude, arena, info,
             )  # fmt: skip

@@ -270,3 +270,11 @@ def test_columns_of_any_size_show_what_a_schur_complement_lost():
     exact = 1.0 - np.array([1.0, 2.0]) @ d @ [1.0, 2.0]
     schur = gs.condense(system, [2, 0]).schur()
     assert abs(schur[0, 0] - exact) <= 100 * np.finfo(float).eps * 9
+
+
+@pytest.mark.parametrize("small", [1e-100, 1e-300])
+def test_a_schur_complement_beyond_the_range_of_numbers_is_refused(small):
+    blocks = {(0, 0): small, (0, 1): 1e150, (1, 0): 1e150, (1, 1): 1.0}
+    system = gs.System(gs.chain(2), 1, blocks=blocks)
+    with pytest.raises(OverflowError, match="overflows: scale the matrix"):
+        gs.condense(system, [1]).schur()

@@ -91,15 +91,15 @@ def test_who_waits_long_leaves_and_goes_on_where_it_was():
     one, two = system.factorize(symbolic), system.factorize(symbolic, threads=2)
     part, numeric = two._factorization._tasks, two._factorization
     reach, arena, magnitude = part.reach, numeric.arena, numeric.magnitude
+    tables = reach.load_start, reach.source_start, reach.source, reach.update_at
     arena[:] = np.nan
     part.ready[-1] += 1
     ticket = np.zeros(2, np.int64)
 
     def take_part(task_start, state):
         return parallel.take_part(
-            symbolic.program, reach.load_start, reach.source_start, reach.source, reach.update_at,
-            task_start, part.task, ticket, part.ready, part.ready[-1], system.values, 1e-14,
-            int(symbolic.program[ARENA_SIZE]), state, magnitude, arena,
+            symbolic.program, tables, (task_start, part.task), ticket, part.ready, part.ready[-1],
+            system.values, 1e-14, int(symbolic.program[ARENA_SIZE]), state, magnitude, arena,
             np.array([1.0, 0.0, 0.0]),
         )  # fmt: skip
 

@@ -17,14 +17,9 @@ def append_nodal(
     # Tables:
     size,
     row_of,
-    front_start,
-    front,
+    fronts,
     symmetric,
-    load_start,
-    load_node,
-    load_lower,
-    load_upper,
-    diagonal_at,
+    loads,
     # Work:
     touched,
     by_entry,
@@ -36,6 +31,8 @@ def append_nodal(
 
     ``touched`` is (n,), ``by_entry`` (4, length of front).
     """
+    front_start, front = fronts
+    load_start, load_node, load_lower, load_upper, diagonal_at = loads
     n = size.size
     offset, edge = by_entry[0], by_entry[1]
     touched_lower, touched_upper = by_entry[2], by_entry[3]

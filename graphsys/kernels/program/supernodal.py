@@ -124,18 +124,11 @@ def build_program(
     size,
     user_row,
     joined,
-    front_start,
-    front,
-    super_of,
-    super_start,
+    fronts,
+    supernodes,
     row_of,
     symmetric,
-    # The blocks, in elimination order of their earlier node: see `loads`
-    load_start,
-    load_node,
-    load_lower,
-    load_upper,
-    diagonal_at,
+    loads,
     # Work:
     offset,
     by_supernode,
@@ -145,12 +138,17 @@ def build_program(
 ):
     """Write the program if it has the length that is returned.
 
-    ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's.
+    ``fronts`` are where the later steps of each step begin, and these; ``supernodes`` that of each
+    step, and where each begins. ``row_of`` (n + 1,) is the first row of each step, ``user_row``
+    (n,) the user's.
 
-    ``load_node[load_start[k]:load_start[k + 1]]`` are the later neighbours of step k, with the
-    offsets in values of the blocks (neighbour, k) and (k, neighbour). There is room for a number
-    for each front entry, five for each supernode, and n + 1 runs.
+    ``loads`` are, by steps, where the later neighbours begin, these, the offsets in values of the
+    blocks (neighbour, k) and (k, neighbour), and those of the diagonal blocks. There is room for a
+    number for each front entry, five for each supernode, and n + 1 runs.
     """
+    front_start, front = fronts
+    super_of, super_start = supernodes
+    load_start, load_node, load_lower, load_upper, diagonal_at = loads
     n = size.size
     count = super_start.size - 1
     rows = row_of[n]
@@ -190,8 +188,8 @@ def build_program(
     for s in range(count):
         upper[s] = arena
         arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
-    loads = n + load_node.size * (1 if symmetric else 2)
-    total = HEADER + rows + LOAD_FIELDS * loads + count + length + targets_length
+    loaded = n + load_node.size * (1 if symmetric else 2)  # blocks
+    total = HEADER + rows + LOAD_FIELDS * loaded + count + length + targets_length
     if program.size != total:
         return total
     program[PROGRAM_VERSION] = VERSION
@@ -203,8 +201,8 @@ def build_program(
     program[ARENA_SIZE] = arena
     program[ORDER_AT] = HEADER
     program[LOAD_AT] = HEADER + rows
-    program[LOADS] = loads
-    program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loads
+    program[LOADS] = loaded
+    program[STARTS_AT] = HEADER + rows + LOAD_FIELDS * loaded
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
     program[NODAL_AT] = 0
@@ -249,13 +247,11 @@ def build_program(
         program[program[STARTS_AT] + s] = at
         program[at + 8] = target_at
         at = _put_panel(
-            program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
-            offset, last_step, below, lower, upper, pivots, runs_of,
-        )  # fmt: skip
+            program, at, s, size, joined, fronts, supernodes, row_of, offset, by_supernode, runs_of
+        )
         target_at = _put_targets(
-            program, target_at, s, front_start, front, super_of, super_start, row_of,
-            offset, last_step, below, lower, upper,
-        )  # fmt: skip
+            program, target_at, s, fronts, supernodes, row_of, offset, by_supernode
+        )
     return total
 
 
@@ -272,21 +268,23 @@ def _put_load(program, at, source, rows, columns, to, ld):
 
 @interpreted
 def _put_panel(
-    program, at, s, size, joined, front_start, front, super_of, super_start, row_of,
-    offset, last_step, below, lower, upper, pivots, runs_of,
-):  # fmt: skip
+    program, at, s, size, joined, fronts, supernodes, row_of, offset, by_supernode, runs_of
+):
     """One supernode: sizes, pivot blocks, runs."""
-    last = last_step[s]
+    front_start, front = fronts
+    super_of, super_start = supernodes
+    last, below, lower = by_supernode[0, s], by_supernode[1, s], by_supernode[2, s]
+    upper, pivots = by_supernode[3, s], by_supernode[4, s]
     front_first, front_last = front_start[last], front_start[last + 1]
     runs, targets, _ = _targets(
         front, front_first, front_last, row_of, super_of, super_start, runs_of
     )
     program[at] = row_of[last + 1] - row_of[super_start[s]]
-    program[at + 1] = below[s]
+    program[at + 1] = below
     program[at + 2] = row_of[super_start[s]]
-    program[at + 3] = lower[s]
-    program[at + 4] = upper[s]
-    program[at + 5] = pivots[s]
+    program[at + 3] = lower
+    program[at + 4] = upper
+    program[at + 5] = pivots
     program[at + 6] = runs
     program[at + 7] = targets
     at += PANEL_FIELDS
@@ -314,11 +312,12 @@ def _put_panel(
 
 
 @interpreted
-def _put_targets(
-    program, at, s, front_start, front, super_of, super_start, row_of,
-    offset, last_step, below, lower, upper,
-):  # fmt: skip
+def _put_targets(program, at, s, fronts, supernodes, row_of, offset, by_supernode):
     """Targets of one supernode."""
+    front_start, front = fronts
+    super_of, super_start = supernodes
+    last_step, below = by_supernode[0], by_supernode[1]
+    lower, upper = by_supernode[2], by_supernode[3]
     last = last_step[s]
     first, front_last = front_start[last], front_start[last + 1]
     while first < front_last:

@@ -27,17 +27,13 @@ DONE, WAITING = 0, -1
 def take_part(
     # Tables:
     program,
-    load_start,
-    source_start,
-    source,
-    update_at,
-    task_start,
-    task,
+    reach,
+    tasks,
     # Shared:
     ticket,
     ready,
-    epoch,
     # In:
+    epoch,
     values,
     tolerance,
     work_at,
@@ -50,15 +46,20 @@ def take_part(
 ):
     """Take tasks until there is none; a status. `WAITING` asks for another call, ``state`` kept.
 
+    ``reach`` has the loads of each supernode, its sources and their updates; ``tasks`` where each
+    task begins, and its supernodes.
+
     ``ready[s]`` is ``epoch`` once supernode s is factorized, ``ticket[NEXT]`` the next task,
     ``ticket[STOP]`` not 0 where a thread has failed. A thread starts with ``state[TASK] = -1`` and
     ``info`` as `ldu.eliminate` wants it; it works in ``arena[work_at:]``.
     """
-    tasks = task_start.size - 1
+    load_start, source_start, source, update_at = reach
+    task_start, task = tasks
+    count = task_start.size - 1
     while True:
         if state[TASK] < 0:
             state[TASK] = take_next(ticket, NEXT)
-            if state[TASK] >= tasks or read(ticket, STOP) != 0:
+            if state[TASK] >= count or read(ticket, STOP) != 0:
                 return DONE
             state[PLACE], state[SOURCE] = task_start[state[TASK]], -1
         for place in range(state[PLACE], task_start[state[TASK] + 1]):

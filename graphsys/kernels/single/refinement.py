@@ -65,10 +65,8 @@ def solve_refined(
     block_at = joined[at : at + neighbors]
     if b.size != program[ROWS] or solve(program, arena, b, 1, work, x) != 0:
         return -1, 0.0
-    failed = refine(
-        size, row_start, neighbor_start, neighbor, diagonal_at, block_at, program, arena, values,
-        eps, most, False, b, 1, work, x, info,
-    )  # fmt: skip
+    tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+    failed = refine(tables, program, arena, values, eps, most, False, b, 1, work, x, info)
     good = failed == 0 and info[2] <= GOOD * eps
     return int(info[0]) if good else -1, float(info[1])
 
@@ -76,12 +74,7 @@ def solve_refined(
 @kernel
 def refine(
     # Tables (of BlockGraph, then the program):
-    size,
-    row_start,
-    neighbor_start,
-    neighbor,
-    diagonal_at,
-    block_at,
+    tables,
     program,
     # In:
     arena,
@@ -110,7 +103,6 @@ def refine(
     following = work[2 * length : 3 * length]
     sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
     solving = work[3 * length + 2 * max(rows, LANES) :]
-    tables = (size, row_start, neighbor_start, neighbor, diagonal_at, block_at)
     error, strict = _residual(
         tables, program, values, transposed, b, count, x, eps, sizes, residual
     )
