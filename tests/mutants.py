@@ -42,7 +42,7 @@ SUITES = {
     "graphsys/kernels/single/refinement.py": ("graphsys", "stability", "factor"),
     "dynamics/kernels/rows/rows.py": JOINTS,
     "dynamics/kernels/rows/poses.py": JOINTS,
-    "dynamics/kernels/base/quaternion.py": JOINTS,
+    "dynamics/kernels/base/quaternion.py": ("dynamics", "kernel_parts", *JOINTS[1:]),
     "dynamics/kernels/interval/energy_audit.py": ("dynamics", "kernel_parts"),
     "dynamics/kernels/contacts/rows.py": TOUCHES,
     "dynamics/kernels/observables/contacts.py": TOUCHES,
