@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics import rotation
 from dynamics.integrators import spatial_inertia
 from dynamics.kernels.base import layout
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.quaternion import renormalized
+from dynamics.kernels.base.quaternion import renormalized, rotate, rotate_back
 from dynamics.kernels.base.settings import BARRIER, ENERGY_SHARE, TOLERANCE
 from dynamics.kernels.base.six import add, inner_product, nothing, plus
 from dynamics.kernels.interval.energy_audit import open_by, rounding_work, work_of_residual
@@ -72,6 +73,15 @@ def test_a_quaternion_becomes_unit_whatever_its_length(length):
     # below NEARLY what is left is 3/8 of the square of |q|^2 - 1: at most 4e-17
     assert abs(np.linalg.norm(unit) - 1.0) < 4e-16
     np.testing.assert_allclose(unit, q / length, rtol=0.0, atol=4e-16)
+
+
+def test_a_vector_is_turned_into_the_world_and_back():
+    rng = np.random.default_rng(0)
+    q, a = rotation.random(rng), rng.normal(size=3)
+
+    turned = np.array(rotate(tuple(q), tuple(a)))
+    np.testing.assert_allclose(turned, rotation.rotate(q, a), atol=1e-14)
+    np.testing.assert_allclose(rotate_back(tuple(q), tuple(turned)), a, atol=1e-14)
 
 
 def test_rows_of_points_are_three_along_the_axes_and_the_first_of_their_joint():
