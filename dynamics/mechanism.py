@@ -535,7 +535,10 @@ class Mechanism:
 
     @property
     def gravity(self) -> Float:
-        """Acceleration in the world's frame, m/s^2, shape (3,); read-only as an array."""
+        """Acceleration in the world's frame, m/s^2, shape (3,).
+
+        Read-only as an array: assign a whole one, as in ``mechanism.gravity = (0, 0, -1.62)``.
+        """
         return self._gravity
 
     @gravity.setter

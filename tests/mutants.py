@@ -23,24 +23,34 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 SOLVER = ("graphsys", "factor", "kernels", "pivots", "symmetric", "scalars")
 JOINTS = ("dynamics", "joints", "rotation", "coordinates")
-SHAPES = ("dynamics", "contact_geometry", "shapes")
+FRONTS = ("graphsys", "fronts")
+TOUCHES = ("dynamics", "contact_rows", "contact_geometry")
 #: Folder and names of the tests that protect a module.
 SUITES = {
     "graphsys/analysis/pivot_supply.py": SOLVER,
     "graphsys/matrix/equilibration.py": ("graphsys", "equilibration"),
+    "graphsys/kernels/analysis/equilibration.py": ("graphsys", "equilibration"),
+    "graphsys/kernels/analysis/product_matching.py": ("graphsys", "product_matching"),
     "graphsys/kernels/blocks/growth.py": ("graphsys", "kernels", "stability"),
     "graphsys/kernels/blocks/large.py": SOLVER,
+    "graphsys/kernels/frontal/front.py": FRONTS,
+    "graphsys/kernels/frontal/multifrontal.py": FRONTS,
+    "graphsys/kernels/frontal/pivots.py": FRONTS,
+    "graphsys/kernels/frontal/substitution.py": FRONTS,
     "graphsys/kernels/single/ldu.py": SOLVER,
     "graphsys/kernels/single/substitution.py": SOLVER,
     "graphsys/kernels/single/refinement.py": ("graphsys", "stability", "factor"),
     "dynamics/kernels/rows/rows.py": JOINTS,
     "dynamics/kernels/rows/poses.py": JOINTS,
-    "dynamics/kernels/base/quaternion.py": JOINTS,
-    "dynamics/kernels/contacts/rows.py": SHAPES,
-    "dynamics/kernels/observables/contacts.py": SHAPES,
+    "dynamics/kernels/base/quaternion.py": ("dynamics", "kernel_parts", *JOINTS[1:]),
+    "dynamics/kernels/interval/energy_audit.py": ("dynamics", "kernel_parts"),
+    "dynamics/kernels/contacts/rows.py": TOUCHES,
+    "dynamics/kernels/observables/contacts.py": TOUCHES,
 }
 #: Changes that only make nonsense of index arithmetic, or of what plain Python cannot run.
-LEFT_OUT = "(Pow|Mod|Shift|Bit|FloorDiv|Decorator|Exception|ZeroIteration|UnaryOperator_Invert)"
+LEFT_OUT = (
+    "(Pow|Mod|Shift|Bit|FloorDiv|Decorator|Exception|ZeroIteration|UnaryOperator_Invert|[tqE]_Is)"
+)
 #: What lanes of vectors need compiled code for.
 COMPILED = "not values_that_are_not_finite and not batch and not threads"
 

@@ -23,7 +23,7 @@ from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
-from dynamics.tables.units import LIGHTEST, UNITLESS, Unit, lighter, planes_of, units_of
+from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
@@ -398,11 +398,12 @@ def _with_wrenches(
 def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
     """A time, then reciprocal units of constraint rows and of their multipliers: see `layout`."""
     rows, impulses = [], []
-    for group in groups:
+    followers = {group.partner: group for group in groups if group.partner is not None}
+    for k, group in enumerate(groups):
         if group.partner is None:
             unit = lighter(units, group.parent, group.child)
-            for row in group.rows:
-                arm = 1.0 if row.kind in UNITLESS else unit.length
+            for row in followers.get(k, group).rows:  # a coupling is in units of its follower
+                arm = 1.0 if is_angle(row) else unit.length
                 rows.append(1.0 / arm)
                 impulses.append(arm / (unit.energy / unit.speed * unit.length))
     time = float(np.median([unit.length / unit.speed for unit in units.values()]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, fields
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,10 +92,27 @@ class Tables:
         self.plan.setflags(write=False)
         self.row_start.setflags(write=False)
 
-    def __reduce__(self) -> tuple[type, tuple[Any, ...]]:
+    def __reduce__(self) -> tuple[Any, ...]:
         if self.callbacks:
             raise TypeError("tables with a user's functions cannot be pickled: see `Model`")
-        return type(self), tuple(getattr(self, one.name) for one in fields(self))
+        stored = tuple(getattr(self, one.name) for one in fields(self))
+        return _unpickled, (stored, _checksum(stored))
+
+
+def _unpickled(stored: tuple[Any, ...], checksum: int) -> Tables:
+    """Tables that were pickled: kernels read where they say."""
+    if _checksum(stored) != checksum:
+        raise ValueError("this Model is damaged: it differs from the one that was pickled")
+    return Tables(*stored)
+
+
+def _checksum(stored: tuple[Any, ...]) -> int:
+    """CRC-32 of all arrays; ``symbolic`` has its own."""
+    found = 0
+    for table in stored:
+        if isinstance(table, np.ndarray):
+            found = crc32(np.ascontiguousarray(table).data, found)
+    return found
 
 
 def row_units(tables: Tables) -> Float:

@@ -14,8 +14,9 @@ from dynamics.parts.bodies import WORLD, Body
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
     from dynamics.parts.contacts import Contact
+    from dynamics.parts.joints import Row
 
-__all__ = ["Unit", "lighter", "planes_of", "units_of"]
+__all__ = ["Unit", "is_angle", "lighter", "planes_of", "units_of"]
 
 #: Gravity of a part that has none, m/s^2: with it units of ordinary mechanisms are ordinary.
 STANDARD_GRAVITY = 9.81
@@ -27,6 +28,12 @@ UNITLESS = {
     kinds.ROTATION, kinds.ANGLE, kinds.DOT, kinds.LOGARITHM, kinds.SPIN, kinds.HEADING_A,
     kinds.HEADING_B,
 }  # fmt: skip
+
+
+def is_angle(row: Row) -> bool:
+    """True if a row's value has no unit."""
+    turns_alone = row.kind == kinds.SCREW and not row.axis.any()  # of a coupling
+    return row.kind in UNITLESS or turns_alone
 
 
 class Unit(NamedTuple):

@@ -516,10 +516,10 @@ class Factorization:
         weak = self._weak_steps()
         return weak[0] if weak else 0
 
-    def _weak_steps(self, end: int | None = None) -> list[int]:
-        """First steps of supernodes with large entries in D^-1, L or W, before row ``end``."""
+    def _weak_steps(self) -> list[int]:
+        """First steps of supernodes with large entries in D^-1, L or W."""
         if self.fronts is not None:
             return []
-        weak = stability.weak_supernodes(self.program, self.arena, end)
+        weak = stability.weak_supernodes(self.program, self.arena)
         steps: list[int] = self.symbolic.super_start[weak].tolist()
         return steps

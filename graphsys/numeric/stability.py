@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from graphsys.kernels.base.layout import BELOW, FIRST, LOWER, PIVOTS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import BELOW, LOWER, PIVOTS, STARTS_AT, SUPERNODES
 from graphsys.matrix.graph import BlockGraph
 from graphsys.numeric.residuals import EPS, Matrix
 
@@ -144,29 +144,6 @@ def contraction(
     return factor, condition
 
 
-def backward_error(matrix: Matrix, x: Array, rows_of: Array) -> float:
-    """Largest ``|A x| / |A| |x|`` in the maximum norm of each connected component.
-
-    Parameters
-    ----------
-    matrix : Matrix
-        Equilibrated, or nearly so.
-    x : ndarray, shape (N * PROBES,)
-        `PROBES` columns, flat, that should solve A x = 0 in the rows ``rows_of``.
-    rows_of : ndarray of bool, shape (N,)
-
-    Returns
-    -------
-    float
-        inf where x is not finite.
-    """
-    if not np.isfinite(x).all():
-        return np.inf
-    component, every = _components(matrix.graph), np.tile(rows_of, PROBES)
-    r = matrix.residual(np.zeros_like(x), x, PROBES, False) * every
-    return _relative(r, matrix.sizes(x, PROBES, False) * every, component)
-
-
 def _relative(x: Array, size: Array, component: Ints) -> float:
     """Largest quotient of the maximum norms of two vectors in a connected component."""
     most = _largest(size, component)
@@ -210,7 +187,7 @@ def is_singular(condition: float, dtype: np.dtype[Any], again: bool = False) -> 
     return not condition * EPS[dtype] < (SINGULAR_AGAIN if again else SINGULAR_CONDITION)
 
 
-def weak_supernodes(program: Ints, arena: Array, end: int | None = None) -> Ints:
+def weak_supernodes(program: Ints, arena: Array) -> Ints:
     """Supernodes whose largest entry of D^-1, L and W is large, worst first.
 
     Parameters
@@ -218,14 +195,8 @@ def weak_supernodes(program: Ints, arena: Array, end: int | None = None) -> Ints
     program : ndarray of int
     arena : ndarray
         Factors of an equilibrated matrix.
-    end : int, optional
-        Row of the first supernode that is left out.
     """
     sizes = _inverse_sizes(program, arena)
-    if end is not None:
-        starts = program[int(program[STARTS_AT]) :][: int(program[SUPERNODES])]
-        of_end = int(np.searchsorted(program[starts + FIRST], end, side="right")) - 1
-        sizes = sizes[:of_end]
     eps = EPS[np.dtype(arena.dtype)]
     largest = sizes.max(initial=0.0)
     weak = np.flatnonzero(sizes >= max(10.0, min(largest, 1.0 / eps) ** 0.5))

@@ -2,10 +2,10 @@
 
 from dynamics.kernels.base.arguments import Inputs, Motion, Solver, Work, node_of_tuple
 from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.contacts import gauss_seidel
+from dynamics.kernels.contacts import gauss_seidel, rows
 from dynamics.kernels.galerkin import matrix, middle, residual, step
 from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
-from dynamics.kernels.interval import equations
+from dynamics.kernels.interval import energy_audit, equations
 from dynamics.kernels.stepping import loop_curvature, resonance
 
 
@@ -22,6 +22,26 @@ def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
     interval = equations.Equations(h, node_of_tuple(node), node_of_tuple(trial))
     work = Work(x=x, r=r, dx=r, kept=r, kick=kick, given=kick, past=(x, x, x), dc=x, contacts=x)
     return equations.evaluate(plan, constant, interval, slopes, work)
+
+
+@kernel
+def contact_rows(plan, constant, h, node, u, every, found, contacts):
+    """`contacts.rows.contact_rows`."""
+    node = node_of_tuple(node)
+    return rows.contact_rows(plan, constant, h, node, u, every, found, contacts)
+
+
+@kernel
+def contact_gaps(plan, constant, h, u, trial, found, contacts):
+    """`contacts.rows.gaps`."""
+    return rows.gaps(plan, constant, h, u, node_of_tuple(trial), found, contacts)
+
+
+@kernel
+def impulse_work(plan, u, x, r):
+    """`energy_audit.work_of`."""
+    work = Work(x=x, r=r, dx=r, kept=r, kick=r, given=r, past=(x, x, x), dc=x, contacts=x)
+    return energy_audit.work_of(plan, u, work)
 
 
 @kernel

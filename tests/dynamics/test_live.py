@@ -12,6 +12,7 @@ import pytest
 import dynamics as dy
 import graphsys as gs
 from dynamics.display.live import Runner
+from dynamics.display.viewer.looks import Part, Surface
 
 
 def floating_box(gravity=0.0, **options):
@@ -162,6 +163,57 @@ def test_bodies_are_dragged_and_named(live):
     asyncio.run(click(None))
 
     assert live._picked.value == "<b>arm</b>"
+
+
+#: The kind of a part, its sizes and the corners of the box around it, before it is placed.
+SHAPES = {
+    "box": ((0.2, 0.4, 0.6), (0.1, 0.2, 0.3)),
+    "sphere": ((0.3, 0.0), (0.3, 0.3, 0.3)),
+    "cylinder": ((0.2, 1.0), (0.2, 0.2, 0.5)),
+    "capsule": ((0.2, 1.0), (0.2, 0.2, 0.7)),
+    "mesh": ((0.0, 0.0), (0.5, 0.5, 0.5)),
+}
+
+
+@pytest.mark.parametrize("colored", [False, True])
+@pytest.mark.parametrize("kind", SHAPES)
+def test_every_shape_is_drawn_where_it_is_in_its_size_and_opacity(live, kind, colored):
+    size, half = SHAPES[kind]
+    surface = None
+    if kind == "mesh":
+        vertices = np.array([[0.5, 0, -0.5], [0, 0.5, 0.5], [0, 0, 0.5], [-0.5, -0.5, 0.5]])
+        faces = np.array([[0, 1, 2], [2, 1, 3]])
+        colors = np.full((2, 4), 255, np.uint8) if colored else None
+        surface = Surface(vertices, faces, colors)
+    place, turn = np.array([1.0, 2.0, 3.0]), np.array([0.6, 0.8, 0.0, 0.0])
+    color = (0.2, 0.4, 0.6, 0.5 if colored else 1.0)
+
+    handle = live._draw("/one", Part(kind, size, place, turn, color, surface))
+
+    assert np.array_equal(handle.position, place) and np.allclose(handle.wxyz, turn)
+    if kind != "mesh" or not colored:  # a mesh's own colours stand in its file
+        assert handle.color == (51, 102, 153)
+        assert handle.opacity == (0.5 if colored else None)
+    if kind == "box":
+        assert handle.dimensions == size
+    elif kind == "sphere":
+        assert handle.radius == 0.3
+    elif kind == "cylinder":
+        assert (handle.radius, handle.height) == size
+    elif kind == "capsule" or not colored:
+        corners = np.abs(handle.vertices).max(axis=0)
+        assert corners == pytest.approx(half, abs=1e-6)  # of four bytes
+
+
+def test_ctrl_c_while_a_script_waits_closes_the_view(live, monkeypatch):
+    def interrupt(timeout=None):
+        monkeypatch.undo()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(live._thread, "join", interrupt)
+    live.wait()
+
+    assert not live._thread.is_alive()
 
 
 def test_a_closed_view_is_closed_once_and_for_all(live):

@@ -84,6 +84,29 @@ def test_limits_that_leave_a_follower_one_place_are_left_out(tmp_path, factor, k
     assert abs(motion.joint("k") - factor * motion.joint("j")).max() < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("kind", "follow", "said"),
+    [
+        ("revolute", 'joint="j" multiplier="0"', "mimic (needs two joints that move, and a mu"),
+        ("revolute", 'joint="k"', "mimic (needs two joints of one axis)"),
+        ("floating", 'joint="j"', "mimic (needs two joints of one axis)"),
+    ],
+)
+def test_a_mimic_that_couples_nothing_is_left_out_by_name(tmp_path, kind, follow, said):
+    limit = '<limit lower="0" upper="0.5"/>'
+    text = robot(
+        link("a"), link("b"), link("c"), joint("j", "revolute", "a", "b", more=limit),
+        joint("k", kind, "a", "c", axis=(1, 0, 0), more=f"<mimic {follow}/>{limit}"),
+    )  # fmt: skip
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        mechanism = load(tmp_path, text, quiet=False)
+    left_out = [one.message.elements for one in caught if hasattr(one.message, "elements")]
+
+    assert any(what.startswith(said) and k == ["k"] for one in left_out for what, k in one.items())
+    assert not mechanism.couplings
+
+
 MJCF = """<mujoco><compiler angle="radian"/><option timestep="1e-4"/><worldbody>
 <body name="a" pos="0 0 1"><joint name="p" axis="0 1 0"/>
   <geom type="capsule" fromto="0 0 0 .5 0 0" size="0.05"/>

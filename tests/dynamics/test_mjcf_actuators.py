@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.io import UnsupportedElementWarning
+from dynamics.io import MergedLinkWarning, UnsupportedElementWarning
 
 from .robots import pose_of_frame
 from .test_mjcf import load, world
@@ -194,3 +194,39 @@ def test_a_keyframe_is_a_state(tmp_path, mujoco):
     assert dict(mech.keyframes["home"].commands) == {"m": 0.5}
     with pytest.raises(dy.UnknownNameError, match="there is no keyframe 'x'; keyframes are"):
         model.keyframe("x")
+
+
+def test_what_a_keyframe_has_beyond_a_posture_is_left_out_by_name(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    held = '<body name="held" mocap="true"/>'
+    key = '<keyframe><key name="home" qpos="0.3" {}/></keyframe>'
+    for more, what in (
+        ('qvel="1"', "velocities of keyframes"), ('mpos="1 2 3"', "mocap bodies of keyframes"),
+    ):  # fmt: skip
+        with pytest.warns(UnsupportedElementWarning) as caught, pytest.warns(MergedLinkWarning):
+            mech = load(tmp_path, world(body + held, key.format(more)), quiet=False)
+        elements = [one.message.elements for one in caught]
+        assert any(one.get(what) == ["home"] for one in elements)
+        model = mech.finalize()
+        assert model.joint(model.keyframe("home"), "j")[0] == pytest.approx([0.3])
+
+
+@pytest.mark.parametrize("kind", ["motor", "position"])
+def test_a_joint_s_own_range_of_forces_limits_its_actuator(tmp_path, mujoco, kind):
+    # at a gear of 2 a motor's force of 9 is 18 N m at the joint, a servo's command turns half
+    joint = '<joint name="j" actuatorfrcrange="-3 5" actuatorfrclimited="true"/>'
+    more = {"motor": 'ctrlrange="-9 9" ctrllimited="true"', "position": 'kp="7"'}[kind]
+    text = world(
+        f'<body name="b">{joint}<geom size="0.1"/></body>',
+        f'<actuator><{kind} name="m" joint="j" gear="2" {more}/></actuator>',
+    )
+    if kind == "motor":
+        found = load(tmp_path, text).joints["j"]
+        np.testing.assert_allclose(found.control_limits, [[-3.0, 5.0]])
+    else:
+        with pytest.warns(UnsupportedElementWarning) as caught:
+            found = load(tmp_path, text, quiet=False).joints["j"]
+        assert {"ranges of servos' forces that differ both ways": ["m"]} in [
+            one.message.elements for one in caught
+        ]
+        assert found.servo.force_limit == pytest.approx(2.5)

@@ -248,6 +248,23 @@ def test_slopes_and_static_shapes_are_drawn_once():
     assert parts[1]["size"] == pytest.approx([0.1, 0.4])
 
 
+@pytest.mark.parametrize("body", [dy.Sphere(0.1, mass=1.0), dy.Capsule(0.1, 0.4, mass=1.0),
+                                  dy.Box(0.2, 0.2, 0.2, mass=1.0)])  # fmt: skip
+def test_a_static_ball_or_capsule_is_drawn_whatever_touches_it(body):
+    mech = dy.Mechanism()
+    moving = mech.add_body(body, position=(0.0, 0.0, 5.0), name="body")
+    ball, rail = dy.Sphere(0.3, mass=1.0), dy.Capsule(0.2, 0.7, mass=1.0, axis=(1, 0, 0))
+    for name, shape in (("ball", ball), ("rail", rail)):
+        mech.add_contact(moving, against_shape=shape, name=name)
+    scene = scene_of(viewer.page_of(motion(mech, 0.0)).html)
+
+    parts = [part for one in scene["still"] for part in one["parts"]]
+    assert [(part["kind"], *part["size"]) for part in parts] == [
+        ("sphere", pytest.approx(0.3), 0.0),
+        ("capsule", pytest.approx(0.2), pytest.approx(0.7)),
+    ]
+
+
 def test_planes_between_bodies_are_hidden_and_what_they_touch_is_drawn():
     mech = dy.Mechanism()
     box, block = dy.Box(0.2, 0.2, 0.2, mass=1.0), dy.Box(1.0, 1.0, 1.0, mass=1.0)

@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import pickle
 import time
 import zipfile
 
@@ -132,6 +133,24 @@ def test_a_resting_motion_comes_back_however_well_it_packs(motion, tmp_path):
     back = dy.Trajectory.load(tmp_path / "rest.npz", model)
 
     assert np.array_equal(back.states, rest.states)
+
+
+# Pickles
+
+
+def test_a_flipped_bit_in_the_tables_of_a_pickled_model_is_found(motion):
+    # kernels read where the plan says; what graphsys pickles is tested in graphsys/test_pickles.py
+    arrays = []
+    whole = pickle.dumps(motion.model.tables, protocol=5, buffer_callback=arrays.append)
+    arrays = [bytearray(array.raw()) for array in arrays]
+    assert np.array_equal(pickle.loads(whole, buffers=arrays).plan, motion.model.tables.plan)
+    random = np.random.default_rng(0)
+    for array in filter(len, arrays):
+        place, bit = random.integers(len(array)), 1 << random.integers(8)
+        array[place] ^= bit
+        with pytest.raises(ValueError, match="is damaged: it differs from the one"):
+            pickle.loads(whole, buffers=arrays)
+        array[place] ^= bit
 
 
 # Meshes and robot files

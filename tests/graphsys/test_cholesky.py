@@ -310,6 +310,24 @@ def test_indefinite_matrices_are_refused_with_a_row():
     assert issubclass(gs.NotPositiveDefiniteError, np.linalg.LinAlgError)
 
 
+def test_a_matrix_that_follows_and_is_singular_is_named_and_the_factor_mended():
+    # [[2, 1, 0], [1, 2, 0], [0, 0, 0]] has no pivot in its last row
+    regular = sp.csc_array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    singular = regular.copy()
+    singular.data[-1] = 0.0
+    factor = gs.cholesky(regular)
+    for call in (factor.cholesky, factor.cholesky_inplace):
+        with pytest.raises(gs.NotPositiveDefiniteError, match="singular .* at row 2") as caught:
+            call(singular)
+        assert caught.value.row == 2
+    with pytest.raises(ValueError, match="was not positive definite, so there is no factor"):
+        factor.logdet()
+    factor.cholesky_inplace(singular, beta=1.0)
+    # 3 * 3 - 1 = 8, times 1
+    assert factor.slogdet() == (1.0, pytest.approx(np.log(8.0)))
+    assert factor.cholesky(regular).slogdet() == (1.0, pytest.approx(np.log(9.0)))
+
+
 @pytest.mark.parametrize(
     ("A", "options", "kind", "words"),
     [

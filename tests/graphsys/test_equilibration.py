@@ -7,6 +7,7 @@ import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import random_system
+from graphsys.kernels.analysis.equilibration import sweep
 from graphsys.matrix.equilibration import Scaling, scaled
 from graphsys.matrix.from_scipy import coordinates
 
@@ -31,6 +32,35 @@ def test_rows_and_columns_of_any_scale_end_up_near_one(symmetric):
     sizes = spread(equilibrated.to_dense())
     assert sizes.max() <= 4.0 and sizes.min() >= 0.25  # each sweep ends within a factor of two
     assert not symmetric or found.row is found.column
+
+
+def swept(entries, symmetric, sweeps):
+    """Logarithms r and c that scale three rows and columns of {(row, column): logarithm}."""
+    (row, column), size = np.array([*entries]).T, np.array([*entries.values()])
+    r, c = np.zeros((2, 3))
+    c = r if symmetric else c
+    sweep(row, column, size, symmetric, sweeps, r, c, *np.empty((2, 3)))
+    return r.tolist(), c.tolist()
+
+
+def test_sweeps_by_hand():
+    # 2^4 4      2^4 and 1 are the largest of the rows, 2^4 and 2^2 of the columns: after one sweep
+    #  1  .      1, 1/2 in the first row and 1/4 below; after another 1, 2^-1/2 and 1/2, which is
+    #            within a factor of two. A third row of zeros stays as it is.
+    entries = {(0, 0): 4.0, (0, 1): 2.0, (1, 0): 0.0}
+    assert swept(entries, False, 0) == ([0, 0, 0], [0, 0, 0])
+    assert swept(entries, False, 1) == ([-2, 0, 0], [-2, -1, 0])
+    for sweeps in (2, 12):
+        assert swept(entries, False, sweeps) == ([-2, 1, 0], [-2, -0.5, 0])
+
+
+def test_sweeps_of_a_symmetric_matrix_by_hand():
+    # the lower triangle alone: its rows are columns too
+    entries = {(0, 0): 4.0, (1, 0): 0.0}
+    assert swept(entries, True, 1)[0] == [-2, 0, 0]
+    for sweeps in (2, 12):
+        assert swept(entries, True, sweeps)[0] == [-2, 1, 0]
+    assert swept({(1, 0): 6.0}, True, 12)[0] == [-3, -3, 0]
 
 
 def test_scaling_rounds_nothing_and_comes_back():

@@ -10,6 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import graphsys as gs
+from graphsys.families import random_system
+from graphsys.kernels.frontal.front import PANEL, factorize_front
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 
@@ -65,7 +67,8 @@ def test_a_pivot_that_is_zero_goes_to_the_parent():
     fronts = Fronts(symbolic, system.dtype)
     assert fronts.factorize(system.values, np.empty(symbolic.arena_size)) == 0
 
-    assert fronts.delayed == 1 and fronts.table[:, :2].tolist() == [[2, 0], [3, 3]]
+    # rows, pivots and the places of factors and of names: 4 of a's rows and columns, and its pivot
+    assert fronts.delayed == 1 and fronts.table.tolist() == [[2, 0, 0, 0], [3, 3, 0, 5]]
     # 2 x_b = 2, 3 x_a + 4 x_b = 7 and x_c = 5
     assert fronts.solve(np.array([2.0, 7.0, 5.0]), 1, False).tolist() == [1.0, 1.0, 5.0]
     sign, logarithm = fronts.slogdet()
@@ -81,6 +84,73 @@ def test_a_symmetric_pair_without_diagonal_is_one_pivot():
     assert failed == 0 and fronts.delayed == 0 and fronts.inertia() == (1, 1)
     assert fronts.solve(np.array([2.0, 4.0]), 1, False).tolist() == [2.0, 1.0]
     assert fronts.slogdet() == (-1.0, pytest.approx(np.log(4.0)))
+
+
+def front(matrix, f, threshold, symmetric):
+    """Pivots of a front, what is left of it, the names of its rows, 2 x 2 ones, least pivot."""
+    m = len(matrix)
+    a = np.array(matrix, float).ravel(order="F")
+    if symmetric:
+        a[np.triu_indices(m, 1)[1] * m + np.triu_indices(m, 1)[0]] = np.nan  # only the lower part
+    ids, double, info = np.tile(np.arange(m), 2), np.zeros(m, np.int64), np.ones(3)
+    pivots = factorize_front(a, m, f, threshold, symmetric, ids, double, info)
+    return pivots, a.reshape(m, m).T, ids, double[:pivots], info[0]
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_pivot_is_relative_to_its_column_by_hand(symmetric):
+    # 1 under 4: a quarter of its column; L = 4, and 20 - 4 * 4 = 4 is left
+    matrix = [[1.0, 4.0], [4.0, 20.0]]
+    pivots, a, ids, double, least = front(matrix, 1, 0.1, symmetric)
+    assert (pivots, least, a[1, 0], a[1, 1]) == (1, 0.25, 4.0, 4.0)
+    assert ids.tolist() == [0, 1, 0, 1] and not double.any()
+    assert front(matrix, 1, 0.3, symmetric)[0] == 0
+    # 3 below is one of the fully summed, so its row is exchanged, or both are a pair
+    pivots, a, ids, double, least = front(
+        [[1.0, 3.0, 6], [3.0, 0.0, 0], [6, 0, 0]], 2, 0.4, symmetric
+    )
+    if symmetric:
+        # inverse [[0, 1/3], [1/3, -1/9]]: L = (6, 0) times it, D stands in the first columns
+        assert (pivots, double.tolist()) == (2, [1, 0]) and least == pytest.approx(0.5)
+        assert a[2, :2] == pytest.approx([0.0, 2.0])
+    else:
+        assert pivots == 2 and ids[:3].tolist() == [1, 0, 2] and least == 0.5
+        assert a[1:, 0].tolist() == [1 / 3, 2.0]
+
+
+@given(st.lists(st.floats(-0.99, 0.99), min_size=6, max_size=6), st.integers(0, 3))
+def test_a_pair_is_a_pivot_where_the_bound_of_duff_and_reid_allows_it(numbers, decade):
+    # neither diagonal entry is one alone; |D^-1| (r1, r2) <= 1 / u, r the largest entries beside D
+    u = 0.1
+    one, two = 0.1 * np.array(numbers[:2])
+    beside = np.array(numbers[2:]).reshape(2, 2) * 10.0**decade
+    matrix = np.block([[np.array([[one, 1.0], [1.0, two]]), beside.T], [beside, np.eye(2)]])
+    largest = np.abs(np.linalg.inv(matrix[:2, :2])) @ np.abs(beside).max(axis=0)
+    pivots, a, _, double, least = front(matrix, 2, u, True)
+    if abs(u * largest.max() - 1.0) < 1e-9:
+        return  # rounding decides
+    assert pivots == (2 if u * largest.max() < 1.0 else 0)
+    if pivots:
+        assert double.tolist() == [1, 0] and least >= u
+        lower = beside @ np.linalg.inv(matrix[:2, :2])
+        np.testing.assert_allclose(a[2:, :2], lower, atol=1e-12)
+        left = np.tril(np.eye(2) - lower @ beside.T)
+        np.testing.assert_allclose(np.tril(a[2:, 2:]), left, atol=1e-10)
+
+
+@pytest.mark.parametrize("n", [3, PANEL, PANEL + 1, 2 * PANEL + 5])
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_a_row_of_zeros_has_no_pivot_wherever_it_is(symmetric, n):
+    rng = np.random.default_rng(n)
+    matrix = rng.standard_normal((n, n))
+    matrix += matrix.T
+    for place in (0, n // 2, n - 1):
+        singular = matrix.copy()
+        singular[place], singular[:, place] = 0.0, 0.0
+        pivots, _, ids, _, least = front(singular, n, THRESHOLD, symmetric)
+        assert pivots == n - 1 and least > 0.0
+        assert ids[n - 1] == place or not symmetric
+        assert ids[2 * n - 1] == place
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -154,15 +224,29 @@ def test_wide_fronts_are_factorized_in_panels_with_failed_columns_tried_again():
         assert np.abs(matrix @ x - b).max() <= 1e-12 * np.abs(matrix).sum(axis=1).max()
 
 
-def test_a_singular_matrix_names_a_row_without_a_pivot():
+def test_a_singular_matrix_names_the_row_without_a_pivot():
+    # the second row of node 1, wherever that is eliminated
     system = gs.System(nx.path_graph(3), 2)
     for i in range(3):
         system[i, i] = np.eye(2)
     system[1, 1] = [[1.0, 0.0], [0.0, 0.0]]
-    fronts, failed = fronts_of(system)
-    symbolic = fronts.symbolic
-    step = int(np.searchsorted(symbolic.row_of, failed - 1, side="right")) - 1
-    assert symbolic.order[step] == 1
+    for order in ([0, 1, 2], [1, 0, 2], [2, 0, 1]):
+        symbolic = system.analyze(order)
+        fronts = Fronts(symbolic, system.dtype)
+        failed = fronts.factorize(system.values, np.empty(symbolic.arena_size))
+        assert failed == 1 + 2 * order.index(1) + 1
+    system = gs.System(nx.empty_graph(1), 1)  # of one row, which is 0
+    assert fronts_of(system)[1] == 1
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_without_delayed_pivots_the_first_arrays_are_filled_to_their_ends(symmetric):
+    fronts, failed = fronts_of(random_system(gs.net(4), 2, symmetric=symmetric))
+    assert failed == 0 and fronts.delayed == 0
+    m, e, factors, names = fronts.table[-1]
+    assert fronts.arrays["factors"].size == factors + e * (m + 2 if symmetric else 2 * m - e)
+    assert fronts.arrays["names"].size == names + 2 * m + e
+    assert fronts.arrays["front"].size == fronts.table[:, 0].max() ** 2
 
 
 def test_work_arrays_grow_where_pivots_are_delayed_to_the_root():

@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+import sys
 import threading
 
 import numpy as np
@@ -182,6 +183,63 @@ def test_without_a_compiler_the_error_names_one(monkeypatch):
 
     with pytest.raises(RuntimeError, match=r"needs a C compiler once.*graphsys\[ipopt\]"):
         ipopt._compiler()
+
+
+def test_a_compiler_is_the_one_named_or_one_that_is_there_or_ziglang(monkeypatch):
+    monkeypatch.setenv("CC", "ccache gcc")
+    assert ipopt._compiler() == ["ccache", "gcc"]
+    monkeypatch.delenv("CC")
+    monkeypatch.setattr(shutil, "which", {"clang": "/bin/clang"}.get)
+    assert ipopt._compiler() == ["/bin/clang"]
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
+    assert ipopt._compiler() == [sys.executable, "-m", "ziglang", "cc"]
+
+
+@needs_compiler
+def test_the_library_is_compiled_once_and_nothing_is_left_of_a_failure(monkeypatch, tmp_path):
+    monkeypatch.setattr(ipopt, "cache_folder", lambda: tmp_path / "new")
+    with monkeypatch.context() as broken:
+        broken.setattr(ipopt, "_compiler", lambda: [sys.executable, "no such compiler"])
+        with pytest.raises(RuntimeError, match="the C compiler failed"):
+            ipopt._compiled()
+    assert not list((tmp_path / "new").iterdir())
+
+    path = ipopt._compiled()
+    assert list((tmp_path / "new").iterdir()) == [path]
+    assert all(hasattr(ctypes.CDLL(str(path)), f"ma27{name}d_") for name in "iabc")
+    monkeypatch.setattr(ipopt, "_compiler", lambda: pytest.fail("it is there"))
+    assert ipopt._compiled() == path
+
+
+@needs_compiler
+def test_an_error_is_printed_and_a_status_and_never_passes_through_c(monkeypatch, capfd):
+    def fail(*arguments):
+        raise MemoryError
+
+    ma27 = MA27(2, [1, 2], [1, 2])
+    with monkeypatch.context() as broken:
+        broken.setattr(ipopt.STORE, "open", fail)
+        assert MA27(2, [1, 2], [1, 2]).info[0] == ipopt.FAILED
+    with monkeypatch.context() as broken:
+        broken.setattr(ipopt.STORE, "get", fail)
+        assert ma27.factorize([1.0, 1.0])[0] == ipopt.FAILED
+        assert np.isnan(ma27.solve([1.0, 1.0])).all()
+    assert capfd.readouterr().err.count("\nMemoryError\n") == 3
+    ma27.info[0] = 0
+    assert ma27.factorize([1.0, 1.0]) == (0, 0)
+
+
+@needs_compiler
+def test_a_solution_whose_factors_others_displaced_is_not_a_number(monkeypatch, capfd):
+    monkeypatch.setattr(ipopt, "KEPT", 1)
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
+    first.factorize([1.0, 1.0])
+    second.factorize([1.0, 1.0])
+    assert np.isnan(first.solve([1.0, 1.0])).all()
+    assert "more than 1 factorizations were in use" in capfd.readouterr().err
+    assert second.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
 
 
 #: Problems that take milliseconds; `python -m tests.graphsys.ipopt_problems` solves all.

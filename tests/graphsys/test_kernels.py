@@ -7,6 +7,7 @@ from numba import njit
 import graphsys as gs
 from graphsys import kernels
 from graphsys.families import random_system
+from graphsys.kernels.base.layout import NODAL_AT
 from graphsys.kernels.blocks import blocks, reference
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM_WORK, invert_medium
@@ -281,6 +282,26 @@ def test_a_pivot_is_compared_with_what_its_own_row_held():
         assert invert(d, 2, np.array([1, 1, 1e6, 1e-6]), 2) == pytest.approx(1.0)
         d[5:9] = [1.0, 0.0, 0.0, 1e-12]
         assert invert(d, 2, np.ones(4), 2) == pytest.approx(1e-12)
+
+
+@pytest.mark.parametrize("size", [2, 20])
+def test_kernels_for_users_solve_systems_of_small_and_of_large_nodes(size):
+    system = random_system(gs.chain(30), size)
+    program = system.analyze().program
+    assert (program[NODAL_AT] != 0) == (size == 2)  # its own loops for small nodes
+    n = system.shape[0]
+    arena_size, magnitudes, solve_size = kernels.work_sizes(program, 1)
+    arena, magnitude, info = np.empty(arena_size), np.empty(magnitudes), np.zeros(3)
+    b, work, x = np.arange(1.0, n + 1.0), np.empty(solve_size), np.empty(n)
+    matrix = system.to_dense()
+    room = 16 * n * np.finfo(float).eps * np.linalg.cond(matrix) * np.abs(b).max()
+
+    assert kernels.factorize(program, system.values, 1e-14, magnitude, arena, info) == 0
+    assert kernels.solve(program, arena, b, 1, work, x) == 0
+    assert np.abs(matrix @ x - b).max() < room
+    assert kernels.solve_transposed(program, arena, b, 1, work, x) == 0
+    assert np.abs(matrix.T @ x - b).max() < room
+    assert 0.0 < info[0] <= 1.0
 
 
 def test_kernels_refuse_tables_of_another_version():

@@ -131,13 +131,12 @@ def _motor(
 
 def _most_force(reader: Reader, k: int, joint: JointEntry, name: str) -> float:
     """Largest force of a servo, the same both ways."""
-    m, most = reader.model, np.inf
+    m, ranges = reader.model, []
     if m.actuator_forcelimited[k]:
-        low, high = (float(x) for x in m.actuator_forcerange[k])
-        most = max(-low, high)
-        if -low != high:
-            reader.notes.leave_out("ranges of servos' forces that differ both ways", name)
+        ranges.append(m.actuator_forcerange[k])
     j, gear = int(m.actuator_trnid[k, 0]), abs(float(m.actuator_gear[k, 0]))
     if getattr(m, "jnt_actfrclimited", np.zeros(m.njnt))[j]:
-        most = min(most, float(np.abs(m.jnt_actfrcrange[j]).max()) / gear)
-    return most
+        ranges.append(m.jnt_actfrcrange[j] / gear)
+    if any(-low != high for low, high in ranges):
+        reader.notes.leave_out("ranges of servos' forces that differ both ways", name)
+    return min((float(np.abs(one).max()) for one in ranges), default=np.inf)

@@ -44,7 +44,7 @@ def factorize_front(a, m, f, threshold, symmetric, ids, double, info):
         fresh -= width
         failed = width - found
         for i in range(min(failed, fresh)):  # try the others first
-            _exchange(a, m, done + i, done + failed + fresh - 1 - i, m, symmetric, ids)
+            _exchange(a, m, done + i, done + failed + fresh - 1 - i, symmetric, ids)
     return done
 
 
@@ -142,7 +142,7 @@ def _symmetric_panel(a, m, f, start, end, threshold, ids, double, info):
             second = abs(a[partner * m + partner])
             if second > 0.0 and second >= threshold * max(other, inside):
                 info[0] = min(info[0], second / max(other, inside, second))
-                _exchange(a, m, k, partner, start, True, ids)
+                _exchange(a, m, k, partner, True, ids)
                 _pivot(a, m, k, end)
                 double[k] = 0
                 k += 1
@@ -161,7 +161,7 @@ def _symmetric_panel(a, m, f, start, end, threshold, ids, double, info):
                 and 0.0 < size < np.inf
             ):
                 info[0] = min(info[0], size / max(size, rest, other))
-                _exchange(a, m, k + 1, partner, start, True, ids)
+                _exchange(a, m, k + 1, partner, True, ids)
                 _pivot_pair(a, m, k, end)
                 double[k], double[k + 1] = 1, 0
                 k += 2
@@ -169,7 +169,7 @@ def _symmetric_panel(a, m, f, start, end, threshold, ids, double, info):
                     last = k
                 continue
         last -= 1
-        _exchange(a, m, k, last, start, True, ids)
+        _exchange(a, m, k, last, True, ids)
     return k - start
 
 
@@ -220,8 +220,8 @@ def _exchange_columns(a, m, j, k, ids):
 
 
 @kernel
-def _exchange(a, m, j, k, start, symmetric, ids):
-    """Columns j <= k change places; in a symmetric front rows do too, above from row ``start``."""
+def _exchange(a, m, j, k, symmetric, ids):
+    """Columns j <= k change places; in a symmetric front rows do too."""
     if j == k:
         return
     if not symmetric:
@@ -230,8 +230,6 @@ def _exchange(a, m, j, k, start, symmetric, ids):
     for c in range(j):
         at = c * m
         a[at + j], a[at + k] = a[at + k], a[at + j]
-    for c in range(start, j):  # rows of D L^T that this panel still needs
-        a[j * m + c], a[k * m + c] = a[k * m + c], a[j * m + c]
     for i in range(j + 1, k):
         a[j * m + i], a[i * m + k] = a[i * m + k], a[j * m + i]
     a[j * m + j], a[k * m + k] = a[k * m + k], a[j * m + j]
