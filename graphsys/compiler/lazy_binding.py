@@ -83,7 +83,15 @@ def _without_signals() -> Iterator[None]:
     finally:
         signal.signal(signal.SIGINT, before)
         if noted.is_set():
-            threading.Timer(SOON, signal.raise_signal, [signal.SIGINT]).start()
+            threading.Timer(SOON, _interrupt_main_thread).start()
+
+
+def _interrupt_main_thread() -> None:
+    """Send Ctrl-C to the main thread, so that it ends a call that waits there."""
+    if hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _bind(address: int) -> int:
