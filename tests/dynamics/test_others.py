@@ -31,14 +31,17 @@ def with_mujoco(path, mechanism, way, balls):
     return beside_mujoco(path, mechanism)
 
 
-def far(package, kind, compare):
-    """Trees of a package's files whose figures differ by more, and how many were compared."""
+def far(package, kind, compare, only=""):
+    """Trees of a package's files whose figures differ by more, and how many were compared.
+
+    ``only`` is what the names of the files begin with.
+    """
     root, paths = package_files().get(package, (None, []))
     if not paths:
         pytest.skip(f"{package} is not installed")
     found, count = {}, 0
     for path in paths:
-        if path.suffix != kind:
+        if path.suffix != kind or not path.name.startswith(only):
             continue
         try:
             mechanism, way, _, balls = loaded(path, within=root)
@@ -54,12 +57,15 @@ def far(package, kind, compare):
     return found, count
 
 
-def test_gymnasium_robots_agree_with_mujoco(mujoco):
-    found, count = far(
-        "gymnasium", ".xml", lambda path, mechanism, *_: beside_mujoco(path, mechanism)
-    )
+@pytest.mark.parametrize(
+    ("only", "least"),
+    [*((name, 1) for name in ("ant", "half_cheetah", "hopper", "walker2d")),
+     pytest.param("", 12, marks=pytest.mark.slow)],
+)  # fmt: skip
+def test_gymnasium_robots_agree_with_mujoco(mujoco, only, least):
+    found, count = far("gymnasium", ".xml", with_mujoco, only)
 
-    assert count >= 12 and found == {}
+    assert count >= least and found == {}
 
 
 @pytest.mark.slow

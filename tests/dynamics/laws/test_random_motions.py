@@ -16,7 +16,7 @@ def check(law, seeds):
 
 
 def test_random_scenes():
-    check(random_motions.broken_in_scene, range(40))
+    check(random_motions.broken_in_scene, range(20))
 
 
 def test_random_mechanisms():
@@ -41,7 +41,7 @@ def test_bodies_of_random_scenes_touch():
 
 @pytest.mark.slow
 def test_a_thousand_random_scenes():
-    check(random_motions.broken_in_scene, range(40, 1040))
+    check(random_motions.broken_in_scene, range(20, 1020))
 
 
 @pytest.mark.slow
