@@ -43,6 +43,7 @@ SHARES = {
         "dynamics/*",
         "faults/*",
         "house/test_docs.py",
+        "compiler/test_store.py",
         # These also take steps of higher order, whose kernels the other has compiled by then.
         *(f"dynamics/test_{name}.py" for name in ("added_mass", "armature", "composition",
           "control_limits", "couplings", "joint_friction", "nonholonomic", "rollouts",
