@@ -1,6 +1,7 @@
 """Settings that must stand before numba is imported, and hypothesis profiles."""
 
 import os
+import signal
 import sys
 import tempfile
 from fnmatch import fnmatch
@@ -25,6 +26,9 @@ except OSError:
     writable = False
 if not writable:  # no home: workers inherit the folder of the process that starts them
     os.environ["NUMBA_CACHE_DIR"] = tempfile.mkdtemp(prefix="graphsys-")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in a job in the background of a shell
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # A first call compiles, so no deadline. Bounded examples keep the whole run short.
 settings.register_profile(
