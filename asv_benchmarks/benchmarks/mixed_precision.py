@@ -1,11 +1,13 @@
-"""Mixed precision against double precision: refactorize and one solve, in turns."""
+"""Mixed precision against double precision and PARDISO: refactorize and one solve, in turns."""
 
 import numpy as np
 
 from . import cases
 from .clock import fastest
+from .pardiso import Pardiso
 
-ROWS = [("net", 900), ("net", 10_000), ("crystal", 216), ("crystal", 1_000), ("crystal", 3_375)]
+ROWS = [("net", 900), ("net", 10_000), ("crystal", 216), ("crystal", 1_000), ("net", 40_000)]
+ROWS += [("crystal", 3_375), ("crystal", 8_000)]
 
 
 def seconds(family, nodes):
@@ -24,6 +26,27 @@ def seconds(family, nodes):
     return min(least[0], least[2]), min(least[1], least[3])
 
 
+def seconds_of_pardiso(family, nodes):
+    """Least CPU seconds of PARDISO's fastest setting in double precision; nan without MKL."""
+    if Pardiso.lib is None:
+        return np.nan
+    system = cases.system(family, nodes)
+    order, b = system.analyze().order, np.ones(system.shape[0])
+    least = []
+    for blocks in (False, True):
+        for ours in (False, True):
+            peer = Pardiso(11, blocks, ours)
+            peer.analyze(system.to_scipy(), system, list(order))
+
+            def both(peer=peer):
+                peer.refactorize(peer.values)
+                peer.solve(b)
+
+            least.append(fastest(both))
+            peer.close()
+    return min(least)
+
+
 class MixedPrecision:
     params = [f"{family} {nodes}" for family, nodes in ROWS[:4]]
     param_names = ("graph",)
@@ -40,4 +63,8 @@ class MixedPrecision:
 if __name__ == "__main__":
     for family, nodes in ROWS:
         double, mixed = seconds(family, nodes)
-        print(f"{family} {nodes}: {1e3 * double:.2f} {1e3 * mixed:.2f} ms, {double / mixed:.2f}x")
+        peer = seconds_of_pardiso(family, nodes)
+        print(
+            f"{family} {nodes}: {1e3 * double:.2f} {1e3 * mixed:.2f} ms, {double / mixed:.2f}x; "
+            f"PARDISO {1e3 * peer:.2f} ms, {peer / mixed:.2f}x"
+        )

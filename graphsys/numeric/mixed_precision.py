@@ -67,17 +67,10 @@ class Mixed(Factorization):
     must_refine = True
     solves = MixedSolver
 
-    def __init__(
-        self,
-        symbolic: Symbolic,
-        dtype: np.dtype[Any],
-        last: frozenset[int] = frozenset(),
-        threads: int = 1,
-        refine_below: float = 0.0,
-    ) -> None:
+    def __init__(self, symbolic: Symbolic, dtype: np.dtype[Any], **options: Any) -> None:
         if dtype != DOUBLE:
             raise ValueError(f'precision="mixed" is one of float64 systems, not of {dtype}')
-        super().__init__(symbolic, SINGLE, last, threads, refine_below)
+        super().__init__(symbolic, SINGLE, **options)
 
     def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
         """Factorize a matrix; in double precision where single precision fails.
@@ -107,16 +100,12 @@ class Mixed(Factorization):
         return self._in_double(values)
 
     def stable(
-        self,
-        values: Array,
-        refines: bool = False,
-        delays: bool | None = None,
-        compares: bool = False,
+        self, values: Array, *choices: Any, **options: Any
     ) -> tuple[Factorization, float, float]:
         """As `Factorization`, in double precision."""
         found = self._in_double(values)
         if found.doubtful:
-            return found.stable(values, refines, delays, compares)
+            return found.stable(values, *choices, **options)
         return found, found.eps, 1.0
 
     def exact(self, values: Array) -> Factorization:

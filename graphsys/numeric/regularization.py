@@ -124,11 +124,7 @@ class Regularized(Factorization):
         return True
 
     def stable(
-        self,
-        values: Array,
-        refines: bool = False,
-        delays: bool | None = None,
-        compares: bool = False,
+        self, values: Array, *choices: Any, **options: Any
     ) -> tuple[Factorization, float, float]:
         """As `Factorization`, after all constraints wait."""
         check_finite(self.symbolic.graph, self._plain)

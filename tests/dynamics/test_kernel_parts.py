@@ -142,7 +142,7 @@ def held_by_springs_alone():
 
 def test_what_is_not_rigid_is_known_to_the_energy_audit_to_rounding():
     model = held_by_springs_alone()
-    model.settings[ENERGY_SHARE] *= 1e-12  # every interval is looked at
+    model.settings[ENERGY_SHARE] *= 1e-12  # the audit looks at every interval
     rng = np.random.default_rng(0)
     for _ in range(4):
         places, velocities, spins = rng.normal(size=(3, 4, 3))

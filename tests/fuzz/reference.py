@@ -3,7 +3,6 @@ precision."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -21,11 +20,12 @@ MATCHED = 100.0
 REFINEMENTS = 8
 
 
-def scalings(matrix: NDArray) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+def scaling(matrix: NDArray, start: str) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
     """Exponents r, c for which the largest entries of 2^r A 2^c are near 1 in rows and columns.
 
-    Sweeps [1]_ begin at 0, at least squares of the exponents [2]_, and at the duals of the matching
-    with the largest product [3]_: the condition numbers differ by many powers of ten.
+    Sweeps [1]_ begin at "zero", at "least squares" of the exponents [2]_, or at the duals of the
+    "matching" with the largest product [3]_, None where no matching is perfect: the condition
+    numbers differ by many powers of ten.
 
     References
     ----------
@@ -40,16 +40,17 @@ def scalings(matrix: NDArray) -> Iterator[tuple[NDArray[np.int64], NDArray[np.in
     with np.errstate(divide="ignore"):
         size = np.log2(np.abs(matrix)).astype(float)
     symmetric = np.array_equal(matrix, matrix.T)
-    yield _swept(size, np.zeros(n), np.zeros(n), symmetric)
+    if start == "zero":
+        return _swept(size, np.zeros(n), np.zeros(n), symmetric)
     some = np.isfinite(size)
+    if start == "matching":
+        duals = matched(*np.nonzero(some), size[some], n)
+        return None if duals is None else _swept(size, *duals, symmetric)
     normal = np.block([[np.diag(some.sum(axis=1)), some], [some.T, np.diag(some.sum(axis=0))]])
     sums = np.where(some, size, 0.0)
     right = -np.concatenate([sums.sum(axis=1), sums.sum(axis=0)])
     found = np.linalg.lstsq(normal.astype(float), right, rcond=None)[0]
-    yield _swept(size, *np.split(found, 2), symmetric)
-    duals = matched(*np.nonzero(some), size[some], n)
-    if duals is not None:
-        yield _swept(size, *duals, symmetric)
+    return _swept(size, *np.split(found, 2), symmetric)
 
 
 def _swept(size, r, c, symmetric):
@@ -85,11 +86,10 @@ class Reference:
     """
 
     def __init__(self, matrix: NDArray) -> None:
-        found = scalings(matrix)
-        self._use(matrix, *next(found))
+        self._use(matrix, *scaling(matrix, "zero"))
         if self.condition > DOUBTFUL:
             other = object.__new__(Reference)
-            other._use(matrix, *next(found))
+            other._use(matrix, *scaling(matrix, "least squares"))
             if other.condition < self.condition:
                 self.__dict__ = other.__dict__
 
@@ -114,13 +114,12 @@ class Reference:
     @cached_property
     def both(self) -> tuple[Reference, ...]:
         """This one, and that of the matching, where its condition number is not much larger."""
-        _, _, *of_matching = scalings(self.matrix)
+        of_matching = scaling(self.matrix, "matching")
+        if of_matching is None:
+            return (self,)
         other = object.__new__(Reference)
-        for scaling in of_matching:
-            other._use(self.matrix, *scaling)
-            if other.condition <= MATCHED * self.condition:
-                return self, other
-        return (self,)
+        other._use(self.matrix, *of_matching)
+        return (self, other) if other.condition <= MATCHED * self.condition else (self,)
 
     @cached_property
     def transposed(self) -> Reference:

@@ -27,8 +27,8 @@ SIZE, PIVOTS, FACTORS, NAMES = range(FRONT_FIELDS)
 
 #: What a factorization returns where an array is shorter than ``info[NEEDED]``.
 FRONT_FULL, STACK_FULL, HEADERS_FULL, FACTORS_FULL, NAMES_FULL = range(-1, -6, -1)
-#: Fields of what a factorization tells: least pivot relative to its column, length that an array
-#: needs, number of delayed pivots; then where it goes on: supernode, place of the uppermost header,
+#: Fields of ``info``: least pivot relative to its column, length that an array needs, number of
+#: delayed pivots; then where the factorization goes on: supernode, place of the uppermost header,
 #: ends of the stack, the headers, the factors and the names. All but `LEAST` begin at 0.
 INFO = 9
 LEAST, NEEDED, ALL_DELAYED, NEXT, TOP, STACK_END, HEADERS_END, FACTORS_END, NAMES_END = range(INFO)
