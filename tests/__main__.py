@@ -13,8 +13,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 BIN = Path(sys.executable).parent
@@ -76,28 +78,46 @@ def checks(pytest_arguments: Sequence[str]) -> dict[str, list[str]]:
     return commands | {"pytest": pytest}
 
 
-def main(pytest_arguments: Sequence[str]) -> int:
-    """Run the checks, print a summary, and return the number of those that failed."""
-    summary = []
-    failed = 0
-    for name, command in checks(pytest_arguments).items():
-        print(f"== {name}", flush=True)
-        start = time.perf_counter()
-        output = ""
-        process = subprocess.Popen(
-            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT, text=True, errors="replace",
-        )  # fmt: skip
-        for line in process.stdout or ():
+class Ended(NamedTuple):
+    """A check that has run."""
+
+    name: str
+    code: int
+    output: str
+    seconds: float
+
+    def __str__(self) -> str:
+        return f"{'ok    ' if self.code == 0 else 'FAILED'} {self.name} ({self.seconds:.1f} s)"
+
+
+def run(name: str, command: list[str], live: bool = False) -> Ended:
+    """Run a command; if live, print what it says as it says it."""
+    start = time.perf_counter()
+    process = subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True, errors="replace",
+    )  # fmt: skip
+    output = ""
+    for line in process.stdout or ():
+        output += line
+        if live:
             print(line, end="", flush=True)
-            output = line.strip() or output
-        code = process.wait()
-        failed += code != 0
-        seconds = time.perf_counter() - start
-        summary.append(f"{'ok    ' if code == 0 else 'FAILED'} {name} ({seconds:.1f} s)")
-    print("== summary", *summary, sep="\n")
-    print(output, flush=True)  # pytest's own closing line once more
-    return failed
+    return Ended(name, process.wait(), output, time.perf_counter() - start)
+
+
+def main(pytest_arguments: Sequence[str]) -> int:
+    """Run the checks, pytest beside the others, print a summary, and return how many failed."""
+    *others, (name, command) = checks(pytest_arguments).items()
+    with ThreadPoolExecutor(1) as thread:
+        beside = [thread.submit(run, *other) for other in others]
+        print(f"== {name}", flush=True)
+        last = run(name, command, live=True)
+    ended = [*(other.result() for other in beside), last]
+    for one in ended[:-1]:
+        print(f"== {one.name}\n{one.output}", end="")
+    print("== summary", *ended, sep="\n")
+    print(last.output.rstrip().rpartition("\n")[2], flush=True)  # pytest's closing line once more
+    return sum(one.code != 0 for one in ended)
 
 
 if __name__ == "__main__":

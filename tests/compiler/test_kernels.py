@@ -2,9 +2,6 @@
 
 import gc
 import operator
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ from graphsys.compiler import DISABLE_JIT
 from graphsys.compiler.numba_speed import REPLACED, remembering
 from graphsys.kernels.base.jit import kernel
 
-from .toys import CHECKOUT, Toy
+from .toys import Toy
 
 pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="kernels are plain Python")
 
@@ -110,24 +107,14 @@ def test_functions_of_users_hold_all_they_call(tmp_path):
     """numba loads them from its cache without asking us."""
     toy = Toy(tmp_path)
     (tmp_path / "user.py").write_text(USER)
-    place = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{CHECKOUT}", "NUMBA_CACHE_DIR": str(toy.code)}
     for hits in (0, 1):
-        done = subprocess.run(
-            [sys.executable, "-c", RUN], env=os.environ | place, capture_output=True, text=True,
-            cwd=tmp_path, check=True,
-        )  # fmt: skip
-        assert done.stdout.split() == ["11.5", str(hits), "0"]
+        assert toy.run(RUN).split() == ["11.5", str(hits), "0"]
 
 
 def test_a_function_of_a_user_may_be_the_first_that_numba_compiles(tmp_path):
     toy = Toy(tmp_path)
     (tmp_path / "user.py").write_text(USER)
-    place = {"PYTHONPATH": f"{tmp_path}{os.pathsep}{CHECKOUT}", "NUMBA_CACHE_DIR": str(toy.code)}
-    done = subprocess.run(
-        [sys.executable, "-c", "from user import user\nprint(user(1.0))"],
-        env=os.environ | place, capture_output=True, text=True, cwd=tmp_path, check=True,
-    )  # fmt: skip
-    assert done.stdout == "11.5\n"
+    assert toy.run("from user import user\nprint(user(1.0))") == "11.5\n"
 
 
 def test_large_kernels_are_declared_and_small_ones_linked(tmp_path):

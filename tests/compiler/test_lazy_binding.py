@@ -1,14 +1,10 @@
 """Lazy kernels: nothing is compiled before one is called, whoever calls it and in what process."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from graphsys.compiler import DISABLE_JIT
 
-from .toys import CHECKOUT, Toy
+from .toys import Toy
 
 pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="nothing is compiled")
 
@@ -24,16 +20,6 @@ def toy(tmp_path):
     toy.write("middle", MIDDLE, "from .inner import inner", 'lazy("float")')
     toy.write("outer", "return middle(x) + 0.5 if x > 0.0 else 0.0", "from .middle import middle")
     return toy
-
-
-def run(toy, code):
-    """What a process prints."""
-    place = {"PYTHONPATH": f"{toy.folder}{os.pathsep}{CHECKOUT}", "NUMBA_CACHE_DIR": str(toy.code)}
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=os.environ | place, capture_output=True, text=True,
-        cwd=toy.folder, check=True,
-    )  # fmt: skip
-    return done.stdout.split()
 
 
 def test_a_lazy_kernel_is_compiled_when_it_is_first_called(toy):
@@ -111,14 +97,14 @@ SLOTS = "print('graphsys_bind' in str(user.inspect_asm()))"
 def test_functions_of_users_hold_it(toy):
     """numba loads them from its cache without asking us."""
     (toy.folder / "user.py").write_text(USER)
-    assert run(toy, RUN + SLOTS) == ["11.5", "0.5", "0", "False"]
-    assert run(toy, RUN) == ["11.5", "0.5", "1"]
+    assert toy.run(RUN + SLOTS).split() == ["11.5", "0.5", "0", "False"]
+    assert toy.run(RUN).split() == ["11.5", "0.5", "1"]
 
 
 def test_functions_of_users_call_it_themselves(toy):
     (toy.folder / "user.py").write_text(USER.replace("outer", "middle"))
     for hits in "01":
-        assert run(toy, RUN) == ["11.0", "-9.0", hits]
+        assert toy.run(RUN).split() == ["11.0", "-9.0", hits]
 
 
 INTERRUPTED = """
@@ -143,7 +129,7 @@ print(signal.getsignal(signal.SIGINT) is signal.default_int_handler)
 
 
 def test_ctrl_c_while_it_is_compiled_comes_after_the_call(toy):
-    assert run(toy, INTERRUPTED) == ["11.0", "True", "True"]
+    assert toy.run(INTERRUPTED).split() == ["11.0", "True", "True"]
 
 
 THREADS = """
@@ -156,4 +142,4 @@ with ThreadPoolExecutor(4) as threads:
 
 
 def test_threads_may_be_the_first_to_call_it(toy):
-    assert run(toy, THREADS) == ["11.0"]
+    assert toy.run(THREADS).split() == ["11.0"]

@@ -1,14 +1,10 @@
 """LLVM functions that kernels share: compiled once, found again, compiled again with an edit."""
 
-import os
-import subprocess
-import sys
-
 import pytest
 
 from graphsys.compiler import DISABLE_JIT
 
-from .toys import CHECKOUT, Toy
+from .toys import Toy
 
 pytestmark = pytest.mark.skipif(DISABLE_JIT, reason="nothing is compiled")
 
@@ -135,10 +131,5 @@ def test_functions_of_users_hold_all_they_call(toy):
     """numba loads them from its cache without asking us."""
     toy.write("other", "return hundredfold(x)", "from .intrinsics import hundredfold")
     (toy.folder / "user.py").write_text(USER)
-    place = {"PYTHONPATH": f"{toy.folder}{os.pathsep}{CHECKOUT}", "NUMBA_CACHE_DIR": str(toy.code)}
     for hits in (0, 1):
-        done = subprocess.run(
-            [sys.executable, "-c", RUN], env=os.environ | place, capture_output=True, text=True,
-            cwd=toy.folder, check=True,
-        )  # fmt: skip
-        assert done.stdout.split() == ["100.5", str(hits)]
+        assert toy.run(RUN).split() == ["100.5", str(hits)]

@@ -8,6 +8,8 @@ import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
+from . import fork_server
+
 CHECKOUT = Path(__file__).parents[2]
 
 #: What a process does before and after: it records what is written, and what is warned of.
@@ -69,18 +71,25 @@ class Toy:
 
     def call(self, call="outer(1.0)", start="", **environment):
         """Outcome of a call in a process of its own."""
-        process = self.start(call, start, **environment)
-        out, error = process.communicate()
-        assert process.returncode == 0, error
-        return Outcome(*json.loads(out.splitlines()[-1]))
+        code = start + HARNESS.replace("{call}", call)
+        return Outcome(*json.loads(self.run(code, **environment).splitlines()[-1]))
+
+    def run(self, code, **environment):
+        """What code prints in a process of its own, which must not fail."""
+        done = fork_server.run(code, self.folder, self.environment(**environment))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def environment(self, **given):
+        """Where such a process finds the packages and keeps machine code."""
+        place = {"PYTHONPATH": f"{self.folder}{os.pathsep}{CHECKOUT}"}
+        return os.environ | place | {"NUMBA_CACHE_DIR": str(self.code)} | given
 
     def start(self, call="outer(1.0)", start="", **environment):
-        """Such a process."""
-        place = {"PYTHONPATH": f"{self.folder}{os.pathsep}{CHECKOUT}"}
-        place["NUMBA_CACHE_DIR"] = str(self.code)
+        """Such a process, started as users start one."""
         return subprocess.Popen(
             [sys.executable, "-c", start + HARNESS.replace("{call}", call)],
-            env=os.environ | place | environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            env=self.environment(**environment), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             text=True, cwd=self.folder,
         )  # fmt: skip
 
