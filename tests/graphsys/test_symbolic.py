@@ -352,8 +352,8 @@ def test_a_tree_has_its_root_in_the_middle():
     assert depth.max() == 50
 
 
-def test_a_chain_of_a_million_nodes_is_analyzed():
-    n = 1_000_000
+@pytest.mark.parametrize("n", [100_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
+def test_a_chain_of_very_many_nodes_is_analyzed(n):
     from graphsys.matrix.graph import from_pairs
 
     steps = np.arange(n - 1)

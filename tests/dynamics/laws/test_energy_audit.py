@@ -268,7 +268,7 @@ def test_what_users_put_in_is_no_gain(how, order):
     assert motion.info["accumulated_energy"] < 0.03 * kinetic.max()
 
 
-@pytest.mark.parametrize("order", [4, 6])
+@pytest.mark.parametrize("order", [4, pytest.param(6, marks=pytest.mark.slow)])
 def test_orders_4_and_6_keep_to_the_bound_or_name_the_body(order):
     m = dy.Mechanism()
     rod = m.add_body(mass=2.0, inertia=[0.3, 0.3, 0.1], name="rod")
