@@ -142,7 +142,7 @@ def solution_excess(reference: Reference, x: NDArray, b: NDArray, eps: float) ->
         return np.inf
     excess = _solution_excess(reference, x, b, eps)
     if excess > 1.0:
-        excess = min(_solution_excess(scaling, x, b, eps) for scaling in reference.both)
+        excess = min(_solution_excess(scaling, x, b, eps) for scaling in reference.scalings)
     return excess
 
 

@@ -49,7 +49,7 @@ def inverse(trial, values):
         return []
 
     def excess(found):
-        return min(excess_in(scaling, found) for scaling in reference.both)
+        return min(excess_in(scaling, found) for scaling in reference.scalings)
 
     def excess_in(scaling, found):
         exponent = -scaling.column[rows] - scaling.row[columns]
@@ -107,15 +107,23 @@ def eliminated(trial, k=0):
 
 
 def condensable(trial, k=0):
-    """Whether the eliminated part may not be refused."""
-    return eliminated(trial, k).condition * trial.eps < REGULAR
+    """Whether a condensation may not be refused: the eliminated part is regular, and S in range."""
+    if eliminated(trial, k).condition * trial.eps >= REGULAR:
+        return False
+    found = schur_and_growth(trial, k)
+    if found is None:
+        return True
+    (_, kept), whole = parts(trial), trial.reference(k)
+    with np.errstate(divide="ignore"):
+        size = np.log2(np.abs(found[0])) - whole.row[kept][:, None] - whole.column[kept]
+    return bool(size.max(initial=-np.inf) < np.finfo(trial.case.dtype).maxexp)
 
 
 def schur_and_growth(trial, k=0):
     """Equilibrated Schur complement, and what errors of the matrix grow by in it."""
     gone, kept = parts(trial)
     whole, part = trial.reference(k), eliminated(trial, k)
-    if part.inverse is None or bound(part, trial.eps) >= JUDGED:
+    if part.inverse is None:
         return None
     matrix = trial.case.matrices[k]
     en, ne = matrix[np.ix_(gone, kept)], matrix[np.ix_(kept, gone)]
@@ -132,7 +140,7 @@ def schur_and_growth(trial, k=0):
 def schur(trial, result, k=0):
     """S changes by ``[-A_ne A_ee^-1, I] dA [-A_ee^-1 A_en; I]``."""
     found = schur_and_growth(trial, k)
-    if found is None or result.size == 0:
+    if found is None or result.size == 0 or bound(eliminated(trial, k), trial.eps) >= JUDGED:
         return []
     exact, growth = found
     (gone, kept), whole = parts(trial), trial.reference(k)
@@ -158,7 +166,9 @@ def expansion(trial, x):
     """
     found = schur_and_growth(trial)
     b, (gone, kept) = trial.vector(), parts(trial)
-    if found is None or bound(trial.reference(), trial.eps) * found[1] >= JUDGED:
+    if found is None or bound(eliminated(trial), trial.eps) >= JUDGED:
+        return []
+    if bound(trial.reference(), trial.eps) * found[1] >= JUDGED:
         return []
     reference = trial.reference()
     exact = reference.solution(b)

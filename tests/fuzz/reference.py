@@ -14,8 +14,8 @@ from graphsys.matrix.equilibration import matched
 EQUILIBRATIONS = 12
 #: Condition number from which another scaling is tried.
 DOUBTFUL = 1e4
-#: How much larger the condition number in the scaling of the matching may be.
-MATCHED = 100.0
+#: How much larger the condition number in another scaling may be.
+ANOTHER = 100.0
 #: Steps of refinement with residuals in extended precision; each gains 16 - log10(cond) digits.
 REFINEMENTS = 8
 
@@ -85,6 +85,8 @@ class Reference:
         In the maximum norm, of the equilibrated matrix; infinite where it is singular.
     """
 
+    untransposed: Reference | None = None
+
     def __init__(self, matrix: NDArray) -> None:
         self._use(matrix, *scaling(matrix, "zero"))
         if self.condition > DOUBTFUL:
@@ -112,18 +114,32 @@ class Reference:
             self.inverse, self.condition = inverse, float(condition)
 
     @cached_property
-    def both(self) -> tuple[Reference, ...]:
-        """This one, and that of the matching, where its condition number is not much larger."""
-        of_matching = scaling(self.matrix, "matching")
-        if of_matching is None:
-            return (self,)
-        other = object.__new__(Reference)
-        other._use(self.matrix, *of_matching)
-        return (self, other) if other.condition <= MATCHED * self.condition else (self,)
+    def scalings(self) -> tuple[Reference, ...]:
+        """This one, and those of other starts whose condition number is not much larger.
+
+        Parts of a matrix that hardly touch may be scaled against each other in many ways, and what
+        is stable in one is not in another: a solution is right that is stable in one of them.
+        """
+        if self.untransposed is not None:  # factors of one scaling solve with both
+            others = self.untransposed.scalings[1:]
+            return (self, *(other._transposed() for other in others))
+        found = [self]
+        for start in ("zero", "least squares", "matching"):
+            exponents = scaling(self.matrix, start)
+            if exponents is not None:
+                other = object.__new__(Reference)
+                other._use(self.matrix, *exponents)
+                found += [other] if other.condition <= ANOTHER * self.condition else []
+        return tuple(found)
 
     @cached_property
     def transposed(self) -> Reference:
-        """Reference of the transpose."""
+        """Reference of the transpose, in the same scalings."""
+        other = self._transposed()
+        other.untransposed = self
+        return other
+
+    def _transposed(self) -> Reference:
         other = object.__new__(Reference)
         other.matrix, other.plain, other.scaled = self.matrix.T, self.plain.T, self.scaled.T
         other.row, other.column = self.column, self.row

@@ -85,7 +85,7 @@ class Trial:
     def regular(self, k: int = 0) -> bool:
         """Whether matrix k may not be refused."""
         first, most = self.reference(k), REGULAR / self.eps
-        return first.condition < most or first.both[-1].condition < most
+        return first.condition < most or any(s.condition < most for s in first.scalings)
 
     def columns(self, k: int = 0, trans: str = "N") -> NDArray:
         """Three right-hand sides: random, of a random solution, of a unit vector."""
