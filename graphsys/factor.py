@@ -66,7 +66,8 @@ class Factor(Sealed):
         they do when `pivot_ratio` is below 0.125 or `pivot_growth` above 64.
     redundant : bool, optional
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
-        then stay small, all solves refine, and a b that contradicts itself is refused.
+        then stay small, all solves refine, and a b that contradicts itself is refused. Where rows
+        do depend, as `redundant` says, unknowns are as exact as those without the constraints.
     threads : int, optional
         Number of threads that factorize together, to the same result. Systems that are small, or
         have small nodes only, use one.

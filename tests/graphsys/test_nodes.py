@@ -233,6 +233,17 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
         assert np.allclose(worst, expected_worst, rtol=0, atol=rounding)
 
 
+def test_a_floor_that_overflows_is_none():
+    system = gs.System(gs.chain(2), 1)
+    system[0, 0], system[1, 1], system[0, 1] = 1e-90, 1e200, 1e260
+    x, b = np.array([1e90, 1e-260]), np.array([4.0, 2e-60])
+    for residual in (compiled_residual, lambda *a: reference.small_residual(*a[:-1], *a[-1])):
+        r, worst = np.empty(2), np.empty(16)
+        residual(r, worst, b, system.values, x, 1e-10 * x.max(), tuple(system.graph.tables()))
+        assert np.allclose(r, [2.0, 1e-60], rtol=1e-15, atol=0)
+        assert np.allclose(worst[[0, 8]], 1.0 / 3.0, rtol=1e-15, atol=0)
+
+
 def test_a_residual_whose_bound_overflows_is_no_small_one():
     system = gs.System(gs.chain(2), 1)
     system[0, 0], system[1, 1], system[0, 1], system[1, 0] = 1e300, 1.0, 1e300, 1.0

@@ -188,6 +188,9 @@ def small_residual(
             total += np.abs(block).sum(axis=1)
         r[own] = rest
         d = np.maximum(d, np.finfo(r.dtype).tiny)
-        for k, bound in enumerate((np.maximum(d, floor * total), d)):
+        with np.errstate(over="ignore"):
+            least = floor * total
+        least[np.isinf(least)] = 0.0
+        for k, bound in enumerate((np.maximum(d, least), d)):
             lanes = worst[8 * k : 8 * k + rows]
             lanes[...] = np.maximum(lanes, np.abs(rest) / bound)

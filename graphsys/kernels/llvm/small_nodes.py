@@ -190,7 +190,7 @@ def residual_function(module, real):
     diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most `SMALL`
     rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets the
     largest ``|r| / max(d, floor s)`` and then the largest ``|r| / d``, lane k for row k of
-    all nodes; NaN where one is, or where a bound overflows.
+    all nodes; NaN where one is, or where d overflows. A floor that overflows is none.
     """
     element = REAL[real]
     pointer, table = element.as_pointer(), I64.as_pointer()
@@ -207,7 +207,7 @@ def residual_function(module, real):
     emit = Emitter(builder, real)
     r, worst, b, values, x, floor = function.args[:6]
     size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[6:]
-    floor, tiny = emit.splat(floor), emit.fill(TINY[real])
+    floor, tiny, infinity = emit.splat(floor), emit.fill(TINY[real]), emit.fill(float("inf"))
     # Without their signs floats are ordered like the integers with the same bits, NaN beyond all.
     integers = ir.VectorType(ir.IntType(8 * emit.align), emit.lanes)
     nothing = ir.Constant(integers, [0] * emit.lanes)
@@ -250,7 +250,10 @@ def residual_function(module, real):
         rest, d, total = (builder.fadd(*blocks_loop.results[k : k + 2]) for k in range(0, 6, 2))
         emit.store(rest, emit.at(r, row), mask)
         d = larger(d, tiny)
-        raised = larger(builder.fmul(total, floor), d)
+        raised = builder.fmul(total, floor)
+        raised = larger(
+            builder.select(builder.fcmp_ordered("<", raised, infinity), raised, none), d
+        )
         following = []
         for bound, before in zip((raised, d), most, strict=True):
             quotient = builder.fdiv(absolute(rest), bound)
