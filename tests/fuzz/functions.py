@@ -261,7 +261,9 @@ FUNCTIONS = {
     "refactorize_and_solve": solves(at_once, k=1),
     "refine=True": solves(with_options(refine=True)),
     "refine=False": solves(with_options(refine=False), apart=True),
-    "redundant=True": Function(regularized, laws.dependent),
+    "redundant=True": Function(
+        regularized, laws.dependent, lambda t: t.regular() and laws.regularizable(t)
+    ),
     "threads=2": solves(shared),
     "mixed precision": solves(
         with_options(precision="mixed"), applies=lambda t: t.case.dtype == np.float64

@@ -44,6 +44,28 @@ def lapack(call, excess):
     return peer
 
 
+def extended_and_scales(trial):
+    """The first matrix, and the largest entry of each row or column in its diagonal block."""
+    a = trial.case.matrices[0].astype(np.result_type(trial.case.dtype, np.longdouble))
+    node = np.repeat(np.arange(len(trial.case.sizes)), list(trial.case.sizes.values()))
+    inside = np.where(node[:, None] == node, np.abs(a), 0.0)
+    most = inside.max(axis=1, initial=0.0), inside.max(axis=0, initial=0.0)
+    return a, np.maximum(*most)
+
+
+def regularizable(trial):
+    """Whether pivots that regularize constraint rows, of the size of C M^-1 C^T, are in range."""
+    a, scales = extended_and_scales(trial)
+    constraint = scales == 0.0
+    diagonal = np.abs(np.diag(a))
+    pivot = np.where(diagonal < trial.eps * scales, scales, diagonal)[~constraint]
+    rows, columns = a[np.ix_(constraint, ~constraint)], a[np.ix_(~constraint, constraint)]
+    pivots = (np.abs(rows) * np.abs(columns.T) / pivot).sum(axis=1)
+    kind = np.finfo(trial.case.dtype)
+    used = pivots[pivots > 0.0]
+    return bool(((used < kind.max) & (used > kind.tiny / kind.eps)).all())
+
+
 def dependent(trial, result):
     """Where rows depend on others, unknowns are as exact as those of the system without them.
 
@@ -54,10 +76,7 @@ def dependent(trial, result):
     b = trial.vector()
     if not rows or not np.isfinite(x).all():
         return [trial.solution(x, b)]
-    a = trial.case.matrices[0].astype(np.result_type(trial.case.dtype, np.longdouble))
-    node = np.repeat(np.arange(len(trial.case.sizes)), list(trial.case.sizes.values()))
-    inside = np.where(node[:, None] == node, np.abs(a), 0.0)
-    scales = np.maximum(inside.max(axis=1), inside.max(axis=0))
+    a, scales = extended_and_scales(trial)
     constraint = scales == 0.0
     scales[constraint] = 1.0
     free = np.where(constraint, 0.0, np.abs(x))
