@@ -39,7 +39,7 @@ SUITES = {
     "graphsys/kernels/frontal/substitution.py": FRONTS,
     "graphsys/kernels/single/ldu.py": SOLVER,
     "graphsys/kernels/single/substitution.py": SOLVER,
-    "graphsys/kernels/single/refinement.py": ("graphsys", "stability", "factor"),
+    "graphsys/kernels/single/refinement.py": ("graphsys", "refinement", "stability", "factor"),
     "dynamics/kernels/rows/rows.py": JOINTS,
     "dynamics/kernels/rows/poses.py": JOINTS,
     "dynamics/kernels/base/quaternion.py": ("dynamics", "kernel_parts", *JOINTS[1:]),
