@@ -69,7 +69,7 @@ def test_compiled_code_refines_or_says_that_it_cannot():
     assert (steps, error) == (0, 0.0)
     assert (x == [1.0, 0.25, 2.0]).all()
     assert solve(np.ones(2))[0] == -1  # of another size
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
         assert solve(np.array([1.0, 1.0, 1.7e308]))[0] == -1  # which overflows
     assert solve(ONES, 3.0 * system.values)[0] == -1  # factors with which nothing converges
 
