@@ -277,10 +277,9 @@ def analyze(
         if tried[-1].n_fill == 0:
             break
     best = min(tried, key=attrgetter("operations"))
-    if ordering == "auto" and find_spec("pymetis") is not None:
-        if count := best.dissections(effort):
-            tried.append(tried_with("nd", count))
-            best = min(tried, key=attrgetter("operations"))
+    if ordering == "auto" and (count := best.dissections(effort)) and find_spec("pymetis"):
+        tried.append(tried_with("nd", count))
+        best = min(tried, key=attrgetter("operations"))
     candidates = {candidate.name: candidate.operations for candidate in tried}
     return _finished(best, candidates)
 
