@@ -11,8 +11,8 @@ import scipy.sparse as sp
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.kernels.base.layout import GROWTH
-from graphsys.kernels.blocks.growth import GROWN
+from graphsys.kernels.base.layout import GROWTH, ROWS, SHORT
+from graphsys.kernels.blocks.growth import GROWN, pivot_growth
 from graphsys.kernels.single.refinement import GOOD
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import Matrix
@@ -50,6 +50,29 @@ def test_growth_of_a_pivot_by_hand():
     doubtful = system.factorize(system.analyze([0, 1])).refactorize(values)
     assert doubtful.refines and doubtful.solve([1.0, 1.0]) is not None
     assert doubtful.report.backward_error <= 4 * EPS
+
+
+@pytest.mark.parametrize("rows", [1, 7, 8, 9, 30])
+def test_growth_is_the_largest_quotient_of_a_row(rows):
+    program = np.zeros(1 + max(ROWS, SHORT), np.int64)
+    program[ROWS] = rows
+
+    def growth(largest, original):
+        return pivot_growth(program, np.concatenate([largest, original, np.ones(rows)]))
+
+    one = np.ones(rows)
+    assert growth(GROWN * one, one) == 0.0  # none is beyond
+    assert growth(np.zeros(rows), np.zeros(rows)) == 0.0
+    for k in range(rows):
+        grown = np.where(np.arange(rows) == k, 1000.0, 2.0)
+        assert growth(grown, one) == 1000.0
+        assert growth(grown, np.where(grown == 1000.0, 0.0, 1.0)) == np.inf
+        assert growth(grown, np.where(grown == 1000.0, 1.0, np.inf)) == 1000.0
+        if rows > 1:  # a row that is zero, and stays it
+            zero = np.arange(rows) == (k + 1) % rows
+            assert growth(np.where(zero, 0.0, grown), np.where(zero, 0.0, 1.0)) == 1000.0
+    program[SHORT] = 1
+    assert growth(one, one) == np.inf
 
 
 @pytest.mark.parametrize("size", [5, 9])
