@@ -147,8 +147,9 @@ def shipped() -> Path | None:
 
     Whoever names a processor, checks bounds or sets `NOT_SHIPPED` gets what he compiles.
     """
-    settings = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_BOUNDSCHECK", "NUMBA_OPT", NOT_SHIPPED
-    if any(os.environ.get(name) for name in settings) or not store.SHIPPED.is_dir():
+    settings = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT", NOT_SHIPPED
+    checked = int(os.environ.get("NUMBA_BOUNDSCHECK") or 0)
+    if checked or any(map(os.environ.get, settings)) or not store.SHIPPED.is_dir():
         return None
     level = host_level()
     for name in list(LEVELS)[list(LEVELS).index(level) :]:

@@ -83,7 +83,8 @@ class Toy:
     def environment(self, **given):
         """Where such a process finds the packages and keeps machine code."""
         place = {"PYTHONPATH": f"{self.folder}{os.pathsep}{CHECKOUT}"}
-        return os.environ | place | {"NUMBA_CACHE_DIR": str(self.code)} | given
+        settings = {"NUMBA_CACHE_DIR": str(self.code), "NUMBA_BOUNDSCHECK": "0"}
+        return os.environ | place | settings | given
 
     def start(self, call="outer(1.0)", start="", **environment):
         """Such a process, started as users start one."""
