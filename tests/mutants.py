@@ -22,7 +22,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 SOLVER = ("graphsys", "factor", "kernels", "pivots", "symmetric", "scalars")
-JOINTS = ("dynamics", "joints", "rotation", "coordinates")
+JOINTS = ("dynamics", "joints", "rotation", "coordinates", "nonholonomic")
 FRONTS = ("graphsys", "fronts")
 TOUCHES = ("dynamics", "contact_rows", "contact_geometry")
 #: Folder and names of the tests that protect a module.
@@ -42,7 +42,7 @@ SUITES = {
     "graphsys/kernels/single/refinement.py": ("graphsys", "refinement", "stability", "factor"),
     "dynamics/kernels/rows/rows.py": JOINTS,
     "dynamics/kernels/rows/poses.py": JOINTS,
-    "dynamics/kernels/base/quaternion.py": ("dynamics", "kernel_parts", *JOINTS[1:]),
+    "dynamics/kernels/base/quaternion.py": ("dynamics", "kernel_parts", *JOINTS[1:4]),
     "dynamics/kernels/interval/energy_audit.py": ("dynamics", "kernel_parts"),
     "dynamics/kernels/contacts/rows.py": TOUCHES,
     "dynamics/kernels/observables/contacts.py": TOUCHES,

@@ -125,6 +125,33 @@ def test_a_sleigh_comes_to_run_straight_ahead():
     assert np.linalg.norm(v[-1]) == pytest.approx(np.sqrt(2.0 * energy[0]), rel=1e-3)
 
 
+def test_a_blade_on_a_plate_that_turns_does_not_slip_and_keeps_momentum():
+    mechanism = dy.Mechanism((0.0, 0.0, 0.0))
+    plate = mechanism.add_body(dy.Box(2.0, 2.0, 0.1, mass=3.0), name="plate")
+    skate = mechanism.add_body(mass=1.0, inertia=[0.1, 0.1, 0.1], name="skate", position=0.4 * X)
+    mechanism.add_joint(dy.PlanarAxis(plate, skate, Z, name="plane"))
+    mechanism.add_joint(dy.KnifeEdge(plate, skate, Y, child_point=-0.3 * X, name="blade"))
+    model = mechanism.finalize(0.005, tolerance=1e-12)
+    state = model.initial_state()
+    model.set_body(state, "plate", velocity=[0.3, -0.2, 0.1], angular_velocity=[0.5, -0.4, 1.0])
+    model.set_body(state, "skate", velocity=[1.0, 0.4, 0.1], angular_velocity=[0.5, -0.4, 2.0])
+    motion = dy.simulate(model, model.assemble(state), 1.0)
+
+    (xa, qa), (xb, qb) = motion.body("plate"), motion.body("skate")
+    (va, wa), (vb, wb) = motion.body_velocity("plate"), motion.body_velocity("skate")
+    turn = rotation.rotate
+    slip = []
+    for k in range(len(motion)):
+        arm = turn(qb[k], -0.3 * X)
+        of_skate = vb[k] + np.cross(turn(qb[k], wb[k]), arm)
+        of_plate = va[k] + np.cross(turn(qa[k], wa[k]), xb[k] + arm - xa[k])
+        slip.append(turn(qb[k], Y) @ (of_skate - of_plate))
+    np.testing.assert_allclose(slip, 0.0, atol=1e-10)
+    momentum = motion.momentum()
+    assert np.abs(momentum[0]).min() > 0.01
+    np.testing.assert_allclose(momentum, momentum[:1].repeat(len(motion), 0), atol=1e-9)
+
+
 def test_velocities_that_slip_are_projected():
     model, state = rolling(BALL, 0.01)
     model.set_body(state, "b", velocity=[1.0, 0.0, 0.0])
