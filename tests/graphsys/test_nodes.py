@@ -41,8 +41,12 @@ def twin_backward(x, arena, program, begin, end):
 
 
 @njit
-def compiled_residual(r, worst, b, values, x, floor, tables):
-    nodes.small_residual(r, worst, b, values, x, floor, *tables)
+def compiled_residual(r, worst, b, values, x, floor, enough, tables):
+    nodes.small_residual(r, worst, b, values, x, floor, enough, *tables)
+
+
+def twin_residual(r, worst, b, values, x, floor, enough, tables):
+    return reference.small_residual(r, worst, b, values, x, floor, enough, *tables)
 
 
 def numbers(rng, count, dtype):
@@ -214,8 +218,8 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     worst, expected_worst = np.full((2, 16), 5.0, dtype)
     floor = dtype(3.0)
 
-    compiled_residual(result[:-1], worst, b, values, x, floor, tables)
-    reference.small_residual(expected[:-1], expected_worst, b, values, x, floor, *tables)
+    compiled_residual(result[:-1], worst, b, values, x, floor, np.inf, tables)
+    twin_residual(expected[:-1], expected_worst, b, values, x, floor, np.inf, tables)
 
     system.values = values
     matrix = system.to_dense()
@@ -233,13 +237,31 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
         assert np.allclose(worst, expected_worst, rtol=0, atol=rounding)
 
 
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("first", range(5))
+def test_residuals_after_one_that_is_large_enough_are_not_compared(first, dtype):
+    system = gs.System(gs.chain(5), [2, 1, 3, 8, 2], dtype=dtype)
+    for node in system.labels:
+        system[node, node] = np.eye(system.graph.size[node])
+    x, b = np.ones(16, dtype), np.full(16, 3.0, dtype)  # |r| / d = 1 / 2
+    rows = system.graph.row_start
+    b[rows[first] : rows[first + 1]] = 7.0  # 6 / 8
+    b[rows[first + 1] :] = 15.0  # 14 / 16
+    for residual in (compiled_residual, twin_residual):
+        r, worst = np.empty(16, dtype), np.empty(16, dtype)
+        residual(r, worst, b, system.values, x, 0.0, 0.6, tuple(system.graph.tables()))
+        assert (r == b - 1.0).all()
+        assert worst[:8].max() == worst[8:].max() == 0.75
+
+
 def test_a_floor_that_overflows_is_none():
     system = gs.System(gs.chain(2), 1)
     system[0, 0], system[1, 1], system[0, 1] = 1e-90, 1e200, 1e260
     x, b = np.array([1e90, 1e-260]), np.array([4.0, 2e-60])
-    for residual in (compiled_residual, lambda *a: reference.small_residual(*a[:-1], *a[-1])):
+    for residual in (compiled_residual, twin_residual):
         r, worst = np.empty(2), np.empty(16)
-        residual(r, worst, b, system.values, x, 1e-10 * x.max(), tuple(system.graph.tables()))
+        tables = tuple(system.graph.tables())
+        residual(r, worst, b, system.values, x, 1e-10 * x.max(), np.inf, tables)
         assert np.allclose(r, [2.0, 1e-60], rtol=1e-15, atol=0)
         assert np.allclose(worst[[0, 8]], 1.0 / 3.0, rtol=1e-15, atol=0)
 
@@ -248,8 +270,8 @@ def test_a_residual_whose_bound_overflows_is_no_small_one():
     system = gs.System(gs.chain(2), 1)
     system[0, 0], system[1, 1], system[0, 1], system[1, 0] = 1e300, 1.0, 1e300, 1.0
     x, b = np.array([1e10, -1e10]), np.array([1.0, 1.0])
-    for residual in (compiled_residual, lambda *a: reference.small_residual(*a[:-1], *a[-1])):
+    for residual in (compiled_residual, twin_residual):
         r, worst = np.empty(2), np.empty(16)
         with np.errstate(all="ignore"):
-            residual(r, worst, b, system.values, x, 0.0, tuple(system.graph.tables()))
+            residual(r, worst, b, system.values, x, 0.0, np.inf, tuple(system.graph.tables()))
         assert not worst.max() < np.inf

@@ -70,7 +70,7 @@ def _backward_nodes(typing, x, arena, program, starts, begin, end):
 
 @intrinsic
 def _small_residual(
-    typing, r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor,
+    typing, r, worst, b, values, x, floor, enough, size, row_start, neighbor_start, neighbor,
     diagonal_at, block_at,
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
@@ -81,12 +81,12 @@ def _small_residual(
         low = _Lower(context, builder, signature, arguments)
         function = small_nodes.residual_function(builder.module, real)
         pointers = [low.start(place) for place in range(5)]
-        pointers += [arguments[5], *(low.table(place) for place in range(6, 12))]
-        builder.call(function, [*pointers, low.length(6)])
+        pointers += [*arguments[5:7], *(low.table(place) for place in range(7, 13))]
+        builder.call(function, [*pointers, low.length(7)])
         return low.none()
 
     kind = types.float32 if r.dtype == types.float32 else types.float64
-    return types.none(r, worst, b, values, x, kind, *tables), generate
+    return types.none(r, worst, b, values, x, kind, kind, *tables), generate
 
 
 if DISABLE_JIT:

@@ -172,7 +172,8 @@ def backward_nodes(x, arena, program, starts, begin, end):
 
 
 def small_residual(
-    r, worst, b, values, x, floor, size, row_start, neighbor_start, neighbor, diagonal_at, block_at
+    r, worst, b, values, x, floor, enough, size, row_start, neighbor_start, neighbor, diagonal_at,
+    block_at,
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
     worst[...] = 0.0
@@ -187,6 +188,8 @@ def small_residual(
             d += np.abs(block) @ np.abs(known)
             total += np.abs(block).sum(axis=1)
         r[own] = rest
+        if worst[:8].max() > enough:
+            continue
         d = np.maximum(d, np.finfo(r.dtype).tiny)
         with np.errstate(over="ignore"):
             least = floor * total

@@ -103,11 +103,12 @@ def refine(
     following = work[2 * length : 3 * length]
     sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
     solving = work[3 * length + 2 * max(rows, LANES) :]
+    reached = REACHED * eps
     error, strict = _residual(
-        tables, program, values, transposed, b, count, x, eps, sizes, residual
+        tables, program, values, transposed, b, count, x, eps, reached, sizes, residual
     )
     steps, last = 0, np.inf
-    while error > REACHED * eps and steps < most:
+    while error > reached and steps < most:
         if transposed:
             failed = solve_transposed(program, arena, residual, count, solving, trial)
         else:
@@ -118,7 +119,7 @@ def refine(
         for i in range(length):
             trial[i] += x[i]
         new_error, new_strict = _residual(
-            tables, program, values, transposed, b, count, trial, eps, sizes, following
+            tables, program, values, transposed, b, count, trial, eps, np.inf, sizes, following
         )
         converging = new_error <= error / 2.0 or correction <= last / 2.0
         if not (new_error < error or (converging and new_error < np.inf)):
@@ -130,17 +131,24 @@ def refine(
         last = correction
         if not converging:
             break
+    if steps == 0 and error > reached:  # of the first rows that are so
+        error, strict = _residual(
+            tables, program, values, transposed, b, count, x, eps, np.inf, sizes, residual
+        )
     info[0], info[1], info[2] = steps, error, strict
     return 0
 
 
 @kernel
-def _residual(tables, program, values, transposed, b, count, x, eps, sizes, r):
-    """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`."""
+def _residual(tables, program, values, transposed, b, count, x, eps, enough, sizes, r):
+    """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`.
+
+    Where the former is larger than ``enough``, both may be those of some rows only.
+    """
     rows = program[ROWS]
     if program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
         floor = eps**FLOOR * _size(x, 0, rows)
-        small_residual(r, sizes, b, values, x, floor, *tables)
+        small_residual(r, sizes, b, values, x, floor, enough, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
             float(largest_of(sizes, LANES, LANES, LANES, 1)),
