@@ -41,7 +41,7 @@ SUITES = {
     "graphsys/kernels/single/substitution.py": SOLVER,
     "graphsys/kernels/single/refinement.py": ("graphsys", "refinement", "stability", "factor"),
     "dynamics/kernels/rows/rows.py": JOINTS,
-    "dynamics/kernels/rows/poses.py": JOINTS,
+    "dynamics/kernels/rows/poses.py": ("dynamics", "turns", *JOINTS[1:]),
     "dynamics/kernels/base/quaternion.py": ("dynamics", "kernel_parts", *JOINTS[1:4]),
     "dynamics/kernels/interval/energy_audit.py": ("dynamics", "kernel_parts"),
     "dynamics/kernels/contacts/rows.py": TOUCHES,
