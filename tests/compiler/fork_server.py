@@ -4,6 +4,7 @@ A child has numpy, SciPy and networkx, nothing of graphsys and not numba. `run` 
 its environment, as `subprocess.run` would.
 """
 
+import atexit
 import json
 import os
 import subprocess
@@ -61,10 +62,12 @@ class Done(NamedTuple):
 
 @cache
 def server():
-    """The process that forks, one for all tests; it ends with its stdin."""
-    return subprocess.Popen(
+    """The process that forks, one for all tests; it ends with this one."""
+    process = subprocess.Popen(
         [sys.executable, "-c", SERVER], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     )
+    atexit.register(process.communicate)  # closes its stdin, and waits
+    return process
 
 
 def run(code, folder, environment):
