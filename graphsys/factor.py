@@ -67,7 +67,7 @@ class Factor(Sealed):
     redundant : bool, optional
         Whether constraint rows (zero in the diagonal block) may depend on each other. Multipliers
         then stay small, all solves refine, and a b that contradicts itself is refused. Where rows
-        do depend, as `redundant` says, unknowns are as exact as those without the constraints.
+        are dependent, errors are relative to the solution of the system without its constraints.
     threads : int, optional
         Number of threads that factorize together, to the same result. Systems that are small, or
         have small nodes only, use one.

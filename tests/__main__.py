@@ -106,7 +106,7 @@ def run(name: str, command: list[str], live: bool = False) -> Ended:
 
 
 def main(pytest_arguments: Sequence[str]) -> int:
-    """Run the checks, pytest beside the others, print a summary, and return how many failed."""
+    """Run pytest and, in parallel, the other checks; print a summary; return how many failed."""
     *others, (name, command) = checks(pytest_arguments).items()
     with ThreadPoolExecutor(1) as thread:
         beside = [thread.submit(run, *other) for other in others]
