@@ -19,6 +19,7 @@ from dynamics.kernels.base.layout import (
     BODIES,
     BODY_SIZE,
     CONTACTS,
+    DRAGGED,
     FALLBACK_AT,
     FALLBACK_SIZE,
     FIRST_ROW,
@@ -33,6 +34,7 @@ from dynamics.kernels.base.layout import (
     ROTORS,
     ROWS,
     SLOTS,
+    SOFT,
     STIFF_NUMBERS,
     STORED,
     TWIST,
@@ -44,6 +46,8 @@ from dynamics.kernels.base.settings import ENERGY_SHARE, LARGEST_TURN
 from dynamics.kernels.base.status import ENERGY_GAINED, NOT_FINITE, PASSED_THROUGH, TURNED_TOO_FAR
 from dynamics.kernels.base.step_info import (
     HAS_SLOPES,
+    HELD,
+    HELD_LENGTH,
     KINETIC,
     LARGEST_WORK,
     LAST_LENGTH,
@@ -210,6 +214,16 @@ def energy_gained(plan, contacts, info):
 
 
 @inlined
+def explained(plan, inputs, part, much, balance, info):
+    """Whether gravity, where nothing else does work, explains a change of the kinetic energy."""
+    if not part.moving or info[HELD_LENGTH] != part.length or inputs.wrench.size > 0:
+        return False
+    if plan[GROUPS] + plan[SOFT] + plan[CONTACTS] + plan[WRENCHES] + plan[DRAGGED] > plan[JOINTS]:
+        return False
+    return abs(balance - info[HELD]) < much
+
+
+@inlined
 def interval(
     # Tables:
     plan,
@@ -271,7 +285,9 @@ def interval(
         if not part.moving:
             before, _ = kinetic(plan, constant, h, node.G, u, dx)
         known = (after, power, held)
-        if abs(after - before) > share * (after + before):
+        if abs(after - before) > share * (after + before) and not explained(
+            plan, inputs, part, share * (after + before), after - 0.5 * h * power, info
+        ):
             residual = (info[VELOCITY_ERROR], info[VIOLATION])
             given_work, error = constraint_work(
                 plan, constant, h, settings, residual, node, trial, u, work, part.moving
