@@ -27,7 +27,7 @@ FRONTS = ("graphsys", "fronts")
 TOUCHES = ("dynamics", "contact_rows", "contact_geometry")
 #: Folder and names of the tests that protect a module.
 SUITES = {
-    "graphsys/analysis/pivot_supply.py": SOLVER,
+    "graphsys/analysis/pivot_supply.py": ("graphsys", "pivot_supply", *SOLVER[1:]),
     "graphsys/matrix/equilibration.py": ("graphsys", "equilibration"),
     "graphsys/kernels/analysis/equilibration.py": ("graphsys", "equilibration"),
     "graphsys/kernels/analysis/product_matching.py": ("graphsys", "product_matching"),

@@ -212,9 +212,8 @@ def matched(i: Ints, j: Ints, size: Array, n: int) -> tuple[Array, Array] | None
     )  # fmt: skip
     if failed:
         return None
-    count, component = connected_components(entries, directed=False)
-    size_of = np.maximum(np.bincount(component, minlength=count), 1)
-    moved = np.bincount(component, 0.5 * (duals[0] - duals[1]), count) / size_of
+    _, component = connected_components(entries, directed=False)
+    moved = np.bincount(component, 0.5 * (duals[0] - duals[1])) / np.bincount(component)
     return duals[0] - moved[component], duals[1] + moved[component]
 
 

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 import graphsys as gs
 from graphsys.families import random_system
 from graphsys.kernels.analysis.equilibration import sweep
-from graphsys.matrix.equilibration import Scaling, scaled
+from graphsys.matrix.equilibration import Scaling, _Entries, _least_squares, matched, scaled
 from graphsys.matrix.from_scipy import coordinates
 
 
@@ -75,6 +75,102 @@ def test_a_row_of_zeros_stays_as_it_is():
     system[0, 0] = 2.0**40
     found = Scaling.of(system.graph, system.values, False)
     assert found.row.tolist() == [-20, 0] and found.column.tolist() == [-20, 0]
+
+
+def test_a_matching_by_hand():
+    # logarithms  4 2   the product of the second diagonal, 2^(2 + 1), beats that of the first,
+    #             1 .   which a zero spoils: r_0 + c_1 = -2 and r_1 + c_0 = -1, r_0 + c_0 <= -4
+    i, j, size = np.array([0, 0, 1]), np.array([0, 1, 0]), np.array([4.0, 2.0, 1.0])
+    r, c = matched(i, j, size, 2)
+    assert r[0] + c[1] == -2.0 and r[1] + c[0] == -1.0 and r[0] + c[0] <= -4.0
+    assert r.sum() == pytest.approx(c.sum())
+
+
+def test_no_matching_where_a_row_finds_no_column():
+    i, j = np.array([0, 1]), np.array([0, 0])
+    assert matched(i, j, np.zeros(2), 2) is None
+    system = gs.System(gs.chain(2), 1, blocks={(0, 0): 4.0, (1, 0): 2.0})
+    swept = Scaling.of_sweeps(system.graph, system.values)
+    first = Scaling.of(system.graph, system.values, False)
+    assert np.array_equal(first.row, swept.row) and np.array_equal(first.column, swept.column)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_matching_leaves_no_entry_above_one(seed):
+    """Duals of the assignment problem: feasible, and tight along a permutation."""
+    rng, n = np.random.default_rng(seed), 12
+    pattern = (rng.random((n, n)) < 0.2) | np.eye(n, dtype=bool)[rng.permutation(n)]
+    pattern[:6, 6:] = pattern[6:, :6] = False  # parts that share no row and no column
+    pattern |= np.eye(n, dtype=bool)
+    i, j = np.nonzero(pattern)
+    size = rng.uniform(-300.0, 300.0, i.size)
+    r, c = matched(i, j, size, n)
+    left = size + r[i] + c[j]
+    rounding = 100 * n * 300.0 * 2.0**-52
+    assert left.max() <= rounding
+    tight = sp.csr_array((np.ones(i.size), (i, j)), shape=(n, n))
+    tight.data = (left >= -rounding).astype(float)
+    tight.eliminate_zeros()
+    assert sp.csgraph.structural_rank(tight) == n
+    for part in (slice(0, 6), slice(6, 12)):  # components, or unions of them
+        assert r[part].sum() == pytest.approx(c[part].sum(), abs=100 * n * rounding)
+
+
+@pytest.mark.parametrize("symmetric", [False, True])
+def test_least_squares_finds_the_scales_of_a_matrix_of_ones(symmetric):
+    rng, n = np.random.default_rng(0), 6
+    i, j = np.nonzero(np.ones((n, n)))
+    r, c = rng.uniform(-40.0, 40.0, (2, n))
+    c = r if symmetric else c
+    found = _least_squares(i, j, -(r[i] + c[j]), n, symmetric)
+    assert np.allclose(found[0][i] + found[1][j], r[i] + c[j], atol=1e-4)  # of `lsqr`: 1e-6
+
+
+def test_nodes_left_out_stay_as_they_are():
+    system = gs.System(gs.chain(3), 2)
+    for i in range(3):
+        system[i, i] = 2.0**40 * np.eye(2)
+    found = Scaling.of(system.graph, system.values, False, frozenset({1}))
+    assert found.row.tolist() == found.column.tolist() == [-20, -20, 0, 0, -20, -20]
+
+
+@pytest.mark.parametrize("number", [3.0, 3.0 + 4.0j])
+def test_zeros_are_no_entries(number):
+    system = gs.System(gs.chain(2), 1, dtype=type(number))
+    system[0, 1] = number
+    entries = _Entries.of(system.graph, system.values, False, frozenset())
+    place, (size,) = [x.tolist() for x in entries.some[:2]], entries.some[2]
+    assert place == [[0], [1]] and size == np.log2(max(number.real, number.imag))
+
+
+def test_a_scaling_fits_where_rows_and_columns_of_another_matrix_are_moderate():
+    system = gs.System(gs.chain(2), 1)
+
+    def fits(matrix):
+        system.values = np.zeros(system.values.size)
+        for u, v in np.ndindex(2, 2):
+            system[u, v] = matrix[u][v]
+        zero = np.zeros(2, np.int64)
+        one = Scaling(zero, zero, np.zeros(system.values.size, np.int64))
+        return one.fits(system.graph, system.values)
+
+    small, large = 2.0**-9, 2.0**9
+    assert fits([[1.0, 0.0], [0.0, 1.0]]) and fits([[100.0, 0.01], [0.01, 100.0]])
+    assert not fits([[1.0, small], [1.0, small]])  # a column alone
+    assert not fits([[1.0, 1.0], [small, small]])  # a row alone
+    assert not fits([[large, large], [1.0, 1.0]])
+    assert fits([[1.0, 1.0], [0.0, 0.0]])  # zeros have no scale
+
+
+@pytest.mark.parametrize("columns", [1, 2, 3])
+def test_right_hand_sides_one_after_another(columns):
+    found = Scaling(np.array([1, 2]), np.array([3, 4]), np.zeros(0, np.int64))
+    x = np.ones(2 * columns)
+    assert found.right_hand_side(x, False).tolist() == [2.0, 4.0] * columns
+    assert found.right_hand_side(x, True).tolist() == [8.0, 16.0] * columns
+    assert found.solution(x, False).tolist() == [8.0, 16.0] * columns
+    assert found.solution(x, True).tolist() == [2.0, 4.0] * columns
+    assert found.logarithm() == pytest.approx(10 * np.log(2.0))
 
 
 @pytest.mark.parametrize("block", [1, 2])
