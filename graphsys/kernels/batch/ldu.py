@@ -8,7 +8,7 @@ invalid from then on, and the lane's pivot ratio reports it.
 
 import numpy as np
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
     LOAD_AT,
@@ -41,7 +41,7 @@ from graphsys.kernels.blocks.batch_blocks import (
 from graphsys.kernels.blocks.blocks import any_beyond
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.blocks.prefetch import LINE, is_far
-from graphsys.kernels.blocks.supernodes import update_target
+from graphsys.kernels.blocks.supernodes import eliminate_supernode, update_target
 
 
 def schedule(program: np.ndarray) -> np.ndarray:
@@ -222,60 +222,16 @@ def factorize_groups(
         at, place = program[PANELS_AT], 0
         for _ in range(program[SUPERNODES]):
             place = _load(program, table, place, values, system * nnz, nnz, magnitude, arena, base)
-            panel = at
-            p, q, row = program[at], program[at + 1], program[at + 2]
+            panel, p, m = at, program[at], program[at] + program[at + 1]
             lower, upper = base + LANES * program[at + 3], base + LANES * program[at + 4]
-            pivots, runs, targets = program[at + 5], program[at + 6], program[at + 7]
-            target_at = program[at + 8]
-            m = p + q
-            at += PANEL_FIELDS
-            i = 0
-            for block in range(pivots):
-                w = program[at + block]
-                d = lower + LANES * (i * m + i)
-                right, below = p - i - w, m - i - w
-                if symmetric:
-                    mirror(arena, d, m, w)
-                row_at = LANES * (row + i)
-                invert_lanes(arena, d, m, magnitude, row_at, ratio, system, w)
-                if symmetric:
-                    if right > 0:  # W = D^-1 L^T: the rows to the right are never stored before
-                        assign_lanes(
-                            arena, d + LANES * w * m, m, arena, d, m, arena, d + LANES * w, m, 1,
-                            w, right, w,
-                        )  # fmt: skip
-                    if q > 0:
-                        assign_lanes(
-                            arena, upper + LANES * i, p, arena, d, m,
-                            arena, d + LANES * (w + right), m, 1, w, q, w,
-                        )  # fmt: skip
-                else:
-                    if right > 0:
-                        there = d + LANES * w * m
-                        assign_lanes(arena, there, m, arena, d, m, arena, there, 1, m, w, right, w)
-                    if q > 0:
-                        there = upper + LANES * i
-                        assign_lanes(arena, there, p, arena, d, m, arena, there, 1, p, w, q, w)
-                if right > 0:
-                    j = i + w
-                    for later in range(block + 1, pivots):
-                        size = program[at + later]
-                        there = lower + LANES * (j * m + j)
-                        raise_lanes(magnitude, LANES * (row + j), arena, there, m, size, size)
-                        j += size
-                    subtract_lanes(
-                        arena, d + LANES * (w * m + w), m, arena, d + LANES * w, m,
-                        arena, d + LANES * w * m, 1, m, below, right, w,
-                    )  # fmt: skip
-                    if q > 0 and not symmetric:
-                        subtract_lanes(
-                            arena, upper + LANES * (i + w), p, arena, d + LANES * w, m,
-                            arena, upper + LANES * i, 1, p, right, q, w,
-                        )  # fmt: skip
-                i += w
+            targets, target_at = program[at + 7], program[at + 8]
+            at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
+            eliminate_supernode(
+                program, panel, arena, base, symmetric, magnitude, LANES, (ratio, system),
+                _invert, _scale_rows, assign_lanes, subtract_lanes, raise_lanes,
+            )  # fmt: skip
             if columns > 0:
                 forward_eight(program, panel, arena, base, columns, x)
-            at += pivots + 3 * runs
             for _ in range(targets):
                 target_at = _update(
                     program, target_at, p, m, lower, upper, base, symmetric, magnitude, arena
@@ -286,13 +242,19 @@ def factorize_groups(
             scatter_eight(program, x, system * rows * columns, rows * columns, columns, out)
 
 
-@kernel
-def mirror(arena, d, m, w):
-    """Upper triangle of a pivot block <- its lower triangle."""
-    for j in range(1, w):
-        for i in range(j):
-            for lane in range(LANES):
-                arena[d + LANES * (j * m + i) + lane] = arena[d + LANES * (i * m + j) + lane]
+@inlined
+def _invert(arena, d, m, magnitude, row, w, context):
+    """D^-1 of a pivot block in each lane; lanes report on their own whether it is singular."""
+    ratio, system = context
+    invert_lanes(arena, d, m, magnitude, LANES * row, ratio, system, w)
+    return True
+
+
+@inlined
+def _scale_rows(arena, d, m, w, rows_at, ld, columns, context):
+    """B <- D^-1 B for the w rows of a pivot block."""
+    if columns > 0:
+        assign_lanes(arena, rows_at, ld, arena, d, m, arena, rows_at, 1, ld, w, columns, w)
 
 
 @kernel

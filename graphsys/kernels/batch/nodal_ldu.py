@@ -22,7 +22,7 @@ from graphsys.kernels.base.layout import (
     WORK_AT,
 )
 from graphsys.kernels.base.widths import LANES, SMALL
-from graphsys.kernels.batch.ldu import lane_growth, mirror, pass_over
+from graphsys.kernels.batch.ldu import lane_growth, pass_over
 from graphsys.kernels.batch.substitution import backward_eight, gather_eight, scatter_eight
 from graphsys.kernels.blocks.batch_blocks import (
     assign_lanes,
@@ -37,6 +37,7 @@ from graphsys.kernels.blocks.batch_blocks import (
     update_lanes_values,
 )
 from graphsys.kernels.blocks.prefetch import is_far
+from graphsys.kernels.blocks.supernodes import mirror
 
 
 @kernel
@@ -103,7 +104,7 @@ def solve_nodes(
             if source >= 0:
                 load_lanes(arena, d, m, values, values_at + source, nnz, w, w)
             if symmetric:
-                mirror(arena, d, m, w)
+                mirror(arena, d, m, w, LANES)
             # L of the first neighbour is loaded while pivots are waited for.
             ahead = neighbours > 0 and w > 1 and program[at] == w and program[at + 3] >= 0
             ahead_at = values_at + program[at + 3] if ahead else values_at

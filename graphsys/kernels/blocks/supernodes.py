@@ -1,4 +1,4 @@
-"""Substitution with one supernode and updates of its ancestors, over block primitives.
+"""Elimination of one supernode, updates of its ancestors and substitution, over block primitives.
 
 One text serves one system, eight systems in lanes, and eight right-hand sides side by side. They
 differ in ``wide`` and ``wide_x``, numbers per entry of the factors and of the vectors, and in the
@@ -7,7 +7,10 @@ primitives:
 ``subtract(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)``: C <- C - A B
 ``subtract_transposed(...)``: C <- C - A^T B, of the same arguments
 ``apply_inverse(x, at, rows, arena, d, m, count, w, work)``: x <- D^-1 x for a block D of w rows
+``assign(...)``: C <- A B, of the same arguments
 ``raise_magnitude(s, s_at, a, a_at, lda, m, n)``: s_i <- max(s_i, max_j |A_ij|)
+``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; whether it succeeds
+``scale_rows(arena, d, m, w, rows_at, ld, columns, context)``: B <- D^-1 B
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
 system in the arena, ``at`` that of the supernode's panel in the program.
@@ -121,6 +124,67 @@ def backward_transposed_supernode(
                 w, count, p - i - w,
             )  # fmt: skip
         apply_inverse_transposed(x, here, rows, arena, d, m, count, w, work)
+
+
+@inlined
+def eliminate_supernode(
+    program, at, arena, base, symmetric, magnitude, wide, context,
+    invert, scale_rows, assign, subtract, raise_magnitude,
+):  # fmt: skip
+    """D^-1, L and W in a loaded panel: 0, or 1 + the first row of a pivot block that fails.
+
+    Rows and columns without pivots are computed left-looking, in one pass each.
+    """
+    table = pointer(program, at)
+    p, q, first = table[0], table[1], table[2]
+    lower, upper, pivots = base + wide * table[3], base + wide * table[4], table[5]
+    m, i = p + q, 0
+    for b in range(PANEL_FIELDS, PANEL_FIELDS + pivots):
+        w = table[b]
+        d, above = lower + wide * (i * m + i), upper + wide * i
+        right, below = p - i - w, lower + wide * (i * m + p)
+        if q > 0 and i > 0:
+            subtract(
+                arena, below, m, arena, lower + wide * p, m, arena, lower + wide * i * m, 1, m,
+                q, w, i,
+            )  # fmt: skip
+            if not symmetric:
+                subtract(arena, above, p, arena, lower + wide * i, m, arena, upper, 1, p, w, q, i)
+        if symmetric:
+            mirror(arena, d, m, w, wide)
+        if not invert(arena, d, m, magnitude, first + i, w, context):
+            return first + i + 1
+        beside = d + wide * w * m
+        if symmetric:
+            # W = D^-1 L^T: the rows to the right are never stored before
+            if right > 0:
+                assign(arena, beside, m, arena, d, m, arena, d + wide * w, m, 1, w, right, w)
+            if q > 0:
+                assign(arena, above, p, arena, d, m, arena, below, m, 1, w, q, w)
+        else:
+            scale_rows(arena, d, m, w, beside, m, right, context)
+            scale_rows(arena, d, m, w, above, p, q, context)
+        i += w
+        if right > 0:
+            j = i
+            for later in range(b + 1, PANEL_FIELDS + pivots):
+                size, there = table[later], lower + wide * (j * m + j)
+                raise_magnitude(magnitude, wide * (first + j), arena, there, m, size, size)
+                j += size
+            subtract(
+                arena, beside + wide * w, m, arena, d + wide * w, m, arena, beside, 1, m,
+                right, right, w,
+            )  # fmt: skip
+    return 0
+
+
+@inlined
+def mirror(arena, d, m, w, wide):
+    """Upper triangle of a pivot block <- its lower triangle."""
+    for j in range(1, w):
+        for i in range(j):
+            for lane in range(wide):
+                arena[d + wide * (j * m + i) + lane] = arena[d + wide * (i * m + j) + lane]
 
 
 @inlined

@@ -41,7 +41,7 @@ from graphsys.kernels.blocks.blocks import (
 from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
-from graphsys.kernels.blocks.supernodes import update_target
+from graphsys.kernels.blocks.supernodes import eliminate_supernode, update_target
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
@@ -157,75 +157,43 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     ``arena[work_at:]``.
     """
     table = pointer(program, 0)
-    smallest = info[PIVOT_RATIO]
-    symmetric, ratios = program[SYMMETRIC] != 0, 2 * program[ROWS]
-    in_registers = arena.itemsize == magnitude.itemsize  # real numbers
+    symmetric, context = program[SYMMETRIC] != 0, (2 * program[ROWS], tolerance, work_at, info)
     for _ in range(count):
-        p, q, first = table[at], table[at + 1], table[at + 2]
+        panel, p, m = at, table[at], table[at] + table[at + 1]
         lower, upper = table[at + 3], table[at + 4]
-        pivots, runs, targets = table[at + 5], table[at + 6], table[at + 7]
-        target_at = table[at + 8]
-        m = p + q
-        at += PANEL_FIELDS
-        i = 0
-        for b in range(pivots):
-            w = table[at + b]
-            d = lower + i * m + i
-            right = p - i - w
-            if q > 0 and i > 0:  # left-looking: one pass over what has no pivots
-                subtract_product(
-                    arena, d - i + p, m, arena, lower + p, m, arena, lower + i * m, 1, m, q, w, i
-                )
-                if not symmetric:
-                    subtract_product(
-                        arena, upper + i, p, arena, lower + i, m, arena, upper, 1, p, w, q, i
-                    )
-            if symmetric:
-                _mirror(arena, d, m, w)
-            scratch = ratios + first + i
-            if w <= SMALL and in_registers:
-                ratio = invert_small(arena, d, m, arena, d, m, magnitude, first + i, w)
-            else:
-                _invert_wide(arena, d, m, magnitude, first + i, scratch, w, work_at)
-                ratio = magnitude[scratch]
-            if not (ratio > tolerance):
-                info[PIVOT_RATIO] = ratio
-                return first + i + 1
-            magnitude[scratch] = ratio
-            if ratio < smallest:
-                smallest = ratio
-                info[WEAKEST] = first + i
-            if symmetric:
-                # W = D^-1 L^T: the rows to the right are never stored before
-                if right > 0:
-                    assign_product(
-                        arena, d + w * m, m, arena, d, m, arena, d + w, m, 1, w, right, w
-                    )
-                if q > 0:
-                    below = d + w + right
-                    assign_product(arena, upper + i, p, arena, d, m, arena, below, m, 1, w, q, w)
-            else:
-                _scale_rows(arena, d, m, w, d + w * m, m, right, work_at)
-                _scale_rows(arena, d, m, w, upper + i, p, q, work_at)
-            if right > 0:
-                j = i + w
-                for later in range(b + 1, pivots):
-                    size = table[at + later]
-                    raise_magnitude(magnitude, first + j, arena, lower + j * m + j, m, size, size)
-                    j += size
-                rest = d + w * m + w
-                subtract_product(
-                    arena, rest, m, arena, d + w, m, arena, d + w * m, 1, m, right, right, w
-                )
-            i += w
-        at += pivots + 3 * runs
+        targets, target_at = table[at + 7], table[at + 8]
+        at += PANEL_FIELDS + table[at + 5] + 3 * table[at + 6]
+        failed = eliminate_supernode(
+            program, panel, arena, 0, symmetric, magnitude, 1, context,
+            _invert, _scale_rows, assign_product, subtract_product, raise_magnitude,
+        )  # fmt: skip
+        if failed != 0:
+            return failed
         for _ in range(targets if push else 0):
             target_at = update_target(
                 program, target_at, arena, 0, p, m, lower, upper, symmetric, magnitude, 1,
                 subtract_product, raise_magnitude,
             )  # fmt: skip
-    info[PIVOT_RATIO] = smallest
     return 0
+
+
+@inlined
+def _invert(arena, d, m, magnitude, row, w, context):
+    """D^-1 of a pivot block, with the checks of `factorize`."""
+    ratios, tolerance, work_at, info = context
+    scratch = ratios + row
+    if w <= SMALL and arena.itemsize == magnitude.itemsize:  # real numbers, in registers
+        ratio = invert_small(arena, d, m, arena, d, m, magnitude, row, w)
+    else:
+        _invert_wide(arena, d, m, magnitude, row, scratch, w, work_at)
+        ratio = magnitude[scratch]
+    if not (ratio > tolerance):
+        info[PIVOT_RATIO] = ratio
+        return False
+    magnitude[scratch] = ratio
+    if ratio < info[PIVOT_RATIO]:
+        info[PIVOT_RATIO], info[WEAKEST] = ratio, row
+    return True
 
 
 @lazy("None")
@@ -242,16 +210,9 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
 
 
 @inlined
-def _mirror(arena, d, m, w):
-    """Upper triangle of a pivot block <- its lower triangle."""
-    for j in range(1, w):
-        for i in range(j):
-            arena[d + j * m + i] = arena[d + i * m + j]
-
-
-@inlined
-def _scale_rows(arena, d, m, w, rows_at, ld, columns, work_at):
+def _scale_rows(arena, d, m, w, rows_at, ld, columns, context):
     """B <- D^-1 B for the w rows of a pivot block."""
+    work_at = context[2]
     if w <= SMALL:
         if columns > 0:
             assign_product(arena, rows_at, ld, arena, d, m, arena, rows_at, 1, ld, w, columns, w)
