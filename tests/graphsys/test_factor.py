@@ -397,6 +397,15 @@ def test_a_solution_beyond_the_largest_number_is_refused():
         system.solve([1e300])
 
 
+@pytest.mark.parametrize("block", [1, 2, 6])
+def test_complex_numbers_may_be_larger_than_any_real_one(block):
+    system = gs.System(gs.chain(2), block, dtype=complex)
+    for i in range(2):
+        system[i, i] = np.eye(block)
+    b = np.full(2 * block, 1.5e308 * (1 + 1j))  # its magnitude overflows
+    assert np.array_equal(system.solve(b), b)
+
+
 def test_one_node_no_nodes_and_no_rows():
     for graph, size in ((nx.empty_graph(0), 3), (gs.chain(3), 0), (nx.empty_graph(1), 2)):
         system = random_system(graph, size)
