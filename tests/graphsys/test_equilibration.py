@@ -134,6 +134,19 @@ def test_nodes_left_out_stay_as_they_are():
     assert found.row.tolist() == found.column.tolist() == [-20, -20, 0, 0, -20, -20]
 
 
+def test_symmetric_matrices_start_at_the_mean_of_both_scales():
+    system = gs.System(nx.complete_graph(3), 1, symmetric=True)
+    scale = np.array([10, -40, 3])
+    i, j = coordinates(system.graph)
+    system.values = np.ldexp(1.0, -scale[i] - scale[j])
+    entries = _Entries.of(system.graph, system.values, True, frozenset())
+    found = entries.swept(scale + 50.0, scale - 50.0)  # ones: nothing is left for sweeps
+    assert (
+        found.row.tolist() == scale.tolist()
+        and found.entry.tolist() == (scale[i] + scale[j]).tolist()
+    )
+
+
 @pytest.mark.parametrize("number", [3.0, 3.0 + 4.0j])
 def test_zeros_are_no_entries(number):
     system = gs.System(gs.chain(2), 1, dtype=type(number))
