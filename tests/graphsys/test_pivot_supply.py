@@ -42,6 +42,7 @@ def test_a_block_with_zeros_on_its_diagonal_may_lack_nothing():
     assert lacking({(0, 0): exchange, (1, 1): np.eye(2)}, 2) == [0, 0]
     assert lacking({(0, 0): one, (1, 1): np.eye(2)}, 2) == [1, 0]
     assert lacking({(0, 0): np.zeros((2, 2)), (1, 1): exchange}, 2) == [2, 0]
+    assert lacking({(0, 0): exchange * [1.0, 0.0], (1, 1): np.eye(2)}, 2) == [1, 0]
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
@@ -52,6 +53,15 @@ def test_a_tiny_pivot_lacks_its_row_if_it_is_tiny_in_row_and_column(sign):
     assert lacking({(0, 0): tiny, (0, 1): 1.0, (1, 0): tiny, (1, 1): 1.0}) == [0, 0]
     assert lacking({(0, 0): tiny, (0, 1): tiny, (1, 0): 1.0, (1, 1): 1.0}) == [0, 0]
     assert lacking({(0, 0): 20 * WEAK, (0, 1): 1.0, (1, 0): 1.0, (1, 1): 1.0}) == [0, 0]
+
+
+@pytest.mark.parametrize("row", [0.1 * WEAK, 1.0])
+def test_weak_rows_are_those_that_are_tiny_in_row_and_column(row):
+    # nodes 0 and 1 have such a row, node 2 is tiny in its row or in its column alone
+    tiny = 0.1 * WEAK
+    blocks = {(0, 0): tiny, (0, 1): 1.0, (1, 0): 1.0, (1, 1): 1.0}
+    blocks |= {(2, 2): tiny, (2, 3): row, (3, 2): tiny / row, (3, 3): 1.0}
+    assert lacking(blocks, graph=gs.chain(4)) == [1, 0, 0, 0]
 
 
 def test_a_block_next_to_singular_lacks_the_rows_of_its_small_singular_values():
