@@ -311,7 +311,7 @@ class LeastChange:
             return
         self._pattern = normal.indptr, normal.indices
         self._system = gs.System.from_scipy(normal, _runs(B))
-        self._factor = self._system.factorize()
+        self._factor = self._system.factorize(refine=False)  # `__call__` refines
 
 
 def _runs(B: Any) -> list[int]:

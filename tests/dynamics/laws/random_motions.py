@@ -16,6 +16,7 @@ import numpy as np
 
 import dynamics as dy
 from dynamics import rotation
+from dynamics.kernels.interval.energy_balance import UNSEEN
 
 H = 0.005
 #: Rise of the energy, relative to the largest kinetic energy, that the audit does not cut away.
@@ -221,12 +222,14 @@ def rise(motion, over=np.minimum.accumulate):
     """Rise of the energy over what it was least, relative to the largest kinetic energy.
 
     Of two nodes in a row the larger one counts: the velocity at a node is the mean of those before
-    and after, which is small where a body bounces or rocks from one edge to the other.
+    and after, which is small where a body bounces or rocks from one edge to the other. What the
+    audit cannot see of all energies does not count: structures creep within Newton's tolerance.
     """
-    energy, kinetic = motion.energy(), motion.energies()["kinetic"]
+    energy, parts = motion.energy(), motion.energies()
     energy = np.maximum(energy[1:], energy[:-1]) if energy.size > 1 else energy
-    most = max(kinetic.max(), np.finfo(float).tiny)
-    return float((energy - over(energy)).max(initial=0.0) / most)
+    rise = (energy - over(energy)).max(initial=0.0)
+    unseen = UNSEEN * sum(np.abs(part).max() for part in parts.values())
+    return float(max(0.0, rise - unseen) / max(parts["kinetic"].max(), np.finfo(float).tiny))
 
 
 def broken_in_scene(seed):
