@@ -95,9 +95,11 @@ class Joint:
     servo : PositionServo, VelocityServo or None
         Motor with a feedback of its own; the joint's control adds to its target.
     user : callable or None
-        Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
+        Constraint ``g(*poses) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int
         Number of its rows.
+    user_bodies : tuple of Body or world
+        Whose poses it takes, in turn.
     """
 
     kind: str
@@ -125,6 +127,12 @@ class Joint:
     servo: PositionServo | VelocityServo | None = None
     user: Callable[..., Any] | None = None
     n_user: int = 0
+    user_bodies: tuple[Any, ...] = ()
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """All bodies that its constraints are of, the world too: parent and child, mostly."""
+        return self.user_bodies or (self.parent, self.child)
 
     @property
     def n_rows(self) -> int:
@@ -357,6 +365,7 @@ def joint(
     servo: Any = None,
     user: Callable[..., Any] | None = None,
     n_user: int = 0,
+    user_bodies: tuple[Any, ...] = (),
     **unknown: Any,
 ) -> Joint:
     """Check what every joint has.
@@ -401,9 +410,11 @@ def joint(
     servo : PositionServo or VelocityServo, optional
         Motor with a feedback of its own; the joint's control adds to its target.
     user : callable, optional
-        Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
+        Constraint ``g(*poses) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int, optional
         Number of its rows.
+    user_bodies : tuple of Body or world, optional
+        Whose poses it takes, in turn.
     **unknown
         Refused.
 
@@ -474,4 +485,5 @@ def joint(
         servo,
         user,
         n_user,
+        user_bodies,
     )

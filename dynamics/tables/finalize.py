@@ -17,6 +17,7 @@ from dynamics.parts.couplings import Half, halves, on_loops
 from dynamics.parts.forces import Spring
 from dynamics.parts.joints import Joint, Row
 from dynamics.parts.servos import PositionServo, VelocityServo
+from dynamics.parts.user_functions import groups_of
 from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
@@ -45,7 +46,9 @@ class Group:
 
     def __init__(self, joint: Any, rows: tuple[Row, ...] | list[Row], offset: Any = None) -> None:
         self.parent, self.child = joint.parent, joint.child
-        self.points = (joint.parent_point, joint.child_point)
+        self.bodies = (joint.parent, joint.child)  # whose units its rows have
+        origin = np.zeros(3)
+        self.points = tuple(getattr(joint, end, origin) for end in ("parent_point", "child_point"))
         self.offset = np.array([1.0, 0.0, 0.0, 0.0]) if offset is None else offset
         self.rows = list(rows)
         n = len(self.rows)
@@ -59,8 +62,10 @@ class Group:
         self.control = np.full(n, -1)
         self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
         self.callback = 0
+        self.ring = [self]  # groups of the same user's function
         self.period, self.armature = np.zeros(n), np.zeros(n)
         self.partner: int | None = None  # group whose equation these rows add to
+        self.mix: Float | None = None  # factors that recombine its rows
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
         self.rated: Hashable = None  # name of the joint whose velocity limits or friction do
@@ -121,11 +126,6 @@ def tables_of(
         raise ValueError("the mechanism has no body; add one with add_body")
     units = units_of(mechanism) if units is None else units
     joints = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
-    calls = {
-        joint.name: callbacks.constraint(joint.user, joint.n_user, f"joint {joint.name!r}")
-        for joint in joints
-        if joint.user is not None
-    }
     forces, names, controls = _forces(mechanism)
     for group in forces:
         group.theta[:] = 0.5  # dampers by the trapezoidal rule
@@ -141,10 +141,13 @@ def tables_of(
         like = None  # other bodies feel each other
     cycles = loops_of(mechanism.bodies, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
-    groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
+    body_index = {name: i for i, name in enumerate(mechanism.bodies)}
+    groups = [_constraint(joint, joint.name in in_loop) for joint in joints]
     coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
-    groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
-    users = _potentials(mechanism, forces)
+    firsts, later = _coupled(mechanism, coupled, bool(cycles), len(groups))
+    calls, more = _users(joints, groups, body_index)
+    groups += firsts + later + more
+    users = _potentials(mechanism, forces, body_index)
     forces += _axes(mechanism)
     forces.sort(key=lambda group: not group.implicit)  # `plan[ROTORS]` of them
     measures: list[Group] = []
@@ -155,7 +158,6 @@ def tables_of(
             measure_group[joint.name] = (first, first + 1)
             measures += [Group(joint, joint.positions, joint.offset)]
             measures += [Group(joint, joint.rates, joint.offset)]
-    body_index = {name: i for i, name in enumerate(mechanism.bodies)}
     first = sum(group.n_rows for group in groups)
     limited: dict[Hashable, int] = {}
     rated: dict[Hashable, int] = {}
@@ -218,22 +220,21 @@ def tables_of(
         cycles,
         units,
         stiff,
-        (*calls.values(), *distances, *users, *more_users),
+        (*calls, *distances, *users, *more_users),
     )
 
 
-def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> Group:
+def _constraint(joint: Joint, in_loop: bool) -> Group:
     rows = list(joint.rows) or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * joint.n_rows
     group = Group(joint, rows, joint.offset)
+    group.bodies = joint.bodies
     group.rest = np.array([row.rest for row in rows])
     group.damping = np.full(group.n_rows, joint.constraint_damping)
     group.compliance = joint.compliance
     if joint.compliance > 0.0:
         group.theta[:] = joint.theta
-    if joint.name in calls:
-        group.callback = calls[joint.name].address
     if in_loop and joint.compliance == 0.0:
-        bodies = [body for body in (joint.parent, joint.child) if body is not WORLD]
+        bodies = [body for body in joint.bodies if body is not WORLD]
         light = sum(1.0 / body.mass for body in bodies)
         thin = sum(3.0 / np.trace(body.inertia) for body in bodies)
         for i, row in enumerate(group.rows):
@@ -244,8 +245,8 @@ def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> Grou
 
 def _coupled(
     mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, Half]], loops: bool, first: int
-) -> list[Group]:
-    """Groups of couplings: all first halves, then all second halves; theory/joints."""
+) -> tuple[list[Group], list[Group]]:
+    """Groups of couplings: all first halves, and all second halves; theory/joints."""
     rings = on_loops(mechanism.couplings)
     groups: tuple[list[Group], list[Group]] = ([], [])
     for k, (name, pair) in enumerate(coupled.items()):
@@ -256,7 +257,7 @@ def _coupled(
         groups[1][-1].partner = first + k
         if loops or name in rings:
             groups[0][-1].regularization[0] = LOOP_REGULARIZATION * sum(map(_looseness, pair))
-    return groups[0] + groups[1]
+    return groups
 
 
 def _looseness(half: Half) -> float:
@@ -335,16 +336,58 @@ def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> Gr
     return group
 
 
-def _potentials(mechanism: Mechanism, forces: list[Group]) -> list[callbacks.Callback]:
+def _users(
+    joints: list[Joint], groups: list[Group], body_index: dict[Hashable, int]
+) -> tuple[list[callbacks.Callback], list[Group]]:
+    """Functions of `Custom` joints, and the later groups of those of three and more bodies."""
+    calls: list[callbacks.Callback] = []
+    more: list[Group] = []
+    for k, (joint, first) in enumerate(zip(joints, groups)):
+        if joint.user is not None:
+            numbers = _numbers(joint.bodies, body_index)
+            made = callbacks.constraint(joint, numbers, len(body_index))
+            ring = _ring(first, joint.bodies, made)
+            for later in ring[1:]:
+                later.partner = k
+                for what in ("damping", "compliance", "theta", "regularization", "mix"):
+                    setattr(later, what, getattr(first, what))
+            calls += made
+            more += ring[1:]
+    return calls, more
+
+
+def _potentials(
+    mechanism: Mechanism, forces: list[Group], body_index: dict[Hashable, int]
+) -> list[callbacks.Callback]:
     """Users' potentials as rows that pull with 1; their functions."""
-    calls = []
+    calls: list[callbacks.Callback] = []
     for force in mechanism.potentials.values():
-        group = Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
-        group.pull[0] = 1.0
-        calls.append(callbacks.potential(force))
-        group.callback = calls[-1].address
-        forces.append(group)
+        numbers = _numbers(force.bodies, body_index)
+        made = callbacks.potential(force, numbers, len(body_index))
+        first = Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
+        for group in _ring(first, force.bodies, made):
+            group.pull[0] = 1.0
+            forces.append(group)
+        calls += made
     return calls
+
+
+def _numbers(bodies: tuple[Any, ...], body_index: dict[Hashable, int]) -> list[int]:
+    """Numbers of bodies, the world's after all others."""
+    return [body_index.get(one.name, len(body_index)) for one in bodies]
+
+
+def _ring(first: Group, bodies: tuple[Any, ...], made: list[callbacks.Callback]) -> list[Group]:
+    """Groups of a user's function, of two bodies each, with ``first`` as the first one."""
+    ring = []
+    for (parent, child), call in zip(groups_of(bodies), made):
+        ends = SimpleNamespace(parent=parent, child=child)
+        group = Group(ends, first.rows) if ring else first
+        group.parent, group.child, group.callback = parent, child, call.address
+        ring.append(group)
+    for group in ring:
+        group.ring = ring
+    return ring
 
 
 def _axes(mechanism: Mechanism) -> list[Group]:
@@ -401,7 +444,7 @@ def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
     followers = {group.partner: group for group in groups if group.partner is not None}
     for k, group in enumerate(groups):
         if group.partner is None:
-            unit = lighter(units, group.parent, group.child)
+            unit = lighter(units, *group.bodies)
             for row in followers.get(k, group).rows:  # a coupling is in units of its follower
                 arm = 1.0 if is_angle(row) else unit.length
                 rows.append(1.0 / arm)
@@ -489,11 +532,13 @@ def _write_groups(
     """Plan and constants of all groups, of which the first ``n_joints`` are joints."""
     n = len(body_index)
     start = np.cumsum([0, *(group.n_rows for group in groups)])
+    index = {id(group): k for k, group in enumerate(groups)}
     for k, (group, p, c) in enumerate(zip(groups, plan, constants)):
         node = n + (k if group.partner is None else group.partner)
         a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
         p["a"], p["b"], p["n_rows"], p["first_row"] = a, b, group.n_rows, start[k]
         p["equation"], p["callback"] = start[node - n], group.callback
+        p["next"] = index[id(group.ring[(group.ring.index(group) + 1) % len(group.ring)])]
         aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
         turning = any(row.kind in TURNING for row in group.rows)
         p["turns"] = turning * (layout.ALIGNED if aligned else 1)

@@ -96,7 +96,7 @@ def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out
                     out[k, place + i - row, 0] = g[i]
                     out[k, place + i - row, 1] = rate
                 else:
-                    out[k, place, 1] += rate
+                    out[k, place + i - row, 1] += rate
 
 
 @kernel
