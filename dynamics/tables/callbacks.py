@@ -240,7 +240,9 @@ def potential(force: Any, numbers: Sequence[int], bodies: int) -> list[Callback]
     def checked(*poses: Float) -> tuple[Float, Float]:
         energy, slopes = force.function(*poses)
         shape = (6 * len(numbers),)
-        return _numbers([energy], (1,), label), _numbers(slopes, shape, f"gradient of {label}")[None]
+        return _numbers([energy], (1,), label), _numbers(slopes, shape, f"gradient of {label}")[
+            None
+        ]
 
     return of_bodies(checked, numbers, bodies, 1)
 
