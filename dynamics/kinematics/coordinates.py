@@ -293,7 +293,9 @@ def hang(
         for joint in by_body.get(name, ()):
             if len(joint.bodies) > 2:  # a function of many bodies places none of them
                 rest = [one.name for one in joint.bodies if one.name not in frames]
-                for other in rest if before is not None else ():
+                for other in rest:
+                    if before is None:
+                        break
                     frames[other] = _along(before[name], before[other], frames[name])
                     put(model, state, twists, other, frames[other])
                     waiting.append(other)

@@ -289,4 +289,4 @@ def soft_rows(model: Model) -> NDArray[np.bool_]:
 
 def curvature_work(model: Model) -> Float:
     """Workspace of `dynamics.kernels.rows.curvature.hessian`, and 12 numbers."""
-    return np.zeros(12 + 14 + 13 * max(1, model.n_rows))
+    return np.zeros(12 + layout.POSE + 13 * max(1, model.n_rows) + 144)

@@ -90,8 +90,9 @@ def keyframe(model: Model, name: str) -> State:
 
 def is_closed(model: Model, state: State, most: float) -> bool:
     """True if no constraint row is open by more than ``most`` units of length, or rad."""
-    g = row_units(model.tables) * model.constraint_violation(state)
-    return bool(np.abs(g).max(initial=0.0) <= most)
+    joints, zeros = int(model.tables.plan[layout.JOINTS]), np.zeros((1, 6 * model.n_bodies))
+    g = model.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
+    return bool(np.abs(row_units(model.tables) * g).max(initial=0.0) <= most)
 
 
 def _units(model: Model, targets: Mapping[Hashable, Float]) -> Float:

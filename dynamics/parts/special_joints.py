@@ -193,7 +193,7 @@ def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Unpack[Join
 
 
 def _refuse_soft(label: str, options: JointOptions) -> None:
-    if options.get("compliance", 0.0) != 0.0:
+    if np.any(options.get("compliance", 0.0)):
         raise ValueError(f"{label} holds velocities, which cannot be compliant: leave it out")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from dynamics.parts.bodies import WORLD, Body
@@ -10,7 +9,7 @@ from dynamics.parts.bodies import WORLD, Body
 __all__ = ["bodies_of", "ends_of", "groups_of"]
 
 
-def bodies_of(bodies: Iterable[Any], label: str) -> tuple[Any, ...]:
+def bodies_of(bodies: Any, label: str) -> tuple[Any, ...]:
     """Check the bodies of a user's function.
 
     Parameters

@@ -47,7 +47,7 @@ def joint_wrench(motion: Trajectory, joint: Hashable, place: Place) -> tuple[Flo
     n, k = model.n_bodies, model.tables.joint_index[joint]
     group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :][: layout.GROUP_FIELDS]
     rows = slice(int(group[layout.FIRST_ROW]), int(group[layout.FIRST_ROW] + group[layout.N_ROWS]))
-    forces = force_share(motion)[:, None] * motion.reaction(joint)
+    forces = force_share(motion)[:, None] * motion._multipliers(joint)
     poses, R = motion.states[:, : layout.POSE * n].copy(), np.eye(3)[None]
     for body in {int(group[layout.A]), int(group[layout.B])} - {n}:
         at = layout.POSE * body

@@ -86,7 +86,7 @@ def symbolic_of(
     sizes = {name: 6 for name in bodies}
     graph.add_nodes_from(bodies)
     joined = [(joint.name, joint.n_rows, joint.bodies) for joint in joints]
-    joined += [(name, 1, _bodies_of(pair)) for name, pair in coupled.items()]
+    joined += [(name, 1, tuple(_bodies_of(pair))) for name, pair in coupled.items()]
     for name, rows, ends in joined:
         graph.add_node(name)
         sizes[name] = rows

@@ -22,6 +22,7 @@ from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
+from dynamics.tables.recombination import Recombination, recombined
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
@@ -54,7 +55,7 @@ class Group:
         n = len(self.rows)
         self.n_rows = n
         self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.compliance, self.theta, self.regularization = 0.0, np.ones(n), np.zeros(n)
+        self.compliance, self.theta, self.regularization = np.zeros(n), np.ones(n), np.zeros(n)
         self.implicit_stiffness, self.implicit_damping = np.zeros(n), np.zeros(n)
         self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
         self.source: Joint | Spring | None = None  # whose springs and dampers these are
@@ -65,7 +66,7 @@ class Group:
         self.ring = [self]  # groups of the same user's function
         self.period, self.armature = np.zeros(n), np.zeros(n)
         self.partner: int | None = None  # group whose equation these rows add to
-        self.mix: Float | None = None  # factors that recombine its rows
+        self.mix: Recombination | None = None  # of its rows
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
         self.rated: Hashable = None  # name of the joint whose velocity limits or friction do
@@ -145,8 +146,8 @@ def tables_of(
     groups = [_constraint(joint, joint.name in in_loop) for joint in joints]
     coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
     firsts, later = _coupled(mechanism, coupled, bool(cycles), len(groups))
-    calls, more = _users(joints, groups, body_index)
-    groups += firsts + later + more
+    calls, pieces = _users(joints, groups, body_index)
+    groups += firsts + later + pieces
     users = _potentials(mechanism, forces, body_index)
     forces += _axes(mechanism)
     forces.sort(key=lambda group: not group.implicit)  # `plan[ROTORS]` of them
@@ -198,7 +199,7 @@ def tables_of(
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
     plan[layout.UNITS_AT] = constant.size
-    constant = np.concatenate([constant, _row_units(units, groups)])
+    constant = np.concatenate([constant, _row_units(units, groups), *_mixes(groups, plan)])
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
         plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
@@ -229,17 +230,19 @@ def _constraint(joint: Joint, in_loop: bool) -> Group:
     group = Group(joint, rows, joint.offset)
     group.bodies = joint.bodies
     group.rest = np.array([row.rest for row in rows])
-    group.damping = np.full(group.n_rows, joint.constraint_damping)
-    group.compliance = joint.compliance
-    if joint.compliance > 0.0:
-        group.theta[:] = joint.theta
-    if in_loop and joint.compliance == 0.0:
+    mix = recombined(joint.compliance, joint.constraint_damping, group.n_rows)
+    group.compliance, group.damping = mix.compliance, mix.damping
+    rigid = group.compliance == 0.0
+    group.theta[~rigid] = joint.theta
+    group.mix = None if mix.rows is None else mix
+    if in_loop:
         bodies = [body for body in joint.bodies if body is not WORLD]
         light = sum(1.0 / body.mass for body in bodies)
         thin = sum(3.0 / np.trace(body.inertia) for body in bodies)
-        for i, row in enumerate(group.rows):
-            loose = thin if row.kind in ANGULAR else light
-            group.regularization[i] = LOOP_REGULARIZATION * loose
+        loose = np.array([thin if row.kind in ANGULAR else light for row in group.rows])
+        if mix.rows is not None:
+            loose = mix.rows**2 @ loose
+        group.regularization[rigid] = LOOP_REGULARIZATION * loose[rigid]
     return group
 
 
@@ -379,7 +382,7 @@ def _numbers(bodies: tuple[Any, ...], body_index: dict[Hashable, int]) -> list[i
 
 def _ring(first: Group, bodies: tuple[Any, ...], made: list[callbacks.Callback]) -> list[Group]:
     """Groups of a user's function, of two bodies each, with ``first`` as the first one."""
-    ring = []
+    ring: list[Group] = []
     for (parent, child), call in zip(groups_of(bodies), made):
         ends = SimpleNamespace(parent=parent, child=child)
         group = Group(ends, first.rows) if ring else first
@@ -445,12 +448,29 @@ def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
     for k, group in enumerate(groups):
         if group.partner is None:
             unit = lighter(units, *group.bodies)
-            for row in followers.get(k, group).rows:  # a coupling is in units of its follower
-                arm = 1.0 if is_angle(row) else unit.length
-                rows.append(1.0 / arm)
-                impulses.append(arm / (unit.energy / unit.speed * unit.length))
+            own = followers.get(k, group).rows  # a coupling is in units of its follower
+            arms = np.array([1.0 if is_angle(row) else unit.length for row in own])
+            if group.mix is not None and group.mix.rows is not None:
+                arms = np.sqrt(group.mix.rows**2 @ arms**2)
+            rows += (1.0 / arms).tolist()
+            impulses += (arms / (unit.energy / unit.speed * unit.length)).tolist()
     time = float(np.median([unit.length / unit.speed for unit in units.values()]))
     return np.array([time, *rows, *impulses])
+
+
+def _mixes(groups: list[Group], plan: NDArray[np.int64]) -> list[Float]:
+    """Factors of recombined rows, whose places after the units of rows go into the plan."""
+    found: list[Float] = []
+    at = 1 + 2 * sum(group.n_rows for group in groups if group.partner is None)
+    places: dict[int, int] = {}
+    for group, record in zip(groups, view(plan, GROUP, plan[layout.GROUP_AT], len(groups))):
+        if group.mix is not None:
+            if id(group.mix) not in places:
+                places[id(group.mix)] = at
+                found.append(group.mix.factors.ravel())
+                at += found[-1].size
+            record["mix"] = places[id(group.mix)]
+    return found
 
 
 def _written(
@@ -481,7 +501,7 @@ def _written(
     header["row_constant_at"] = row_constant_at
     header["measures"], header["measured_rows"] = len(groups), rows
     header["rotors"] = sum(group.implicit for group in forces)
-    header["soft"] = sum(group.n_rows for group in joints if group.compliance > 0.0)
+    header["soft"] = sum(int((group.compliance > 0.0).sum()) for group in joints)
     header["holding"] = sum(group.rows[-1].kind >= kinds.EDGE for group in joints)
     bodies = mechanism.bodies.values()
     header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)

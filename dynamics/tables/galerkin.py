@@ -67,7 +67,7 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     if mechanism.collisions:
         raise ValueError("collide needs order=2: impacts have no higher order")
     for joint in mechanism.joints.values():
-        if joint.compliance > 0.0:
+        if joint.soft:
             raise ValueError(
                 f"joint {joint.name!r} is compliant, which needs order=2; model what gives way by "
                 "a joint that is free there, with stiffness= and damping="

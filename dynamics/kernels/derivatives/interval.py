@@ -222,14 +222,14 @@ def interval_slopes(
 
 
 @kernel
-def bend_across(plan, k, row, mine, pose, x, curvature, dz, length, b):
+def bend_across(plan, constant, k, row, mine, pose, x, curvature, dz, length, b):
     """B <- b - dG V of a user's row, by poses of the other groups of its function."""
     n, columns = plan[BODIES], dz.shape[0]
     group, H = plan[GROUP_AT] + k * GROUP_FIELDS, curvature.H
     other = plan[group + NEXT]
     while other != k:
         across = plan[GROUP_AT] + other * GROUP_FIELDS
-        hessian_across(plan, k, other, row, pose, curvature.work, H)
+        hessian_across(plan, constant, k, other, row, pose, curvature.work, H)
         for j in range(12):
             end = plan[across + A] if j < 6 else plan[across + B]
             if end == n:
@@ -310,8 +310,8 @@ def projection_slopes(
                 b[at + mine] -= bend
             if plan[group + NEXT] != k:
                 force = x[mine]
-                add_changes_across(plan, k, row, force, pose, curvature, dz, unknowns, b)
-                bend_across(plan, k, row, mine, pose, x, curvature, dz, unknowns, b)
+                add_changes_across(plan, constant, k, row, force, pose, curvature, dz, unknowns, b)
+                bend_across(plan, constant, k, row, mine, pose, x, curvature, dz, unknowns, b)
     if solve_refined(plan, constant, program, True, columns, solver, right) != 0:
         return 2
     for col in range(columns):

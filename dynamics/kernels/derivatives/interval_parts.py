@@ -89,14 +89,14 @@ def add_force_change(a, b, n, H, G, at, force, along, dz, to, out):
 
 
 @kernel
-def add_changes_across(plan, k, row, force, pose, curvature, dz, length, out):
+def add_changes_across(plan, constant, k, row, force, pose, curvature, dz, length, out):
     """Out <- out + force dG^T of a user's row, by poses of the other groups of its function."""
     n, columns = plan[BODIES], dz.shape[0]
     group, H = plan[GROUP_AT] + k * GROUP_FIELDS, curvature.H
     other = plan[group + NEXT]
     while other != k:
         across = plan[GROUP_AT] + other * GROUP_FIELDS
-        hessian_across(plan, k, other, row, pose, curvature.work, H)
+        hessian_across(plan, constant, k, other, row, pose, curvature.work, H)
         for i in range(12):
             body = plan[group + A] if i < 6 else plan[group + B]
             if body == n:
@@ -188,7 +188,7 @@ def impulse_changes(
                         if body < n:
                             out[col * length + TWIST * body + i % 6] += part * G[at + i]
             if plan[group + NEXT] != k:
-                add_changes_across(plan, k, row, force, pose, curvature, dz, length, out)
+                add_changes_across(plan, constant, k, row, force, pose, curvature, dz, length, out)
 
 
 @kernel

@@ -21,6 +21,7 @@ from dynamics.kernels.base.layout import (
     GROUP_FIELDS,
     GROUP_SIZE,
     KIND,
+    MIX,
     N_ROWS,
     NEXT,
     OFFSET,
@@ -33,6 +34,7 @@ from dynamics.kernels.base.layout import (
     ROW_FIELDS,
     ROW_SIZE,
     SECOND,
+    UNITS_AT,
     A,
     B,
 )
@@ -63,6 +65,8 @@ from dynamics.kernels.rows.rows import (
     SCREW,
     SPIN,
     TRANSLATION,
+    multiply_factors,
+    product_entry,
     turned_back,
 )
 
@@ -170,7 +174,7 @@ def nudge(pose, p, j, step):
 
 
 @kernel
-def user_hessian(plan, group, other, row, pose, work, H):
+def user_hessian(plan, constant, group, other, row, pose, work, H):
     """H[12 j + i] <- d G_i / d z_j of a user's row, z of the bodies of ``other`` group.
 
     By central differences of its Jacobian; ``pose`` comes back as it was.
@@ -187,6 +191,8 @@ def user_hessian(plan, group, other, row, pose, work, H):
                 nudge(pose, place, j % 6, side * STEP)
             call_rows(plan[group + CALLBACK], pose, g, 0, G, 0)
             for i in range(12):
+                if plan[group + MIX] > 0:
+                    multiply_factors(constant, plan[UNITS_AT] + plan[group + MIX], rows, G, i, 12)
                 if side > 0.0:
                     H[12 * j + i] = G[at + i]
                 else:
@@ -213,8 +219,25 @@ def hessian(
     """H[12 j + i] <- d G_i / d z_j of one row of group k, z = (x_a, theta_a, x_b, theta_b)."""
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     if plan[group + CALLBACK] != 0:
-        user_hessian(plan, group, group, row, pose, work, H)
+        user_hessian(plan, constant, group, group, row, pose, work, H)
         return
+    if plan[group + MIX] == 0:
+        row_hessian(plan, constant, k, row, pose, matrix, H)
+        return
+    first, rows, one = plan[group + FIRST_ROW], plan[group + N_ROWS], work[work.size - 144 :]
+    for i in range(144):
+        H[i] = 0.0
+    for m in range(rows):
+        part = product_entry(constant, plan[UNITS_AT] + plan[group + MIX], rows, row - first, m)
+        row_hessian(plan, constant, k, first + m, pose, matrix, one)
+        for i in range(144):
+            H[i] += part * one[i]
+
+
+@kernel
+def row_hessian(plan, constant, k, row, pose, matrix, H):
+    """The same of a row as its kind says, before it is recombined with others."""
+    group = plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
     at = plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
     pa, pb = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
@@ -319,10 +342,10 @@ def hessian(
 
 
 @kernel
-def hessian_across(plan, k, other, row, pose, work, H):
+def hessian_across(plan, constant, k, other, row, pose, work, H):
     """H of `hessian` of one row of group k, z of the bodies of another group of its function."""
     group, across = plan[GROUP_AT] + k * GROUP_FIELDS, plan[GROUP_AT] + other * GROUP_FIELDS
-    user_hessian(plan, group, across, row, pose, work, H)
+    user_hessian(plan, constant, group, across, row, pose, work, H)
 
 
 @kernel
@@ -361,7 +384,7 @@ def rate_slopes(
             while other != k:
                 across = plan[GROUP_AT] + other * GROUP_FIELDS
                 c, d, same = plan[across + A], plan[across + B], plan[across + FIRST_ROW] + i - row
-                user_hessian(plan, across, group, same, pose, work, H)
+                user_hessian(plan, constant, across, group, same, pose, work, H)
                 for j in range(12):
                     for m in range(6):
                         W[place + j] += H[12 * j + m] * twist[6 * c + m]

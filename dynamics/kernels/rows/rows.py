@@ -199,6 +199,15 @@ def multiply_factors(constant, factors, n, x, at, ld):
             x[at + ld * i] += constant[factors + n * i + j] * x[at + ld * j]
 
 
+@kernel
+def product_entry(constant, factors, n, i, j):
+    """(L U)_ij of the same factors."""
+    total = constant[factors + n * i + j] if i <= j else 0.0
+    for m in range(min(i, j + 1)):
+        total += constant[factors + n * i + m] * constant[factors + n * m + j]
+    return total
+
+
 @lazy("None")
 def recombine(plan, constant, group, slopes, g, G):
     """(g, G) <- L U (g, G) of a group's rows, whose compliance is diagonal then."""
