@@ -198,6 +198,12 @@ class Trajectory:
             the torques across its axis; that of a coupling is the force along the follower's
             coordinate.
         """
+        joint = self.model.mechanism.joints.get(name)
+        if joint is not None and joint.soft and self.model.order > 2:
+            raise ValueError(
+                f"joint {name!r} is compliant, which is a spring at order 4 and 6: its reaction "
+                "needs order=2"
+            )
         if name not in self.model.tables.joint_index:
             raise UnknownNameError(
                 f"there is no joint {name!r} with constraints; there are "

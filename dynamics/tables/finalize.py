@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
-from dynamics.tables.recombination import Recombination, recombined
+from dynamics.tables.recombination import Recombination, of_loose_rows, recombined
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
@@ -128,6 +129,9 @@ def tables_of(
     units = units_of(mechanism) if units is None else units
     joints = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
     forces, names, controls = _forces(mechanism)
+    if order > 2:
+        joints, springs = _with_springs(joints)
+        forces += springs
     for group in forces:
         group.theta[:] = 0.5  # dampers by the trapezoidal rule
     longest = stiff_rows(forces, timestep, order)
@@ -199,7 +203,8 @@ def tables_of(
     plan, constant = np.concatenate([plan, more]), np.concatenate([constant, numbers])
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
     plan[layout.UNITS_AT] = constant.size
-    constant = np.concatenate([constant, _row_units(units, groups), *_mixes(groups, plan)])
+    constant = np.concatenate([constant, _row_units(units, groups)])
+    constant = np.concatenate([constant, *_mixes(groups + forces, plan, constant.size)])
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
         plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
@@ -244,6 +249,27 @@ def _constraint(joint: Joint, in_loop: bool) -> Group:
             loose = mix.rows**2 @ loose
         group.regularization[rigid] = LOOP_REGULARIZATION * loose[rigid]
     return group
+
+
+def _with_springs(joints: list[Joint]) -> tuple[list[Joint], list[Group]]:
+    """Joints with what is rigid of them, and springs of stiffness C^-1 for what is compliant."""
+    held: list[Joint] = []
+    springs: list[Group] = []
+    for joint in joints:
+        if not joint.soft:
+            held.append(joint)
+            continue
+        soft, mix = of_loose_rows(joint.compliance, joint.constraint_damping, joint.n_rows)
+        rows = np.array(joint.rows, object)
+        rigid = replace(joint, rows=tuple(rows[~soft]), compliance=0.0, constraint_damping=0.0)
+        if rigid.rows:
+            held.append(rigid)
+        spring = Group(joint, list(rows[soft]), joint.offset)
+        spring.source, spring.mix = rigid, None if mix.rows is None else mix
+        spring.rest = np.array([row.rest for row in spring.rows])
+        spring.stiffness, spring.damping = 1.0 / mix.compliance, mix.damping
+        springs.append(spring)
+    return held, springs
 
 
 def _coupled(
@@ -458,10 +484,10 @@ def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
     return np.array([time, *rows, *impulses])
 
 
-def _mixes(groups: list[Group], plan: NDArray[np.int64]) -> list[Float]:
-    """Factors of recombined rows, whose places after the units of rows go into the plan."""
+def _mixes(groups: list[Group], plan: NDArray[np.int64], size: int) -> list[Float]:
+    """Factors of recombined rows, which go to place ``size``; their places go into the plan."""
     found: list[Float] = []
-    at = 1 + 2 * sum(group.n_rows for group in groups if group.partner is None)
+    at = size - int(plan[layout.UNITS_AT])
     places: dict[int, int] = {}
     for group, record in zip(groups, view(plan, GROUP, plan[layout.GROUP_AT], len(groups))):
         if group.mix is not None:

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Recombination", "recombined"]
+__all__ = ["Recombination", "of_loose_rows", "recombined"]
 
 Float = NDArray[np.float64]
 
@@ -80,6 +80,28 @@ def recombined(compliance: ArrayLike, damping: ArrayLike, n: int) -> Recombinati
     place, L, U = scipy.linalg.lu(T, p_indices=True)
     order = np.argsort(place)
     return Recombination(T[order], np.tril(L, -1) + U, c[order], d[order])
+
+
+def of_loose_rows(
+    compliance: ArrayLike, damping: ArrayLike, n: int
+) -> tuple[NDArray[np.bool_], Recombination]:
+    """Find the rows that give way at all, and recombine these alone.
+
+    Parameters
+    ----------
+    compliance, damping : float or array_like, shape (n, n)
+    n : int
+
+    Returns
+    -------
+    loose : ndarray of bool, shape (n,)
+    Recombination
+        Of those rows.
+    """
+    C, D = _matrix(compliance, n), _matrix(damping, n)
+    loose = np.diag(C) > 0.0
+    own = np.ix_(loose, loose)
+    return loose, recombined(C[own], D[own], int(loose.sum()))
 
 
 def _matrix(value: ArrayLike, n: int) -> Float:

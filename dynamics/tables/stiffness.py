@@ -140,6 +140,8 @@ def mobility(group: Any) -> Float:
     Z -= Z @ C.T @ np.linalg.pinv(C @ Z @ C.T, 1e-12, hermitian=True) @ C @ Z
     slopes = [_slope(row, turn) for row in group.rows]
     J = np.array([np.zeros(6) if one is None else one for one in slopes]) * size
+    if group.mix is not None:
+        J = group.mix.rows @ J
     W = J @ Z @ J.T
     rigid = np.diag(W) <= 0.0
     W[rigid] = W[:, rigid] = 0.0
