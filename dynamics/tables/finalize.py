@@ -60,6 +60,7 @@ class Group:
         self.implicit_stiffness, self.implicit_damping = np.zeros(n), np.zeros(n)
         self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
         self.source: Joint | Spring | None = None  # whose springs and dampers these are
+        self.words: dict[str, str] = {}  # for "spring" in messages
         self.pull = np.zeros(n)
         self.control = np.full(n, -1)
         self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
@@ -266,6 +267,7 @@ def _with_springs(joints: list[Joint]) -> tuple[list[Joint], list[Group]]:
             held.append(rigid)
         spring = Group(joint, list(rows[soft]), joint.offset)
         spring.source, spring.mix = rigid, None if mix.rows is None else mix
+        spring.words = {"spring": "compliance"}
         spring.rest = np.array([row.rest for row in spring.rows])
         spring.stiffness, spring.damping = 1.0 / mix.compliance, mix.damping
         springs.append(spring)

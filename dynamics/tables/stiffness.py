@@ -80,7 +80,7 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
                 total += root * sum(others.values())
                 if total > most:
                     label, longest = (
-                        f"{what} of {group.label}",
+                        f"{group.words.get(what, what)} of {group.label}",
                         timestep * (most / total) ** (1 / power),
                     )
                     found[label] = min(longest, found.get(label, longest))

@@ -448,7 +448,7 @@ def test_rolling_and_higher_orders_refuse_what_they_cannot_take():
     ends, free = (mechanism.world, body), np.array([1.0, 2.0, -1.0])
     refused(
         dy.Spherical(*ends, name="j", compliance=1e-6),
-        r"spring of joint 'j' is too stiff for order=4 .* take a timestep below 0.002 s",
+        r"compliance of joint 'j' is too stiff for order=4 .* take a timestep below 0.002 s",
     )
     refused(
         dy.Spherical(*ends, name="j", compliance=1e-3 * np.outer(free, free)),
