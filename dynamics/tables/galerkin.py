@@ -60,9 +60,6 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
         return
     if form != "second order":
         raise ValueError(f"form {form!r} is one of order 2; leave it out with order={order}")
-    for body in mechanism.bodies.values():
-        if body.spatial_inertia is not None:
-            raise ValueError(f"body {body.name!r} has an inertia of 6 x 6, which needs order=2")
     if mechanism.contacts:
         name = next(iter(mechanism.contacts))
         raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")

@@ -10,6 +10,7 @@ b). ``blocks`` are places: ``bodies[(s i + b) s + g - 1]`` of body i,
 
 from dynamics.kernels.base.jit import kernel, natural
 from dynamics.kernels.base.layout import (
+    ADDED,
     BODIES,
     BODY_SIZE,
     CONTROL,
@@ -39,6 +40,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import load3
+from dynamics.kernels.galerkin.added_mass import add_node_blocks
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.galerkin.inertia import (
     half_turn,
@@ -327,6 +329,8 @@ def assemble(
         drags(constant, i * BODY_SIZE, rule, h, n, i, places, i * s * s, E, W[i], values)
         for j in range(K.shape[1]):
             K[i, j] = 0.0
+    if plan[ADDED] > 0:
+        add_node_blocks(plan, constant, rule, h, nodes, places, E, W, values)
     stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, work.mu, values)
     hanging(n, s, h, places, K, E, values)
     dampers(plan, constant, rule, blocks, h, nodes, E, W, values)
