@@ -68,8 +68,6 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     for joint in mechanism.joints.values():
         if joint.soft:
             check_soft(joint)
-        if joint.kind in ("rolling", "knife edge"):
-            raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
         if joint.limits is not None or joint.velocity_limits is not None:
             raise ValueError(
                 f"limits of joint {joint.name!r} need order=2, as contacts do; load a file without "

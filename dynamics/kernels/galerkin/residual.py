@@ -18,6 +18,7 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    HOLDING,
     JOINTS,
     LIGHTNESS,
     MASS,
@@ -32,6 +33,7 @@ from dynamics.kernels.base.layout import (
 from dynamics.kernels.base.six import add, nothing, plus
 from dynamics.kernels.galerkin.added_mass import add_node_momenta, add_spins
 from dynamics.kernels.galerkin.body import control_points, node, node_momentum, velocities
+from dynamics.kernels.galerkin.rolling import roll_stages
 from dynamics.kernels.rows.forces import conservative, damp, drive
 from dynamics.kernels.rows.rows import evaluate
 from dynamics.kernels.rows.wrench import add_user_impulses
@@ -134,6 +136,9 @@ def residual(
                 error, spin = abs(push) * light, abs(twist) * thin
                 worst = max(worst, max(error, spin))
                 merit += error * error + spin * spin
+    if plan[HOLDING] > 0:
+        way, squares = roll_stages(plan, constant, s, h, nodes, r)
+        opened, merit = max(opened, way), merit + squares
     return worst, opened, merit
 
 
