@@ -353,6 +353,23 @@ def test_a_step_has_the_derivatives_of_differences(what, options, anchored):
     assert error(B, wanted[1]) < CLOSE
 
 
+@pytest.mark.parametrize("rank", [1, 2])
+def test_a_compliance_that_couples_its_values_keeps_them(rank):
+    rows = np.array([[1.0, 0.4], [0.3, -0.2]])[:, :rank]
+    soft = {"compliance": 1e-2 * rows @ rows.T, "constraint_damping": [[0.7, 0.2], [0.2, 0.3]]}
+    model, state = constrained("area", anchored=True, **soft)
+    assert model.mechanism.joints["user"].soft
+    motion = dy.simulate(model, state, 0.3)
+    if rank == 1:  # across the range it is rigid
+        held = np.array([-rows[1, 0], rows[0, 0]])
+        assert max(abs(model.constraint_violation(state)[-2:] @ held) for state in motion) < 1e-11
+    control = np.full(model.n_controls, 0.3)
+    A, B = dy.linearize(model, motion[5], control)
+    wanted = by_differences(model, motion[5], control)
+    assert error(A, wanted[0]) < CLOSE
+    assert error(B, wanted[1]) < CLOSE
+
+
 def test_a_potential_of_four_bodies_has_the_derivatives_of_differences():
     mechanism = scene()
     bodies = list(mechanism.bodies.values())
