@@ -478,8 +478,8 @@ def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
             unit = lighter(units, *group.bodies)
             own = followers.get(k, group).rows  # a coupling is in units of its follower
             arms = np.array([1.0 if is_angle(row) else unit.length for row in own])
-            if group.mix is not None:
-                arms = np.sqrt(group.mix.rows**2 @ arms**2)
+            if group.mix is not None and (T := group.mix.rows) is not None:
+                arms = np.sqrt(T**2 @ arms**2)
             rows += (1.0 / arms).tolist()
             impulses += (arms / (unit.energy / unit.speed * unit.length)).tolist()
     time = float(np.median([unit.length / unit.speed for unit in units.values()]))
