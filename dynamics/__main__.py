@@ -283,7 +283,7 @@ def _info(arguments: argparse.Namespace) -> None:
         limits = ""
         if joint.limits is not None:
             limits = ", ".join(f"{low:.4g} to {high:.4g}" for low, high in joint.limits)
-        ends = f"{joint.parent.name} - {joint.child.name}"
+        ends = " - ".join(str(body.name) for body in joint.bodies)
         print(f"  joint  {name!s:<28}{joint.kind:<12}{ends:<32}{limits}".rstrip())
     for name, one in mechanism.couplings.items():
         law = f"{one.follower} = {one.ratio:.6g} {one.leader} + {one.offset:.6g}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections import UserDict
 from collections.abc import Hashable, Iterable
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
@@ -550,6 +551,8 @@ class Mechanism:
     def graph(self) -> Any:
         """Bodies and joints as a `networkx.MultiGraph`, the world included.
 
+        A constraint of three and more bodies is an edge between each two of them.
+
         Returns
         -------
         networkx.MultiGraph
@@ -560,7 +563,8 @@ class Mechanism:
         graph.add_node(WORLD.name)
         graph.add_nodes_from(self.bodies)
         for joint in self.joints.values():
-            graph.add_edge(joint.parent.name, joint.child.name, key=joint.name, kind=joint.kind)
+            for one, other in itertools.combinations(joint.bodies, 2):
+                graph.add_edge(one.name, other.name, key=joint.name, kind=joint.kind)
         return graph
 
     def plot(self, ax: Any = None) -> Any:
@@ -587,7 +591,7 @@ class Mechanism:
             raise ValueError(f"the name {name!r} is in use; names of a mechanism differ")
 
     def _check_ends(self, thing: Any, label: str) -> None:
-        for end in (thing.parent, thing.child):
+        for end in getattr(thing, "bodies", (thing.parent, thing.child)):
             if end is not WORLD and self.bodies.get(getattr(end, "name", None)) is not end:
                 raise UnknownNameError(
                     f"{label} holds {getattr(end, 'name', end)!r}, which is no body of this "

@@ -22,6 +22,7 @@ from dynamics.kinematics.redundancy import Redundancy, redundancy_of
 from dynamics.state import State, StepInfo, interval_of
 from dynamics.tables import galerkin, inputs
 from dynamics.tables.finalize import tables_of
+from dynamics.tables.model_tables import with_own_rows
 from dynamics.tables.workspace import ThreadWorkspaces, Workspace, refuse_callbacks
 
 if TYPE_CHECKING:
@@ -141,7 +142,7 @@ class Model:
         self.n_bodies = len(self.tables.body_index)
         self.late_at = int(self.tables.plan[layout.SLOTS])
         self.n_rows = int(self.tables.row_start[-1])
-        self.soft = any(joint.compliance > 0.0 for joint in mechanism.joints.values())
+        self.soft = any(joint.soft for joint in mechanism.joints.values())
         self.n_controls = len(self.tables.control_names)
         # |phi| of an interval is the sine of half the angle
         turn = math.sin(min(0.5 * largest_turn, 1.2))
@@ -447,7 +448,8 @@ class Model:
         """
         joints = int(self.tables.plan[layout.JOINTS])
         zeros = np.zeros((1, 6 * self.n_bodies))
-        return self.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
+        found = self.workspace.measured(0, joints, state.data[None], zeros)[:, :, 0]
+        return np.asarray(with_own_rows(self.tables, found)[0])
 
     def redundancy(self, state: State) -> Redundancy:
         """Count the constraints that repeat others, and the degrees of freedom that are left.

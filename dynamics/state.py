@@ -53,7 +53,8 @@ class State:
     interval_velocity_before : ndarray of float, shape (n, 6)
         And of the one before it.
     multipliers : ndarray of float, shape (m,)
-        Forces of the constraints over the last interval, N or N m.
+        Forces of the constraints over the last interval, N or N m; of a joint whose compliance is a
+        matrix those of rows that make it diagonal (`Trajectory.reaction` has its own).
     contacts : ndarray of float, shape (c,)
         Of each contact: force and gap velocity, then the blocks of friction (see
         `dynamics.kernels.contacts.condensation`). After them, of implicit forces: length of the

@@ -19,6 +19,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics.near_run import Part, at_record, chosen_parts
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
+from dynamics.tables.model_tables import recombination, with_own_rows
 
 if TYPE_CHECKING:
     from dynamics.kinematics.contact_queries import ContactHistory
@@ -193,14 +194,27 @@ class Trajectory:
         -------
         ndarray of float, shape (k, rows of the joint)
             N or N m, by rows of the joint (see `Joint.rows`); those of a `Revolute` are the force
-            on the child along the world's axes, and the torques across its axis; that of a coupling
-            is the force along the follower's coordinate.
+            on the child along the world's axes (the parent's, if its compliance is an array), and
+            the torques across its axis; that of a coupling is the force along the follower's
+            coordinate.
         """
+        joint = self.model.mechanism.joints.get(name)
+        if joint is not None and joint.soft and self.model.order > 2:
+            raise ValueError(
+                f"joint {name!r} is compliant, which is a spring at order 4 and 6: its reaction "
+                "needs order=2"
+            )
         if name not in self.model.tables.joint_index:
             raise UnknownNameError(
                 f"there is no joint {name!r} with constraints; there are "
                 f"{list(self.model.tables.joint_index)}"
             )
+        forces = self._multipliers(name)
+        T = recombination(self.model.tables, self.model.tables.joint_index[name])
+        return forces if T is None else forces @ T
+
+    def _multipliers(self, name: Hashable) -> Float:
+        """Forces of a joint's rows as steps have them: see `dynamics.tables.recombination`."""
         k = self.model.tables.joint_index[name]
         n, start = self.model.n_bodies, self.model.tables.row_start
         first = (layout.POSE + 3 * layout.TWIST) * n
@@ -297,6 +311,7 @@ class Trajectory:
         joints = int(self.model.tables.plan[layout.JOINTS])
         zeros = np.zeros((len(self), layout.TWIST * self.model.n_bodies))
         found = self.model.workspace.measured(0, joints, self.states, zeros)[:, :, 0]
+        found = with_own_rows(self.model.tables, found)
         return np.asarray(np.abs(found).max(axis=1, initial=0.0))
 
     def plot(self, *what: str, joints: Sequence[Hashable] | None = None) -> Any:

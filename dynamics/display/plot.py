@@ -273,11 +273,11 @@ def plot_mechanism(mechanism: Mechanism, ax: Any = None) -> Any:
         _, ax = pyplot.subplots(figsize=(7.0, 6.0), layout="constrained")
     graph = nx.Graph()
     bodies, joints = list(mechanism.bodies), list(mechanism.joints)
-    if any(WORLD in (one.parent, one.child) for one in mechanism.joints.values()):
+    if any(WORLD in one.bodies for one in mechanism.joints.values()):
         bodies = [WORLD.name, *bodies]
     graph.add_nodes_from([*bodies, *joints])
     for joint in mechanism.joints.values():
-        graph.add_edges_from([(joint.parent.name, joint.name), (joint.name, joint.child.name)])
+        graph.add_edges_from((body.name, joint.name) for body in joint.bodies)
     symbolic = gs.System(graph, 1).analyze("dfs") if len(graph) else None
     openers = set(symbolic.loop_openers) if symbolic is not None else set()
     place = _layout(graph)

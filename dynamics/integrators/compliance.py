@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 import graphsys as gs
 from dynamics.errors import ConvergenceError
+from dynamics.parts.softness import check_semidefinite
 
 __all__ = ["Mapping", "effective_compliance", "implicit_step"]
 
@@ -67,6 +68,11 @@ class Mapping:
         )
 
 
+def _matrix(x: Float, m: int) -> Float:
+    """A matrix, or that with these numbers on its diagonal."""
+    return x if x.ndim == 2 else np.diag(np.broadcast_to(x, m))
+
+
 def effective_compliance(
     compliance: ArrayLike, damping: ArrayLike, timestep: float
 ) -> tuple[Float, Float]:
@@ -76,24 +82,36 @@ def effective_compliance(
 
     Parameters
     ----------
-    compliance, damping : array_like, shape (m,)
-        C, m/N, and D, N s/m, of each row, 0 or more.
+    compliance, damping : array_like, shape (m,) or (m, m)
+        C, m/N, and D, N s/m: of each row, 0 or more, or symmetric positive semidefinite.
     timestep : float
         h, s.
 
     Returns
     -------
-    W, scale : ndarray of float, shape (m, m) and (m,)
+    W : ndarray of float, shape (m, m)
+    scale : ndarray of float, shape (m,)
+        Shape (m, m) where one of them is a matrix.
 
     Raises
     ------
     ValueError
-        For negative or infinite numbers: a spring of no stiffness is no row.
+        For negative or infinite numbers: a spring of no stiffness is no row. For matrices that are
+        not symmetric positive semidefinite.
     """
-    c, d = np.broadcast_arrays(np.atleast_1d(compliance), np.atleast_1d(damping))
+    c, d = np.atleast_1d(compliance), np.atleast_1d(damping)
     for name, x in (("compliance", c), ("damping", d)):
-        if not (np.isfinite(x) & (x >= 0.0)).all():
+        if x.ndim == 2:
+            check_semidefinite(x, name)
+        elif not (np.isfinite(x) & (x >= 0.0)).all():
             raise ValueError(f"{name} is {x}: every row's must be finite, 0 or more")
+    if c.ndim == 2 or d.ndim == 2:
+        C, D = _matrix(c, d.shape[0]), _matrix(d, c.shape[0])
+        eye = np.eye(C.shape[0])
+        rows = np.asarray(np.linalg.solve(timestep * C @ D + timestep**2 * eye, eye))
+        W = rows @ C
+        return 0.5 * (W + W.T), rows
+    c, d = np.broadcast_arrays(c, d)
     scale = 1.0 / (timestep * c * d + timestep**2)
     return np.diag(scale * c), scale
 
@@ -129,8 +147,8 @@ def implicit_step(
         Left as they are.
     timestep : float
         h, s.
-    compliance, damping : array_like, shape () or (m,)
-        C, 0 for a constraint, and D of each row.
+    compliance, damping : array_like, shape (), (m,) or (m, m)
+        C, 0 for a constraint, and D: of each row, or symmetric positive semidefinite matrices.
     force : array_like, shape () or (n,)
         Other forces.
     multipliers : array_like, shape () or (m,)
@@ -152,8 +170,10 @@ def implicit_step(
     M, h, start = np.asarray(mass, float), timestep, np.asarray(q, float)
     before, v = np.asarray(velocity, float), np.zeros(start.size)
     m = mapping.value(start).size
-    W, scale = effective_compliance(np.broadcast_to(compliance, m), damping, h)
-    c, d = (np.broadcast_to(x, m) for x in (compliance, damping))
+    c, d = (np.asarray(x, float) for x in (compliance, damping))
+    c, d = (x if x.ndim == 2 else np.broadcast_to(x, m) for x in (c, d))
+    W, scale = effective_compliance(c, d, h)
+    C, D, S = (_matrix(x, m) for x in (c, d, scale))
     mu = h * np.broadcast_to(np.asarray(multipliers, float), m)
     system = gs.System(nx.Graph([("v", "mu")]), {"v": v.size, "mu": m})
     left = np.inf
@@ -163,7 +183,7 @@ def implicit_step(
         system["v", "v"] = M - h * mapping.stiffness(x, mu)
         system["v", "mu"], system["mu", "v"], system["mu", "mu"] = -J.T, -J, -W
         balance = M @ (v - before) - h * np.broadcast_to(force, v.shape) - J.T @ mu
-        rows = -scale * (h * f + h * c * d * (J @ v) + c * mu)
+        rows = -S @ (h * f + C @ (h * D @ (J @ v) + mu))
         change = system.solve({"v": -balance, "mu": -rows})
         v, mu = v + change["v"], mu + change["mu"]
         left, before_it = float(np.abs(change["v"]).max()), left

@@ -283,14 +283,23 @@ def hang(
     waiting = list(frames) if waiting is None else waiting
     by_body: dict[Hashable, list[Joint]] = {}
     for joint in model.mechanism.joints.values():
-        by_body.setdefault(joint.parent.name, []).append(joint)
-        by_body.setdefault(joint.child.name, []).append(joint)
+        for body in joint.bodies:
+            by_body.setdefault(body.name, []).append(joint)
     for name in waiting:
         if name != WORLD.name:
             put(model, state, twists, name, frames[name])
     while waiting:
         name = waiting.pop(0)
         for joint in by_body.get(name, ()):
+            if len(joint.bodies) > 2:  # a function of many bodies places none of them
+                rest = [one.name for one in joint.bodies if one.name not in frames]
+                for other in rest:
+                    if before is None:
+                        break
+                    frames[other] = _along(before[name], before[other], frames[name])
+                    put(model, state, twists, other, frames[other])
+                    waiting.append(other)
+                continue
             down = joint.parent.name == name
             other = (joint.child if down else joint.parent).name
             if other in frames:

@@ -478,9 +478,10 @@ def _free_parts(model: Model, names: list[Hashable]) -> list[Hashable]:
         return name
 
     for joint in model.mechanism.joints.values():
-        ends = [joint.parent.name, joint.child.name]
+        ends = [body.name for body in joint.bodies]
         if all(end in part for end in ends):
-            part[root(ends[0])] = root(ends[1])
+            for end in ends[1:]:
+                part[root(end)] = root(ends[0])
     free: dict[Hashable, Hashable] = {}
     for name in names:
         if root(name) != root(WORLD.name):

@@ -270,10 +270,13 @@ class JointSpace:
         for group in self._groups[
             self._groups[:, layout.EQUATION] != self._groups[:, layout.FIRST_ROW]
         ]:
-            if group[layout.EQUATION] in place:  # second half of a coupling
+            for i in range(group[layout.N_ROWS]):
+                if group[layout.EQUATION] + i not in place:
+                    continue
+                mine = place[group[layout.EQUATION] + i]
                 for side, end in ((0, group[layout.A]), (1, group[layout.B])):
-                    row = 12 * group[layout.FIRST_ROW] + layout.TWIST * side
-                    out[place[group[layout.EQUATION]], end] += flat[row : row + layout.TWIST]
+                    row = 12 * (group[layout.FIRST_ROW] + i) + layout.TWIST * side
+                    out[mine, end] += flat[row : row + layout.TWIST]
         return out[:, :n].reshape(chosen.size, layout.TWIST * n)
 
 
@@ -286,4 +289,4 @@ def soft_rows(model: Model) -> NDArray[np.bool_]:
 
 def curvature_work(model: Model) -> Float:
     """Workspace of `dynamics.kernels.rows.curvature.hessian`, and 12 numbers."""
-    return np.zeros(12 + 14 + 13 * max(1, model.n_rows))
+    return np.zeros(12 + layout.POSE + 13 * max(1, model.n_rows) + 144)

@@ -90,8 +90,9 @@ def keyframe(model: Model, name: str) -> State:
 
 def is_closed(model: Model, state: State, most: float) -> bool:
     """True if no constraint row is open by more than ``most`` units of length, or rad."""
-    g = row_units(model.tables) * model.constraint_violation(state)
-    return bool(np.abs(g).max(initial=0.0) <= most)
+    joints, zeros = int(model.tables.plan[layout.JOINTS]), np.zeros((1, 6 * model.n_bodies))
+    g = model.workspace.measured(0, joints, state.data[None], zeros)[0, :, 0]
+    return bool(np.abs(row_units(model.tables) * g).max(initial=0.0) <= most)
 
 
 def _units(model: Model, targets: Mapping[Hashable, Float]) -> Float:
@@ -223,7 +224,7 @@ def equations(
     zeros = np.zeros((1, 6 * model.n_bodies))
     values = [space.measured(0, joints, state.data[None], zeros)[0, :, 0]]
     groups = list(range(len(model.tables.joint_index)))
-    second = second_halves(model)
+    second = later_groups(model)
     G = [space.G[: 12 * model.n_rows].reshape(-1, 12).copy()]
     if not rates:  # what holds velocities alone leaves positions free
         plan = model.tables.plan
@@ -258,15 +259,23 @@ def equations(
     return g, wide[:, : 6 * model.n_bodies]
 
 
-def second_halves(model: Model) -> tuple[Any, Float, Any]:
-    """Second halves of couplings, as the workspace has them: equation, 12 slopes and columns."""
+def later_groups(model: Model) -> tuple[Any, Float, Any]:
+    """Rows of later groups, as the workspace has them: equations, 12 slopes and columns."""
     plan = model.tables.plan
     groups = plan[plan[layout.GROUP_AT] :][: layout.GROUP_FIELDS * plan[layout.JOINTS]]
     groups = groups.reshape(-1, layout.GROUP_FIELDS)
     groups = groups[groups[:, layout.EQUATION] != groups[:, layout.FIRST_ROW]]
-    slopes = model.workspace.G.reshape(-1, 12)[groups[:, layout.FIRST_ROW]]
+    groups = np.repeat(groups, groups[:, layout.N_ROWS], axis=0)
+    _, start = np.unique(groups[:, layout.FIRST_ROW], return_inverse=True)
+    first = np.searchsorted(start, start)
+    row = np.arange(len(groups)) - first
+    slopes = model.workspace.G.reshape(-1, 12)[groups[:, layout.FIRST_ROW] + row]
     ends = 6 * groups[:, [layout.A, layout.B]]
-    return groups[:, layout.EQUATION], slopes, (ends[:, :, None] + np.arange(6)).reshape(-1, 12)
+    return (
+        groups[:, layout.EQUATION] + row,
+        slopes,
+        (ends[:, :, None] + np.arange(6)).reshape(-1, 12),
+    )
 
 
 class LeastChange:

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout
-from dynamics.parts.bodies import WORLD
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -73,19 +72,19 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
     slopes = model.workspace.G.reshape(-1, 2, 6).copy()
     graph = nx.Graph()
     names = list(model.tables.joint_index)
-    ends = [_ends(model, name) for name in names]
+    ends = [_bodies(model, name) for name in names]
     for k, bodies in enumerate(ends):
-        graph.add_edges_from(((0, body.name), (1, k)) for pair in bodies for body in pair)
+        graph.add_edges_from(((0, body.name), (1, k)) for body in bodies)
     lost = 0
     loops = []
-    for part in _parts(graph, [(1, k) for k, bodies in enumerate(ends) if len(bodies) > 1]):
+    for part in _parts(graph, [(1, k) for k, bodies in enumerate(ends) if len(bodies) > 2]):
         inside = sorted(
             k for kind, k in part
-            if kind == 1 and all((0, body.name) in part for pair in ends[k] for body in pair)
+            if kind == 1 and all((0, body.name) in part for body in ends[k])
         )  # fmt: skip
         if len(inside) < 2:
             continue
-        G = _jacobian(model, [names[k] for k in inside], slopes)
+        G = _jacobian(model, inside, slopes)
         missing = G.shape[0] - _rank(G)
         if missing:
             loops.append((tuple(names[k] for k in inside), missing))
@@ -100,12 +99,12 @@ def redundancy_of(model: Model, state: State) -> Redundancy:
     )
 
 
-def _ends(model: Model, name: Hashable) -> list[tuple[Any, Any]]:
-    """Parent and child of a joint, or of both joints of a coupling."""
+def _bodies(model: Model, name: Hashable) -> list[Any]:
+    """Bodies of a joint, or of both joints of a coupling."""
     mechanism = model.mechanism
     one = mechanism.couplings.get(name)
     joints = (name,) if one is None else (one.leader, one.follower)
-    return [(mechanism.joints[j].parent, mechanism.joints[j].child) for j in joints]
+    return [body for j in joints for body in mechanism.joints[j].bodies]
 
 
 def _parts(graph: nx.Graph, joining: list[tuple[int, int]]) -> list[Any]:
@@ -117,21 +116,24 @@ def _parts(graph: nx.Graph, joining: list[tuple[int, int]]) -> list[Any]:
     return parts
 
 
-def _jacobian(model: Model, names: list[Hashable], slopes: Float) -> Float:
+def _jacobian(model: Model, joints: list[int], slopes: Float) -> Float:
     """Rows of some joints over their bodies, in units of the bodies' own inertia."""
-    column: dict[Hashable, int] = {}
+    column: dict[int, int] = {}
     blocks = []
     row = 0
-    for name in names:
-        k = model.tables.joint_index[name]
-        first, last = model.tables.row_start[k : k + 2]
-        count = int(last - first)
-        for i, pair in enumerate(_ends(model, name)):
-            first += i * len(model.mechanism.couplings)  # second halves follow all first ones
-            for end, body in enumerate(pair):
-                if body is not WORLD:
+    plan = model.tables.plan
+    groups = plan[plan[layout.GROUP_AT] :][: layout.GROUP_FIELDS * plan[layout.JOINTS]]
+    groups = groups.reshape(-1, layout.GROUP_FIELDS)
+    for k in joints:
+        start, last = model.tables.row_start[k : k + 2]
+        count = int(last - start)
+        for group in groups[groups[:, layout.EQUATION] == start]:
+            first = group[layout.FIRST_ROW]
+            for end, number in enumerate(group[[layout.A, layout.B]].tolist()):
+                if number < model.n_bodies:
+                    body = model.bodies[number]
                     scale = np.repeat([body.mass**-0.5, (np.trace(body.inertia) / 3) ** -0.5], 3)
-                    place = column.setdefault(body.name, len(column))
+                    place = column.setdefault(number, len(column))
                     block = slopes[first : first + count, end] * scale
                     blocks.append((row, layout.TWIST * place, block))
         row += count

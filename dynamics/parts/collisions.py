@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -300,10 +301,11 @@ def _neighbors(
     links: dict[int, set[int]] = {}
     world = welded[id(WORLD)]
     for joint in mechanism.joints.values():
-        a, b = welded[id(joint.parent)], welded[id(joint.child)]
-        if joint.n_rows > 0 and a != b and world not in (a, b):
-            links.setdefault(a, set()).add(b)
-            links.setdefault(b, set()).add(a)
+        for one, other in itertools.combinations(joint.bodies if joint.n_rows > 0 else (), 2):
+            a, b = welded[id(one)], welded[id(other)]
+            if a != b and world not in (a, b):
+                links.setdefault(a, set()).add(b)
+                links.setdefault(b, set()).add(a)
     found: set[frozenset[int]] = set()
     for start in links:
         if start not in shaped:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from dynamics import rotation
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.options import never_changes
+from dynamics.parts.user_functions import bodies_of, ends_of
 
 __all__ = ["Potential", "Rope", "Spring", "Wrench"]
 
@@ -165,46 +166,65 @@ class Wrench:
 @never_changes("potential")
 @dataclass(frozen=True, slots=True, eq=False)
 class Potential:
-    """Potential energy by a function of yours, of the poses of two bodies or of one.
+    """Potential energy by a function of yours, of the poses of any number of bodies.
+
+    ``Potential(bodies=[a, b, c], function=V)`` is an energy V(z_a, z_b, z_c). The shorter
+    ``Potential(child, V)`` is the same as ``bodies=[world, child]``, and with a ``parent`` it is
+    ``bodies=[parent, child]``.
 
     Parameters
     ----------
-    child : Body
+    child : Body, optional
+        Left out with ``bodies``.
     function : callable
-        ``energy, gradient = function(parent_pose, pose)``: J, and shape (12,), its derivative with
-        respect to (x_a, theta_a, x_b, theta_b), theta a rotation vector in the body's frame. Poses
-        are [x, y, z, qs, qx, qy, qz].
+        ``energy, gradient = function(*poses)``, with one pose [x, y, z, qs, qx, qy, qz] a body:
+        J, and shape (6 k,) for k bodies, its derivative with respect to (x_1, theta_1, x_2,
+        theta_2, ...), theta a rotation vector in the body's frame.
     parent : Body or world, optional
     name : hashable, optional
+    bodies : sequence of Body or world, optional
+        In the order of the function's arguments, none of them twice.
 
     Raises
     ------
     ValueError
-        Where it joins a body with itself.
+        Where a body is given twice, and where none moves.
     TypeError
-        Where the function is none.
+        Where the function is none, and where ``bodies`` are no bodies.
+
+    Notes
+    -----
+    Each call runs Python. The step takes the gradient explicitly, at both ends of an interval: a
+    potential must not be too stiff for the timestep (theory/step).
     """
 
-    child: Any
-    function: Callable[..., Any]
+    child: Any = None
+    function: Callable[..., Any] | None = None
     parent: Any = WORLD
     name: Hashable = None
+    bodies: Any = None
 
     def __post_init__(self) -> None:
+        if self.bodies is None:
+            if self.child is None:
+                raise TypeError("a potential needs a child or bodies=")
+            object.__setattr__(self, "bodies", (self.parent, self.child))
+        else:
+            label = "a potential" if self.name is None else f"potential {self.name!r}"
+            found = bodies_of(self.bodies, label)
+            ends = ends_of(found)
+            if self.child is not None and (self.parent, self.child) not in (found, ends):
+                raise TypeError(f"{label} has bodies=; leave out child and parent")
+            for what, value in zip(("bodies", "parent", "child"), (found, *ends)):
+                object.__setattr__(self, what, value)
         _check_user(self, "potential", self.function, None)
-
-    @property
-    def parent_point(self) -> Float:
-        """Origin: users' functions see poses."""
-        return np.zeros(3)
-
-    child_point = parent_point
 
 
 def _check_user(force: Any, what: str, function: Any, jacobian: Any) -> None:
     """Name a user's force, and refuse what is none."""
     if force.name is None:
-        object.__setattr__(force, "name", f"{what} {force.parent.name}~{force.child.name}")
+        ends = getattr(force, "bodies", (force.parent, force.child))
+        object.__setattr__(force, "name", f"{what} {'~'.join(str(one.name) for one in ends)}")
     label = f"{what} {force.name!r}"
     if force.parent is force.child:
         raise ValueError(f"{label} joins {force.parent.name!r} with itself")

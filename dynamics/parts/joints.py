@@ -21,6 +21,7 @@ from dynamics.errors import unknown_words
 from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.options import JointOptions, never_changes, with_new_words
 from dynamics.parts.servos import PositionServo, VelocityServo
+from dynamics.parts.softness import softness_of
 
 __all__ = ["Joint", "Row", "basis"]
 
@@ -80,7 +81,7 @@ class Joint:
         Largest dry friction along each free axis, N or N m.
     armature : ndarray of float, shape (number of coordinates,)
         Inertia of a rotor that turns with each free axis, seen through its gear, kg or kg m^2.
-    compliance, constraint_damping : float
+    compliance, constraint_damping : float, or ndarray of float, shape (n_rows, n_rows)
         Of the constraint itself, m/N and rad/(N m), and N s/m; 0 is rigid.
     theta : float
         1/2 keeps the energy of a compliant joint, 1 lets it decay.
@@ -95,9 +96,11 @@ class Joint:
     servo : PositionServo, VelocityServo or None
         Motor with a feedback of its own; the joint's control adds to its target.
     user : callable or None
-        Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
+        Constraint ``g(*poses) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int
         Number of its rows.
+    user_bodies : tuple of Body or world
+        Whose poses it takes, in turn.
     """
 
     kind: str
@@ -115,8 +118,8 @@ class Joint:
     rest: Float
     friction: Float
     armature: Float
-    compliance: float = 0.0
-    constraint_damping: float = 0.0
+    compliance: float | Float = 0.0
+    constraint_damping: float | Float = 0.0
     theta: float = 0.5
     actuated: bool = False
     limits: Float | None = None
@@ -125,6 +128,17 @@ class Joint:
     servo: PositionServo | VelocityServo | None = None
     user: Callable[..., Any] | None = None
     n_user: int = 0
+    user_bodies: tuple[Any, ...] = ()
+
+    @property
+    def bodies(self) -> tuple[Any, ...]:
+        """All bodies that its constraints are of, the world too: parent and child, mostly."""
+        return self.user_bodies or (self.parent, self.child)
+
+    @property
+    def soft(self) -> bool:
+        """True if some of its constraints give way."""
+        return bool(np.any(self.compliance))
 
     @property
     def n_rows(self) -> int:
@@ -347,8 +361,8 @@ def joint(
     rest: ArrayLike = 0.0,
     friction: ArrayLike = 0.0,
     armature: ArrayLike = 0.0,
-    compliance: float = 0.0,
-    constraint_damping: float = 0.0,
+    compliance: ArrayLike = 0.0,
+    constraint_damping: ArrayLike = 0.0,
     theta: float = 0.5,
     actuated: bool = False,
     limits: Any = None,
@@ -357,6 +371,7 @@ def joint(
     servo: Any = None,
     user: Callable[..., Any] | None = None,
     n_user: int = 0,
+    user_bodies: tuple[Any, ...] = (),
     **unknown: Any,
 ) -> Joint:
     """Check what every joint has.
@@ -384,10 +399,12 @@ def joint(
         Largest dry friction along each free axis, N or N m.
     armature : float or array_like, shape (number of coordinates,), optional
         Inertia of a rotor that turns with each free axis, seen through its gear, kg or kg m^2.
-    compliance : float, optional
-        Of the constraint itself, m/N and rad/(N m); 0 is rigid.
-    constraint_damping : float, optional
-        Of a compliant constraint, N s/m.
+    compliance : float or array_like, shape (n_rows,) or (n_rows, n_rows), optional
+        Of the constraint itself, m/N and rad/(N m); 0 is rigid. An array has a row for each of
+        the joint's ``rows`` and may couple them: any symmetric positive semidefinite matrix.
+        Displacements of a joint that holds a point count along the parent's axes then.
+    constraint_damping : float or array_like, shape (n_rows,) or (n_rows, n_rows), optional
+        Of a compliant constraint, N s/m and N m s/rad; as ``compliance``.
     theta : float, optional
         From 1/2 to 1: 1/2 keeps the energy of a compliant constraint, 1 lets it decay.
     actuated : bool, optional
@@ -401,9 +418,11 @@ def joint(
     servo : PositionServo or VelocityServo, optional
         Motor with a feedback of its own; the joint's control adds to its target.
     user : callable, optional
-        Constraint ``g(pose_a, pose_b) -> (g, jacobian)`` of a `Custom` joint.
+        Constraint ``g(*poses) -> (g, jacobian)`` of a `Custom` joint.
     n_user : int, optional
         Number of its rows.
+    user_bodies : tuple of Body or world, optional
+        Whose poses it takes, in turn.
     **unknown
         Refused.
 
@@ -430,9 +449,11 @@ def joint(
     if parent is child:
         raise ValueError(f"{label} joins {parent.name!r} with itself")
     count = len(positions)
-    for value, what in ((compliance, "compliance"), (constraint_damping, "constraint_damping")):
-        if not (math.isfinite(value) and value >= 0.0):
-            raise ValueError(f"{what} of {label} must be finite and not negative")
+    held = n_user or len(rows)
+    soft = softness_of(compliance, held, "compliance", label)
+    slow = softness_of(constraint_damping, held, "constraint_damping", label)
+    if (np.ndim(soft) or np.ndim(slow)) and rows[:3] == list(POINTS):
+        rows = translation(EYE) + rows[3:]
     if not 0.5 <= theta <= 1.0:
         raise ValueError(f"theta of {label} is {theta}, and must lie in [1/2, 1]")
     springs = per_axis(stiffness, count, "stiffness", label)
@@ -464,8 +485,8 @@ def joint(
         per_axis(rest, count, "rest", label),
         rubbing,
         heavy,
-        float(compliance),
-        float(constraint_damping),
+        soft,
+        slow,
         float(theta),
         actuated,
         pairs(limits, count, f"limits of {label}"),
@@ -474,4 +495,5 @@ def joint(
         servo,
         user,
         n_user,
+        user_bodies,
     )

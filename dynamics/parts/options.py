@@ -89,8 +89,8 @@ class JointOptions(TypedDict, total=False):
     limits: ArrayLike | None
     velocity_limits: ArrayLike | None
     control_limits: ArrayLike | None
-    compliance: float
-    constraint_damping: float
+    compliance: ArrayLike
+    constraint_damping: ArrayLike
     theta: float
 
 

@@ -522,6 +522,11 @@ def _check_joint(sensor: ForceTorque | JointSensor, joints: Any, label: str) -> 
     if isinstance(sensor, ForceTorque):
         if joint.n_rows == 0:
             raise ValueError(f"{label} is on joint {sensor.joint!r}, which has no constraints")
+        if len(joint.bodies) > 2:
+            raise ValueError(
+                f"{label} is on joint {sensor.joint!r}, which is of {len(joint.bodies)} bodies: "
+                "there is no one force between two of them"
+            )
         return
     if joint.n_coordinates == 0:
         raise ValueError(f"{label} is on joint {sensor.joint!r}, which has no coordinates")

@@ -6,7 +6,7 @@ They take the same options as those of `dynamics.parts.joint_types`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Unpack
 
 import numpy as np
@@ -17,6 +17,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.parts.joint_types import IDENTITY, label_of
 from dynamics.parts.joints import POINTS, Joint, Row, basis, joint, translation, turning, unit
 from dynamics.parts.options import JointOptions, takes
+from dynamics.parts.user_functions import bodies_of, ends_of
 
 __all__ = ["Custom", "Distance", "Helical", "KnifeEdge", "Rolling", "Universal"]
 
@@ -192,41 +193,70 @@ def KnifeEdge(parent: Any, child: Any, across: ArrayLike, **options: Unpack[Join
 
 
 def _refuse_soft(label: str, options: JointOptions) -> None:
-    if options.get("compliance", 0.0) != 0.0:
+    if np.any(options.get("compliance", 0.0)):
         raise ValueError(f"{label} holds velocities, which cannot be compliant: leave it out")
 
 
 @takes(JointOptions, joint)
 def Custom(
-    parent: Any,
-    child: Any,
-    constraint: Callable[..., Any],
-    count: int,
+    parent: Any = None,
+    child: Any = None,
+    constraint: Callable[..., Any] | None = None,
+    count: int = 1,
+    *,
+    bodies: Sequence[Any] | None = None,
     **options: Unpack[JointOptions],
 ) -> Joint:
-    """Hold ``count`` values of a function of the two poses at zero.
+    """Hold ``count`` values of a function of the poses of any number of bodies at zero.
 
-    ``constraint(pose_a, pose_b)`` gets two arrays [x, y, z, qs, qx, qy, qz] and gives the values,
-    shape (count,), and their Jacobian, shape (count, 12), with respect to (x_a, theta_a, x_b,
-    theta_b), theta a rotation vector in the body's frame. Each call runs Python.
+    ``Custom(bodies=[a, b, c], constraint=g, count=2)`` holds g(z_a, z_b, z_c) = 0, as a rope over
+    pulleys or an area does. ``Custom(a, b, g, 2)`` is the same as ``bodies=[a, b]``.
 
     Parameters
     ----------
-    parent, child : Body or world
+    parent, child : Body or world, optional
+        Left out with ``bodies``.
     constraint : callable
-        ``g, jacobian = constraint(pose_a, pose_b)``.
-    count : int
+        ``g, jacobian = constraint(*poses)``, with one pose [x, y, z, qs, qx, qy, qz] a body: the
+        values, shape (count,), and for k bodies their Jacobian, shape (count, 6 k), with respect
+        to (x_1, theta_1, x_2, theta_2, ...), theta a rotation vector in the body's frame. Each
+        call runs Python.
+    count : int, optional
         Number of values.
+    bodies : sequence of Body or world, optional
+        In the order of the function's arguments, none of them twice.
     **options
         Those of every joint.
 
     Returns
     -------
     Joint
+        With ``user_bodies`` in that order; its parent and child are the first two that move.
+
+    Raises
+    ------
+    TypeError
+        Where the function is none, and where ``bodies`` are no bodies.
+    ValueError
+        Where a body is given twice, where none moves, and where ``count`` is not positive.
     """
+    if bodies is not None:
+        label = f"joint {options.get('name') or 'with a function'!r}"
+        if parent is not None or child is not None:
+            raise TypeError(f"{label} has bodies=; leave out parent and child")
+        users = bodies_of(bodies, label)
+        parent, child = ends_of(users)
+        if options.get("name") is None:
+            options["name"] = "-".join(str(one.name) for one in users)
+    else:
+        users = (parent, child)
+    label = label_of(parent, child, options)
+    if not callable(constraint):
+        raise TypeError(f"{label} needs a function as constraint, not {constraint!r}")
     if count < 1:
-        raise ValueError(f"{label_of(parent, child, options)} needs at least one constraint")
+        raise ValueError(f"{label} needs at least one constraint")
     offset = np.array(IDENTITY)
     return joint(
-        "custom", parent, child, [], [], [], offset, user=constraint, n_user=count, **options
-    )
+        "custom", parent, child, [], [], [], offset, user=constraint, n_user=count,
+        user_bodies=users, **options,
+    )  # fmt: skip

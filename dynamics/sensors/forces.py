@@ -11,6 +11,7 @@ from dynamics.interrupts import around
 from dynamics.kernels.base import layout
 from dynamics.kernels.observables.measure import placed
 from dynamics.kernels.rows.rows import evaluate
+from dynamics.kinematics.joint_space import soft_rows
 from dynamics.model import Model
 from dynamics.sensors.places import (
     Place,
@@ -47,7 +48,9 @@ def joint_wrench(motion: Trajectory, joint: Hashable, place: Place) -> tuple[Flo
     n, k = model.n_bodies, model.tables.joint_index[joint]
     group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :][: layout.GROUP_FIELDS]
     rows = slice(int(group[layout.FIRST_ROW]), int(group[layout.FIRST_ROW] + group[layout.N_ROWS]))
-    forces = force_share(motion)[:, None] * motion.reaction(joint)
+    # impulses of rigid rows act at the start of an interval, forces of soft ones all the time
+    share = np.where(soft_rows(model)[rows], 1.0, force_share(motion)[:, None])
+    forces = share * motion._multipliers(joint)
     poses, R = motion.states[:, : layout.POSE * n].copy(), np.eye(3)[None]
     for body in {int(group[layout.A]), int(group[layout.B])} - {n}:
         at = layout.POSE * body

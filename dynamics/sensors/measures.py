@@ -78,6 +78,11 @@ def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
 
 def _joint_wrench(model: Model, sensor: ForceTorque) -> Callable[[Trajectory], Float]:
     joint = model.mechanism.joints[sensor.joint]
+    if model.order > 2 and joint.soft:
+        raise ValueError(
+            f"sensor {sensor.name!r} is on joint {joint.name!r}, whose compliance is a spring at "
+            "order 4 and 6; use order=2"
+        )
     point = joint.child_point if sensor.point is None else sensor.point
     place = place_of(model, joint.child.name, point, sensor.orientation)
 

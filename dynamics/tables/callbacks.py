@@ -8,7 +8,7 @@ called again, and `Callback.reraise` raises it.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from threading import get_ident
 from typing import Any
 
@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 
 from dynamics import interrupts, rotation
 
-__all__ = ["Callback", "constraint", "potential", "wrench"]
+__all__ = ["Callback", "constraint", "of_bodies", "potential", "wrench"]
 
 POINTER = ctypes.POINTER(ctypes.c_double)
 Float = NDArray[np.float64]
+#: Pose of the world.
+AT_REST = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
 
 
 class Callback:
@@ -74,36 +76,95 @@ class Callback:
             raise error
 
 
-def constraint(function: Callable[..., Any], count: int, label: str) -> Callback:
-    """C function of a user's constraint.
+def of_bodies(
+    function: Callable[..., tuple[Float, Float]], numbers: Sequence[int], bodies: int, count: int
+) -> list[Callback]:
+    """C functions of a user's function of several poses, one for each pair of its bodies.
+
+    A group of rows is of two bodies. A function of more bodies has several groups, which share one
+    call at the same poses: the first gives values and its slopes, the others zeros and theirs.
 
     Parameters
     ----------
     function : callable
-        ``g, jacobian = function(pose_a, pose_b)``.
+        ``values, slopes = function(*poses)``, checked: shapes (count,) and (count, 6 k).
+    numbers : sequence of int
+        Its k bodies; ``bodies`` and above is the world.
+    bodies : int
+        How many there are.
     count : int
         Number of values.
-    label : str
-        Whose it is.
 
     Returns
     -------
-    Callback
+    list of Callback
+        Of the groups of bodies 0 and 1, 2 and 3, and so on; the world comes first where k is odd.
     """
+    odd = len(numbers) % 2
+    groups = (len(numbers) + odd) // 2
+    moving = [i < bodies for i in numbers]
+    known: dict[int, tuple[Float, Float, Float]] = {}  # by thread: what the last poses gave
 
-    def call(pose_a: Float, pose_b: Float, g: Float, jacobian: Float) -> None:
-        values, slopes = function(pose_a.copy(), pose_b.copy())
+    def at(poses: Float) -> tuple[Float, Float]:
+        if groups == 1:
+            return function(*here(poses))
+        now = np.array(here(poses))
+        last = known.get(get_ident())
+        if last is None or not np.array_equal(last[0], now):
+            last = known[get_ident()] = (now, *function(*now.copy()))
+        return last[1:]
+
+    def here(poses: Float) -> list[Float]:
+        return [poses[i].copy() if ok else AT_REST.copy() for i, ok in zip(numbers, moving)]
+
+    def of_group(k: int) -> Callable[..., None]:
+        first, last = max(0, 12 * k - 6 * odd), 12 * k + 12 - 6 * odd
+
+        def call(poses: Float, g: Float, jacobian: Float) -> None:
+            values, slopes = at(poses)
+            g[:] = values if k == 0 else 0.0
+            jacobian[:, : 12 - last + first] = 0.0
+            jacobian[:, 12 - last + first :] = slopes[:, first:last]
+
+        return call
+
+    shapes = ((bodies, 7), (count,), (count, 12))
+    made = [Callback(of_group(k), shapes) for k in range(groups)]
+    for one in made:
+        one._errors = made[0]._errors  # a function that raised is not called by another group
+    return made
+
+
+def constraint(joint: Any, numbers: Sequence[int], bodies: int) -> list[Callback]:
+    """C functions of the constraint of a `dynamics.Custom` joint, one for each group: `of_bodies`.
+
+    Parameters
+    ----------
+    joint : Joint
+    numbers : sequence of int
+        Of the function's bodies; ``bodies`` is the world.
+    bodies : int
+        How many there are.
+
+    Returns
+    -------
+    list of Callback
+    """
+    label, count, columns = f"joint {joint.name!r}", joint.n_user, 6 * len(numbers)
+
+    def checked(*poses: Float) -> tuple[Float, Float]:
+        values, slopes = joint.user(*poses)
         values, slopes = np.asarray(values, float), np.asarray(slopes, float)
-        if values.shape != (count,) or slopes.shape != (count, 12):
+        if values.shape != (count,) or slopes.shape != (count, columns):
             raise ValueError(
                 f"the constraint of {label} gave shapes {values.shape} and {slopes.shape}, "
-                f"not ({count},) and ({count}, 12)"
+                f"not ({count},) and ({count}, {columns})"
             )
         if not (np.isfinite(values).all() and np.isfinite(slopes).all()):
             raise ValueError(f"the constraint of {label} gave values that are not finite")
-        g[:], jacobian[:] = values, slopes
+        return values, slopes
 
-    return Callback(call, ((7,), (7,), (count,), (count, 12)))
+    return of_bodies(checked, numbers, bodies, count)
 
 
 def distance(function: Callable[..., Any], label: str) -> Callback:
@@ -172,16 +233,18 @@ def wrench(force: Any, child: int, parent: int, bodies: int) -> Callback:
     return Callback(call, ((1,), (bodies + 1, 7), (bodies, 6), (48,)))
 
 
-def potential(force: Any) -> Callback:
-    """C function of a `dynamics.Potential`, as of a constraint with one value."""
+def potential(force: Any, numbers: Sequence[int], bodies: int) -> list[Callback]:
+    """C functions of a `dynamics.Potential`, as of a constraint with one value: `of_bodies`."""
+    label = f"potential {force.name!r}"
 
-    def call(pose_a: Float, pose_b: Float, g: Float, jacobian: Float) -> None:
-        label = f"potential {force.name!r}"
-        energy, slopes = force.function(pose_a.copy(), pose_b.copy())
-        g[:] = _numbers([energy], (1,), label)
-        jacobian[0] = _numbers(slopes, (12,), f"gradient of {label}")
+    def checked(*poses: Float) -> tuple[Float, Float]:
+        energy, slopes = force.function(*poses)
+        shape = (6 * len(numbers),)
+        return _numbers([energy], (1,), label), _numbers(slopes, shape, f"gradient of {label}")[
+            None
+        ]
 
-    return Callback(call, ((7,), (7,), (1,), (1, 12)))
+    return of_bodies(checked, numbers, bodies, 1)
 
 
 def _numbers(value: Any, shape: tuple[int, ...], label: str) -> Float:

@@ -171,7 +171,7 @@ def check_conservative(model: Model) -> None:
         if body.drag != 0.0 or body.spin_drag != 0.0:
             refuse(f"body {body.name!r} has drag")
     for joint in mechanism.joints.values():
-        if (joint.damping != 0.0).any() or joint.constraint_damping != 0.0:
+        if (joint.damping != 0.0).any() or np.any(joint.constraint_damping):
             refuse(f"joint {joint.name!r} has a damper")
         if joint.limits is not None or joint.velocity_limits is not None:
             refuse(f"joint {joint.name!r} has limits, where it loses energy", keep)
@@ -179,7 +179,7 @@ def check_conservative(model: Model) -> None:
             refuse(f"joint {joint.name!r} has a servo", keep)
         if joint.friction.any():
             refuse(f"joint {joint.name!r} has friction", keep)
-        if joint.compliance > 0.0 and joint.theta != 0.5:
+        if joint.soft and joint.theta != 0.5:
             refuse(
                 f"the compliance of joint {joint.name!r} loses energy with theta={joint.theta}",
                 keep,

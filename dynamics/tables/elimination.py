@@ -40,7 +40,7 @@ def loops_of(
     graph.add_node(WORLD.name)
     graph.add_nodes_from(bodies)
     for joint in joints:
-        graph.add_edges_from([(joint.parent.name, joint.name), (joint.name, joint.child.name)])
+        graph.add_edges_from((body.name, joint.name) for body in joint.bodies)
     if nx.is_forest(graph):
         return ()
     symbolic = gs.System(graph, 1).analyze("dfs")
@@ -59,7 +59,8 @@ def symbolic_of(
     """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold.
 
     There is a second one for when the first finds a singular pivot, where that can be. Couplings
-    wait for all that they couple: half of one may well cancel the other half on one body.
+    and constraints of three and more bodies wait for all of these: what they hold on one body may
+    well be nothing.
 
     Parameters
     ----------
@@ -84,13 +85,12 @@ def symbolic_of(
     graph = nx.Graph()
     sizes = {name: 6 for name in bodies}
     graph.add_nodes_from(bodies)
-    joined = [(joint.name, joint.n_rows, [joint]) for joint in joints]
-    joined += [(name, 1, [half.joint for half in pair]) for name, pair in coupled.items()]
+    joined = [(joint.name, joint.n_rows, joint.bodies) for joint in joints]
+    joined += [(name, 1, tuple(_bodies_of(pair))) for name, pair in coupled.items()]
     for name, rows, ends in joined:
         graph.add_node(name)
         sizes[name] = rows
-        for one in ends:
-            graph.add_edges_from((e.name, name) for e in (one.parent, one.child) if e is not WORLD)
+        graph.add_edges_from((body.name, name) for body in ends if body is not WORLD)
     for group in forces:
         if group.paired and WORLD not in (group.parent, group.child):
             graph.add_edge(group.parent.name, group.child.name)
@@ -98,7 +98,7 @@ def symbolic_of(
         if record.joins_bodies:
             graph.add_edge(record.parent.name, record.child.name)
     system = gs.System(graph, sizes)
-    if coupled:
+    if coupled or any(len(joint.bodies) > 2 for joint in joints):
         order = loops_last(bodies, joints)
         return system.analyze(with_couplings(order, coupled, loops)), None
     zero = [joint.name for joint in joints]
@@ -128,9 +128,7 @@ def with_couplings(
     place = {name: k for k, name in enumerate(order)}
     behind: dict[int, list[Hashable]] = {}
     for name, pair in coupled.items():
-        parts = [
-            one.name for half in pair for one in (half.joint, half.joint.parent, half.joint.child)
-        ]
+        parts = [one.name for one in (*(half.joint for half in pair), *_bodies_of(pair))]
         last = max(place.get(part, -1) for part in parts)
         behind.setdefault(len(order) - 1 if loops else last, []).append(name)
     return [one for k, name in enumerate(order) for one in (name, *behind.get(k, ()))]
@@ -142,7 +140,9 @@ def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hash
     The pivot block of a joint is the mobility of what was eliminated before it, and has to be
     regular. A body on a tree gives its joint all it needs. A joint that closes a loop may find
     directions that the loop's other joints are yet to hold: it waits for all of a shortest loop but
-    the top body, so that what its pivot lacks then is truly redundant.
+    the top body, so that what its pivot lacks then is truly redundant. A constraint of three and
+    more bodies waits for these and for all that lies between them, the top body too, but not for
+    the joint of that.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hash
     graph = nx.Graph()
     graph.add_nodes_from([WORLD.name, *bodies])
     for joint in joints:
-        if not graph.has_edge(joint.parent.name, joint.child.name):
+        if len(joint.bodies) < 3 and not graph.has_edge(joint.parent.name, joint.child.name):
             graph.add_edge(joint.parent.name, joint.child.name, joint=joint.name)
     above: dict[Hashable, Hashable] = {}
     place: dict[Hashable, int] = {}
@@ -171,16 +171,26 @@ def loops_last(bodies: Iterable[Hashable], joints: Sequence[Joint]) -> list[Hash
                 place[name] = len(place)
     held = {child: graph.edges[child, parent]["joint"] for child, parent in above.items()}
     tree_joints = set(held.values())
+    before: dict[Hashable, list[Hashable]] = {name: [] for name in place}
     behind: dict[Hashable, list[Hashable]] = {name: [] for name in place}
     for name, joint_name in held.items():
         behind[name].append(joint_name)
     for joint in joints:
-        if joint.name not in tree_joints:
+        if len(joint.bodies) > 2:
+            chains = [_upwards(body.name, above) for body in joint.bodies if body is not WORLD]
+            shared = set.intersection(*chains)
+            between = set.union(*chains) - shared
+            if shared:
+                between.add(min(shared, key=place.__getitem__))
+            between.discard(WORLD.name)
+            before[max(between, key=place.__getitem__)].append(joint.name)
+        elif joint.name not in tree_joints:
             loop = _upwards(joint.parent.name, above) ^ _upwards(joint.child.name, above)
             behind[max(loop, key=place.__getitem__)].append(joint.name)
     order: list[Hashable] = []
     for name in place:
-        order += behind[name] if name == WORLD.name else [name, *behind[name]]
+        order += [] if name == WORLD.name else [name, *before[name]]
+        order += behind[name]
     return order
 
 
@@ -201,11 +211,16 @@ def overburdened(order: Sequence[Hashable], joints: Iterable[Joint]) -> bool:
     place = {name: k for k, name in enumerate(order)}
     load: Counter[Hashable] = Counter()
     for joint in joints:
-        ends = [end.name for end in (joint.parent, joint.child) if end is not WORLD]
+        ends = [end.name for end in joint.bodies if end is not WORLD]
         before = [name for name in ends if place[name] < place[joint.name]]
         if len(before) == 1:
             load[before[0]] += 1
     return max(load.values(), default=0) > 1
+
+
+def _bodies_of(pair: tuple[Half, Half]) -> list[Any]:
+    """Bodies of both joints of a coupling."""
+    return [body for half in pair for body in (half.joint.parent, half.joint.child)]
 
 
 def _upwards(name: Hashable, above: dict[Hashable, Hashable]) -> set[Hashable]:

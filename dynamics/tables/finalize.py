@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -17,10 +18,12 @@ from dynamics.parts.couplings import Half, halves, on_loops
 from dynamics.parts.forces import Spring
 from dynamics.parts.joints import Joint, Row
 from dynamics.parts.servos import PositionServo, VelocityServo
+from dynamics.parts.user_functions import groups_of
 from dynamics.tables import callbacks
 from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
+from dynamics.tables.recombination import Recombination, of_loose_rows, recombined
 from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
@@ -45,22 +48,27 @@ class Group:
 
     def __init__(self, joint: Any, rows: tuple[Row, ...] | list[Row], offset: Any = None) -> None:
         self.parent, self.child = joint.parent, joint.child
-        self.points = (joint.parent_point, joint.child_point)
+        self.bodies = (joint.parent, joint.child)  # whose units its rows have
+        origin = np.zeros(3)
+        self.points = tuple(getattr(joint, end, origin) for end in ("parent_point", "child_point"))
         self.offset = np.array([1.0, 0.0, 0.0, 0.0]) if offset is None else offset
         self.rows = list(rows)
         n = len(self.rows)
         self.n_rows = n
         self.stiffness, self.damping, self.rest = np.zeros(n), np.zeros(n), np.zeros(n)
-        self.compliance, self.theta, self.regularization = 0.0, np.ones(n), np.zeros(n)
+        self.compliance, self.theta, self.regularization = np.zeros(n), np.ones(n), np.zeros(n)
         self.implicit_stiffness, self.implicit_damping = np.zeros(n), np.zeros(n)
         self.gain, self.target = np.zeros(n), np.zeros(n)  # of a servo
         self.source: Joint | Spring | None = None  # whose springs and dampers these are
+        self.words: dict[str, str] = {}  # for "spring" in messages
         self.pull = np.zeros(n)
         self.control = np.full(n, -1)
         self.control_limits = np.tile([-np.inf, np.inf], (n, 1))
         self.callback = 0
+        self.ring = [self]  # groups of the same user's function
         self.period, self.armature = np.zeros(n), np.zeros(n)
         self.partner: int | None = None  # group whose equation these rows add to
+        self.mix: Recombination | None = None  # of its rows
         self.spatial: Hashable = None  # name of the body of 6 x 6 whose axes these rows are
         self.limited: Hashable = None  # name of the joint whose limits look at these rows
         self.rated: Hashable = None  # name of the joint whose velocity limits or friction do
@@ -121,12 +129,10 @@ def tables_of(
         raise ValueError("the mechanism has no body; add one with add_body")
     units = units_of(mechanism) if units is None else units
     joints = [joint for joint in mechanism.joints.values() if joint.n_rows > 0]
-    calls = {
-        joint.name: callbacks.constraint(joint.user, joint.n_user, f"joint {joint.name!r}")
-        for joint in joints
-        if joint.user is not None
-    }
     forces, names, controls = _forces(mechanism)
+    if order > 2:
+        joints, springs = _with_springs(joints)
+        forces += springs
     for group in forces:
         group.theta[:] = 0.5  # dampers by the trapezoidal rule
     longest = stiff_rows(forces, timestep, order)
@@ -141,10 +147,13 @@ def tables_of(
         like = None  # other bodies feel each other
     cycles = loops_of(mechanism.bodies, joints) if like is None else like.cycles
     in_loop = {name for cycle in cycles for name in cycle}
-    groups = [_constraint(joint, joint.name in in_loop, calls) for joint in joints]
+    body_index = {name: i for i, name in enumerate(mechanism.bodies)}
+    groups = [_constraint(joint, joint.name in in_loop) for joint in joints]
     coupled = {name: halves(one, mechanism.joints) for name, one in mechanism.couplings.items()}
-    groups += _coupled(mechanism, coupled, bool(cycles), len(groups))
-    users = _potentials(mechanism, forces)
+    firsts, later = _coupled(mechanism, coupled, bool(cycles), len(groups))
+    calls, pieces = _users(joints, groups, body_index)
+    groups += firsts + later + pieces
+    users = _potentials(mechanism, forces, body_index)
     forces += _axes(mechanism)
     forces.sort(key=lambda group: not group.implicit)  # `plan[ROTORS]` of them
     measures: list[Group] = []
@@ -155,7 +164,6 @@ def tables_of(
             measure_group[joint.name] = (first, first + 1)
             measures += [Group(joint, joint.positions, joint.offset)]
             measures += [Group(joint, joint.rates, joint.offset)]
-    body_index = {name: i for i, name in enumerate(mechanism.bodies)}
     first = sum(group.n_rows for group in groups)
     limited: dict[Hashable, int] = {}
     rated: dict[Hashable, int] = {}
@@ -197,6 +205,7 @@ def tables_of(
     plan, constant = _with_spatial(mechanism, spatial, body_index, plan, constant)
     plan[layout.UNITS_AT] = constant.size
     constant = np.concatenate([constant, _row_units(units, groups)])
+    constant = np.concatenate([constant, *_mixes(groups + forces, plan, constant.size)])
     plan, more_users = _with_wrenches(mechanism, body_index, plan)
     if fallback is not None:
         plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
@@ -218,34 +227,57 @@ def tables_of(
         cycles,
         units,
         stiff,
-        (*calls.values(), *distances, *users, *more_users),
+        (*calls, *distances, *users, *more_users),
     )
 
 
-def _constraint(joint: Joint, in_loop: bool, calls: dict[Hashable, Any]) -> Group:
+def _constraint(joint: Joint, in_loop: bool) -> Group:
     rows = list(joint.rows) or [Row(kinds.USER, np.zeros(3), np.zeros(3))] * joint.n_rows
     group = Group(joint, rows, joint.offset)
+    group.bodies = joint.bodies
     group.rest = np.array([row.rest for row in rows])
-    group.damping = np.full(group.n_rows, joint.constraint_damping)
-    group.compliance = joint.compliance
-    if joint.compliance > 0.0:
-        group.theta[:] = joint.theta
-    if joint.name in calls:
-        group.callback = calls[joint.name].address
-    if in_loop and joint.compliance == 0.0:
-        bodies = [body for body in (joint.parent, joint.child) if body is not WORLD]
+    mix = recombined(joint.compliance, joint.constraint_damping, group.n_rows)
+    group.compliance, group.damping = mix.compliance, mix.damping
+    rigid = group.compliance == 0.0
+    group.theta[~rigid] = joint.theta
+    group.mix = None if mix.rows is None else mix
+    if in_loop:
+        bodies = [body for body in joint.bodies if body is not WORLD]
         light = sum(1.0 / body.mass for body in bodies)
         thin = sum(3.0 / np.trace(body.inertia) for body in bodies)
-        for i, row in enumerate(group.rows):
-            loose = thin if row.kind in ANGULAR else light
-            group.regularization[i] = LOOP_REGULARIZATION * loose
+        loose = np.array([thin if row.kind in ANGULAR else light for row in group.rows])
+        if mix.rows is not None:
+            loose = mix.rows**2 @ loose
+        group.regularization[rigid] = LOOP_REGULARIZATION * loose[rigid]
     return group
+
+
+def _with_springs(joints: list[Joint]) -> tuple[list[Joint], list[Group]]:
+    """Joints with what is rigid of them, and springs of stiffness C^-1 for what is compliant."""
+    held: list[Joint] = []
+    springs: list[Group] = []
+    for joint in joints:
+        if not joint.soft:
+            held.append(joint)
+            continue
+        soft, mix = of_loose_rows(joint.compliance, joint.constraint_damping, joint.n_rows)
+        rows = np.array(joint.rows, object)
+        rigid = replace(joint, rows=tuple(rows[~soft]), compliance=0.0, constraint_damping=0.0)
+        if rigid.rows:
+            held.append(rigid)
+        spring = Group(joint, list(rows[soft]), joint.offset)
+        spring.source, spring.mix = rigid, None if mix.rows is None else mix
+        spring.words = {"spring": "compliance"}
+        spring.rest = np.array([row.rest for row in spring.rows])
+        spring.stiffness, spring.damping = 1.0 / mix.compliance, mix.damping
+        springs.append(spring)
+    return held, springs
 
 
 def _coupled(
     mechanism: Mechanism, coupled: dict[Hashable, tuple[Half, Half]], loops: bool, first: int
-) -> list[Group]:
-    """Groups of couplings: all first halves, then all second halves; theory/joints."""
+) -> tuple[list[Group], list[Group]]:
+    """Groups of couplings: all first halves, and all second halves; theory/joints."""
     rings = on_loops(mechanism.couplings)
     groups: tuple[list[Group], list[Group]] = ([], [])
     for k, (name, pair) in enumerate(coupled.items()):
@@ -256,7 +288,7 @@ def _coupled(
         groups[1][-1].partner = first + k
         if loops or name in rings:
             groups[0][-1].regularization[0] = LOOP_REGULARIZATION * sum(map(_looseness, pair))
-    return groups[0] + groups[1]
+    return groups
 
 
 def _looseness(half: Half) -> float:
@@ -335,16 +367,58 @@ def _servo(joint: Joint, servo: PositionServo | VelocityServo, first: int) -> Gr
     return group
 
 
-def _potentials(mechanism: Mechanism, forces: list[Group]) -> list[callbacks.Callback]:
+def _users(
+    joints: list[Joint], groups: list[Group], body_index: dict[Hashable, int]
+) -> tuple[list[callbacks.Callback], list[Group]]:
+    """Functions of `Custom` joints, and the later groups of those of three and more bodies."""
+    calls: list[callbacks.Callback] = []
+    more: list[Group] = []
+    for k, (joint, first) in enumerate(zip(joints, groups)):
+        if joint.user is not None:
+            numbers = _numbers(joint.bodies, body_index)
+            made = callbacks.constraint(joint, numbers, len(body_index))
+            ring = _ring(first, joint.bodies, made)
+            for later in ring[1:]:
+                later.partner = k
+                for what in ("damping", "compliance", "theta", "regularization", "mix"):
+                    setattr(later, what, getattr(first, what))
+            calls += made
+            more += ring[1:]
+    return calls, more
+
+
+def _potentials(
+    mechanism: Mechanism, forces: list[Group], body_index: dict[Hashable, int]
+) -> list[callbacks.Callback]:
     """Users' potentials as rows that pull with 1; their functions."""
-    calls = []
+    calls: list[callbacks.Callback] = []
     for force in mechanism.potentials.values():
-        group = Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
-        group.pull[0] = 1.0
-        calls.append(callbacks.potential(force))
-        group.callback = calls[-1].address
-        forces.append(group)
+        numbers = _numbers(force.bodies, body_index)
+        made = callbacks.potential(force, numbers, len(body_index))
+        first = Group(force, [Row(kinds.USER, np.zeros(3), np.zeros(3))])
+        for group in _ring(first, force.bodies, made):
+            group.pull[0] = 1.0
+            forces.append(group)
+        calls += made
     return calls
+
+
+def _numbers(bodies: tuple[Any, ...], body_index: dict[Hashable, int]) -> list[int]:
+    """Numbers of bodies, the world's after all others."""
+    return [body_index.get(one.name, len(body_index)) for one in bodies]
+
+
+def _ring(first: Group, bodies: tuple[Any, ...], made: list[callbacks.Callback]) -> list[Group]:
+    """Groups of a user's function, of two bodies each, with ``first`` as the first one."""
+    ring: list[Group] = []
+    for (parent, child), call in zip(groups_of(bodies), made):
+        ends = SimpleNamespace(parent=parent, child=child)
+        group = Group(ends, first.rows) if ring else first
+        group.parent, group.child, group.callback = parent, child, call.address
+        ring.append(group)
+    for group in ring:
+        group.ring = ring
+    return ring
 
 
 def _axes(mechanism: Mechanism) -> list[Group]:
@@ -401,13 +475,30 @@ def _row_units(units: dict[Hashable, Unit], groups: list[Group]) -> Float:
     followers = {group.partner: group for group in groups if group.partner is not None}
     for k, group in enumerate(groups):
         if group.partner is None:
-            unit = lighter(units, group.parent, group.child)
-            for row in followers.get(k, group).rows:  # a coupling is in units of its follower
-                arm = 1.0 if is_angle(row) else unit.length
-                rows.append(1.0 / arm)
-                impulses.append(arm / (unit.energy / unit.speed * unit.length))
+            unit = lighter(units, *group.bodies)
+            own = followers.get(k, group).rows  # a coupling is in units of its follower
+            arms = np.array([1.0 if is_angle(row) else unit.length for row in own])
+            if group.mix is not None and (T := group.mix.rows) is not None:
+                arms = np.sqrt(T**2 @ arms**2)
+            rows += (1.0 / arms).tolist()
+            impulses += (arms / (unit.energy / unit.speed * unit.length)).tolist()
     time = float(np.median([unit.length / unit.speed for unit in units.values()]))
     return np.array([time, *rows, *impulses])
+
+
+def _mixes(groups: list[Group], plan: NDArray[np.int64], size: int) -> list[Float]:
+    """Factors of recombined rows, which go to place ``size``; their places go into the plan."""
+    found: list[Float] = []
+    at = size - int(plan[layout.UNITS_AT])
+    places: dict[int, int] = {}
+    for group, record in zip(groups, view(plan, GROUP, plan[layout.GROUP_AT], len(groups))):
+        if group.mix is not None:
+            if id(group.mix) not in places:
+                places[id(group.mix)] = at
+                found.append(group.mix.factors.ravel())
+                at += found[-1].size
+            record["mix"] = places[id(group.mix)]
+    return found
 
 
 def _written(
@@ -438,7 +529,7 @@ def _written(
     header["row_constant_at"] = row_constant_at
     header["measures"], header["measured_rows"] = len(groups), rows
     header["rotors"] = sum(group.implicit for group in forces)
-    header["soft"] = sum(group.n_rows for group in joints if group.compliance > 0.0)
+    header["soft"] = sum(int((group.compliance > 0.0).sum()) for group in joints)
     header["holding"] = sum(group.rows[-1].kind >= kinds.EDGE for group in joints)
     bodies = mechanism.bodies.values()
     header["dragged"] = sum(body.drag > 0.0 or body.spin_drag > 0.0 for body in bodies)
@@ -489,11 +580,13 @@ def _write_groups(
     """Plan and constants of all groups, of which the first ``n_joints`` are joints."""
     n = len(body_index)
     start = np.cumsum([0, *(group.n_rows for group in groups)])
+    index = {id(group): k for k, group in enumerate(groups)}
     for k, (group, p, c) in enumerate(zip(groups, plan, constants)):
         node = n + (k if group.partner is None else group.partner)
         a, b = (body_index.get(end.name, n) for end in (group.parent, group.child))
         p["a"], p["b"], p["n_rows"], p["first_row"] = a, b, group.n_rows, start[k]
         p["equation"], p["callback"] = start[node - n], group.callback
+        p["next"] = index[id(group.ring[(group.ring.index(group) + 1) % len(group.ring)])]
         aligned = group.offset.tolist() == [1.0, 0.0, 0.0, 0.0]
         turning = any(row.kind in TURNING for row in group.rows)
         p["turns"] = turning * (layout.ALIGNED if aligned else 1)

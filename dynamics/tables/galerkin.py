@@ -17,9 +17,11 @@ from dynamics.kernels.galerkin.body import SPIN
 from dynamics.kernels.galerkin.predictor import DIFFERENCES
 from dynamics.tables.lobatto import lobatto
 from dynamics.tables.model_tables import Tables, solver_arrays, worst_part
+from dynamics.tables.recombination import of_loose_rows
 
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
+    from dynamics.parts.joints import Joint
 
 __all__ = ["Stages", "check_order", "limits_of"]
 
@@ -49,8 +51,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     Raises
     ------
     ValueError
-        For other orders than 2, 4 and 6; beyond 2 for contacts, limits, joints with compliance and
-        the first-order form.
+        For other orders than 2, 4 and 6; beyond 2 for contacts, limits, rows that hold velocities,
+        6 x 6 inertias, compliances that are no springs (`check_soft`) and the first-order form.
     """
     if not isinstance(order, int) or isinstance(order, bool) or order not in TOLERANCE:
         raise ValueError(f"order {order!r} is not offered; use 2, 4 or 6")
@@ -58,22 +60,14 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
         return
     if form != "second order":
         raise ValueError(f"form {form!r} is one of order 2; leave it out with order={order}")
-    for body in mechanism.bodies.values():
-        if body.spatial_inertia is not None:
-            raise ValueError(f"body {body.name!r} has an inertia of 6 x 6, which needs order=2")
     if mechanism.contacts:
         name = next(iter(mechanism.contacts))
         raise ValueError(f"contact {name!r} needs order=2: impacts have no higher order")
     if mechanism.collisions:
         raise ValueError("collide needs order=2: impacts have no higher order")
     for joint in mechanism.joints.values():
-        if joint.compliance > 0.0:
-            raise ValueError(
-                f"joint {joint.name!r} is compliant, which needs order=2; model what gives way by "
-                "a joint that is free there, with stiffness= and damping="
-            )
-        if joint.kind in ("rolling", "knife edge"):
-            raise ValueError(f"joint {joint.name!r} holds velocities, which needs order=2")
+        if joint.soft:
+            check_soft(joint)
         if joint.limits is not None or joint.velocity_limits is not None:
             raise ValueError(
                 f"limits of joint {joint.name!r} need order=2, as contacts do; load a file without "
@@ -94,6 +88,33 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     for spring in mechanism.springs.values():
         if spring.limits is not None:
             raise ValueError(f"limits of {spring.name!r} need order=2, as contacts do")
+
+
+def check_soft(joint: Joint) -> None:
+    """Refuse compliances that no springs of order 4 and 6 stand for: see `finalize`.
+
+    Parameters
+    ----------
+    joint : Joint
+
+    Raises
+    ------
+    ValueError
+    """
+    label = f"joint {joint.name!r}"
+    if joint.theta != 0.5:
+        raise ValueError(f"{label} has theta={joint.theta}, which needs order=2; leave it out")
+    if joint.user is not None:
+        raise ValueError(
+            f"{label} is compliant and of a function, which needs order=2; make it a "
+            "dynamics.Potential of g^T C^-1 g / 2"
+        )
+    _, mix = of_loose_rows(joint.compliance, joint.constraint_damping, joint.n_rows)
+    if (mix.compliance == 0.0).any():
+        raise ValueError(
+            f"the compliance of {label} is singular other than by rows that are 0, which needs "
+            "order=2"
+        )
 
 
 def limits_of(

@@ -14,7 +14,15 @@ import graphsys.kernels as solver_kernels
 from dynamics.kernels.base import layout
 from dynamics.tables.units import Unit
 
-__all__ = ["Tables", "residual_of", "row_units", "solver_arrays", "worst_part"]
+__all__ = [
+    "Tables",
+    "recombination",
+    "residual_of",
+    "row_units",
+    "solver_arrays",
+    "with_own_rows",
+    "worst_part",
+]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -129,6 +137,51 @@ def row_units(tables: Tables) -> Float:
     """
     first = int(tables.plan[layout.UNITS_AT]) + 1
     return tables.constant[first : first + int(tables.plan[layout.ROWS])]
+
+
+def recombination(tables: Tables, k: int) -> Float | None:
+    """T of the rows T g that steps have in place of those g of a joint, or None.
+
+    Parameters
+    ----------
+    tables : Tables
+    k : int
+        Number of the joint: see `dynamics.tables.recombination`.
+
+    Returns
+    -------
+    ndarray of float, shape (rows, rows), or None
+    """
+    plan = tables.plan
+    group = plan[plan[layout.GROUP_AT] + k * layout.GROUP_FIELDS :][: layout.GROUP_FIELDS]
+    if group[layout.MIX] == 0:
+        return None
+    n, at = int(group[layout.N_ROWS]), int(plan[layout.UNITS_AT] + group[layout.MIX])
+    factors = tables.constant[at : at + n * n].reshape(n, n)
+    return np.asarray((np.tril(factors, -1) + np.eye(n)) @ np.triu(factors))
+
+
+def with_own_rows(tables: Tables, values: Float) -> Float:
+    """Values of the constraints that joints have, from those of recombined rows.
+
+    Parameters
+    ----------
+    tables : Tables
+    values : ndarray of float, shape (k, m)
+
+    Returns
+    -------
+    ndarray of float, shape (k, m)
+    """
+    plan, joints = tables.plan, len(tables.joint_index)
+    groups = plan[plan[layout.GROUP_AT] :][: joints * layout.GROUP_FIELDS]
+    for k in np.flatnonzero(groups.reshape(-1, layout.GROUP_FIELDS)[:, layout.MIX]).tolist():
+        T = recombination(tables, k)
+        assert T is not None
+        rows = slice(*tables.row_start[k : k + 2].tolist())
+        values = values.copy()
+        values[:, rows] = np.linalg.solve(T, values[:, rows].T).T
+    return values
 
 
 def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:

@@ -80,7 +80,7 @@ GROUP = _record(
     a=layout.A, b=layout.B, n_rows=layout.N_ROWS, first_row=layout.FIRST_ROW,
     diagonal_at=layout.DIAGONAL_AT, aj_at=layout.AJ_AT, ja_at=layout.JA_AT, bj_at=layout.BJ_AT,
     jb_at=layout.JB_AT, callback=layout.CALLBACK, turns=layout.TURNS, equation=layout.EQUATION,
-    pinned=layout.PINNED,
+    pinned=layout.PINNED, next=layout.NEXT, mix=layout.MIX,
 )  # fmt: skip
 GROUP_CONSTANTS = _record(
     np.float64, layout.GROUP_SIZE,

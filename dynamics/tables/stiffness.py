@@ -80,7 +80,7 @@ def stiff_rows(groups: Iterable[Any], timestep: float, order: int = 2) -> dict[s
                 total += root * sum(others.values())
                 if total > most:
                     label, longest = (
-                        f"{what} of {group.label}",
+                        f"{group.words.get(what, what)} of {group.label}",
                         timestep * (most / total) ** (1 / power),
                     )
                     found[label] = min(longest, found.get(label, longest))
@@ -140,6 +140,8 @@ def mobility(group: Any) -> Float:
     Z -= Z @ C.T @ np.linalg.pinv(C @ Z @ C.T, 1e-12, hermitian=True) @ C @ Z
     slopes = [_slope(row, turn) for row in group.rows]
     J = np.array([np.zeros(6) if one is None else one for one in slopes]) * size
+    if group.mix is not None:
+        J = group.mix.rows @ J
     W = J @ Z @ J.T
     rigid = np.diag(W) <= 0.0
     W[rigid] = W[:, rigid] = 0.0

@@ -138,9 +138,11 @@ def _parts(mechanism: Mechanism, bodies: Mapping[Hashable, Body]) -> list[list[H
     """Names of the bodies that joints hold together, part by part."""
     member = {name: [name] for name in bodies}
     for joint in mechanism.joints.values():
-        one, other = (member.get(end.name) for end in (joint.parent, joint.child))
-        if joint.n_rows > 0 and one is not None and other is not None and one is not other:
-            small, large = sorted((one, other), key=len)
-            large += small
-            member |= dict.fromkeys(small, large)
+        ends = [body for body in joint.bodies if body is not WORLD]
+        for first, second in zip(ends, ends[1:]) if joint.n_rows > 0 else ():
+            one, other = member.get(first.name), member.get(second.name)
+            if one is not None and other is not None and one is not other:
+                small, large = sorted((one, other), key=len)
+                large += small
+                member |= dict.fromkeys(small, large)
     return list({id(part): part for part in member.values()}.values())

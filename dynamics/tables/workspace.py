@@ -311,9 +311,10 @@ class ThreadWorkspaces(local):
 
 
 def refuse_callbacks(mechanism: Any) -> None:
-    """Refuse joints and contacts with functions of the user, which no other process can call."""
+    """Refuse functions of the user, which no other process can call."""
     names = [name for name, joint in mechanism.joints.items() if joint.user is not None]
     names += [name for name, one in mechanism.contacts.items() if one.distance is not None]
+    names += [*mechanism.wrenches, *mechanism.potentials]
     if names:
         raise TypeError(
             f"{names[0]!r} has a Python function that this process has compiled, so the model "

@@ -25,7 +25,7 @@ MAKERS = [
 def test_options_are_the_keywords_of_their_receiver(given, receiver):
     parameters = inspect.signature(receiver).parameters.values()
     keywords = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY}
-    inner = {"name", "user", "n_user"}  # given by the caller, or of `Custom` alone
+    inner = {"name", "user", "n_user", "user_bodies"}  # given by the caller, or of `Custom` alone
 
     assert set(given.__annotations__) - inner == keywords - inner
     assert len(options._entries(receiver.__doc__, set(given.__annotations__))) > 4

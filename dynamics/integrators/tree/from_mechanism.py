@@ -84,7 +84,7 @@ def _refuse_parts(mechanism: Mechanism) -> None:
         for what in ("limits", "velocity_limits", "control_limits", "servo"):
             if getattr(joint, what) is not None:
                 raise ValueError(f"{label} has {what}, which a tree has not: leave it out")
-        if joint.compliance:
+        if joint.soft:
             raise ValueError(f"{label} is compliant, and the joints of a tree are rigid")
 
 

@@ -56,12 +56,12 @@ else:
     call_three = _caller(3, "status of f(x, y, z)")
 
 
-def call_constraint(address, pose, a, b, g, row, G, at):
-    """Status of the user's constraint: g(z_a, z_b) and its Jacobian."""
-    return call_four(address, pose, a, pose, b, g, row, G, at)
+def call_rows(address, pose, g, row, G, at):
+    """Status of a user's function: values and slopes of a group's rows at the bodies' poses."""
+    return call_three(address, pose, 0, g, row, G, at)
 
 
 if not DISABLE_JIT:
     from dynamics.kernels.base.jit import kernel
 
-    call_constraint = kernel(call_constraint)
+    call_rows = kernel(call_rows)

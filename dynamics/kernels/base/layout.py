@@ -4,8 +4,9 @@
 
 - *bodies*: the place of the body's diagonal block in the matrix values;
 - *groups*: pairs of frames on two bodies that rows refer to. The first ``JOINTS`` are joints, with
-  constraint rows and a node of the graph each, the last of them second halves of couplings, whose
-  row adds to the first half's equation and node; the others carry forces;
+  constraint rows and a node of the graph each, the last of them later groups of couplings and of
+  users' functions of three and more bodies, whose rows add to the first group's equations and
+  node; the others carry forces;
 - *rows*: one scalar function of a group each, of a ``kind`` of `rows`.
 
 The world is body number ``plan[BODIES]``: its pose is the last in every array of poses.
@@ -53,9 +54,11 @@ DIAGONAL_AT = 4  # block (j, j) of a joint j; -1 where there is none
 AJ_AT, JA_AT, BJ_AT, JB_AT = 5, 6, 7, 8
 CALLBACK = 9  # address of a user's function, 0 where there is none
 TURNS = 10  # 1 where a row looks at the relative rotation, ALIGNED where its offset is none
-EQUATION = 11  # first of its equations and multipliers: FIRST_ROW, but in a second half
+EQUATION = 11  # first of its equations and multipliers: FIRST_ROW, but in a later group
 PINNED = 12  # 1 where its rows are three POINT and any number of ROTATION, as in most joints
-GROUP_FIELDS = 13
+NEXT = 13  # next group of the same user's function, in a ring: itself where there is one group
+MIX = 14  # place after UNITS_AT of the factors that recombine its rows; 0: they stay as they are
+GROUP_FIELDS = 15
 ALIGNED = 2
 
 # One row in plan

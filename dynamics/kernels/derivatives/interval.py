@@ -27,6 +27,7 @@ from dynamics.kernels.base.layout import (
     HOLDING,
     JOINTS,
     N_ROWS,
+    NEXT,
     RESTITUTION,
     RESTITUTION_AT,
     ROTORS,
@@ -57,6 +58,7 @@ from dynamics.kernels.derivatives.arguments import (
 )
 from dynamics.kernels.derivatives.contacts import contact_changes, contact_errors, take_out
 from dynamics.kernels.derivatives.interval_parts import (
+    add_changes_across,
     add_force_change,
     carry,
     end_changes,
@@ -70,7 +72,7 @@ from dynamics.kernels.derivatives.wrenches import add_own, add_wrenches, solve_c
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.interval.residual import residual
 from dynamics.kernels.rows.added_mass import add_changes
-from dynamics.kernels.rows.curvature import hessian
+from dynamics.kernels.rows.curvature import hessian, hessian_across
 from dynamics.kernels.rows.forces import drive
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import roll
@@ -220,6 +222,29 @@ def interval_slopes(
 
 
 @kernel
+def bend_across(plan, constant, k, row, mine, pose, x, curvature, dz, length, b):
+    """B <- b - dG V of a user's row, by poses of the other groups of its function."""
+    n, columns = plan[BODIES], dz.shape[0]
+    group, H = plan[GROUP_AT] + k * GROUP_FIELDS, curvature.H
+    other = plan[group + NEXT]
+    while other != k:
+        across = plan[GROUP_AT] + other * GROUP_FIELDS
+        hessian_across(plan, constant, k, other, row, pose, curvature.work, H)
+        for j in range(12):
+            end = plan[across + A] if j < 6 else plan[across + B]
+            if end == n:
+                continue
+            bend = 0.0
+            for i in range(12):
+                body = plan[group + A] if i < 6 else plan[group + B]
+                if body < n:
+                    bend += H[12 * j + i] * x[TWIST * body + i % 6]
+            for col in range(columns):
+                b[col * length + mine] -= bend * dz[col, TWIST * end + j % 6]
+        other = plan[across + NEXT]
+
+
+@kernel
 def projection_slopes(
     # Tables:
     plan,
@@ -255,6 +280,7 @@ def projection_slopes(
         for i in range(unknowns):
             b[col * unknowns + i] = dp[col, i] + more[col, i] if i < m else 0.0
     along, scratch = bending[:12], bending[12:]
+    curvature = Curvature(work=scratch, H=H, along=along)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         i, j = plan[group + A], plan[group + B]
@@ -282,6 +308,10 @@ def projection_slopes(
                                 * dz[col, TWIST * other + c % 6]
                             )
                 b[at + mine] -= bend
+            if plan[group + NEXT] != k:
+                force = x[mine]
+                add_changes_across(plan, constant, k, row, force, pose, curvature, dz, unknowns, b)
+                bend_across(plan, constant, k, row, mine, pose, x, curvature, dz, unknowns, b)
     if solve_refined(plan, constant, program, True, columns, solver, right) != 0:
         return 2
     for col in range(columns):

@@ -26,6 +26,7 @@ from dynamics.kernels.base.layout import (
     JOINTS,
     MASS,
     N_ROWS,
+    NEXT,
     PULL,
     REGULARIZATION,
     ROW_AT,
@@ -42,7 +43,7 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, multiply_matrix
 from dynamics.kernels.interval.matrix import stretched
-from dynamics.kernels.rows.curvature import hessian
+from dynamics.kernels.rows.curvature import hessian, hessian_across
 from dynamics.kernels.rows.forces import bounded
 from dynamics.kernels.rows.rows import held_velocity
 from dynamics.kernels.rows.stiff_forces import part_of
@@ -85,6 +86,28 @@ def add_force_change(a, b, n, H, G, at, force, along, dz, to, out):
                 if b < n:
                     total += force * H[72 + 12 * j + i] * dz[TWIST * b + j]
         out[to + TWIST * body + i % 6] += total
+
+
+@kernel
+def add_changes_across(plan, constant, k, row, force, pose, curvature, dz, length, out):
+    """Out <- out + force dG^T of a user's row, by poses of the other groups of its function."""
+    n, columns = plan[BODIES], dz.shape[0]
+    group, H = plan[GROUP_AT] + k * GROUP_FIELDS, curvature.H
+    other = plan[group + NEXT]
+    while other != k:
+        across = plan[GROUP_AT] + other * GROUP_FIELDS
+        hessian_across(plan, constant, k, other, row, pose, curvature.work, H)
+        for i in range(12):
+            body = plan[group + A] if i < 6 else plan[group + B]
+            if body == n:
+                continue
+            for j in range(12):
+                end = plan[across + A] if j < 6 else plan[across + B]
+                if end < n:
+                    part, place = force * H[12 * j + i], TWIST * end + j % 6
+                    for col in range(columns):
+                        out[col * length + TWIST * body + i % 6] += part * dz[col, place]
+        other = plan[across + NEXT]
 
 
 @kernel
@@ -164,6 +187,8 @@ def impulse_changes(
                         body = a if i < 6 else b
                         if body < n:
                             out[col * length + TWIST * body + i % 6] += part * G[at + i]
+            if plan[group + NEXT] != k:
+                add_changes_across(plan, constant, k, row, force, pose, curvature, dz, length, out)
 
 
 @kernel

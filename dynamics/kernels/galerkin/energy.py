@@ -78,7 +78,7 @@ def energy_rises(plan, constant, settings, rule, inputs, part, nodes, p, f, info
         weight = load3(constant, i * BODY_SIZE + GRAVITY)
         way = dot(weight, load3(last.pose, POSE * i)) - dot(weight, load3(first.pose, POSE * i))
         given += constant[i * BODY_SIZE + MASS] * way
-    after, _ = kinetic(plan, constant, h, last.G, last.speed, f)
+    after, _ = kinetic(plan, constant, 0.0, last.G, last.speed, f)
     before, after = info[KINETIC], -after
     for i in range(TWIST * n):
         after += p[i] * last.speed[i]

@@ -10,6 +10,7 @@ b). ``blocks`` are places: ``bodies[(s i + b) s + g - 1]`` of body i,
 
 from dynamics.kernels.base.jit import kernel, natural
 from dynamics.kernels.base.layout import (
+    ADDED,
     BODIES,
     BODY_SIZE,
     CONTROL,
@@ -39,6 +40,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import load3
+from dynamics.kernels.galerkin.added_mass import add_node_blocks
 from dynamics.kernels.galerkin.body import node
 from dynamics.kernels.galerkin.inertia import (
     half_turn,
@@ -247,36 +249,39 @@ def joint_body(plan, s, rows, first, end, nodes, E, i, joints, at, values):
 
 
 @kernel
-def second_half(plan, s, row, end, nodes, E, i, joints, at, values):
-    """The same blocks <- + those of the second half of a coupling, one row."""
-    n, place = plan[BODIES], 12 * row + end
+def later_group(plan, s, rows, first, end, nodes, E, i, joints, at, values):
+    """The same blocks <- + those of a later group of the same equations."""
+    n = plan[BODIES]
     for b in range(s):
         G, G_next = node(plan, nodes, b).G, node(plan, nodes, b + 1).G
-        turned = turned_back(E, 9 * (n * b + i), load3(G_next, place + 3))
-        for j in range(TWIST):
-            values[joints[at + 2 * b] + j] -= G[place + j]
-            values[joints[at + 2 * b + 1] + j] += G_next[place + j] if j < 3 else turned[j - 3]
+        for k in range(rows):
+            place, column = 12 * (first + k) + end, joints[at + 2 * b] + 6 * k
+            turned = turned_back(E, 9 * (n * b + i), load3(G_next, place + 3))
+            row = joints[at + 2 * b + 1] + k
+            for j in range(TWIST):
+                values[column + j] -= G[place + j]
+                values[row + rows * j] += G_next[place + j] if j < 3 else turned[j - 3]
 
 
 @kernel
-def clear_stages(s, joints, at, values):
-    """The blocks of one row at each stage <- 0."""
+def clear_stages(s, rows, joints, at, values):
+    """The blocks of a group at each stage <- 0."""
     for b in range(2 * s):
-        for j in range(TWIST):
+        for j in range(TWIST * rows):
             values[joints[at + b] + j] = 0.0
 
 
 @kernel
 def constraints(plan, constant, s, joints, nodes, E, values):
-    """Blocks between bodies and joints, halves of couplings added up, and regularization."""
+    """Blocks between bodies and joints, groups of an equation added up, and regularization."""
     n = plan[BODIES]
-    for k in range(plan[JOINTS] - 1, -1, -1):  # second halves, which come last
+    for k in range(plan[JOINTS] - 1, -1, -1):  # later groups, which come last
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
             break
         for end in range(2):
             if plan[group + A + end] < n:
-                clear_stages(s, joints, s * (5 * k + 1 + 2 * end), values)
+                clear_stages(s, plan[group + N_ROWS], joints, s * (5 * k + 1 + 2 * end), values)
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         rows, first, at = plan[group + N_ROWS], plan[group + FIRST_ROW], 5 * s * k
@@ -286,7 +291,7 @@ def constraints(plan, constant, s, joints, nodes, E, values):
             if i < n and whole:
                 joint_body(plan, s, rows, first, 6 * end, nodes, E, i, joints, to, values)
             elif i < n:
-                second_half(plan, s, first, 6 * end, nodes, E, i, joints, to, values)
+                later_group(plan, s, rows, first, 6 * end, nodes, E, i, joints, to, values)
         for c in range(s if whole else 0):
             for i in range(rows):
                 p = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
@@ -324,6 +329,8 @@ def assemble(
         drags(constant, i * BODY_SIZE, rule, h, n, i, places, i * s * s, E, W[i], values)
         for j in range(K.shape[1]):
             K[i, j] = 0.0
+    if plan[ADDED] > 0:
+        add_node_blocks(plan, constant, rule, h, nodes, places, E, W, values)
     stiffnesses(plan, constant, rule, blocks, h, control, x, nodes, K, work.mu, values)
     hanging(n, s, h, places, K, E, values)
     dampers(plan, constant, rule, blocks, h, nodes, E, W, values)

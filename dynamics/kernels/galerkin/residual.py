@@ -10,6 +10,7 @@ of node b and then the constraints at b + 1.
 
 from dynamics.kernels.base.jit import kernel, natural, pointer
 from dynamics.kernels.base.layout import (
+    ADDED,
     BODIES,
     BODY_SIZE,
     EQUATION,
@@ -17,6 +18,7 @@ from dynamics.kernels.base.layout import (
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
+    HOLDING,
     JOINTS,
     LIGHTNESS,
     MASS,
@@ -29,7 +31,9 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.six import add, nothing, plus
+from dynamics.kernels.galerkin.added_mass import add_node_momenta, add_spins
 from dynamics.kernels.galerkin.body import control_points, node, node_momentum, velocities
+from dynamics.kernels.galerkin.rolling import roll_stages
 from dynamics.kernels.rows.forces import conservative, damp, drive
 from dynamics.kernels.rows.rows import evaluate
 from dynamics.kernels.rows.wrench import add_user_impulses
@@ -93,6 +97,8 @@ def residual(
     m = TWIST * n
     control_points(plan, s, h, x, nodes)
     velocities(plan, constant, s, slope, h, x, nodes)
+    if plan[ADDED] > 0:
+        add_spins(plan, constant, s, nodes)
     worst, opened, merit, rate, units = 0.0, 0.0, 0.0, 1.0 / h, plan[UNITS_AT] + 1
     for b in range(s + 1):
         here = node(plan, nodes, b)
@@ -112,6 +118,8 @@ def residual(
         kick = h * weights[b]
         for i in range(m):
             f[i] *= kick
+        if plan[ADDED] > 0:
+            add_node_momenta(plan, constant, rule, h, nodes, b, f)
         if b == 0:
             for i in range(m):
                 f[i] += p[i]
@@ -128,6 +136,9 @@ def residual(
                 error, spin = abs(push) * light, abs(twist) * thin
                 worst = max(worst, max(error, spin))
                 merit += error * error + spin * spin
+    if plan[HOLDING] > 0:
+        way, squares = roll_stages(plan, constant, s, h, nodes, r)
+        opened, merit = max(opened, way), merit + squares
     return worst, opened, merit
 
 
@@ -141,11 +152,15 @@ def end_momentum(plan, constant, rule, time, h, inputs, nodes, f, p):
         plan, constant, plan[JOINTS], plan[GROUPS], here.pose, here.matrix, True, here.g, here.G
     )  # fmt: skip
     failed = acting(plan, constant, time + h, here, inputs.control[s], inputs.wrench, f)
+    for i in range(TWIST * n):
+        f[i] *= kick
+    if plan[ADDED] > 0:
+        add_node_momenta(plan, constant, rule, h, nodes, s, f)
     for i in range(n):
         t = natural(TWIST * i)
         mass = constant[i * BODY_SIZE + MASS]
         linear, angular = node_momentum(mass, s, weights, slope, h, n, i, s, nodes)
         for j in range(3):
-            p[t + j] = linear[j] + kick * f[t + j]
-            p[t + 3 + j] = angular[j] + kick * f[t + 3 + j]
+            p[t + j] = linear[j] + f[t + j]
+            p[t + 3 + j] = angular[j] + f[t + 3 + j]
     return failed

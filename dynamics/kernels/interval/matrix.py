@@ -287,9 +287,9 @@ def rolling(plan, G, G_next, values):
 
 
 @lazy("None")
-def second_half(plan, h, u, G, G_next, group, values):
-    """Blocks of a coupling's second half, added to what the first half has of the same body."""
-    at = 12 * plan[group + FIRST_ROW]
+def later_group(plan, constant, h, u, G, G_next, group, values):
+    """Blocks of a later group, added to what the first group has of the same body."""
+    first, rows, rate = plan[group + FIRST_ROW], plan[group + N_ROWS], 1.0 / h
     for end in range(2):
         body = plan[group + B] if end == 1 else plan[group + A]
         if body == plan[BODIES]:
@@ -298,20 +298,25 @@ def second_half(plan, h, u, G, G_next, group, values):
         row = plan[group + JB_AT] if end == 1 else plan[group + JA_AT]
         t = TWIST * body + 3
         phi = (0.5 * h * u[t], 0.5 * h * u[t + 1], 0.5 * h * u[t + 2])
-        turn = stretched(G_next, at + 6 * end + 3, phi, math.sqrt(1.0 - dot(phi, phi)))
-        for j in range(6):
-            values[column + j] -= G[at + 6 * end + j]
-        for j in range(3):
-            values[row + j] += G_next[at + 6 * end + j]
-            values[row + 3 + j] += turn[j]
+        s = math.sqrt(1.0 - dot(phi, phi))
+        for i in range(rows):
+            c, at = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE, 12 * (first + i) + 6 * end
+            theta = constant[c + THETA]
+            late = theta + constant[c + COMPLIANCE] * constant[c + DAMPING] * rate
+            turn = stretched(G_next, at + 3, phi, s)
+            for j in range(6):
+                values[column + 6 * i + j] -= theta * G[at + j]
+            for j in range(3):
+                values[row + i + rows * j] += late * G_next[at + j]
+                values[row + i + rows * (3 + j)] += late * turn[j]
 
 
 @lazy("None")
-def clear_second_half(plan, group, values):
-    """Blocks of a coupling's second half <- 0."""
+def clear_later_group(plan, group, values):
+    """Blocks of a later group <- 0."""
     for field in range(AJ_AT, JB_AT + 1):
         if plan[group + field] >= 0:
-            for i in range(TWIST):
+            for i in range(TWIST * plan[group + N_ROWS]):
                 values[plan[group + field] + i] = 0.0
 
 
@@ -354,11 +359,11 @@ def assemble(
     if plan[ROTORS] > 0:
         rotors(plan, constant, h, u, G, G_next, values)
         stiff_forces(plan, constant, h, u, g, G, G_next, values)
-    for k in range(plan[JOINTS] - 1, -1, -1):  # second halves before the first ones write
+    for k in range(plan[JOINTS] - 1, -1, -1):  # later groups before the first ones write
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
             break
-        clear_second_half(plan, group, values)
+        clear_later_group(plan, group, values)
     if plan[SOFT] > 0:
         soft(plan, constant, h, u, G, G_next, values)
     else:
@@ -370,4 +375,4 @@ def assemble(
         group = plan[GROUP_AT] + k * GROUP_FIELDS
         if plan[group + EQUATION] == plan[group + FIRST_ROW]:
             break
-        second_half(plan, h, u, G, G_next, group, values)
+        later_group(plan, constant, h, u, G, G_next, group, values)

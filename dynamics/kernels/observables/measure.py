@@ -96,7 +96,7 @@ def measure(plan, constant, first, last, states, twists, pose, matrix, g, G, out
                     out[k, place + i - row, 0] = g[i]
                     out[k, place + i - row, 1] = rate
                 else:
-                    out[k, place, 1] += rate
+                    out[k, place + i - row, 1] += rate
 
 
 @kernel
@@ -190,13 +190,12 @@ def projection_matrix(plan, constant, zero, G, size, values):
         rows, first = plan[group + N_ROWS], plan[group + FIRST_ROW]
         for i in range(rows):
             c = plan[ROW_CONSTANT_AT] + (first + i) * ROW_SIZE
-            place = 12 * (first + i)
+            place, soft = 12 * (first + i), constant[c + COMPLIANCE] > 0.0
             if plan[group + EQUATION] == first:
                 to = plan[group + DIAGONAL_AT] + i * (rows + 1)
-                if constant[c + COMPLIANCE] > 0.0:
-                    values[to] = 1.0
-                    continue
-                values[to] = constant[c + REGULARIZATION]
+                values[to] = 1.0 if soft else constant[c + REGULARIZATION]
+            if soft:
+                continue
             for j in range(6):
                 if plan[group + A] < n:
                     values[plan[group + AJ_AT] + 6 * i + j] -= G[place + j]
@@ -227,7 +226,8 @@ def mobility(plan, constant, x, G, r):
             at = TWIST * n + plan[group + EQUATION] + row - plan[group + FIRST_ROW]
             mu = x[at]
             if constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + COMPLIANCE] > 0.0:
-                r[at] -= mu
+                if plan[group + EQUATION] == plan[group + FIRST_ROW]:
+                    r[at] -= mu
                 continue
             if a < n:
                 r[at] -= inner(G, 12 * row, x, TWIST * a)

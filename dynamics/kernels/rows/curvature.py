@@ -9,10 +9,11 @@ distinct points.
 
 import math
 
-from dynamics.kernels.base.callback import call_constraint
+from dynamics.kernels.base.callback import call_rows
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     AXIS,
+    BODIES,
     CALLBACK,
     FIRST_ROW,
     GROUP_AT,
@@ -20,7 +21,9 @@ from dynamics.kernels.base.layout import (
     GROUP_FIELDS,
     GROUP_SIZE,
     KIND,
+    MIX,
     N_ROWS,
+    NEXT,
     OFFSET,
     PITCH,
     POINT_A,
@@ -31,6 +34,7 @@ from dynamics.kernels.base.layout import (
     ROW_FIELDS,
     ROW_SIZE,
     SECOND,
+    UNITS_AT,
     A,
     B,
 )
@@ -61,6 +65,8 @@ from dynamics.kernels.rows.rows import (
     SCREW,
     SPIN,
     TRANSLATION,
+    multiply_factors,
+    product_entry,
     turned_back,
 )
 
@@ -168,23 +174,31 @@ def nudge(pose, p, j, step):
 
 
 @kernel
-def user_hessian(plan, group, row, pose, work, H):
-    """H[12 j + i] <- d G_i / d z_j of a user's row, by central differences of its Jacobian."""
-    a, b, first = plan[group + A], plan[group + B], plan[group + FIRST_ROW]
+def user_hessian(plan, constant, group, other, row, pose, work, H):
+    """H[12 j + i] <- d G_i / d z_j of a user's row, z of the bodies of ``other`` group.
+
+    By central differences of its Jacobian; ``pose`` comes back as it was.
+    """
     rows = plan[group + N_ROWS]
-    g, G = work[14 : 14 + rows], work[14 + rows :]
+    g, G, at = work[POSE : POSE + rows], work[POSE + rows :], 12 * (row - plan[group + FIRST_ROW])
     for j in range(12):
+        body = plan[other + A] if j < 6 else plan[other + B]
+        place = POSE * body
+        for i in range(POSE):
+            work[i] = pose[place + i]
         for side in (1.0, -1.0):
-            for i in range(POSE):
-                work[i], work[POSE + i] = pose[POSE * a + i], pose[POSE * b + i]
-            nudge(work, POSE * (j // 6), j % 6, side * STEP)
-            call_constraint(plan[group + CALLBACK], work, 0, POSE, g, 0, G, 0)
+            if body < plan[BODIES]:
+                nudge(pose, place, j % 6, side * STEP)
+            call_rows(plan[group + CALLBACK], pose, g, 0, G, 0)
             for i in range(12):
-                value = G[12 * (row - first) + i]
+                if plan[group + MIX] > 0:
+                    multiply_factors(constant, plan[UNITS_AT] + plan[group + MIX], rows, G, i, 12)
                 if side > 0.0:
-                    H[12 * j + i] = value
+                    H[12 * j + i] = G[at + i]
                 else:
-                    H[12 * j + i] = (H[12 * j + i] - value) / (2.0 * STEP)
+                    H[12 * j + i] = (H[12 * j + i] - G[at + i]) / (2.0 * STEP)
+            for i in range(POSE):
+                pose[place + i] = work[i]
 
 
 @kernel
@@ -205,8 +219,25 @@ def hessian(
     """H[12 j + i] <- d G_i / d z_j of one row of group k, z = (x_a, theta_a, x_b, theta_b)."""
     group = plan[GROUP_AT] + k * GROUP_FIELDS
     if plan[group + CALLBACK] != 0:
-        user_hessian(plan, group, row, pose, work, H)
+        user_hessian(plan, constant, group, group, row, pose, work, H)
         return
+    if plan[group + MIX] == 0:
+        row_hessian(plan, constant, k, row, pose, matrix, H)
+        return
+    first, rows, one = plan[group + FIRST_ROW], plan[group + N_ROWS], work[work.size - 144 :]
+    for i in range(144):
+        H[i] = 0.0
+    for m in range(rows):
+        part = product_entry(constant, plan[UNITS_AT] + plan[group + MIX], rows, row - first, m)
+        row_hessian(plan, constant, k, first + m, pose, matrix, one)
+        for i in range(144):
+            H[i] += part * one[i]
+
+
+@kernel
+def row_hessian(plan, constant, k, row, pose, matrix, H):
+    """The same of a row as its kind says, before it is recombined with others."""
+    group = plan[GROUP_AT] + k * GROUP_FIELDS
     a, b = plan[group + A], plan[group + B]
     at = plan[GROUP_CONSTANT_AT] + k * GROUP_SIZE
     pa, pb = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
@@ -311,6 +342,13 @@ def hessian(
 
 
 @kernel
+def hessian_across(plan, constant, k, other, row, pose, work, H):
+    """H of `hessian` of one row of group k, z of the bodies of another group of its function."""
+    group, across = plan[GROUP_AT] + k * GROUP_FIELDS, plan[GROUP_AT] + other * GROUP_FIELDS
+    user_hessian(plan, constant, group, across, row, pose, work, H)
+
+
+@kernel
 def rate_slopes(
     # Tables:
     plan,
@@ -342,4 +380,14 @@ def rate_slopes(
                 for m in range(6):
                     total += H[12 * j + m] * twist[6 * a + m] + H[12 * j + 6 + m] * twist[6 * b + m]
                 W[place + j] = total
+            other = plan[group + NEXT]
+            while other != k:
+                across = plan[GROUP_AT] + other * GROUP_FIELDS
+                c, d, same = plan[across + A], plan[across + B], plan[across + FIRST_ROW] + i - row
+                user_hessian(plan, constant, across, group, same, pose, work, H)
+                for j in range(12):
+                    for m in range(6):
+                        W[place + j] += H[12 * j + m] * twist[6 * c + m]
+                        W[place + j] += H[12 * j + 6 + m] * twist[6 * d + m]
+                other = plan[across + NEXT]
             place += 12

@@ -34,7 +34,7 @@ frame (theory/joints (10), (11); Bruedigam et al. 2023, Appendix B, halved; ROTA
 import math
 
 from dynamics.kernels.base.arguments import Frames
-from dynamics.kernels.base.callback import call_constraint
+from dynamics.kernels.base.callback import call_rows
 from dynamics.kernels.base.jit import inlined, kernel, lazy, natural
 from dynamics.kernels.base.layout import (
     ALIGNED,
@@ -49,6 +49,7 @@ from dynamics.kernels.base.layout import (
     GROUP_SIZE,
     JOINTS,
     KIND,
+    MIX,
     N_ROWS,
     OFFSET,
     PERIOD,
@@ -65,6 +66,7 @@ from dynamics.kernels.base.layout import (
     SECOND,
     TURNS,
     TWIST,
+    UNITS_AT,
     A,
     B,
 )
@@ -182,6 +184,38 @@ def couple(period, first, second, g):
     g[first] += g[second]
     if period > 0.0:
         g[first] -= period * math.floor(g[first] / period + 0.5)
+
+
+@kernel
+def multiply_factors(constant, factors, n, x, at, ld):
+    """x <- L U x in place, n numbers from ``at``, ld apart; the diagonal of L is 1."""
+    for i in range(n):
+        total = 0.0
+        for j in range(i, n):
+            total += constant[factors + n * i + j] * x[at + ld * j]
+        x[at + ld * i] = total
+    for i in range(n - 1, -1, -1):
+        for j in range(i):
+            x[at + ld * i] += constant[factors + n * i + j] * x[at + ld * j]
+
+
+@kernel
+def product_entry(constant, factors, n, i, j):
+    """(L U)_ij of the same factors."""
+    total = constant[factors + n * i + j] if i <= j else 0.0
+    for m in range(min(i, j + 1)):
+        total += constant[factors + n * i + m] * constant[factors + n * m + j]
+    return total
+
+
+@lazy("None")
+def recombine(plan, constant, group, slopes, g, G):
+    """(g, G) <- L U (g, G) of a group's rows, whose compliance is diagonal then."""
+    first, rows = plan[group + FIRST_ROW], plan[group + N_ROWS]
+    factors = plan[UNITS_AT] + plan[group + MIX]
+    multiply_factors(constant, factors, rows, g, first, 1)
+    for j in range(12 if slopes else 0):
+        multiply_factors(constant, factors, rows, G, 12 * first + j, 12)
 
 
 @inlined
@@ -310,10 +344,11 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
     a, b = natural(plan[group + A]), natural(plan[group + B])
     row, rows = natural(plan[group + FIRST_ROW]), plan[group + N_ROWS]
     if plan[group + CALLBACK] != 0:
-        address = plan[group + CALLBACK]
-        if call_constraint(address, pose, POSE * a, POSE * b, g, row, G, 12 * row) != 0:
+        if call_rows(plan[group + CALLBACK], pose, g, row, G, 12 * row) != 0:
             for i in range(row, row + rows):
                 g[i] = math.nan  # an exception is no constraint that is fulfilled
+        if plan[group + MIX] > 0:
+            recombine(plan, constant, group, True, g, G)
         return
     point_a, point_b = load3(constant, at + POINT_A), load3(constant, at + POINT_B)
     off = load4(constant, at + OFFSET)
@@ -336,6 +371,8 @@ def rows_of_any(plan, constant, k, pose, matrix, slopes, g, G):
                 a=a, b=b, point_a=point_a, point_b=point_b, off=off, r=r, gap=gap, rho=rho
             )  # fmt: skip
             other(plan, constant, pose, matrix, frames, i, slopes, g, G)
+    if plan[group + MIX] > 0:
+        recombine(plan, constant, group, slopes, g, G)
     if plan[group + EQUATION] != row:
         couple(
             constant[plan[ROW_CONSTANT_AT] + row * ROW_SIZE + PERIOD],

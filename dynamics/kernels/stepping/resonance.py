@@ -25,6 +25,7 @@ from dynamics.kernels.base.layout import (
     JOINTS,
     MASS,
     N_ROWS,
+    NEXT,
     POINT_B,
     POSE,
     TWIST,
@@ -73,6 +74,8 @@ def squared_frequency(plan, constant, h, node, mu, u, past):
         mass += constant[c + MASS] * dot(v, v) + dot(w, multiply_matrix(constant, c + INERTIA, w))
     for k in range(plan[JOINTS]):
         group = plan[GROUP_AT] + k * GROUP_FIELDS
+        if plan[group + NEXT] != k:  # forces of a user's function of many bodies have no points
+            continue
         a, b = plan[group + A], plan[group + B]
         at, equation = 12 * plan[group + FIRST_ROW] + 6, plan[group + EQUATION]
         x = y = z = 0.0
