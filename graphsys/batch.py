@@ -84,7 +84,7 @@ class Batch(Sealed):
         self.pivot_ratio = self.backward_error = np.zeros(0)
         self._alone: dict[int, Factor] = {}
         self._engine: Engine | None = None
-        self._factors = False
+        self._factors = self._mostly_doubtful = False
         if values is not None:
             self.refactorize(values)
 
@@ -188,14 +188,17 @@ class Batch(Sealed):
         """
         self._factors = False
         numbers, engine = self._start(values)
-        if not isinstance(engine, Lanes) or trans != "N":
-            return self.refactorize(numbers).solve(b, trans)
+        if not isinstance(engine, Lanes) or trans != "N" or self._mostly_doubtful:
+            x = self.refactorize(numbers).solve(b, trans)
+            self._remember(engine.doubtful(self._refine_below))
+            return x
         right = self._right_hand_sides(b, trans)
         x = engine.solve_once(numbers, right, self.threads)
         self.pivot_ratio = engine.pivot_ratio[: self.count].copy()
         if engine.sure(self._refine_below):
             return x
         unsure = ~engine.trusted() | engine.doubtful(self._refine_below)
+        self._remember(unsure)
         again = np.flatnonzero(unsure)
         if again.size:
             part = Batch(self.symbolic, numbers[again], refine=self._refine, threads=self.threads)
@@ -204,6 +207,10 @@ class Batch(Sealed):
             self.failures = {int(again[i]): failure for i, failure in part.failures.items()}
             self._alone = {int(again[i]): factor for i, factor in part._alone.items()}
         return x
+
+    def _remember(self, doubtful: NDArray[np.bool_]) -> None:
+        """If most systems have to be refined, the next `solve_once` keeps the factors at once."""
+        self._mostly_doubtful = bool(2 * np.count_nonzero(doubtful) > doubtful.size)
 
     @property
     def _refine_below(self) -> float:

@@ -219,17 +219,19 @@ class Lanes(Engine):
         graph, columns = self.symbolic.graph, b.shape[2] if b.ndim == 3 else 1
         right, known = self._by_columns(b[some]), self._by_columns(x[some])
         eps = float(np.finfo(self.dtype).eps)
-        sizes, errors = np.empty(2 * self.rows, self.dtype), np.empty((2, some.size * columns))
+        sizes = np.empty(2 * max(self.rows, LANES), self.dtype)
+        errors = np.empty((2, some.size * columns))
 
-        def check(x: Array) -> tuple[Array, Array]:
+        def check(x: Array) -> tuple[Array, Array, Array]:
             r = np.empty_like(right)
             compiled.backward_errors(
-                graph.tables(), values.ravel(), graph.nnz, some, transposed, right.ravel(),
-                x.ravel(), columns, eps, sizes, r.reshape(-1), errors,
+                graph.tables(), self.symbolic.program, values.ravel(), graph.nnz, some, transposed,
+                right.ravel(), x.ravel(), columns, eps, sizes, r.reshape(-1), errors,
             )  # fmt: skip
-            return r, errors[0].reshape(some.size, columns).copy()
+            error, strict = errors.reshape(2, some.size, columns).copy()
+            return r, error, strict
 
-        residual, error = check(known)
+        residual, error, strict = check(known)
         active, last = error > REACHED * eps, np.full(error.shape, np.inf)
         for _ in range(REFINEMENTS):
             if not active.any():
@@ -240,14 +242,12 @@ class Lanes(Engine):
             step = self._substitute(full.ravel(), columns, transposed, groups, threads)
             change = self._by_columns(step.reshape(full.shape)[some])
             trial, correction = known + change, np.abs(change).max(axis=2, initial=0.0)
-            following, new = check(trial)
+            following, new, stricter = check(trial)
             converging = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
             better = active & ((new < error) | (converging & (new < np.inf)))
             active &= converging & better & (new > REACHED * eps)
             known[better], residual[better] = trial[better], following[better]
-            error[better], last = new[better], correction
-        check(known)
-        strict = errors[1].reshape(error.shape)
+            error[better], strict[better], last = new[better], stricter[better], correction
         error[~(strict <= GOOD * eps)] = np.inf  # errors of small unknowns may be invisible
         return self._by_rows(known, b), error.max(axis=1, initial=0.0)
 

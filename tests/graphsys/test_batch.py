@@ -139,6 +139,18 @@ def test_blocks_that_are_not_dominant_are_refined_as_a_factor_refines_them():
         assert worst_error(system, values[refined], once[refined], b[refined]) <= 8 * EPS
 
 
+def test_solves_at_once_are_refined_each_time_whatever_came_before():
+    # after a batch whose pivots were mostly doubtful the next one keeps its factors at once
+    system, doubtful = values_of(gs.crystal(3), 6, 10, dominance=0.0)
+    _, sure = values_of(gs.crystal(3), 6, 10, dominance=20.0)
+    once = gs.Batch(system.analyze())
+    for values in (doubtful, doubtful, sure, sure, doubtful):
+        b = np.random.default_rng(1).normal(size=(10, 27 * 6))
+        x = once.solve_once(values, b)
+        assert worst_error(system, values, x, b) <= 8 * EPS
+        assert np.isfinite(once.backward_error).all() == (values is doubtful)
+
+
 def test_mechanisms_with_zero_diagonal_blocks_solve_to_1e_12():
     systems = [random_saddle_system(body_joint_chain(6), seed=seed) for seed in range(19)]
     values = np.stack([system.values for system in systems])

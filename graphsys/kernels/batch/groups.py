@@ -25,8 +25,7 @@ from graphsys.kernels.batch.substitution import (
     scatter_eight,
 )
 from graphsys.kernels.single.ldu import factorize
-from graphsys.kernels.single.matrix import subtract_matrix_product
-from graphsys.kernels.single.refinement import vector_error
+from graphsys.kernels.single.refinement import residual_error
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
 
@@ -66,23 +65,21 @@ def solve_groups(
 
 @kernel
 def backward_errors(
-    tables, values, nnz, systems, transposed, b, x, columns, eps, sizes, r, errors
+    tables, program, values, nnz, systems, transposed, b, x, columns, eps, sizes, r, errors
 ):  # fmt: skip
     """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
 
     b, x and r are (systems columns rows,), ``errors`` (2, systems columns), with and without the
-    floor of `refinement`; ``sizes`` (2 rows,) is workspace, ``tables`` as of `BlockGraph.tables`.
+    floor of `refinement`; ``sizes`` is the workspace of `residual_error`, ``tables`` as of
+    `BlockGraph.tables`.
     """
-    rows = tables[1][tables[0].size]
-    for k in range(b.size):
-        r[k] = b[k]
+    rows = program[ROWS]
     for k in range(systems.size * columns):
-        s = systems[k // columns]
-        mine = values[s * nnz : (s + 1) * nnz]
-        subtract_matrix_product(*tables, mine, transposed, x, k * rows, r)
-        errors[0, k], errors[1, k] = vector_error(
-            tables, mine, transposed, b, x, k * rows, eps, sizes, r
-        )
+        s, first, last = systems[k // columns], k * rows, (k + 1) * rows
+        errors[0, k], errors[1, k] = residual_error(
+            tables, program, values[s * nnz : (s + 1) * nnz], transposed, b[first:last], 1,
+            x[first:last], eps, np.inf, sizes, r[first:last],
+        )  # fmt: skip
 
 
 @kernel

@@ -104,7 +104,7 @@ def refine(
     sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
     solving = work[3 * length + 2 * max(rows, LANES) :]
     reached = REACHED * eps
-    error, strict = _residual(
+    error, strict = residual_error(
         tables, program, values, transposed, b, count, x, eps, reached, sizes, residual
     )
     steps, last = 0, np.inf
@@ -118,7 +118,7 @@ def refine(
         correction = _size(trial, 0, length)
         for i in range(length):
             trial[i] += x[i]
-        new_error, new_strict = _residual(
+        new_error, new_strict = residual_error(
             tables, program, values, transposed, b, count, trial, eps, np.inf, sizes, following
         )
         converging = new_error <= error / 2.0 or correction <= last / 2.0
@@ -132,7 +132,7 @@ def refine(
         if not converging:
             break
     if steps == 0 and error > reached:  # of the first rows that are so
-        error, strict = _residual(
+        error, strict = residual_error(
             tables, program, values, transposed, b, count, x, eps, np.inf, sizes, residual
         )
     info[0], info[1], info[2] = steps, error, strict
@@ -140,10 +140,13 @@ def refine(
 
 
 @kernel
-def _residual(tables, program, values, transposed, b, count, x, eps, enough, sizes, r):
+def residual_error(
+    tables, program, values, transposed, b, count, x, eps, enough, sizes, r
+):  # fmt: skip
     """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`.
 
-    Where the former is larger than ``enough``, both may be those of some rows only.
+    Where the former is larger than ``enough``, both may be those of some rows only. ``sizes`` is
+    workspace, ``2 max(rows, LANES)``.
     """
     rows = program[ROWS]
     if program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
