@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
-from dynamics.control.learning import random_search
+from dynamics.control.learning import Search, random_search
 
 LEGS = ("FR", "FL", "RR", "RL")
 
@@ -85,10 +85,55 @@ def test_quadruped_stands_and_its_feet_bear_its_weight(example):
 
 
 def test_quadruped_walks_further_after_some_episodes(example):
-    found, motion = example("quadruped").main(episodes=12, seconds=2.0)
+    quadruped = example("quadruped")
+    robot = quadruped.robots()[0]
+    found = quadruped.learn(robot, episodes=12, seconds=2.0)
+    _, motion = quadruped.walk(found.parameters, *robot, 2.0)
 
     assert found.score > found.scores[0] + 0.2
     assert min(motion.contact(f"{leg}_foot").gap.min() for leg in LEGS) > 0.0
+
+
+#: Learnt at 5 ms with seed 1.
+TROT = [
+    0.8069393998696852, -0.02446809015171656, 1.025739396381462, -0.9292404295401681,
+    -1.3081260197158435,
+]  # fmt: skip
+
+
+def test_a_learnt_gait_walks_as_far_at_half_and_a_tenth_of_the_time_step(example):
+    quadruped = example("quadruped")
+    robot, *finer = quadruped.robots()
+    distance, _ = quadruped.walk(TROT, *robot)
+
+    assert distance > 12.0
+    assert quadruped.holds(TROT, distance, finer)
+    assert not quadruped.holds(TROT, 1.2 * distance, finer)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("timestep", "seed"), [(0.005, 1), (0.001, 4)])
+def test_quadruped_learns_to_walk_twelve_metres_by_a_gait_that_holds(example, timestep, seed):
+    # paper, Section 6 and Fig. 13: more than 12 m in 10 s after 100 episodes
+    quadruped = example("quadruped")
+    robot, *finer = quadruped.robots(timestep=timestep)
+    found = quadruped.learn(robot, seed=seed)
+    parameters, distance = quadruped.choose(found, finer)
+
+    assert distance > 12.0 and found.scores.size == 101
+    assert quadruped.walk(parameters, *robot)[0] == pytest.approx(distance, rel=1e-12)
+
+
+def test_a_gait_that_falls_at_smaller_steps_is_not_chosen(example, monkeypatch):
+    quadruped = example("quadruped")
+    far = {0.5: {1.0: 1.1, 2.0: 2.9}, 0.25: {}}  # by time step, then by gait
+    monkeypatch.setattr(quadruped, "walk", lambda p, step, *_: (far[step].get(p[0], np.nan), None))
+    tried, scores = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([np.nan, 1.0, 3.0, 4.0])
+    found = Search(tried[2], 4.0, tried, scores)
+
+    assert quadruped.choose(found, [(0.5,)]) == (tried[2], 3.0)  # 3 falls, 1 walks less far
+    with pytest.raises(ValueError, match="no gait holds"):
+        quadruped.choose(found, [(0.25,)])
 
 
 def test_cuffs_stay_closed_and_gains_over_4_75_spare_a_spastic_elbow(example):
