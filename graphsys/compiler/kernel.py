@@ -171,6 +171,9 @@ class Kernel(Compiled):
                 address = machine.engine().load(name)
                 if address is None:
                     with progress:
+                        from graphsys.compiler import ahead
+
+                        ahead.start(self, kinds)
                         from graphsys.compiler import backend
 
                         address = backend.compiled(self, kinds, role, name)
@@ -184,6 +187,12 @@ class Kernel(Compiled):
         from graphsys.compiler.keys import file_name
 
         return file_name(self, f"{self.key} {kinds}", role)
+
+    def is_stored(self, kinds: str) -> bool:
+        """Whether there is machine code for some kinds of arguments on disk."""
+        from graphsys.compiler import machine
+
+        return machine.read(self.file_of(kinds, "stub")) is not None
 
     @property
     def dispatcher(self) -> Any:
@@ -237,18 +246,13 @@ class Interpreted(Kernel):
         if Interpreted.seconds <= 0.0 or _count(arguments) > self.most:
             return super()._unknown(*arguments)
         plain = tuple(map(_plain, arguments))
-        if self._is_there(kinds_of(plain)):
+        kinds = kinds_of(plain)
+        if kinds in self.codes or self.is_stored(kinds):
             return super()._unknown(*plain)
         begun = perf_counter()
         result = _plain(self.py_func(*plain))
         Interpreted.seconds -= perf_counter() - begun
         return result
-
-    def _is_there(self, kinds: str) -> bool:
-        """Whether there is machine code for some kinds of arguments."""
-        from graphsys.compiler import machine
-
-        return kinds in self.codes or machine.read(self.file_of(kinds, "stub")) is not None
 
 
 class Intrinsic(Compiled):

@@ -100,9 +100,10 @@ def compile_shipped(cache: Path) -> None:
 
     The kernels of a module, which share callees, are claimed together.
     """
-    from graphsys.compiler import backend, machine
+    from graphsys.compiler import ahead, backend, machine
     from graphsys.compiler.lazy_binding import from_text
 
+    ahead.left.clear()  # the other processes do that
     for module, entries in kernels().items():
         if _claim(cache, module):
             for name, kinds in entries:
