@@ -170,6 +170,7 @@ class Kernel(Compiled):
                 name = self.file_of(kinds, role)
                 address = machine.engine().load(name)
                 if address is None:
+                    machine.explain_compiling()
                     with progress:
                         from graphsys.compiler import ahead
 
@@ -186,7 +187,7 @@ class Kernel(Compiled):
         """Name of the file of its machine code for some kinds of arguments."""
         from graphsys.compiler.keys import file_name
 
-        return file_name(self, f"{self.key} {kinds}", role)
+        return file_name(self, f"{self.key} {self.targetoptions} {kinds}", role)
 
     def is_stored(self, kinds: str) -> bool:
         """Whether there is machine code for some kinds of arguments on disk."""
@@ -297,6 +298,7 @@ def bound_address(file: str, place: Callable[[], tuple[Any, ...]]) -> int:
     with _lock:
         address = machine.engine().load(file)
         if address is None:
+            machine.explain_compiling()
             with progress:
                 from graphsys.compiler import backend
 
