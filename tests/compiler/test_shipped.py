@@ -192,6 +192,28 @@ def test_an_outdated_line_says_how_to_write_the_list(monkeypatch, tmp_path):
         build.compile_shipped(tmp_path)
 
 
+def test_one_process_makes_the_same_bytes_each_time(tmp_path):
+    found = []
+    for seed in "12":
+        (tmp_path / seed).mkdir()
+        toy = Toy(tmp_path / seed)
+        collect = (
+            "__import__('graphsys.compiler.packaging.build').compiler.packaging.build._collect("
+            f"Path({str(toy.code)!r}), Path({str(tmp_path / seed / 'objects')!r}))"
+        )
+        process = toy.start(
+            f"outer(1.0), other(1.0), {collect}",
+            "from pathlib import Path\n",
+            PYTHONHASHSEED=seed,
+        )
+        out, error = process.communicate()
+        assert process.returncode == 0, error
+        files = (tmp_path / seed / "objects").iterdir()
+        found.append({path.name: path.read_bytes() for path in files})
+    assert len(found[0]) == 5  # two stubs, two kernels, and the manifest
+    assert found[0] == found[1]
+
+
 @pytest.mark.slow
 def test_object_files_of_a_level_start_both_packages_without_numba(tmp_path):
     command = [sys.executable, build.__file__, str(tmp_path / "objects"), "--levels", "host"]
