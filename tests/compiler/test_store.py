@@ -97,6 +97,13 @@ def test_a_missing_file_of_a_callee_is_named_and_compiled_again(toy):
     assert toy.call() == (11.0, [], [], False)
 
 
+def test_machine_code_has_no_paths_of_this_machine(toy):
+    toy.write("other", "return x ** int(x)")  # in numba's own function, which raises
+    assert toy.call("other(3.0)").result == 27.0
+    (code,) = (path.read_bytes() for path in toy.files() if path.name.endswith(".kernel"))
+    assert b"OverflowError" in code and b"numbers.py" not in code
+
+
 def test_processes_that_compile_at_once_do_not_disturb_each_other(toy):
     processes = [toy.start() for _ in range(2)]
     for process in processes:
