@@ -71,7 +71,7 @@ def _start(lines: list[str]) -> None:
     reading, _ = os.pipe()  # its other end is closed when this process ends, however it does
     try:
         subprocess.run(
-            [sys.executable, "-c", PROGRAM, given], env=os.environ | folder, stdin=reading,
+            [sys.executable, "-P", "-c", PROGRAM, given], env=os.environ | folder, stdin=reading,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=5.0, check=False,
         )  # fmt: skip
     finally:
@@ -82,14 +82,11 @@ def is_possible() -> bool:
     """Whether a core is free, and Python can be started to use it."""
     if os.name != "posix" or getattr(sys, "frozen", False):
         return False
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return (
-        Path(sys.executable or "").name.startswith(
-            "python"
-        )  # else an application with Python in it
-        and (cores or 1) > 1
-        and os.getloadavg()[0] < (cores or 1)
-    )
+    if not Path(sys.executable or "").name.startswith("python"):  # an application with Python in it
+        return False
+    affinity = getattr(os, "sched_getaffinity", None)
+    cores = (len(affinity(0)) if affinity else os.cpu_count()) or 1
+    return cores > 1 and os.getloadavg()[0] < cores
 
 
 def compile_ahead(lines: list[str]) -> None:
