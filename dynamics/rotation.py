@@ -307,7 +307,15 @@ def from_rpy(rpy: ArrayLike) -> Float:
         Where a number is not finite.
     """
     angles = as_numbers(rpy, (..., 3), "roll, pitch and yaw")
-    return _from_rotation(_scipys().from_euler("xyz", angles.reshape(-1, 3)), angles.shape[:-1])
+    cos_r, cos_p, cos_y = np.moveaxis(np.cos(0.5 * angles), -1, 0)
+    sin_r, sin_p, sin_y = np.moveaxis(np.sin(0.5 * angles), -1, 0)
+    q = [
+        cos_r * cos_p * cos_y + sin_r * sin_p * sin_y,
+        sin_r * cos_p * cos_y - cos_r * sin_p * sin_y,
+        cos_r * sin_p * cos_y + sin_r * cos_p * sin_y,
+        cos_r * cos_p * sin_y - sin_r * sin_p * cos_y,
+    ]
+    return _with_positive_scalar(np.stack(q, axis=-1))
 
 
 def to_rpy(q: ArrayLike) -> Float:
@@ -407,5 +415,9 @@ def _as_rotation(unit: Float) -> Any:
 
 def _from_rotation(rotation: Any, shape: tuple[int, ...]) -> Float:
     """Quaternions of scipy in the given shape, scalar first and not negative."""
-    q = np.roll(rotation.as_quat(), 1, axis=-1).reshape(*shape, 4)
+    return _with_positive_scalar(np.roll(rotation.as_quat(), 1, axis=-1).reshape(*shape, 4))
+
+
+def _with_positive_scalar(q: Float) -> Float:
+    """The one of q and -q whose scalar part is not negative."""
     return np.asarray(np.where(q[..., :1] < 0.0, -q, q))

@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Recombination", "of_loose_rows", "recombined"]
@@ -77,7 +76,9 @@ def recombined(compliance: ArrayLike, damping: ArrayLike, n: int) -> Recombinati
     length = np.linalg.norm(T, axis=1)
     T /= length[:, None]
     c, d = c / length**2, d * length**2
-    place, L, U = scipy.linalg.lu(T, p_indices=True)
+    from scipy.linalg import lu  # its import takes longer than a first motion
+
+    place, L, U = lu(T, p_indices=True)
     order = np.argsort(place)
     return Recombination(T[order], np.tril(L, -1) + U, c[order], d[order])
 

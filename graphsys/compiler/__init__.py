@@ -19,6 +19,7 @@ module          what belongs there
 `pipeline`      numba's passes that kernels need, and what it makes LLVM's code of
 `shared`        LLVM functions that several kernels call: each compiled once
 `stubs`         code between Python's arguments and a kernel
+`ahead`         a second process that compiles what a first motion or solution needs later
 `progress`      a line on the terminal while kernels are compiled
 `packaging`     object files of the kernels that users meet first, for wheels; hatchling runs it
 `numba_speed`   what makes numba itself faster, apart from everything else

@@ -170,7 +170,11 @@ class Kernel(Compiled):
                 name = self.file_of(kinds, role)
                 address = machine.engine().load(name)
                 if address is None:
+                    machine.explain_compiling()
                     with progress:
+                        from graphsys.compiler import ahead
+
+                        ahead.start(self, kinds)
                         from graphsys.compiler import backend
 
                         address = backend.compiled(self, kinds, role, name)
@@ -183,7 +187,13 @@ class Kernel(Compiled):
         """Name of the file of its machine code for some kinds of arguments."""
         from graphsys.compiler.keys import file_name
 
-        return file_name(self, f"{self.key} {kinds}", role)
+        return file_name(self, f"{self.key} {self.targetoptions} {kinds}", role)
+
+    def is_stored(self, kinds: str) -> bool:
+        """Whether there is machine code for some kinds of arguments on disk."""
+        from graphsys.compiler import machine
+
+        return machine.read(self.file_of(kinds, "stub")) is not None
 
     @property
     def dispatcher(self) -> Any:
@@ -237,18 +247,13 @@ class Interpreted(Kernel):
         if Interpreted.seconds <= 0.0 or _count(arguments) > self.most:
             return super()._unknown(*arguments)
         plain = tuple(map(_plain, arguments))
-        if self._is_there(kinds_of(plain)):
+        kinds = kinds_of(plain)
+        if kinds in self.codes or self.is_stored(kinds):
             return super()._unknown(*plain)
         begun = perf_counter()
         result = _plain(self.py_func(*plain))
         Interpreted.seconds -= perf_counter() - begun
         return result
-
-    def _is_there(self, kinds: str) -> bool:
-        """Whether there is machine code for some kinds of arguments."""
-        from graphsys.compiler import machine
-
-        return kinds in self.codes or machine.read(self.file_of(kinds, "stub")) is not None
 
 
 class Intrinsic(Compiled):
@@ -293,6 +298,7 @@ def bound_address(file: str, place: Callable[[], tuple[Any, ...]]) -> int:
     with _lock:
         address = machine.engine().load(file)
         if address is None:
+            machine.explain_compiling()
             with progress:
                 from graphsys.compiler import backend
 

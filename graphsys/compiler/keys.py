@@ -109,7 +109,8 @@ class _References:
         if isinstance(function, FunctionType):
             if _is_ours(function.__module__):
                 self.functions.append(function)
-            self.constants.append((name, f"{function.__module__}.{function.__qualname__}"))
+            options = getattr(value, "targetoptions", "")
+            self.constants.append((name, f"{function.__module__}.{function.__qualname__}{options}"))
         elif isinstance(value, dict):
             for key, entry in value.items():
                 self.add(f"{name}[{key!r}]", entry)

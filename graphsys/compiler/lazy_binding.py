@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import io
 import pickle
 import signal
 import threading
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, NoReturn
@@ -60,13 +62,17 @@ class Slot:
 
 
 def as_text(value: Any) -> str:
-    """Pickle of a value as text."""
-    return base64.b85encode(pickle.dumps(value, protocol=-1)).decode()
+    """Pickle of a value as text, the same for equal values: no references among its parts."""
+    data = io.BytesIO()
+    pickler = pickle.Pickler(data, protocol=-1)
+    pickler.fast = True
+    pickler.dump(value)
+    return base64.b85encode(zlib.compress(data.getvalue())).decode()
 
 
 def from_text(text: str) -> Any:
     """Value of `as_text`."""
-    return pickle.loads(base64.b85decode(text))
+    return pickle.loads(zlib.decompress(base64.b85decode(text)))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import os
 import platform
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from hashlib import blake2b
 from pathlib import Path
@@ -127,7 +128,7 @@ def build_of() -> dict[str, str]:
         "numpy": np.__version__.split(".")[0],
         "machine": platform.machine(),
         "platform": sys.platform,
-        "compiler": _compiler(),
+        "graphsys": _compiler(),
     }
 
 
@@ -143,23 +144,48 @@ def host_level() -> str:
 
 @cache
 def shipped() -> Path | None:
-    """Folder of machine code of the installed package that runs here; None without one.
+    """Folder of machine code of the installed package that runs here; None without one."""
+    builds, level = _builds(), host_level()
+    for name in list(LEVELS)[list(LEVELS).index(level) :]:
+        if builds.get(name) == build_of():
+            return store.SHIPPED / name
+    return None
+
+
+def _builds() -> dict[str, dict[str, str]]:
+    """Properties of the machine code that came with the installed package, by level.
 
     Whoever names a processor, checks bounds or sets `NOT_SHIPPED` gets what he compiles.
     """
     settings = "NUMBA_CPU_NAME", "NUMBA_CPU_FEATURES", "NUMBA_OPT", NOT_SHIPPED
     checked = int(os.environ.get("NUMBA_BOUNDSCHECK") or 0)
+    found: dict[str, dict[str, str]] = {}
     if checked or any(map(os.environ.get, settings)) or not store.SHIPPED.is_dir():
-        return None
-    level = host_level()
-    for name in list(LEVELS)[list(LEVELS).index(level) :]:
-        try:
-            found = json.loads((store.SHIPPED / name / "manifest.json").read_bytes())
-        except (OSError, ValueError):
-            continue
-        if found == build_of():
-            return store.SHIPPED / name
-    return None
+        return found
+    for name in LEVELS:
+        with suppress(OSError, ValueError):
+            found[name] = json.loads((store.SHIPPED / name / "manifest.json").read_bytes())
+    return found
+
+
+@cache
+def explain_compiling() -> None:
+    """Say once why machine code of the installed package is not used, if there is some."""
+    builds = _builds()
+    if not builds or shipped() is not None:
+        return
+    fitting = [name for name, build in builds.items() if build == build_of()]
+    if fitting:
+        why = f"is for processors of level {fitting[-1]}, and this one has {host_level()}"
+    else:
+        (build, *_), here = builds.values(), build_of()
+        differing = [key for key in here if build.get(key) != here[key]]
+        why = f"was built for another {' and '.join(differing)}"
+    store.warn(
+        f"the machine code in {{folder}} {why}: kernels are compiled at their first use, once per "
+        "machine. Install graphsys from its sources for machine code that fits",
+        str(store.SHIPPED),
+    )
 
 
 def read(name: str, payload: bool = False) -> store.Entry | None:
@@ -170,6 +196,15 @@ def read(name: str, payload: bool = False) -> store.Entry | None:
     place = None if payload else shipped()
     entry = None if place is None else store.read(place / name)
     return store.read(folder() / name, payload) if entry is None else entry
+
+
+def _warn_if_missing(name: str) -> None:
+    """Say that there is no file of a name, neither in the installed package nor in the cache."""
+    places = [place for place in (shipped(), folder()) if place is not None]
+    if not any((place / name).exists() for place in places):
+        store.warn(
+            f"the machine code in {{folder}} has no {name}; it is compiled again", str(places[0])
+        )
 
 
 class _Engine:
@@ -211,6 +246,7 @@ class _Engine:
         for needed in entry.header["needs"]:
             if needed not in self.loaded and needed not in found:
                 if self._collect(needed, found) is None:
+                    _warn_if_missing(needed)
                     return None
         found[name] = entry
         return found

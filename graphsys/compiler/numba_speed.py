@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import llvmlite.binding as llvm
 from numba import types
-from numba.core import base, codegen, errors, event, ir
+from numba.core import base, callconv, codegen, errors, event, ir
 
 #: What operators get in kernels.
 PLAIN = types.Number, types.Boolean, types.Array
@@ -70,6 +70,15 @@ def _variables_in(self, value):
     return found
 
 
+def _without_place(self, builder, exc, exc_args=None, loc=None, func_name=None):
+    """Raise without a place in the sources: its path differs between builds."""
+    return RAISE(self, builder, exc, exc_args)
+
+
+#: numba's own.
+RAISE = callconv.CPUCallConv.return_user_exc
+
+
 def _split_variables(self, module):
     """Split structures into numbers, which is what the passes over a module need before all else.
 
@@ -93,6 +102,7 @@ def _present(entries):
 #:
 #: - Names, places and variables stay as they are when an inlined function is copied: a tenth.
 #: - Nobody listens to the lock of LLVM: a twentieth.
+#: - Errors carry no place in the sources: wheels that are built elsewhere have the same bytes.
 #: - Which of numba's functions take a place in the source is looked up once, and warnings are not
 #:   caught around every statement: a tenth.
 REPLACED = _present([
@@ -101,6 +111,7 @@ REPLACED = _present([
     (ir.Inst, "_rec_list_vars", _variables_in),
     (llvm.ffi.lib._lock, "_cblist", []),
     (codegen.CPUCodeLibrary, "_optimize_functions", _split_variables),
+    (callconv.CPUCallConv, "return_user_exc", _without_place),
     (base, "_has_loc", lru_cache(maxsize=None)(getattr(base, "_has_loc", bool))),
     (getattr(errors, "WarningsFixer", None), "catch_warnings", _without_catching),
 ])  # fmt: skip

@@ -10,8 +10,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy.sparse.csgraph import connected_components
-from scipy.sparse.linalg import lsqr
 
 from graphsys.kernels.analysis.equilibration import sweep
 from graphsys.kernels.analysis.product_matching import REAL_ROWS, WORK_ROWS, match_products
@@ -204,6 +202,8 @@ def matched(i: Ints, j: Ints, size: Array, n: int) -> tuple[Array, Array] | None
 
     One number may move from all rows of a connected component to its columns: their means agree.
     """
+    from scipy.sparse.csgraph import connected_components
+
     entries = sp.csr_array((size, (i, j)), shape=(n, n))
     duals, partners = np.empty((2, n)), np.empty((2, n), np.int64)
     failed = match_products(
@@ -221,6 +221,8 @@ def _least_squares(
     i: Ints, j: Ints, size: Array, n: int, symmetric: bool
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """r and c of least sum of (size + r_i + c_j)^2, nearly: the sweeps do the rest."""
+    from scipy.sparse.linalg import lsqr
+
     entries = np.arange(size.size)
     one = np.ones(size.size)
     of_rows = sp.csr_array((one, (entries, i)), shape=(size.size, n))

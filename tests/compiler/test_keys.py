@@ -4,9 +4,11 @@ import shutil
 import subprocess
 import sys
 import zipfile
+from types import FunctionType
 
 import numpy as np
 
+from graphsys.compiler import Kernel
 from graphsys.compiler.keys import key_of
 
 from .toys import CHECKOUT
@@ -82,6 +84,15 @@ def test_functions_that_call_each_other_have_keys():
         return n > 0 and even(n - 1)
 
     assert len(key_of(even)) == len(key_of(odd)) == 24
+
+
+def test_options_of_a_kernel_and_of_its_callees_count():
+    keys = set()
+    for options in ({}, {"_nrt": False}, {"fastmath": True}):
+        made = Kernel(helper, **options)
+        caller = FunctionType(user.__code__, {"helper": made})
+        keys |= {made.file_of("float", "kernel"), key_of(caller)}
+    assert len(keys) == 6
 
 
 KEYS = """

@@ -3,6 +3,7 @@
 import pytest
 
 from graphsys.compiler import DISABLE_JIT
+from graphsys.compiler.lazy_binding import as_text, from_text
 
 from .toys import Toy
 
@@ -143,3 +144,9 @@ with ThreadPoolExecutor(4) as threads:
 
 def test_threads_may_be_the_first_to_call_it(toy):
     assert toy.run(THREADS).split() == ["11.0"]
+
+
+def test_equal_places_have_the_same_text():
+    one, two = "a word", "".join(["a", " word"])
+    assert as_text((one, one)) == as_text((one, two))
+    assert from_text(as_text((one, (1, 2.0)))) == (one, (1, 2.0))

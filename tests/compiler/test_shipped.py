@@ -85,11 +85,33 @@ def test_a_damaged_file_is_named_and_compiled_again(shipped, ending):
     assert path.name in said
 
 
-@pytest.mark.parametrize("wrong", ["python", "numpy", "machine", "platform"])
-def test_that_of_another_build_is_left_alone(shipped, wrong):
+@pytest.mark.parametrize("wrong", ["python", "numpy", "machine", "platform", "graphsys"])
+def test_that_of_another_build_is_left_alone_with_one_line(shipped, wrong):
     toy, folder, start = shipped
     (folder / "manifest.json").write_text(json.dumps(machine.build_of() | {wrong: "other"}))
-    assert toy.call(start=start).numba
+    result, _, (said,), numba = toy.call("outer(1.0) + other(0.0)", start)
+    assert (result, numba) == (10.0, True)
+    assert str(folder.parent) in said and f"built for another {wrong}: kernels are compiled" in said
+    assert toy.call("outer(1.0) + other(0.0)", start) == (10.0, [], [], False)
+
+
+def test_a_processor_below_its_lowest_level_compiles_with_one_line(shipped):
+    toy, folder, start = shipped
+    folder.rename(folder.parent / "x86-64-v4")
+    start += "from graphsys.compiler import machine\nmachine.host_level = lambda: 'x86-64-v3'\n"
+    result, _, (said,), numba = toy.call("outer(1.0) + other(0.0)", start)
+    assert (result, numba) == (10.0, True)
+    assert "is for processors of level x86-64-v4, and this one has x86-64-v3" in said
+    assert toy.call("outer(1.0)", start) == (11.0, [], [], False)
+
+
+def test_a_missing_file_that_others_need_is_named_and_compiled_again(shipped):
+    toy, folder, start = shipped
+    (path,) = folder.glob("*outer*.kernel")
+    path.unlink()
+    result, _, (said,), numba = toy.call(start=start)
+    assert (result, numba) == (11.0, True)
+    assert f"{folder} has no {path.name}" in said
 
 
 def test_who_names_a_processor_compiles_for_it(shipped):
@@ -168,6 +190,28 @@ def test_an_outdated_line_says_how_to_write_the_list(monkeypatch, tmp_path):
     monkeypatch.setattr(build, "kernels", lambda: listed)
     with pytest.raises(RuntimeError, match=r"work_sizes int int int .*packaging\.record"):
         build.compile_shipped(tmp_path)
+
+
+def test_one_process_makes_the_same_bytes_each_time(tmp_path):
+    found = []
+    for seed in "12":
+        (tmp_path / seed).mkdir()
+        toy = Toy(tmp_path / seed)
+        collect = (
+            "__import__('graphsys.compiler.packaging.build').compiler.packaging.build._collect("
+            f"Path({str(toy.code)!r}), Path({str(tmp_path / seed / 'objects')!r}))"
+        )
+        process = toy.start(
+            f"outer(1.0), other(1.0), {collect}",
+            "from pathlib import Path\n",
+            PYTHONHASHSEED=seed,
+        )
+        out, error = process.communicate()
+        assert process.returncode == 0, error
+        files = (tmp_path / seed / "objects").iterdir()
+        found.append({path.name: path.read_bytes() for path in files})
+    assert len(found[0]) == 5  # two stubs, two kernels, and the manifest
+    assert found[0] == found[1]
 
 
 @pytest.mark.slow

@@ -96,3 +96,12 @@ def test_import_graphsys_loads_no_heavy_package():
 
     assert loaded_by("import math, llvmlite", names) == ["llvmlite"]
     assert loaded_by("import graphsys", names) == []
+
+
+def test_a_first_solution_and_a_robot_file_need_few_parts_of_scipy():
+    names = ["scipy.linalg", "scipy.sparse.csgraph", "scipy.sparse.linalg", "scipy.spatial"]
+
+    assert loaded_by("import scipy.spatial", names) != []
+    assert loaded_by("import graphsys.symbolic, graphsys.factor", names) == []
+    use = "from dynamics import io, rotation\nrotation.from_rpy([0.1, 0.2, 0.3])"
+    assert loaded_by(f"import dynamics.model, dynamics.io.urdf\n{use}", names) == []

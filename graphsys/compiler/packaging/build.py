@@ -22,6 +22,8 @@ from types import ModuleType
 ROOT = Path(__file__).parents[3]
 #: A line for each kernel that Python calls: its module, its name and the kinds of its arguments.
 SHIPPED = Path(__file__).parent / "shipped.txt"
+#: What `store.write` adds to a header.
+PARTS = "code", "payload"
 STALE = (
     "does not compile. If that kernel has changed, write shipped.txt anew: "
     "python -m graphsys.compiler.packaging.record"
@@ -100,9 +102,10 @@ def compile_shipped(cache: Path) -> None:
 
     The kernels of a module, which share callees, are claimed together.
     """
-    from graphsys.compiler import backend, machine
+    from graphsys.compiler import ahead, backend, machine
     from graphsys.compiler.lazy_binding import from_text
 
+    ahead.left.clear()  # the other processes do that
     for module, entries in kernels().items():
         if _claim(cache, module):
             for name, kinds in entries:
@@ -154,7 +157,7 @@ def _collect(cache: Path, folder: Path) -> int:
         entry = store.read(files[name])
         if entry is None:
             raise RuntimeError(f"{name} is damaged")
-        header = {key: entry.header[key] for key in entry.header.keys() - {"code", "payload"}}
+        header = {key: entry.header[key] for key in entry.header if key not in PARTS}
         store.write(folder / name, header, entry.code)
         left += header["needs"] + [file for _, file, _ in header.get("slots", ())]
     (folder / "manifest.json").write_text(json.dumps(machine.build_of()))

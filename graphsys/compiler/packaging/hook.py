@@ -2,6 +2,8 @@
 
 ``GRAPHSYS_LEVELS`` names the processor levels, separated by spaces: ``host`` by default, ``none``
 for a wheel that compiles at the first use, and for publishing ``x86-64 x86-64-v3 x86-64-v4``.
+``GRAPHSYS_WORKERS`` is the number of processes, by default that of cores. Names in machine code
+count what a process has compiled before: one process makes the same bytes each time.
 """
 
 import os
@@ -25,6 +27,8 @@ class ObjectFiles(BuildHookInterface):
         folder = Path(self._scratch.name) / "objects"
         script = Path(self.root) / "graphsys/compiler/packaging/build.py"
         build = [sys.executable, str(script), str(folder), "--levels", *levels]
+        if "GRAPHSYS_WORKERS" in os.environ:
+            build += ["--workers", os.environ["GRAPHSYS_WORKERS"]]
         done = subprocess.run(build, cwd=self.root, check=False)
         if done.returncode != 0:
             raise RuntimeError(
