@@ -34,11 +34,12 @@ import json, os, sys
 if os.fork():
     os._exit(0)
 from types import ModuleType
-sys.path[:], packages, lines = json.loads(sys.argv[1])
+sys.path[:], packages, lines, nice = json.loads(sys.argv[1])
 for name, path in packages.items():
     sys.modules[name] = ModuleType(name)
     sys.modules[name].__path__ = path
 from graphsys.compiler.ahead import compile_ahead
+os.nice(nice)
 compile_ahead(lines)
 """
 
@@ -66,7 +67,7 @@ def start(kernel: Kernel, kinds: str) -> None:
 def _start(lines: list[str]) -> None:
     names = {line.split(".")[0] for line in (__name__, *lines)}
     packages = {name: list(sys.modules[name].__path__) for name in names}
-    given = json.dumps([list(map(str, sys.path)), packages, lines])
+    given = json.dumps([list(map(str, sys.path)), packages, lines, NICE])
     folder = {"NUMBA_CACHE_DIR": str(store.cache_folder())}
     reading, _ = os.pipe()  # its other end is closed when this process ends, however it does
     try:
@@ -95,7 +96,6 @@ def compile_ahead(lines: list[str]) -> None:
     The other process is compiling that one.
     """
     left.clear()  # no third process
-    os.nice(NICE)
     threading.Thread(target=_end_with_the_first, daemon=True).start()
     _take_turn()
     split = [line.split(maxsplit=2) for line in lines]
