@@ -27,7 +27,7 @@ def setup_commands():
 
 
 CODE = [(page, n) for page in PAGES for n in range(len(blocks(page, "python")))]
-#: 20 000 steps of Heun's method in Python; that our energy keeps its band, tests/dynamics tests.
+#: An hour of Heun's method in Python; that our energy keeps its band, tests/dynamics tests.
 SLOW = {"docs/figures/energy.md", "docs/figures/tolerances.md"}
 
 
