@@ -175,7 +175,7 @@ def jacobian(model, state):
     joints = int(model.tables.plan[layout.JOINTS])
     model.workspace.measured(0, joints, state.data[None], zeros)
     slopes = model.workspace.G.reshape(-1, 2, 6).copy()
-    return redundancy._jacobian(model, list(model.tables.joint_index), slopes)
+    return redundancy._jacobian(model, list(range(len(model.tables.joint_index))), slopes)
 
 
 @settings(max_examples=25)
