@@ -51,8 +51,8 @@ def check_order(order: int, form: str, mechanism: Mechanism) -> None:
     Raises
     ------
     ValueError
-        For other orders than 2, 4 and 6; beyond 2 for contacts, limits, rows that hold velocities,
-        6 x 6 inertias, compliances that are no springs (`check_soft`) and the first-order form.
+        For other orders than 2, 4 and 6; beyond 2 for contacts, limits, servos, dry friction,
+        armature, compliances that are no springs (`check_soft`) and the first-order form.
     """
     if not isinstance(order, int) or isinstance(order, bool) or order not in TOLERANCE:
         raise ValueError(f"order {order!r} is not offered; use 2, 4 or 6")

@@ -226,7 +226,7 @@ class Lanes(Engine):
             r = np.empty_like(right)
             compiled.backward_errors(
                 graph.tables(), self.symbolic.program, values.ravel(), graph.nnz, some, transposed,
-                right.ravel(), x.ravel(), columns, eps, sizes, r.reshape(-1), errors,
+                right.ravel(), x.ravel(), eps, sizes, r.reshape(-1), errors,
             )  # fmt: skip
             error, strict = errors.reshape(2, some.size, columns).copy()
             return r, error, strict

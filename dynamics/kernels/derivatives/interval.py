@@ -72,7 +72,7 @@ from dynamics.kernels.derivatives.wrenches import add_own, add_wrenches, solve_c
 from dynamics.kernels.interval.matrix import assemble
 from dynamics.kernels.interval.residual import residual
 from dynamics.kernels.rows.added_mass import add_changes
-from dynamics.kernels.rows.curvature import hessian, hessian_across
+from dynamics.kernels.rows.curvature import hessian
 from dynamics.kernels.rows.forces import drive
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import roll
@@ -222,29 +222,6 @@ def interval_slopes(
 
 
 @kernel
-def bend_across(plan, constant, k, row, mine, pose, x, curvature, dz, length, b):
-    """B <- b - dG V of a user's row, by poses of the other groups of its function."""
-    n, columns = plan[BODIES], dz.shape[0]
-    group, H = plan[GROUP_AT] + k * GROUP_FIELDS, curvature.H
-    other = plan[group + NEXT]
-    while other != k:
-        across = plan[GROUP_AT] + other * GROUP_FIELDS
-        hessian_across(plan, constant, k, other, row, pose, curvature.work, H)
-        for j in range(12):
-            end = plan[across + A] if j < 6 else plan[across + B]
-            if end == n:
-                continue
-            bend = 0.0
-            for i in range(12):
-                body = plan[group + A] if i < 6 else plan[group + B]
-                if body < n:
-                    bend += H[12 * j + i] * x[TWIST * body + i % 6]
-            for col in range(columns):
-                b[col * length + mine] -= bend * dz[col, TWIST * end + j % 6]
-        other = plan[across + NEXT]
-
-
-@kernel
 def projection_slopes(
     # Tables:
     plan,
@@ -309,9 +286,9 @@ def projection_slopes(
                             )
                 b[at + mine] -= bend
             if plan[group + NEXT] != k:
-                force = x[mine]
-                add_changes_across(plan, constant, k, row, force, pose, curvature, dz, unknowns, b)
-                bend_across(plan, constant, k, row, mine, pose, x, curvature, dz, unknowns, b)
+                add_changes_across(
+                    plan, constant, k, row, mine, x[mine], x, pose, curvature, dz, unknowns, b
+                )  # fmt: skip
     if solve_refined(plan, constant, program, True, columns, solver, right) != 0:
         return 2
     for col in range(columns):

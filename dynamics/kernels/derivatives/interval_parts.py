@@ -89,24 +89,32 @@ def add_force_change(a, b, n, H, G, at, force, along, dz, to, out):
 
 
 @kernel
-def add_changes_across(plan, constant, k, row, force, pose, curvature, dz, length, out):
-    """Out <- out + force dG^T of a user's row, by poses of the other groups of its function."""
+def add_changes_across(plan, constant, k, row, mine, force, x, pose, curvature, dz, length, out):
+    """Out <- out + force dG^T of a user's row, by poses of the other groups of its function.
+
+    At ``mine``, if it is a place, out <- out - dG V.
+    """
     n, columns = plan[BODIES], dz.shape[0]
     group, H = plan[GROUP_AT] + k * GROUP_FIELDS, curvature.H
     other = plan[group + NEXT]
     while other != k:
         across = plan[GROUP_AT] + other * GROUP_FIELDS
         hessian_across(plan, constant, k, other, row, pose, curvature.work, H)
-        for i in range(12):
-            body = plan[group + A] if i < 6 else plan[group + B]
-            if body == n:
+        for j in range(12):
+            end = plan[across + A] if j < 6 else plan[across + B]
+            if end == n:
                 continue
-            for j in range(12):
-                end = plan[across + A] if j < 6 else plan[across + B]
-                if end < n:
-                    part, place = force * H[12 * j + i], TWIST * end + j % 6
-                    for col in range(columns):
-                        out[col * length + TWIST * body + i % 6] += part * dz[col, place]
+            place, bend = TWIST * end + j % 6, 0.0
+            for i in range(12):
+                body = plan[group + A] if i < 6 else plan[group + B]
+                if body == n:
+                    continue
+                at = TWIST * body + i % 6
+                bend += H[12 * j + i] * x[at]
+                for col in range(columns):
+                    out[col * length + at] += force * H[12 * j + i] * dz[col, place]
+            for col in range(columns if mine >= 0 else 0):
+                out[col * length + mine] -= bend * dz[col, place]
         other = plan[across + NEXT]
 
 
@@ -188,7 +196,9 @@ def impulse_changes(
                         if body < n:
                             out[col * length + TWIST * body + i % 6] += part * G[at + i]
             if plan[group + NEXT] != k:
-                add_changes_across(plan, constant, k, row, force, pose, curvature, dz, length, out)
+                add_changes_across(
+                    plan, constant, k, row, -1, force, x, pose, curvature, dz, length, out
+                )  # fmt: skip
 
 
 @kernel

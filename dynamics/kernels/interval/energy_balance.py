@@ -224,15 +224,14 @@ def rises(plan, constant, settings, part, kinetic, arrived, leaving, work, info)
     balance = info[BALANCE] + change
     rise = balance - info[LEAST_BALANCE]
     info[LARGEST_RISE] = max(info[LARGEST_RISE], rise)
-    if rise > abs(settings[ENERGY_SHARE]) * most and change > 0.0:
+    if change > 0.0 and rise > abs(settings[ENERGY_SHARE]) * most:
         if rise > abs(settings[ENERGY_SHARE]) * most + unseen(plan, constant, settings):
             if settings[ENERGY_SHARE] > 0.0 or not part.last:
                 return True
             info[UNEXPLAINED_INTERVALS] += 1.0
             rise = 0.0  # warned of: the next rise counts from here
-    # No branch on the sign of rounding errors, which no processor predicts.
-    info[LEAST_BALANCE] = balance if rise <= 0.0 else info[LEAST_BALANCE]
-    most = kinetic if rise <= 0.0 else most
+    if rise <= 0.0:
+        info[LEAST_BALANCE], most = balance, kinetic
     info[BALANCE], info[MOST_KINETIC], info[HELD] = balance, most, leaving
     return False
 

@@ -215,7 +215,10 @@ def energy_gained(plan, contacts, info):
 
 @inlined
 def explained(plan, inputs, part, much, balance, info):
-    """Whether gravity, where nothing else does work, explains a change of the kinetic energy."""
+    """Whether gravity, where nothing else does work, explains a change of the kinetic energy.
+
+    A pendulum that slows down needs no (16) then, which is half of what its audit costs.
+    """
     if not part.moving or info[HELD_LENGTH] != part.length or inputs.wrench.size > 0:
         return False
     if plan[GROUPS] + plan[SOFT] + plan[CONTACTS] + plan[WRENCHES] + plan[DRAGGED] > plan[JOINTS]:

@@ -65,7 +65,7 @@ def solve_groups(
 
 @kernel
 def backward_errors(
-    tables, program, values, nnz, systems, transposed, b, x, columns, eps, sizes, r, errors
+    tables, program, values, nnz, systems, transposed, b, x, eps, sizes, r, errors
 ):  # fmt: skip
     """r <- b - A x, or b - A^T x, of the chosen systems, with its backward errors.
 
@@ -73,7 +73,7 @@ def backward_errors(
     floor of `refinement`; ``sizes`` is the workspace of `residual_error`, ``tables`` as of
     `BlockGraph.tables`.
     """
-    rows = program[ROWS]
+    rows, columns = program[ROWS], errors.shape[1] // systems.size
     for k in range(systems.size * columns):
         s, first, last = systems[k // columns], k * rows, (k + 1) * rows
         errors[0, k], errors[1, k] = residual_error(

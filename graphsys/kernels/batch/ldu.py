@@ -227,7 +227,7 @@ def factorize_groups(
             targets, target_at = program[at + 7], program[at + 8]
             at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
             eliminate_supernode(
-                program, panel, arena, base, symmetric, magnitude, LANES, (ratio, system),
+                program, panel, arena, base, magnitude, LANES, (ratio, system),
                 _invert, _scale_rows, assign_lanes, subtract_lanes, raise_lanes,
             )  # fmt: skip
             if columns > 0:

@@ -17,7 +17,7 @@ system in the arena, ``at`` that of the supernode's panel in the program.
 """
 
 from graphsys.kernels.base.jit import inlined
-from graphsys.kernels.base.layout import PANEL_FIELDS, TARGET_FIELDS
+from graphsys.kernels.base.layout import PANEL_FIELDS, SYMMETRIC, TARGET_FIELDS
 from graphsys.kernels.base.pointers import pointer
 
 
@@ -128,7 +128,7 @@ def backward_transposed_supernode(
 
 @inlined
 def eliminate_supernode(
-    program, at, arena, base, symmetric, magnitude, wide, context,
+    program, at, arena, base, magnitude, wide, context,
     invert, scale_rows, assign, subtract, raise_magnitude,
 ):  # fmt: skip
     """D^-1, L and W in a loaded panel: 0, or 1 + the first row of a pivot block that fails.
@@ -138,7 +138,7 @@ def eliminate_supernode(
     table = pointer(program, at)
     p, q, first = table[0], table[1], table[2]
     lower, upper, pivots = base + wide * table[3], base + wide * table[4], table[5]
-    m, i = p + q, 0
+    m, i, symmetric = p + q, 0, program[SYMMETRIC] != 0
     for b in range(PANEL_FIELDS, PANEL_FIELDS + pivots):
         w = table[b]
         d, above = lower + wide * (i * m + i), upper + wide * i

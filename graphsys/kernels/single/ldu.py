@@ -164,7 +164,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         targets, target_at = table[at + 7], table[at + 8]
         at += PANEL_FIELDS + table[at + 5] + 3 * table[at + 6]
         failed = eliminate_supernode(
-            program, panel, arena, 0, symmetric, magnitude, 1, context,
+            program, panel, arena, 0, magnitude, 1, context,
             _invert, _scale_rows, assign_product, subtract_product, raise_magnitude,
         )  # fmt: skip
         if failed != 0:
