@@ -16,7 +16,7 @@ from graphsys.kernels.analysis.elimination import (
     relabel_edges,
 )
 from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
-from graphsys.matrix.graph import BlockGraph
+from graphsys.matrix.graph import BlockGraph, distinct
 
 Ints = npt.NDArray[np.int64]
 
@@ -104,7 +104,7 @@ def adjacency(graph: BlockGraph, precedence: Precedence) -> Adjacency:
 
 def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
     """Ascending lists of the distinct targets of each source."""
-    keys = np.unique(source * n + target)
+    keys = distinct(source * n + target)
     start = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(keys // max(n, 1), minlength=n), out=start[1:])
     return start, keys % max(n, 1)

@@ -132,7 +132,7 @@ def find_blocks(rows: Any) -> Int:
     # Where two rows have one length, entry p of the second faces entry p - degree of the first.
     row = np.repeat(np.arange(n_rows), degree)
     facing = np.maximum(np.arange(column.size) - degree[row], 0)
-    differs = np.logical_or.reduceat(column != column[facing], start[:-1])
+    differs = np.add.reduceat(column != column[facing], start[:-1], dtype=np.int64) > 0
     opens = np.ones(n_rows, dtype=bool)
     opens[1:] = (degree[1:] != degree[:-1]) | differs[1:]
     first = np.flatnonzero(opens)
