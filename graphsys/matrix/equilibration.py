@@ -83,7 +83,7 @@ class Scaling:
         """
         entries = _Entries.of(graph, values, symmetric, last)
         zero = np.zeros(graph.rows)
-        yield entries.swept(*(matched(*entries.some, graph.rows) or (zero, zero)))
+        yield entries.swept(*(matched(*entries.some, graph.rows, symmetric) or (zero, zero)))
         yield entries.swept(*_least_squares(*entries.some, graph.rows, symmetric))
 
     @classmethod
@@ -197,10 +197,13 @@ class _Entries:
         return Scaling(row, column, row[self.place[0]] + column[self.place[1]])
 
 
-def matched(i: Ints, j: Ints, size: Array, n: int) -> tuple[Array, Array] | None:
+def matched(
+    i: Ints, j: Ints, size: Array, n: int, symmetric: bool = False
+) -> tuple[Array, Array] | None:
     """Duals of the matching with the largest product; None where a row has no column left.
 
-    One number may move from all rows of a connected component to its columns: their means agree.
+    One number may move from all rows of a connected component to its columns: their means agree,
+    unless the mean of both is all that counts, as for symmetric matrices.
     """
     from scipy.sparse.csgraph import connected_components
 
@@ -212,6 +215,8 @@ def matched(i: Ints, j: Ints, size: Array, n: int) -> tuple[Array, Array] | None
     )  # fmt: skip
     if failed:
         return None
+    if symmetric:
+        return duals[0], duals[1]
     _, component = connected_components(entries, directed=False)
     moved = np.bincount(component, 0.5 * (duals[0] - duals[1])) / np.bincount(component)
     return duals[0] - moved[component], duals[1] + moved[component]
