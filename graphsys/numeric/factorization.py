@@ -246,7 +246,7 @@ class Factorization:
         """Factorize in the order there is: 0, or 1 + the row of a pivot block that is singular."""
         self.factorized = self._supernodes
         if self.fronts is not None:
-            failed = self.fronts.factorize(values, self.arena)
+            failed = self.fronts.factorize(values)
             growth = self.fronts.growth
             self.info[PIVOT_RATIO] = 0.0 if failed else self.fronts.least
             self.info[WEAKEST], self.info[GROWTH] = max(failed - 1, 0), growth * (growth > GROWN)

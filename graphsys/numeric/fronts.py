@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import InitVar, dataclass, field
+from math import isqrt
 from typing import Any
 
 import numpy as np
@@ -10,6 +12,7 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.base.layout import FIRST, ORDER_AT, ROWS, STARTS_AT, SUPERNODES
 from graphsys.kernels.base.layout import PIVOTS as PANEL_PIVOTS
+from graphsys.kernels.frontal.front import LEAST
 from graphsys.kernels.frontal.multifrontal import (
     ALL_DELAYED,
     FACTORS,
@@ -19,7 +22,6 @@ from graphsys.kernels.frontal.multifrontal import (
     HEADER,
     HEADERS_FULL,
     INFO,
-    LEAST,
     NAMES,
     NAMES_FULL,
     NEEDED,
@@ -28,8 +30,9 @@ from graphsys.kernels.frontal.multifrontal import (
     STACK_FULL,
     factorize_fronts,
     front_sizes,
+    list_entries,
 )
-from graphsys.kernels.frontal.pivots import gather_pivots
+from graphsys.kernels.frontal.pivots import NEGATIVE, POSITIVE, count_signs, gather_pivots
 from graphsys.kernels.frontal.substitution import solve_fronts
 from graphsys.matrix.from_scipy import coordinates
 from graphsys.symbolic import Symbolic
@@ -63,6 +66,9 @@ class Fronts:
     ----------
     symbolic : Symbolic
     dtype : dtype
+    entries : tuple of two ndarray of int, or None
+        Row and column of each value that is factorized, in the order of the graph's rows; of a
+        symmetric matrix each entry in either triangle. By default they are `System.values`.
     arrays : dict of str to ndarray
         Work arrays and factors of `factorize_fronts`, as long as they ever had to be.
     table : ndarray of int, shape (supernodes, 4)
@@ -73,6 +79,8 @@ class Fronts:
         Largest entry of the factors relative to that of the matrix, at least 1.
     delayed : int
         How often a pivot was delayed.
+    listed : tuple of three ndarray of int
+        Entries of each front, from `list_entries`.
 
     References
     ----------
@@ -84,22 +92,25 @@ class Fronts:
 
     symbolic: Symbolic
     dtype: np.dtype[Any]
+    entries: InitVar[tuple[Ints, Ints] | None] = None
     arrays: dict[str, Array] = field(init=False)
     table: Ints = field(init=False)
     least: float = field(init=False, default=1.0)
     growth: float = field(init=False, default=1.0)
     delayed: int = field(init=False, default=0)
+    listed: tuple[Ints, Ints, Ints] = field(init=False)
     _pivots: tuple[Array, Array, Ints, Ints] = field(init=False)
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, entries: tuple[Ints, Ints] | None) -> None:
         program = self.symbolic.program
-        factors, names, largest = front_sizes(program)
+        factors, names, largest, space = front_sizes(program)
         self.table = np.zeros((int(program[SUPERNODES]), FRONT_FIELDS), np.int64)
         none = np.empty(0, np.int64)
         self._pivots = np.empty(0, self.dtype), np.empty(0, self.dtype), none, none
+        self.listed = self._list(entries)
         self.arrays = {}
         lengths = {
-            "front": largest * largest, "stack": 2 * largest * largest,
+            "front": space, "stack": 2 * largest * largest,
             "headers": 4 * largest + HEADER, "place": int(program[ROWS]),
             "factors": factors, "names": names,
         }  # fmt: skip
@@ -107,33 +118,59 @@ class Fronts:
             kind = self.dtype if name in ("front", "stack", "factors") else np.dtype(np.int64)
             self.arrays[name] = np.empty(max(length, 1), kind)
 
-    def _lengthen(self, name: str, length: int) -> None:
-        """Put a longer array in the place of one, with what that held."""
+    def _list(self, entries: tuple[Ints, Ints] | None) -> tuple[Ints, Ints, Ints]:
+        """Entries of each front, from `list_entries`."""
+        program, chosen = self.symbolic.program, None
+        row, column = coordinates(self.symbolic.graph) if entries is None else entries
+        if entries is None and self.symbolic.symmetric:
+            chosen = np.flatnonzero(row >= column)
+            row, column = row[chosen], column[chosen]
+        start, rows = np.empty(len(self.table) + 1, np.int64), int(program[ROWS])
+        source, target = np.empty((2, row.size), np.int64)
+        list_entries(program, row, column, *np.empty((2, rows), np.int64), start, source, target)
+        return start, source if chosen is None else chosen[source], target
+
+    def fresh(self) -> Fronts:
+        """The same for another matrix: with arrays of its own, of the lengths of these."""
+        other = copy(self)
+        other.table = np.zeros_like(self.table)
+        other.arrays = {name: np.empty_like(array) for name, array in self.arrays.items()}
+        return other
+
+    def lengthen(self, status: int, info: Array) -> None:
+        """Put a longer array in the place of a short one, with what that held.
+
+        Parameters
+        ----------
+        status : int
+            What `factorize_fronts` returned.
+        info : ndarray
+            Its ``info``.
+        """
+        name, length = TOO_SHORT[status], int(MORE * info[NEEDED])
         held = self.arrays[name]
         self.arrays[name] = np.empty(length, held.dtype)
         self.arrays[name][: held.size] = held
 
-    def factorize(self, values: Array, panels: Array) -> int:
+    def factorize(self, values: Array) -> int:
         """Factorize a matrix: 0, or 1 + a row, in elimination order, that has no pivot.
 
         Parameters
         ----------
         values : ndarray, shape (graph.nnz,)
             Equilibrated.
-        panels : ndarray, shape (symbolic.arena_size,)
-            Workspace.
         """
         program, info = self.symbolic.program, np.zeros(INFO)
         while True:
             status = int(
                 factorize_fronts(
-                    program, values, THRESHOLD, panels, *self.arrays.values(),
+                    program, *self.listed, values, THRESHOLD, THRESHOLD, *self.arrays.values(),
                     self.table.reshape(-1), info,
                 )
             )  # fmt: skip
             if status >= 0:
                 break
-            self._lengthen(TOO_SHORT[status], int(MORE * info[NEEDED]))
+            self.lengthen(status, info)
         self.least, self.delayed = float(info[LEAST]), int(info[ALL_DELAYED])
         if status == 0:
             self._gather()
@@ -162,10 +199,6 @@ class Fronts:
     def pivots(self) -> Array:
         """Diagonal of U, or of D, shape (N,)."""
         return self._pivots[0]
-
-    def smallest(self) -> float:
-        """Least pivot of a symmetric matrix, or eigenvalue of a 2 x 2 pivot, nearly."""
-        return float(self.sizes()[0].min(initial=np.inf))
 
     def sizes(self) -> tuple[Array, Ints, Ints]:
         """Magnitude of each pivot, and its row and column in the order of the static analysis.
@@ -214,19 +247,15 @@ class Fronts:
 
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of D (Sylvester's law)."""
-        single, (over, between) = self._determinants()
-        # The determinant of a pair is negative, one eigenvalue of each sign, or its sign is theirs.
-        pivots, below, _, _ = self._pivots
-        first = pivots[np.flatnonzero(below)]
-        alike = over * between > 0.0
-        positive = int((single > 0.0).sum() + (~alike).sum() + 2 * (first[alike] > 0.0).sum())
-        negative = int((single < 0.0).sum() + (~alike).sum() + 2 * (first[alike] < 0.0).sum())
-        return positive, negative
+        signs = np.empty(3)
+        count_signs(self.table.reshape(-1), self.arrays["factors"], signs)
+        return int(signs[POSITIVE]), int(signs[NEGATIVE])
 
     def solve(self, b: Array, count: int, transposed: bool) -> Array:
         """Solution of A x = b, or of A^T x = b, for ``count`` columns, flat."""
         y, x = np.empty((2, int(self.symbolic.program[ROWS])), self.dtype)
-        part, out = np.empty(int(self.table[:, SIZE].max(initial=1)), self.dtype), np.empty_like(b)
+        # The largest front is not larger than the square that it was in.
+        part, out = np.empty(isqrt(self.arrays["front"].size), self.dtype), np.empty_like(b)
         solve_fronts(
             self.symbolic.program, self.table.reshape(-1), self.arrays["names"],
             self.arrays["factors"], b, count, transposed, y, x, part, out,

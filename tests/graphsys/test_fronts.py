@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.kernels.frontal.front import PANEL, factorize_front
+from graphsys.kernels.frontal.front import LARGEST, LEAST, PANEL, factorize_front, room
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 
@@ -47,7 +47,7 @@ def fronts_of(system):
     """Fronts of a system in an order that knows nothing of its values."""
     symbolic = system.analyze(zero_diagonal=())
     fronts = Fronts(symbolic, system.dtype)
-    failed = fronts.factorize(system.values, np.empty(symbolic.arena_size, system.dtype))
+    failed = fronts.factorize(system.values)
     return fronts, failed
 
 
@@ -65,7 +65,7 @@ def test_a_pivot_that_is_zero_goes_to_the_parent():
     system["a", "b"], system["b", "a"] = 2.0, 3.0
     symbolic = system.analyze(["a", "c", "b"])
     fronts = Fronts(symbolic, system.dtype)
-    assert fronts.factorize(system.values, np.empty(symbolic.arena_size)) == 0
+    assert fronts.factorize(system.values) == 0
 
     # rows, pivots and the places of factors and of names: 4 of a's rows and columns, and its pivot
     assert fronts.delayed == 1 and fronts.table.tolist() == [[2, 0, 0, 0], [3, 3, 0, 5]]
@@ -86,27 +86,29 @@ def test_a_symmetric_pair_without_diagonal_is_one_pivot():
     assert fronts.slogdet() == (-1.0, pytest.approx(np.log(4.0)))
 
 
-def front(matrix, f, threshold, symmetric):
-    """Pivots of a front, what is left of it, the names of its rows, 2 x 2 ones, least pivot."""
+def front(matrix, f, threshold, symmetric, weak=None):
+    """Pivots of a front, what is left of it, the names of its rows, 2 x 2 ones, ``info``."""
     m = len(matrix)
-    a = np.array(matrix, float).ravel(order="F")
+    a = np.full(room(m), np.nan)
+    a[: m * m] = np.array(matrix, float).ravel(order="F")
     if symmetric:
         a[np.triu_indices(m, 1)[1] * m + np.triu_indices(m, 1)[0]] = np.nan  # only the lower part
-    ids, double, info = np.tile(np.arange(m), 2), np.zeros(m, np.int64), np.ones(3)
-    pivots = factorize_front(a, m, f, threshold, symmetric, ids, double, info)
-    return pivots, a.reshape(m, m).T, ids, double[:pivots], info[0]
+    ids, double, info = np.tile(np.arange(m), 2), np.zeros(m, np.int64), np.array([1.0, 0.0])
+    weak = threshold if weak is None else weak
+    pivots = factorize_front(a, m, f, threshold, weak, symmetric, ids, double, info)
+    return pivots, a[: m * m].reshape(m, m).T, ids, double[:pivots], info
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
 def test_a_pivot_is_relative_to_its_column_by_hand(symmetric):
     # 1 under 4: a quarter of its column; L = 4, and 20 - 4 * 4 = 4 is left
     matrix = [[1.0, 4.0], [4.0, 20.0]]
-    pivots, a, ids, double, least = front(matrix, 1, 0.1, symmetric)
+    pivots, a, ids, double, (least, _) = front(matrix, 1, 0.1, symmetric)
     assert (pivots, least, a[1, 0], a[1, 1]) == (1, 0.25, 4.0, 4.0)
     assert ids.tolist() == [0, 1, 0, 1] and not double.any()
     assert front(matrix, 1, 0.3, symmetric)[0] == 0
     # 3 below is one of the fully summed, so its row is exchanged, or both are a pair
-    pivots, a, ids, double, least = front(
+    pivots, a, ids, double, (least, _) = front(
         [[1.0, 3.0, 6], [3.0, 0.0, 0], [6, 0, 0]], 2, 0.4, symmetric
     )
     if symmetric:
@@ -118,6 +120,25 @@ def test_a_pivot_is_relative_to_its_column_by_hand(symmetric):
         assert a[1:, 0].tolist() == [1 / 3, 2.0]
 
 
+def test_weak_pivots_are_taken_after_good_ones_and_their_growth_is_known():
+    # 0.01 under 1 is weak, until 4 under 1 is done: column 1 comes first
+    matrix = [[0.01, 0.0, 1.0], [0.0, 4.0, 1.0], [1.0, 1.0, 0.0]]
+    pivots, a, ids, double, info = front(matrix, 2, 0.1, True, weak=0.01)
+    assert (pivots, ids.tolist()) == (2, [1, 0, 2, 1, 0, 2]) and not double.any()
+    assert info[LEAST] == 0.01 and info[LARGEST] == pytest.approx(100.0)  # 1 * 1 / 0.01
+    assert a[2, 2] == pytest.approx(-100.25)
+    assert front(matrix, 2, 0.1, True)[0] == 1
+    assert front(matrix, 2, 0.1, True, weak=0.02)[0] == 1
+
+
+def test_the_growth_of_a_pair_is_that_of_its_products():
+    # D = [[0, 1], [1, 0]] under (3, 5): l d l^T = 2 * 3 * 5, of two terms of 15
+    matrix = [[0.0, 1.0, 3.0], [1.0, 0.0, 5.0], [3.0, 5.0, 0.0]]
+    pivots, a, _, double, info = front(matrix, 2, 0.1, True)
+    assert (pivots, double.tolist(), info[LARGEST]) == (2, [1, 0], 30.0)
+    assert a[2].tolist() == [5.0, 3.0, -30.0]
+
+
 @given(st.lists(st.floats(-0.99, 0.99), min_size=6, max_size=6), st.integers(0, 3))
 def test_a_pair_is_a_pivot_where_the_bound_of_duff_and_reid_allows_it(numbers, decade):
     # neither diagonal entry is one alone; |D^-1| (r1, r2) <= 1 / u, r the largest entries beside D
@@ -126,7 +147,7 @@ def test_a_pair_is_a_pivot_where_the_bound_of_duff_and_reid_allows_it(numbers, d
     beside = np.array(numbers[2:]).reshape(2, 2) * 10.0**decade
     matrix = np.block([[np.array([[one, 1.0], [1.0, two]]), beside.T], [beside, np.eye(2)]])
     largest = np.abs(np.linalg.inv(matrix[:2, :2])) @ np.abs(beside).max(axis=0)
-    pivots, a, _, double, least = front(matrix, 2, u, True)
+    pivots, a, _, double, (least, _) = front(matrix, 2, u, True)
     if abs(u * largest.max() - 1.0) < 1e-9:
         return  # rounding decides
     assert pivots == (2 if u * largest.max() < 1.0 else 0)
@@ -147,7 +168,7 @@ def test_a_row_of_zeros_has_no_pivot_wherever_it_is(symmetric, n):
     for place in (0, n // 2, n - 1):
         singular = matrix.copy()
         singular[place], singular[:, place] = 0.0, 0.0
-        pivots, _, ids, _, least = front(singular, n, THRESHOLD, symmetric)
+        pivots, _, ids, _, (least, _) = front(singular, n, THRESHOLD, symmetric)
         assert pivots == n - 1 and least > 0.0
         assert ids[n - 1] == place or not symmetric
         assert ids[2 * n - 1] == place
@@ -233,7 +254,7 @@ def test_a_singular_matrix_names_the_row_without_a_pivot():
     for order in ([0, 1, 2], [1, 0, 2], [2, 0, 1]):
         symbolic = system.analyze(order)
         fronts = Fronts(symbolic, system.dtype)
-        failed = fronts.factorize(system.values, np.empty(symbolic.arena_size))
+        failed = fronts.factorize(system.values)
         assert failed == 1 + 2 * order.index(1) + 1
     system = gs.System(nx.empty_graph(1), 1)  # of one row, which is 0
     assert fronts_of(system)[1] == 1
@@ -246,7 +267,7 @@ def test_without_delayed_pivots_the_first_arrays_are_filled_to_their_ends(symmet
     m, e, factors, names = fronts.table[-1]
     assert fronts.arrays["factors"].size == factors + e * (m + 2 if symmetric else 2 * m - e)
     assert fronts.arrays["names"].size == names + 2 * m + e
-    assert fronts.arrays["front"].size == fronts.table[:, 0].max() ** 2
+    assert fronts.arrays["front"].size == room(fronts.table[:, 0].max())
 
 
 def test_work_arrays_grow_where_pivots_are_delayed_to_the_root():

@@ -8,22 +8,34 @@ moves with every exchange. A symmetric front is its lower triangle.
 import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.blocks.blocks import subtract_product
+from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.blocks.blocks import largest_of, subtract_product
 
 #: Columns that are factorized before all others are updated: these stay in the first caches.
 PANEL = 32
 #: Columns of a symmetric front that are updated together, from their diagonal down.
-STRIP = 64
+STRIP = 16
+#: Fields of ``info`` that a front changes: least pivot relative to the largest entry of its column,
+#: and largest entry of the products l d l^T of symmetric pivots.
+LEAST, LARGEST = range(2)
 
 
 @kernel
-def factorize_front(a, m, f, threshold, symmetric, ids, double, info):
+def room(m):
+    """Numbers that a front of m rows needs: itself, and columns of D L^T of a panel."""
+    return m * (m + PANEL + 1)
+
+
+@kernel
+def factorize_front(a, m, f, threshold, weak, symmetric, ids, double, info):
     """L and U (or L and D L^T) of as many fully summed columns as have a good pivot; how many.
 
-    They end up in front, the others after them, up to date. ``double[k]`` is 1 where pivots k and
-    k + 1 are a block of 2 x 2. ``info[0]`` is the least pivot so far relative to the largest entry
-    of its column.
+    They end up in front, the others after them, up to date. Pivots of a symmetric front that are
+    below ``threshold`` of their column, but not below ``weak``, are taken after all others.
+    ``double[k]`` is 1 where pivots k and k + 1 are a block of 2 x 2. ``a`` has `room` for m rows.
     """
+    if symmetric:
+        return _factorize_symmetric(a, m, f, threshold, weak, ids, double, info)
     done = passed = 0
     fresh = f  # columns that this pass has not tried
     while done < f:
@@ -33,44 +45,34 @@ def factorize_front(a, m, f, threshold, symmetric, ids, double, info):
             fresh, passed = f - done, 0
         width = min(PANEL, fresh)
         end = done + width
-        if symmetric:
-            found = _symmetric_panel(a, m, f, done, end, threshold, ids, double, info)
-        else:
-            found = _panel(a, m, f, done, end, threshold, ids, info)
+        found = _panel(a, m, f, done, end, threshold, ids, info)
         if found > 0 and end < m:
-            _update(a, m, done, found, end, symmetric)
+            _update(a, m, done, found, end)
         done += found
         passed += found
         fresh -= width
         failed = width - found
         for i in range(min(failed, fresh)):  # try the others first
-            _exchange(a, m, done + i, done + failed + fresh - 1 - i, symmetric, ids)
+            _exchange_columns(a, m, done + i, done + failed + fresh - 1 - i, ids)
     return done
 
 
 @inlined
-def _update(a, m, done, found, end, symmetric):
+def _update(a, m, done, found, end):
     """A <- A - L U for the columns after a panel."""
     first = done + found
-    if not symmetric:
-        for c in range(end, m):  # U = L^-1 A
-            column = a[c * m : c * m + m]
-            for k in range(done, first):
-                factor = column[k]
-                if factor != 0:
-                    lower = a[k * m : k * m + m]
-                    for i in range(k + 1, first):
-                        column[i] -= lower[i] * factor
-        subtract_product(
-            a, end * m + first, m, a, done * m + first, m, a, end * m + done, 1, m,
-            m - first, m - end, found,
-        )  # fmt: skip
-        return
-    for c in range(end, m, STRIP):
-        count = min(STRIP, m - c)
-        subtract_product(
-            a, c * m + c, m, a, done * m + c, m, a, c * m + done, 1, m, m - c, count, found,
-        )  # fmt: skip
+    for c in range(end, m):  # U = L^-1 A
+        column = a[c * m : c * m + m]
+        for k in range(done, first):
+            factor = column[k]
+            if factor != 0:
+                lower = a[k * m : k * m + m]
+                for i in range(k + 1, first):
+                    column[i] -= lower[i] * factor
+    subtract_product(
+        a, end * m + first, m, a, done * m + first, m, a, end * m + done, 1, m,
+        m - first, m - end, found,
+    )  # fmt: skip
 
 
 @inlined
@@ -93,7 +95,7 @@ def _panel(a, m, f, start, end, threshold, ids, info):
             _exchange_columns(a, m, k, last, ids)
             continue
         if beyond > largest:
-            info[0] = min(info[0], largest / beyond)
+            info[LEAST] = min(info[LEAST], largest / beyond)
         if row != k:
             for c in range(m):
                 at = c * m
@@ -113,100 +115,142 @@ def _panel(a, m, f, start, end, threshold, ids, info):
 
 
 @inlined
-def _symmetric_panel(a, m, f, start, end, threshold, ids, double, info):
-    """Pivots of 1 x 1 and 2 x 2 among the columns start ... end (Duff and Reid 1983)."""
-    k, last = start, end
-    while k < last:
-        # The largest entry of column k, and of its part in this panel.
-        partner, inside, largest = k, 0.0, 0.0
-        for i in range(k + 1, m):
-            size = abs(a[k * m + i])
-            if size > largest:
-                largest = size
-            if i < end and size > inside:
-                partner, inside = i, size
-        diagonal = abs(a[k * m + k])
-        if diagonal > 0.0 and diagonal >= threshold * largest:
-            info[0] = min(info[0], diagonal / max(largest, diagonal))
-            _pivot(a, m, k, end)
-            double[k] = 0
-            k += 1
-            continue
-        if inside > 0.0:
-            other = 0.0  # the largest entry of the partner's column, but for column k
-            for i in range(k + 1, m):
-                if i != partner:
-                    size = abs(a[i * m + partner] if i < partner else a[partner * m + i])
-                    if size > other:
-                        other = size
-            second = abs(a[partner * m + partner])
-            if second > 0.0 and second >= threshold * max(other, inside):
-                info[0] = min(info[0], second / max(other, inside, second))
-                _exchange(a, m, k, partner, True, ids)
-                _pivot(a, m, k, end)
-                double[k] = 0
-                k += 1
-                continue
-            rest = 0.0  # the largest entry of column k, but for the partner's row
-            for i in range(k + 1, m):
-                if i != partner:
-                    rest = max(rest, abs(a[k * m + i]))
-            between = a[k * m + partner]
-            # Scaled by the entry between them, so that products stay in range.
-            ratio = a[k * m + k] / between * (a[partner * m + partner] / between)
-            size = abs(1.0 - ratio) * inside
-            if (
-                threshold * (second / inside * rest + other) <= size
-                and threshold * (diagonal / inside * other + rest) <= size
-                and 0.0 < size < np.inf
-            ):
-                info[0] = min(info[0], size / max(size, rest, other))
-                _exchange(a, m, k + 1, partner, True, ids)
-                _pivot_pair(a, m, k, end)
-                double[k], double[k + 1] = 1, 0
-                k += 2
-                if last < k:
-                    last = k
-                continue
-        last -= 1
-        _exchange(a, m, k, last, True, ids)
-    return k - start
+def _factorize_symmetric(a, m, f, threshold, weak, ids, double, info):
+    """L and D of a symmetric front by pivots of 1 x 1 and 2 x 2 (Duff and Reid 1983).
+
+    The columns of a panel are left-looking: each is updated when it is tried, in ``wide``, which
+    keeps (L D)^T of the panel's pivots.
+    """
+    start = done = passed = 0
+    fresh, least = f, threshold
+    while done < f:
+        if fresh == 0:
+            if passed == 0:
+                if not weak < least:
+                    break
+                least = weak
+            fresh, passed = f - done, 0
+        if done - start >= PANEL:
+            _update_symmetric(a, m, start, done)
+            start = done
+        found = _try_column(a, m, start, done, fresh, least, ids, double, info)
+        if found == 0:
+            fresh -= 1
+            _exchange(a, m, start, done, done + fresh, ids)
+        done += found
+        passed += found
+        fresh -= found
+    _update_symmetric(a, m, start, done)
+    return done
 
 
 @inlined
-def _pivot(a, m, k, end):
-    """L of one pivot and, in row k, D L^T; updates the rest of its panel."""
-    column = a[k * m : k * m + m]
-    pivot = column[k]
-    for c in range(k + 1, m):
-        a[c * m + k] = column[c]
+def _try_column(a, m, start, k, fresh, threshold, ids, double, info):
+    """A pivot with column k, alone or with another of the ``fresh`` ones: 0, 1 or 2 columns."""
+    one = m * m + (k - start) * m  # columns k and ``partner``, up to date, from row k on
+    other = one + m
+    column, pair = pointer(a, one), pointer(a, other)
+    given = pointer(a, k * m)
+    for i in range(k, m):
+        column[i] = given[i]
+    _up_to_date(a, m, start, k, k, one)
+    diagonal, largest = abs(column[k]), largest_of(a, one + k + 1, m, m - k - 1, 1)
+    if diagonal > 0.0 and diagonal >= threshold * largest:
+        _keep_pivot(a, m, k, one, largest, double, info)
+        return 1
+    partner, inside = k, 0.0
+    for i in range(k + 1, k + fresh):
+        size = abs(column[i])
+        if size > inside:
+            partner, inside = i, size
+    if not inside > 0.0:
+        return 0
+    for i in range(k, partner):
+        pair[i] = a[i * m + partner]
+    given = pointer(a, partner * m)
+    for i in range(partner, m):
+        pair[i] = given[i]
+    _up_to_date(a, m, start, k, partner, other)
+    # The largest entry of the second column, but for the rows of both.
+    last, pair[partner] = pair[partner], 0.0
+    second, beyond = abs(last), largest_of(a, other + k + 1, m, m - k - 1, 1)
+    pair[partner] = last
+    if second > 0.0 and second >= threshold * max(beyond, inside):
+        _exchange(a, m, start, k, partner, ids)
+        for i in range(k, m):
+            column[i] = pair[i]
+        column[k], column[partner] = column[partner], column[k]
+        _keep_pivot(a, m, k, one, max(beyond, inside), double, info)
+        return 1
+    between, column[partner] = column[partner], 0.0
+    rest = largest_of(a, one + k + 1, m, m - k - 1, 1)
+    column[partner] = between
+    # Scaled by the entry between them, so that products stay in range.
+    ratio = column[k] / between * (last / between)
+    size = abs(1.0 - ratio) * inside
+    if not (
+        threshold * (second / inside * rest + beyond) <= size
+        and threshold * (diagonal / inside * beyond + rest) <= size
+        and 0.0 < size < np.inf
+    ):
+        return 0
+    info[LEAST] = min(info[LEAST], size / max(size, rest, beyond))
+    _exchange(a, m, start, k + 1, partner, ids)
+    pair[k + 1], pair[partner] = pair[partner], pair[k + 1]
+    _keep_pair(a, m, k, one, other, info)
+    double[k], double[k + 1] = 1, 0
+    return 2
+
+
+@inlined
+def _up_to_date(a, m, start, k, c, to):
+    """Subtract L D L^T of the pivots ``start`` ... k from rows k ... m of column c, at ``to``."""
+    if k > start:
+        subtract_product(a, to + k, m, a, start * m + k, m, a, m * m + c, m, m, m - k, 1, k - start)
+
+
+@inlined
+def _keep_pivot(a, m, k, one, largest, double, info):
+    """Column k <- D and L of one pivot."""
+    pivot, size = a[one + k], abs(a[one + k])
+    info[LEAST] = min(info[LEAST], size / max(largest, size))
+    info[LARGEST] = max(info[LARGEST], largest / size * largest)
+    double[k] = 0
+    lower, given = pointer(a, k * m), pointer(a, one)
+    lower[k] = pivot
     for i in range(k + 1, m):
-        column[i] /= pivot
-    for c in range(k + 1, end):
-        other = a[c * m : c * m + m]
-        factor = other[k]
-        if factor != 0:
-            for i in range(c, m):
-                other[i] -= column[i] * factor
+        lower[i] = given[i] / pivot
 
 
 @inlined
-def _pivot_pair(a, m, k, end):
-    """L of a 2 x 2 pivot block and, in rows k and k + 1, D L^T; updates the rest of its panel."""
-    first, second = a[k * m : k * m + m], a[(k + 1) * m : (k + 1) * m + m]
-    between = first[k + 1]
-    upper, lower = first[k] / between, second[k + 1] / between
+def _keep_pair(a, m, k, one, other, info):
+    """Columns k and k + 1 <- D and L of a 2 x 2 pivot block."""
+    first, second = pointer(a, k * m), pointer(a, (k + 1) * m)
+    given, beside = pointer(a, one), pointer(a, other)
+    between = given[k + 1]
+    upper, lower = given[k] / between, beside[k + 1] / between
     scale = 1.0 / (between * (upper * lower - 1.0))
+    first[k], first[k + 1], second[k + 1] = given[k], between, beside[k + 1]
     for i in range(k + 2, m):
-        x, y = first[i], second[i]
-        a[i * m + k], a[i * m + k + 1] = x, y
+        x, y = given[i], beside[i]
         first[i] = (lower * x - y) * scale
         second[i] = (upper * y - x) * scale
-    for c in range(k + 2, end):
-        other = a[c * m : c * m + m]
-        x, y = other[k], other[k + 1]
-        for i in range(c, m):
-            other[i] -= first[i] * x + second[i] * y
+    largest = 0.0
+    for i in range(k + 2, m):
+        largest = max(largest, abs(first[i] * given[i]) + abs(second[i] * beside[i]))
+    info[LARGEST] = max(info[LARGEST], largest)
+
+
+@inlined
+def _update_symmetric(a, m, start, done):
+    """A <- A - L D L^T of the pivots ``start`` ... ``done``, for the columns after them."""
+    if done == start:
+        return
+    for c in range(done, m, STRIP):
+        subtract_product(
+            a, c * m + c, m, a, start * m + c, m, a, m * m + c, m, 1,
+            m - c, min(STRIP, m - c), done - start,
+        )  # fmt: skip
 
 
 @inlined
@@ -220,20 +264,26 @@ def _exchange_columns(a, m, j, k, ids):
 
 
 @kernel
-def _exchange(a, m, j, k, symmetric, ids):
-    """Columns j <= k change places; in a symmetric front rows do too."""
+def _exchange(a, m, start, j, k, ids):
+    """Columns and rows j <= k of a symmetric front change places, and in the panel's ``wide``."""
     if j == k:
         return
-    if not symmetric:
-        _exchange_columns(a, m, j, k, ids)
-        return
-    for c in range(j):
-        at = c * m
-        a[at + j], a[at + k] = a[at + k], a[at + j]
+    _exchange_rows(a, 0, m, j, j, k)
+    _exchange_rows(a, m * m, m, j - start, j, k)
+    one, other = pointer(a, j * m), pointer(a, k * m)
+    across = pointer(a, k)
     for i in range(j + 1, k):
-        a[j * m + i], a[i * m + k] = a[i * m + k], a[j * m + i]
-    a[j * m + j], a[k * m + k] = a[k * m + k], a[j * m + j]
+        one[i], across[i * m] = across[i * m], one[i]
+    one[j], other[k] = other[k], one[j]
     for i in range(k + 1, m):
-        a[j * m + i], a[k * m + i] = a[k * m + i], a[j * m + i]
+        one[i], other[i] = other[i], one[i]
     ids[j], ids[k] = ids[k], ids[j]
     ids[m + j], ids[m + k] = ids[m + k], ids[m + j]
+
+
+@inlined
+def _exchange_rows(a, at, m, columns, j, k):
+    """Rows j and k of columns at ``at`` change places."""
+    one, other = pointer(a, at + j), pointer(a, at + k)
+    for c in range(columns):
+        one[c * m], other[c * m] = other[c * m], one[c * m]

@@ -12,11 +12,17 @@ order that follows (or the number of rows), place of the block, then its n rows 
 """
 
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES, SYMMETRIC
+from graphsys.kernels.base.layout import (
+    ORDER_AT,
+    PANEL_FIELDS,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    SYMMETRIC,
+)
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import copy_block
-from graphsys.kernels.frontal.front import factorize_front
-from graphsys.kernels.single.ldu import load
+from graphsys.kernels.frontal.front import LARGEST, LEAST, factorize_front, room
 
 #: Fields of a header on the stack of contribution blocks, and places among them.
 HEADER = 5
@@ -27,16 +33,19 @@ SIZE, PIVOTS, FACTORS, NAMES = range(FRONT_FIELDS)
 
 #: What a factorization returns where an array is shorter than ``info[NEEDED]``.
 FRONT_FULL, STACK_FULL, HEADERS_FULL, FACTORS_FULL, NAMES_FULL = range(-1, -6, -1)
-#: Fields of ``info``: least pivot relative to its column, length that an array needs, number of
-#: delayed pivots; then where the factorization goes on: supernode, place of the uppermost header,
-#: ends of the stack, the headers, the factors and the names. All but `LEAST` begin at 0.
-INFO = 9
-LEAST, NEEDED, ALL_DELAYED, NEXT, TOP, STACK_END, HEADERS_END, FACTORS_END, NAMES_END = range(INFO)
+#: Fields of ``info``: those of a front, length that an array needs, number of delayed pivots; then
+#: where the factorization goes on: supernode, place of the uppermost header, ends of the stack, the
+#: headers, the factors and the names. All begin at 0.
+INFO = 10
+NEEDED, ALL_DELAYED, NEXT, TOP, STACK_END, HEADERS_END, FACTORS_END, NAMES_END = range(2, INFO)
+#: Bits of a row in the place of an entry in its front; the others are its column.
+ROW_BITS = 32
+LOW = 2**ROW_BITS - 1
 
 
 @kernel
 def front_sizes(program):
-    """Numbers of factors and of names where no pivot is delayed, and the largest front."""
+    """Numbers of factors and names without delays; rows and `room` of the largest front."""
     factors = names = largest = 0
     for s in range(program[SUPERNODES]):
         at = program[program[STARTS_AT] + s]
@@ -44,7 +53,66 @@ def front_sizes(program):
         factors += _factor_size(m, p, program[SYMMETRIC] != 0)
         names += 2 * m + p
         largest = max(largest, m)
-    return factors, names, largest
+    return factors, names, largest, room(largest)
+
+
+@kernel
+def list_entries(
+    # Tables:
+    program,
+    # In:
+    row,
+    column,
+    # Work:
+    position,
+    owner,
+    # Out:
+    start,
+    source,
+    target,
+):
+    """Entries of each front: which of the matrix, and their row and column in the front.
+
+    Of a symmetric matrix, either triangle is listed. ``start`` (supernodes + 1,) is where those of
+    each front begin.
+    """
+    table = pointer(program, 0)
+    rows, count, symmetric = program[ROWS], program[SUPERNODES], program[SYMMETRIC] != 0
+    order = pointer(program, program[ORDER_AT])
+    for k in range(rows):
+        position[order[k]] = k
+    for s in range(count):
+        at = table[program[STARTS_AT] + s]
+        start[s] = 0
+        for k in range(table[at + 2], table[at + 2] + table[at]):
+            owner[k] = s
+    start[count] = 0
+    for e in range(row.size):
+        start[owner[min(position[row[e]], position[column[e]])]] += 1
+    total = 0
+    for s in range(count):  # where the entries of each front end, then begin
+        total += start[s]
+        start[s] = total
+    start[count] = total
+    for e in range(row.size - 1, -1, -1):
+        s = owner[min(position[row[e]], position[column[e]])]
+        start[s] -= 1
+        source[start[s]] = e
+    for s in range(count):
+        at = table[program[STARTS_AT] + s]
+        p, first = table[at], table[at + 2]
+        for i in range(p):
+            owner[first + i] = i  # from here on, places in the front
+        run = at + PANEL_FIELDS + table[at + 5]
+        for _ in range(table[at + 6]):
+            for i in range(table[run + 1]):
+                owner[table[run + 2] + i] = p + table[run] + i
+            run += 3
+        for t in range(start[s], start[s + 1]):
+            i, j = owner[position[row[source[t]]]], owner[position[column[source[t]]]]
+            if symmetric and i < j:
+                i, j = j, i
+            target[t] = i + (j << ROW_BITS)
 
 
 @inlined
@@ -57,11 +125,14 @@ def _factor_size(m, pivots, symmetric):
 def factorize_fronts(
     # Tables:
     program,
+    start,
+    source,
+    target,
     # In:
     values,
     threshold,
+    weak,
     # Work:
-    panels,
     front,
     stack,
     headers,
@@ -74,14 +145,14 @@ def factorize_fronts(
 ):
     """L and U of all fronts; 0, 1 + a row without a pivot, or which array is too short.
 
-    ``panels`` get the matrix as for the supernodal factorization. ``info`` is 0 at first. Called
+    ``start``, ``source`` and ``target`` are from `list_entries`. ``info`` is 0 at first. Called
     again with a longer array that holds what the short one did, it goes on where it was.
     """
-    table = pointer(program, 0)
+    table, given, dense = pointer(program, 0), pointer(values, 0), pointer(front, 0)
+    entries, sources, targets = pointer(start, 0), pointer(source, 0), pointer(target, 0)
     symmetric = program[SYMMETRIC] != 0
     if info[NEXT] == 0:
-        load(program, values, panels)
-        info[LEAST], info[ALL_DELAYED] = 1.0, 0.0
+        info[LEAST], info[LARGEST], info[ALL_DELAYED] = 1.0, 0.0, 0.0
         for field in range(NEXT, INFO):
             info[field] = 0.0
         info[TOP] = -1.0
@@ -98,8 +169,8 @@ def factorize_fronts(
             child = headers[child + PREVIOUS]
         f, m = p + delayed, p + delayed + q
         short = 0
-        if m * m > front.size:
-            short, info[NEEDED] = FRONT_FULL, m * m
+        if room(m) > front.size:
+            short, info[NEEDED] = FRONT_FULL, room(m)
         elif below + m * m > stack.size:
             short, info[NEEDED] = STACK_FULL, below + m * m
         elif headers_below + HEADER + 2 * m > headers.size:
@@ -115,7 +186,12 @@ def factorize_fronts(
             info[FACTORS_END], info[NAMES_END] = factors_end, names_end
             return short
         ids = names[names_end : names_end + 2 * m + f]
-        following = _load(program, at, panels, m, f, symmetric, front, place, ids)
+        following = _load(program, at, m, delayed, front, place, ids)
+        for t in range(entries[s], entries[s + 1]):
+            row, column = targets[t] & LOW, targets[t] >> ROW_BITS
+            row += delayed * (row >= p)
+            column += delayed * (column >= p)
+            dense[column * m + row] += given[sources[t]]
         # Children are on top of the stack, the last one first.
         child, new = top, p
         while child >= 0 and headers[child + FOLLOWING] < first + p:
@@ -123,7 +199,7 @@ def factorize_fronts(
             headers_end, stack_end = child, headers[child + BLOCK]
             child = headers[child + PREVIOUS]
         top = child
-        pivots = factorize_front(front, m, f, threshold, symmetric, ids, ids[2 * m :], info)
+        pivots = factorize_front(front, m, f, threshold, weak, symmetric, ids, ids[2 * m :], info)
         if pivots < f and q == 0:
             info[NEXT] = 0
             return 1 + ids[pivots]
@@ -150,32 +226,23 @@ def factorize_fronts(
 
 
 @inlined
-def _load(program, at, panels, m, f, symmetric, front, place, ids):
-    """A front with the matrix in it; returns the first row after the supernode's, or all rows."""
-    table = pointer(program, 0)
-    p, q, first, lower, upper = (
-        table[at],
-        table[at + 1],
-        table[at + 2],
-        table[at + 3],
-        table[at + 4],
-    )
+def _load(program, at, m, delayed, front, place, ids):
+    """A front of zeros and its names; returns the first row after the supernode's, or all rows."""
+    table, places = pointer(program, 0), pointer(place, 0)
+    rows, columns = pointer(ids, 0), pointer(ids, m)
+    p, first = table[at], table[at + 2]
     for i in range(m * m):
         front[i] = 0.0
-    copy_block(front, 0, m, panels, lower, p + q, p, p)
-    copy_block(front, f, m, panels, lower + p, p + q, q, p)
-    if not symmetric:
-        copy_block(front, f * m, m, panels, upper, p, p, q)
     for i in range(p):
-        place[first + i] = i
-        ids[i] = ids[m + i] = first + i
+        places[first + i] = i
+        rows[i] = columns[i] = first + i
     run, following = at + PANEL_FIELDS + table[at + 5], program[ROWS]
     for _ in range(table[at + 6]):
-        to, rows, row = f + table[run], table[run + 1], table[run + 2]
+        to, count, row = p + delayed + table[run], table[run + 1], table[run + 2]
         following = min(following, row)
-        for i in range(rows):
-            place[row + i] = to + i
-            ids[to + i] = ids[m + to + i] = row + i
+        for i in range(count):
+            places[row + i] = to + i
+            rows[to + i] = columns[to + i] = row + i
         run += 3
     return following
 
@@ -184,25 +251,25 @@ def _load(program, at, panels, m, f, symmetric, front, place, ids):
 def _add_child(headers, at, stack, m, new, symmetric, front, place, ids):
     """Adds a contribution block to its parent's front; returns the place after its delayed rows."""
     left, delayed, block = headers[at + LEFT], headers[at + DELAYED], headers[at + BLOCK]
-    rows, columns = at + HEADER, at + HEADER + left
+    rows, columns = pointer(headers, at + HEADER), pointer(headers, at + HEADER + left)
+    places, dense = pointer(place, 0), pointer(front, 0)
     for i in range(delayed):
-        ids[new + i], ids[m + new + i] = headers[rows + i], headers[columns + i]
+        ids[new + i], ids[m + new + i] = rows[i], columns[i]
     for i in range(left):  # names become places in the front
-        to = new + i if i < delayed else place[headers[rows + i]]
-        headers[rows + i] = headers[columns + i] = to
+        rows[i] = columns[i] = new + i if i < delayed else places[rows[i]]
     for j in range(left):
-        to = headers[columns + j]
-        column = stack[block + j * left : block + j * left + left]
+        to = columns[j]
+        column, parent = pointer(stack, block + j * left), pointer(front, to * m)
         if not symmetric:
             for i in range(left):
-                front[to * m + headers[rows + i]] += column[i]
+                parent[rows[i]] += column[i]
             continue
         for i in range(j, left):
-            row = headers[rows + i]
+            row = rows[i]
             if row >= to:
-                front[to * m + row] += column[i]
+                parent[row] += column[i]
             else:
-                front[row * m + to] += column[i]
+                dense[row * m + to] += column[i]
     return new + delayed
 
 

@@ -6,8 +6,12 @@ y = L^-1 b has the names of rows, x = U^-1 y those of columns.
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.layout import ORDER_AT, ROWS, SUPERNODES, SYMMETRIC
+from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import subtract_product, subtract_transposed
 from graphsys.kernels.frontal.multifrontal import FACTORS, FRONT_FIELDS, NAMES, PIVOTS, SIZE
+
+#: Rows up to which a loop over a front takes less time than a call of a product.
+FEW = 16
 
 
 @kernel
@@ -48,24 +52,20 @@ def solve_fronts(
 def _forward(fronts, s, names, factors, y, part):
     """Y <- L^-1 y for the rows of a front."""
     at = FRONT_FIELDS * s
-    m, pivots, lower, rows = (
-        fronts[at + SIZE],
-        fronts[at + PIVOTS],
-        fronts[at + FACTORS],
-        fronts[at + NAMES],
-    )
+    m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
+    rows, given, local = pointer(names, fronts[at + NAMES]), pointer(y, 0), pointer(part, 0)
     for i in range(m):
-        part[i] = y[names[rows + i]]
+        local[i] = given[rows[i]]
     for k in range(pivots):
-        z, column = part[k], factors[lower + k * m : lower + k * m + pivots]
-        for i in range(k + 1, pivots):
-            part[i] -= column[i] * z
-    if pivots < m:
+        z, column = local[k], pointer(factors, lower + k * m)
+        for i in range(k + 1, pivots if m > FEW else m):
+            local[i] -= column[i] * z
+    if pivots < m and m > FEW:
         subtract_product(
             part, pivots, m, factors, lower + pivots, m, part, 0, 1, m, m - pivots, 1, pivots
         )
     for i in range(m):
-        y[names[rows + i]] = part[i]
+        given[rows[i]] = local[i]
 
 
 @inlined
@@ -149,39 +149,36 @@ def _backward_transposed(fronts, s, names, factors, y, x, part):
 def _backward_symmetric(fronts, s, names, factors, y, x, part):
     """X <- L^-T D^-1 y for the rows of a front."""
     at = FRONT_FIELDS * s
-    m, pivots, lower, rows = (
-        fronts[at + SIZE],
-        fronts[at + PIVOTS],
-        fronts[at + FACTORS],
-        fronts[at + NAMES],
-    )
-    diagonal, k = lower + m * pivots, 0
+    m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
+    rows, given, local = pointer(names, fronts[at + NAMES]), pointer(y, 0), pointer(part, 0)
+    diagonal, k = pointer(factors, lower + m * pivots), 0
     while k < pivots:
-        pivot, beside = factors[diagonal + 2 * k], factors[diagonal + 2 * k + 1]
-        one = y[names[rows + k]]
+        pivot, beside = diagonal[2 * k], diagonal[2 * k + 1]
+        one = given[rows[k]]
         if beside == 0:
-            part[k] = one / pivot
+            local[k] = one / pivot
             k += 1
             continue
-        other = y[names[rows + k + 1]]
-        upper, below = pivot / beside, factors[diagonal + 2 * k + 2] / beside
+        other = given[rows[k + 1]]
+        upper, below = pivot / beside, diagonal[2 * k + 2] / beside
         scale = 1.0 / (beside * (upper * below - 1.0))
-        part[k], part[k + 1] = (below * one - other) * scale, (upper * other - one) * scale
+        local[k], local[k + 1] = (below * one - other) * scale, (upper * other - one) * scale
         k += 2
-    _solve_unit_transposed(names, rows, factors, lower, m, pivots, x, part)
+    _solve_unit_transposed(names, fronts[at + NAMES], factors, lower, m, pivots, x, part)
 
 
 @inlined
-def _solve_unit_transposed(names, rows, factors, lower, m, pivots, x, part):
+def _solve_unit_transposed(names, at, factors, lower, m, pivots, x, part):
     """X <- L^-T of ``part``, with the rows that follow as they are in x."""
+    rows, found, local = pointer(names, at), pointer(x, 0), pointer(part, 0)
     for i in range(pivots, m):
-        part[i] = x[names[rows + i]]
-    if pivots < m:
+        local[i] = found[rows[i]]
+    if pivots < m and m > FEW:
         subtract_transposed(part, 0, factors, lower + pivots, m, part, pivots, m - pivots, pivots)
     for k in range(pivots - 1, -1, -1):
-        column = factors[lower + k * m : lower + k * m + pivots]
-        total = part[k]
-        for i in range(k + 1, pivots):
-            total -= column[i] * part[i]
-        part[k] = total
-        x[names[rows + k]] = total
+        column = pointer(factors, lower + k * m)
+        total = local[k]
+        for i in range(k + 1, pivots if m > FEW else m):
+            total -= column[i] * local[i]
+        local[k] = total
+        found[rows[k]] = total
