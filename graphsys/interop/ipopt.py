@@ -1,11 +1,14 @@
 """Ipopt: a shared library with MA27's symbols, so that ``linear_solver=ma27`` is graphsys.
 
-A C file (``ma27.c``) has the four symbols and passes each call to a function of this module. It is
-compiled at the first use and kept in the cache folder of machine code.
+A C file (``ma27.c``) has the four symbols. It calls the compiled kernels with a *frame* of arrays
+that this module has lent it, and functions of this module for what is left: analysis, matrices
+whose factors are doubtful, arrays that become too short. It is compiled at the first use and kept
+in the cache folder of machine code.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import os
@@ -17,9 +20,10 @@ import tempfile
 import threading
 import traceback
 from collections import OrderedDict
-from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
+from itertools import count
+from math import isqrt
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +32,11 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from graphsys.compiler.store import cache_folder
-from graphsys.kernels.single.fused_solve import SINGULAR as SINGULAR_PIVOT
+from graphsys.kernels.base.address_table import new_frame
+from graphsys.kernels.frontal import framed
+from graphsys.kernels.frontal.multifrontal import INFO
 from graphsys.matrix.equilibration import Scaling
-from graphsys.numeric import measures
-from graphsys.numeric.factorization import Factorization
-from graphsys.numeric.fronts import Fronts
-from graphsys.symbolic import Symbolic
+from graphsys.numeric.fronts import THRESHOLD, Fronts
 from graphsys.system import System
 
 __all__ = ["library"]
@@ -44,19 +47,38 @@ Ints = NDArray[np.int64]
 SOURCE = Path(__file__).with_name("ma27.c")
 #: Patterns, and factorizations, that are kept: MA27's interface has no call that frees one.
 KEPT = 64
+#: Least pivot relative to its column that is taken before others, as in MUMPS and MA57.
+GOOD = 0.01
+#: Least pivot relative to its column that is taken rather than delayed. Ipopt's default asks for
+#: 1e-8; 1e-4 delays as few, and solutions keep ten digits before Ipopt refines them.
+WEAK = 1e-4
+#: ``ma27_pivtol`` up to which `WEAK` pivots are taken: its default. Ipopt raises it where it could
+#: not refine a solution.
+WEAK_UP_TO = 1e-8
 #: Least pivot, of the equilibrated matrix, that is more than the rounding of larger numbers.
 LEAST_PIVOT = 8.0 * np.finfo(float).eps
-#: INFO(1): index out of range (a warning); singular matrix; an exception, printed on stderr.
-OUT_OF_RANGE, SINGULAR, FAILED = 1, -5, -101
+#: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
+LARGEST = 1e8
+#: Largest power of two of a row's scaling.
+MOST_EXPONENT = 500
+#: What the callbacks return instead of a handle or a count, as in ma27.c.
+NOT_REGULAR, UNKNOWN, FAILED = -1, -2, -101
 
-_INT, _DOUBLE = ctypes.POINTER(ctypes.c_int), ctypes.POINTER(ctypes.c_double)
+_INT, _LONG, _DOUBLE, _ADDRESS = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _KINDS: tuple[Any, ...] = (
-    ctypes.CFUNCTYPE(None, ctypes.c_int, ctypes.c_int, _INT, _INT, _INT, _INT),
-    ctypes.CFUNCTYPE(
-        None, ctypes.c_int, ctypes.c_int, _INT, _INT, _DOUBLE, _INT, _INT, _DOUBLE, _INT
-    ),
-    ctypes.CFUNCTYPE(None, ctypes.c_int, _INT, _DOUBLE),
+    ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _ADDRESS),
+    ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT),
+    ctypes.CFUNCTYPE(None, _INT, _INT, _ADDRESS),
 )
+
+
+class _Callbacks(ctypes.Structure):
+    """``struct callbacks`` of ma27.c."""
+
+    _fields_ = (
+        ("analyze", _ADDRESS), ("factorize", _ADDRESS), ("solve", _ADDRESS),
+        ("factorize_framed", _ADDRESS), ("solve_framed", _ADDRESS), ("weak_up_to", _DOUBLE),
+    )  # fmt: skip
 
 
 class Pattern:
@@ -85,8 +107,9 @@ class Pattern:
         once = np.concatenate([np.ones(row.size, bool), row != column])
         shape = (self.system.graph.nnz, row.size)
         self._sum = csr_array(coo_array((ones[: once.sum()], (place[once], entry[once])), shape))
+        self.entries = row, column
         self._lock = threading.Lock()
-        self._symbolic: Symbolic | None = None
+        self._fronts: dict[bool, Fronts] = {}
 
     def values(self, a: Float) -> Float:
         """Blocks in the layout of the graph.
@@ -102,96 +125,199 @@ class Pattern:
         """
         return np.asarray(self._sum @ a)
 
-    def symbolic(self, values: Float) -> Symbolic:
-        """Symbolic factorization by the zeros of the first diagonal.
+    def scaling(self, a: Float) -> Float:
+        """Factors of rows and columns that equilibrate a matrix, powers of two.
 
         Parameters
         ----------
-        values : ndarray, shape (nnz,)
+        a : ndarray, shape (nz,)
+            Entries.
 
         Returns
         -------
-        Symbolic
-            The same for all values that follow.
+        ndarray, shape (n,)
+            Bounded, so that no product of two overflows.
+        """
+        exponent = Scaling.of(self.system.graph, self.values(a), True).row
+        return np.ldexp(1.0, np.clip(exponent, -MOST_EXPONENT, MOST_EXPONENT))
+
+    @property
+    def is_analyzed(self) -> bool:
+        """Whether a first matrix has chosen the order."""
+        return bool(self._fronts)
+
+    def fronts(self, a: Float, weak: bool) -> Fronts:
+        """New fronts, with arrays as long as those before had to be.
+
+        The order is chosen by the zeros of the first diagonal, for all matrices that follow.
+
+        Parameters
+        ----------
+        a : ndarray, shape (nz,)
+            Entries; ignored if the pattern is analyzed.
+        weak : bool
+            Whether pivots may be weak. Otherwise many are delayed, and the order is another one.
+
+        Returns
+        -------
+        Fronts
         """
         with self._lock:
-            if self._symbolic is None:
-                self.system.values[...] = values
-                self._symbolic = self.system.analyze()
-            return self._symbolic
+            if not self._fronts:
+                self.system.values[...] = self.values(a)
+                self._fronts[True] = Fronts(self.system.analyze(), a.dtype, self.entries)
+            if weak not in self._fronts:
+                order = self._fronts[True].symbolic.for_delayed_pivots
+                self._fronts[weak] = Fronts(order, a.dtype, self.entries)
+            return self._fronts[weak].fresh()
+
+    def remember(self, fronts: Fronts, weak: bool) -> None:
+        """Make those that follow as long as these.
+
+        Parameters
+        ----------
+        fronts : Fronts
+        weak : bool
+        """
+        with self._lock:
+            self._fronts[weak] = fronts
 
 
-class Instance:
-    """Factors of one caller of the library: of static pivots, of delayed ones once these are weak.
+class Factors:
+    """Fronts of one order and the frame by which kernels find their arrays.
 
     Parameters
     ----------
     pattern : Pattern
+    a : ndarray, shape (nz,)
+        Entries of the first matrix.
+    weak : bool
+        Whether pivots may be weak.
+    """
+
+    def __init__(self, pattern: Pattern, a: Float, weak: bool) -> None:
+        self._pattern, self._weak = pattern, weak
+        self._fronts = pattern.fronts(a, weak)
+        self._info, self._signs = np.zeros(INFO), np.zeros(3)
+        pivots = (GOOD, WEAK) if weak else (THRESHOLD, THRESHOLD)
+        self._bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, 0.0])
+        self._vectors = np.empty((2, self._fronts.symbolic.graph.rows))
+        self.frame = self._framed()
+
+    def _framed(self) -> Any:
+        """Frame of all arrays, which live as long as this object or until they are too short."""
+        fronts = self._fronts
+        # No front is larger than the square that it was in.
+        self._part = np.empty(isqrt(fronts.arrays["front"].size))
+        return new_frame(
+            fronts.symbolic.program, *fronts.listed, *fronts.arrays.values(),
+            fronts.table.reshape(-1), self._info, self._signs, self._bounds, *self._vectors,
+            self._part,
+        )  # fmt: skip
+
+    def factorize(self, a: Float) -> int | None:
+        """Number of negative eigenvalues; None if rounding errors are as large as a pivot."""
+        found = int(framed.factorize_framed(self.frame, a))
+        while found < framed.DOUBTFUL:
+            self._fronts.lengthen(found + 1, self._info)
+            self._pattern.remember(self._fronts, self._weak)
+            self.frame = self._framed()
+            self._bounds[framed.RESUMES] = 1.0
+            found = int(framed.factorize_framed(self.frame, a))
+        return None if found < 0 else found
+
+    def solve(self, b: Float) -> Float:
+        """Solution of A x = b."""
+        x = b.copy()
+        framed.solve_framed(self.frame, x)
+        return x
+
+
+class Instance:
+    """Factors of one caller of the library, by the multifrontal method.
+
+    Ipopt scales its problem, so the matrix is factorized as it is, in an order that delays few
+    pivots, and pivots may be weak. Where that leaves the factors doubtful, the matrix is
+    equilibrated, and then factorized in an order with flat trees that delays all weak pivots.
+
+    Parameters
+    ----------
+    pattern : Pattern
+
+    Attributes
+    ----------
+    fast : Factors or None
+        Those with weak pivots.
+    plain : bool
+        Whether the last factors are these, of the matrix as it is.
     """
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
-        self._static: Factorization | None = None
-        self._fronts: Fronts | None = None
-        self._scaling: Scaling | None = None
-        self._work = np.empty(0)
-        self._solve: Callable[[Float], Float | None] | None = None
+        known = pattern.is_analyzed
+        self.fast: Factors | None = Factors(pattern, np.empty(0), True) if known else None
+        self.plain = False
+        self._stable: Factors | None = None
+        self._scaling: Float | None = None  # of rows
+        self._last: tuple[Factors, Float | None] | None = None  # with the scaling of rows
 
-    def factorize(self, a: Float) -> int | None:
+    def factorize(self, a: Float, weak: bool = True, tried: bool = False) -> int | None:
         """Number of negative eigenvalues; None if the matrix is singular to rounding.
 
         Parameters
         ----------
         a : ndarray, shape (nz,)
+        weak : bool, optional
+            Whether pivots may be weak.
+        tried : bool, optional
+            Whether the matrix as it is has been tried.
         """
-        self._solve = None
-        values = self.pattern.values(a)
-        if not np.isfinite(values).all():
-            return None
-        symbolic = self.pattern.symbolic(values)
-        if self._fronts is None:
-            negative = self._factorize_static(symbolic, values)
+        self.plain, self._last = False, None
+        if a.size != self.pattern.entries[0].size:
+            raise ValueError(f"ma27bd has {a.size} entries, ma27ad {self.pattern.entries[0].size}")
+        if self.fast is None:
+            if not np.isfinite(a).all():
+                return None
+            self.fast = Factors(self.pattern, a, True)
+        if weak and not tried:
+            negative = self.fast.factorize(a)
             if negative is not None:
+                self.plain, self._last = True, (self.fast, None)
                 return negative
-            self._fronts = Fronts(symbolic.for_delayed_pivots, values.dtype)
-            self._work = np.empty(self._fronts.symbolic.arena_size)
-        return self._factorize_fronts(self._fronts, values)
+        if not np.isfinite(a).all():
+            return None
+        for anew in (False, True):  # first with the scaling of an earlier matrix, if there was one
+            if not anew and self._scaling is None:
+                continue
+            if anew:
+                self._scaling = self.pattern.scaling(a)
+            if weak:
+                negative = self._scaled(self.fast, a)
+                if negative is not None:
+                    return negative
+        if self._stable is None:
+            self._stable = Factors(self.pattern, a, False)
+        return self._scaled(self._stable, a)
 
-    def _factorize_static(self, symbolic: Symbolic, values: Float) -> int | None:
-        """Negative eigenvalues of the pivot blocks; None if one of them is weak."""
-        if self._static is None:
-            self._static = Factorization(symbolic, values.dtype)
-        static = self._static
-        if static.fast_factorize(values) == SINGULAR_PIVOT or static.doubtful:
-            return None
-        positive, negative = measures.inertia(static)
-        if positive + negative < symbolic.graph.rows:
-            return None
-        self._solve = static.fast_solve  # None for a solution that overflows
+    def _scaled(self, factors: Factors, a: Float) -> int | None:
+        """Negative eigenvalues by the equilibrated matrix; None if its factors are doubtful."""
+        of_row, (row, column) = self._scaling, self.pattern.entries
+        assert of_row is not None
+        negative = factors.factorize(a * (of_row[row] * of_row[column]))
+        if negative is not None:
+            self._last = factors, of_row
         return negative
-
-    def _factorize_fronts(self, fronts: Fronts, values: Float) -> int | None:
-        """Negative eigenvalues of D, by 1 x 1 and 2 x 2 pivots."""
-        graph = self.pattern.system.graph
-        if self._scaling is None or not self._scaling.fits(graph, values):
-            self._scaling = Scaling.of(graph, values, True)
-        scaling = self._scaling
-        if fronts.factorize(scaling.matrix(values), self._work) or fronts.smallest() < LEAST_PIVOT:
-            return None
-
-        def solve(b: Float) -> Float:
-            right = scaling.right_hand_side(b, False)
-            return np.asarray(scaling.solution(fronts.solve(right, 1, False), False))
-
-        self._solve = solve
-        return fronts.inertia()[1]
 
     def solve(self, b: Float) -> Float:
         """Solution of A x = b, shape (n,)."""
-        if self._solve is None:
+        if b.size != self.pattern.system.graph.rows:
+            raise ValueError(f"ma27cd has n = {b.size}, ma27ad {self.pattern.system.graph.rows}")
+        if self._last is None:
             raise ValueError("ma27cd was called without a factorization by ma27bd")
-        x = self._solve(b)
-        return np.full_like(b, np.nan) if x is None else x
+        factors, of_row = self._last
+        if of_row is None:
+            return factors.solve(b)
+        return factors.solve(b * of_row) * of_row
 
 
 class Store:
@@ -201,20 +327,39 @@ class Store:
         self._lock = threading.Lock()
         self._patterns: OrderedDict[bytes, Pattern] = OrderedDict()
         self._instances: OrderedDict[int, Instance] = OrderedDict()
-        self._last = 0
 
-    def open(self, n: int, irn: Ints, icn: Ints) -> int:
+    def open(self, n: int, irn: NDArray[np.int32], icn: NDArray[np.int32]) -> int:
         """Handle of a new instance for a pattern in triplets, from 1."""
-        text = np.int64(n).tobytes() + irn.tobytes() + icn.tobytes()
-        digest = hashlib.sha256(text).digest()
+        digest = hashlib.sha256(np.int64(n).tobytes() + irn.tobytes() + icn.tobytes()).digest()
         with self._lock:
             pattern = self._patterns.get(digest)
-        pattern = pattern or Pattern(n, irn - 1, icn - 1)
+        if pattern is None:
+            pattern = Pattern(n, irn.astype(np.int64) - 1, icn.astype(np.int64) - 1)
         with self._lock:
-            self._last = self._last % (2**31 - 1) + 1
+            handle = next(_COUNT) % (2**31 - 1) + 1
             _keep(self._patterns, digest, pattern)
-            _keep(self._instances, self._last, Instance(pattern))
-            return self._last
+            self._drop_oldest()
+            self._instances[handle] = instance = Instance(pattern)
+            _lend(handle, instance)
+            return handle
+
+    def _drop_oldest(self) -> None:
+        """Make room for one instance; those that C used since the last look count as new."""
+        seen = 0
+        while len(self._instances) >= KEPT:
+            handle = next(iter(self._instances))
+            if seen < KEPT and _LIBRARY is not None and _LIBRARY.graphsys_used(handle):
+                seen += 1
+                self._instances.move_to_end(handle)
+            else:
+                _take(handle)
+                del self._instances[handle]
+
+    def lend(self, handle: int, instance: Instance) -> None:
+        """Lend C the factors of an instance, unless others have displaced it in the meantime."""
+        with self._lock:
+            if self._instances.get(handle) is instance:
+                _lend(handle, instance)
 
     def get(self, handle: int) -> Instance | None:
         """Instance of a handle; None if others have displaced it."""
@@ -234,63 +379,79 @@ def _keep(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
 
 
 STORE = Store()
+_COUNT = count()
+#: The library, once it is loaded.
+_LIBRARY: Any = None
 
 
-def _array(pointer: Any, count: int) -> NDArray[Any]:
+def _lend(handle: int, instance: Instance) -> None:
+    """Lend C the factors of an instance, if compiled kernels can find them."""
+    frame = None if instance.fast is None else instance.fast.frame
+    if _LIBRARY is not None and isinstance(frame, np.ndarray):
+        n, nz = instance.pattern.system.graph.rows, instance.pattern.entries[0].size
+        _LIBRARY.graphsys_lend(handle, frame.ctypes.data, frame.size, n, nz, instance.plain)
+
+
+def _take(handle: int) -> None:
+    """Take them back, when no thread works with them."""
+    if _LIBRARY is not None:
+        _LIBRARY.graphsys_take(handle)
+
+
+def _take_all() -> None:
+    """Take everything back, and lend nothing from now on."""
+    global _LIBRARY
+    loaded, _LIBRARY = _LIBRARY, None
+    if loaded is not None:
+        loaded.graphsys_take_all()
+
+
+@lru_cache(4 * KEPT)
+def _type(number: Any, count: int) -> Any:
+    """Type of so many numbers in a row: ctypes takes longer to make it than to use it."""
+    return number * count
+
+
+def _array(number: Any, address: int | None, count: int) -> NDArray[Any]:
     """Memory of the caller as an array."""
-    if count:
-        return np.ctypeslib.as_array(pointer, (count,))
-    return np.empty(0, np.int32 if isinstance(pointer, _INT) else np.float64)
+    if not address or not count:
+        return np.empty(0, number)
+    return np.frombuffer(_type(number, count).from_address(address), number)
 
 
-def _analyze(n: int, nz: int, irn: Any, icn: Any, ikeep: Any, info: Any) -> None:
-    """ma27ad: ikeep[0] becomes the handle of an instance."""
+def _analyze(n: int, nz: int, irn: int | None, icn: int | None) -> int:
+    """ma27ad: the handle of an instance."""
     try:
-        rows, columns = (_array(at, nz).astype(np.int64) for at in (irn, icn))
-        outside = (np.minimum(rows, columns) < 1) | (np.maximum(rows, columns) > n)
-        if outside.any():
-            info[0], info[1] = OUT_OF_RANGE, int(outside.sum())
-            return
-        ikeep[0] = STORE.open(n, rows, columns) if n else 0
+        return STORE.open(n, _array(ctypes.c_int, irn, nz), _array(ctypes.c_int, icn, nz))
     except BaseException:  # nothing may pass through C
         traceback.print_exc()
-        info[0] = FAILED
+        return FAILED
 
 
-def _factorize(
-    n: int, nz: int, irn: Any, icn: Any, a: Any, iw: Any, ikeep: Any, cntl: Any, info: Any
-) -> None:
-    """ma27bd: info[14] becomes the number of negative eigenvalues, iw[0] the handle."""
+def _factorize(handle: int, nz: int, a: int | None, pivot_tolerance: float, tried: int) -> int:
+    """ma27bd, where C cannot: the number of negative eigenvalues."""
     try:
-        if n == 0:
-            return
-        instance = STORE.get(ikeep[0])
+        instance = STORE.get(handle)
         if instance is None:
-            _analyze(n, nz, irn, icn, ikeep, info)
-            instance = STORE.get(ikeep[0])
-        if instance is None or info[0] != 0:
-            return
-        iw[0] = ikeep[0]
-        negative = instance.factorize(_array(a, nz))
-        if negative is None:
-            info[0] = SINGULAR
-        else:
-            info[14] = negative
+            return UNKNOWN
+        _take(handle)
+        weak = pivot_tolerance <= WEAK_UP_TO
+        negative = instance.factorize(_array(ctypes.c_double, a, nz), weak, bool(tried))
+        STORE.lend(handle, instance)
+        return NOT_REGULAR if negative is None else negative
     except BaseException:
         traceback.print_exc()
-        info[0] = FAILED
+        return FAILED
 
 
-def _solve(n: int, iw: Any, rhs: Any) -> None:
-    """ma27cd: rhs becomes the solution, or not a number, for MA27 returns no status here."""
-    if n == 0:
-        return
-    x = _array(rhs, n)
+def _solve(handle: int, n: int, rhs: int | None) -> None:
+    """ma27cd, where C cannot: rhs becomes the solution, or not a number: there is no status."""
+    x = _array(ctypes.c_double, rhs, n)
     try:
-        instance = STORE.get(iw[0])
+        instance = STORE.get(handle)
         if instance is None:
             raise ValueError(f"more than {KEPT} factorizations were in use at the same time")
-        x[...] = instance.solve(x.copy())
+        x[...] = instance.solve(x)
     except BaseException:
         traceback.print_exc()
         x[...] = np.nan
@@ -300,7 +461,7 @@ def _solve(n: int, iw: Any, rhs: Any) -> None:
 def library() -> str:
     """Path of a shared library with MA27's symbols, for Ipopt's option ``hsllib``.
 
-    Ipopt must run in this process. The first call compiles a C file of 100 lines and stores the
+    Ipopt must run in this process. The first call compiles a C file of 250 lines and stores the
     library in the cache folder of machine code.
 
     Returns
@@ -317,13 +478,23 @@ def library() -> str:
     --------
     >>> options = {"linear_solver": "ma27", "hsllib": library()}  # doctest: +SKIP
     """
+    global _LIBRARY
     path = _compiled()
     loaded = ctypes.CDLL(str(path))
-    table = (ctypes.c_void_p * 3).in_dll(loaded, "graphsys_callback")
     functions = [kind(f) for kind, f in zip(_KINDS, (_analyze, _factorize, _solve), strict=True)]
+    addresses = [ctypes.cast(function, _ADDRESS).value for function in functions]
+    table = _Callbacks.in_dll(loaded, "graphsys_callbacks")
+    table.factorize, table.solve = addresses[1:]
+    if hasattr(framed.factorize_framed, "address"):  # not under NUMBA_DISABLE_JIT=1
+        kinds = "i8,1Cw f8,1Cw"
+        table.factorize_framed = framed.factorize_framed.address(kinds, "c")
+        table.solve_framed = framed.solve_framed.address(kinds, "c")
+        table.weak_up_to = WEAK_UP_TO
+        loaded.graphsys_lend.argtypes = [_INT, _ADDRESS, _LONG, _INT, _INT, _INT]
+        _LIBRARY = loaded
+        atexit.register(_take_all)  # arrays go with the interpreter, threads may stay in C
+    table.analyze = addresses[0]  # the last: C looks whether it is there
     _ALIVE.extend([loaded, *functions])
-    for k, function in enumerate(functions):
-        table[k] = ctypes.cast(function, ctypes.c_void_p).value
     return str(path)
 
 
@@ -344,7 +515,7 @@ def _compiled() -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     handle, name = tempfile.mkstemp(suffix=kind, dir=path.parent)
     os.close(handle)
-    command = [*compiler, "-O2", "-shared", "-fPIC", "-o", name, str(SOURCE)]
+    command = [*compiler, "-O2", "-std=c11", "-shared", "-fPIC", "-o", name, str(SOURCE)]
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode != 0:

@@ -1,8 +1,12 @@
-/* Symbols of MA27's documented interface; Python functions do the work.
+/* Symbols of MA27's documented interface.
  *
  * Ipopt loads this library by its option hsllib and calls the four functions. graphsys.interop.ipopt
- * has loaded the same file before and has set graphsys_callback. No HSL code is used.
+ * has loaded the same file before and has set graphsys_callbacks. Python analyzes a pattern, and
+ * factorizes the first matrix; then it lends what the compiled kernels of graphsys work on. As long
+ * as their factors are good, no call needs Python. No HSL code is used.
  */
+#include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #ifdef _WIN32
@@ -11,22 +15,107 @@
 #define PUBLIC __attribute__((visibility("default")))
 #endif
 
-enum { NOT_READY = -100 }; /* of INFO(1): an error that MA27 does not have */
+/* Of INFO(1): an index out of range, a warning; a singular matrix; and errors that MA27 does not
+ * have: Python was not there, an exception in Python. */
+enum { OUT_OF_RANGE = 1, SINGULAR = -5, NOT_READY = -100, FAILED = -101 };
+/* What a callback or a kernel returns instead of a handle or a count: the factors are doubtful, or
+ * the matrix singular; the handle is unknown. */
+enum { DOUBTFUL = -1, UNKNOWN = -2 };
 
-/* Set by Python: analysis, factorization, solution. */
+typedef int64_t kernel(const int64_t *frame, int64_t length, double *numbers, int64_t count);
+
+/* Set by Python. Analysis: a handle. Factorization: number of negative eigenvalues; ``tried`` if the
+ * kernel was. Solution, in rhs. The kernels may be missing. */
 struct callbacks {
-    void (*analyze)(int n, int nz, const int *irn, const int *icn, int *ikeep, int *info);
-    void (*factorize)(int n, int nz, const int *irn, const int *icn, const double *a, int *iw,
-                      int *ikeep, const double *cntl, int *info);
-    void (*solve)(int n, const int *iw, double *rhs);
+    int (*analyze)(int n, int nz, const int *irn, const int *icn);
+    int (*factorize)(int handle, int nz, const double *a, double pivtol, int tried);
+    void (*solve)(int handle, int n, double *rhs);
+    kernel *factorize_framed, *solve_framed;
+    double weak_up_to; /* largest pivtol of the kernel */
 };
-PUBLIC struct callbacks graphsys_callback;
+PUBLIC struct callbacks graphsys_callbacks;
+
+/* What Python has lent. One thread at a time is inside. */
+enum { SLOTS = 64 };
+static struct slot {
+    atomic_int handle, inside;
+    const int64_t *frame;
+    int64_t length;
+    int n, nz;
+    int factored, used; /* whether the factors are of the last matrix; see graphsys_used */
+} slots[SLOTS];
+
+static void leave(struct slot *slot)
+{
+    atomic_store(&slot->inside, 0);
+}
+
+static struct slot *locked(int handle)
+{
+    struct slot *slot = &slots[(unsigned)handle % SLOTS];
+    while (atomic_exchange(&slot->inside, 1))
+        ; /* another thread is in a kernel, or here */
+    return slot;
+}
+
+/* The slot of a handle, entered; null where Python has lent nothing. */
+static struct slot *enter(int handle)
+{
+    struct slot *slot = locked(handle);
+    if (handle != 0 && atomic_load(&slot->handle) == handle)
+        return slot;
+    leave(slot);
+    return 0;
+}
+
+/* Lend a frame, for n rows and nz entries, unless another handle has the slot. */
+PUBLIC void graphsys_lend(int handle, const int64_t *frame, int64_t length, int n, int nz,
+                          int factored)
+{
+    struct slot *slot = locked(handle);
+    if (atomic_load(&slot->handle) == 0) {
+        slot->frame = frame, slot->length = length, slot->n = n, slot->nz = nz;
+        slot->factored = factored, slot->used = 0;
+        atomic_store(&slot->handle, handle);
+    }
+    leave(slot);
+}
+
+/* Take a frame back, when no thread works with it. */
+PUBLIC void graphsys_take(int handle)
+{
+    struct slot *slot = enter(handle);
+    if (slot) {
+        atomic_store(&slot->handle, 0);
+        leave(slot);
+    }
+}
+
+/* Take all back. */
+PUBLIC void graphsys_take_all(void)
+{
+    for (int k = 0; k < SLOTS; k++)
+        graphsys_take(atomic_load(&slots[k].handle));
+}
+
+/* Whether a frame was used since it was lent, or since the last such question. */
+PUBLIC int graphsys_used(int handle)
+{
+    struct slot *slot = enter(handle);
+    int used = 0;
+    if (slot) {
+        used = slot->used;
+        slot->used = 0;
+        leave(slot);
+    }
+    return used;
+}
 
 static int greeted;
 
 static int ready(void)
 {
-    if (!graphsys_callback.analyze) {
+    if (!graphsys_callbacks.analyze) {
         fputs("graphsys: this library works only in the Python process that called "
               "graphsys.ipopt.library()\n", stderr);
         return 0;
@@ -43,6 +132,49 @@ static void clear(int *info)
 {
     for (int i = 0; i < 20; i++)
         info[i] = 0;
+}
+
+/* Handle of a new factorization; 0 where info has an error. */
+static int analyze(int n, int nz, const int *irn, const int *icn, int *info)
+{
+    int outside = 0;
+    for (int k = 0; k < nz; k++)
+        outside += irn[k] < 1 || irn[k] > n || icn[k] < 1 || icn[k] > n;
+    if (outside) {
+        info[0] = OUT_OF_RANGE, info[1] = outside;
+        return 0;
+    }
+    int handle = n > 0 ? graphsys_callbacks.analyze(n, nz, irn, icn) : 0;
+    if (handle < 0)
+        info[0] = FAILED;
+    return handle > 0 ? handle : 0;
+}
+
+static int factorize(int handle, int nz, double *a, double pivtol)
+{
+    int64_t found = UNKNOWN;
+    struct slot *slot = pivtol <= graphsys_callbacks.weak_up_to ? enter(handle) : 0;
+    if (slot) {
+        if (slot->nz == nz)
+            found = graphsys_callbacks.factorize_framed(slot->frame, slot->length, a, nz);
+        slot->factored = found >= 0, slot->used = 1;
+        leave(slot);
+    }
+    if (found >= 0)
+        return (int)found;
+    return graphsys_callbacks.factorize(handle, nz, a, pivtol, found == DOUBTFUL);
+}
+
+static void solve(int handle, int n, double *rhs)
+{
+    struct slot *slot = enter(handle);
+    int factored = slot && slot->factored && slot->n == n;
+    if (factored)
+        graphsys_callbacks.solve_framed(slot->frame, slot->length, rhs, n), slot->used = 1;
+    if (slot)
+        leave(slot);
+    if (!factored)
+        graphsys_callbacks.solve(handle, n, rhs);
 }
 
 PUBLIC void ma27id_(int *icntl, double *cntl)
@@ -66,7 +198,7 @@ PUBLIC void ma27ad_(const int *n, const int *nz, const int *irn, const int *icn,
     info[4] = *nz > 0 ? *nz : 1; /* doubles that ma27bd needs: the values only */
     info[5] = 8;                 /* integers that ma27bd needs: a handle */
     if (ready())
-        graphsys_callback.analyze(*n, *nz, irn, icn, ikeep, info);
+        ikeep[0] = analyze(*n, *nz, irn, icn, info);
     else
         info[0] = NOT_READY;
 }
@@ -82,10 +214,22 @@ PUBLIC void ma27bd_(const int *n, const int *nz, const int *irn, const int *icn,
         info[0] = -3, info[1] = 1;
     else if (*la < *nz)
         info[0] = -4, info[1] = *nz;
-    else if (ready())
-        graphsys_callback.factorize(*n, *nz, irn, icn, a, iw, ikeep, cntl, info);
-    else
+    else if (!ready())
         info[0] = NOT_READY;
+    if (info[0] != 0 || *n == 0)
+        return;
+    int found = factorize(ikeep[0], *nz, a, cntl[0]);
+    if (found == UNKNOWN) { /* others have displaced it */
+        ikeep[0] = analyze(*n, *nz, irn, icn, info);
+        if (info[0] != 0)
+            return;
+        found = factorize(ikeep[0], *nz, a, cntl[0]);
+    }
+    iw[0] = ikeep[0];
+    if (found >= 0)
+        info[14] = found;
+    else
+        info[0] = found == DOUBTFUL ? SINGULAR : FAILED;
 }
 
 PUBLIC void ma27cd_(const int *n, const double *a, const int *la, const int *iw, const int *liw,
@@ -94,6 +238,6 @@ PUBLIC void ma27cd_(const int *n, const double *a, const int *la, const int *iw,
 {
     (void)a, (void)la, (void)liw, (void)w, (void)maxfrt, (void)iw1, (void)nsteps, (void)icntl;
     (void)cntl;
-    if (ready())
-        graphsys_callback.solve(*n, iw, rhs);
+    if (*n > 0 && ready())
+        solve(iw[0], *n, rhs);
 }

@@ -1,9 +1,16 @@
 """Nonlinear programs for CasADi: textbook cases, control problems, and some of COPS' kind.
 
-``python -m tests.graphsys.ipopt_problems`` solves them by Ipopt with MUMPS and with graphsys.
+``python -m tests.graphsys.ipopt_problems`` solves them by Ipopt with MUMPS and with graphsys;
+with ``--compiled`` the functions of control problems are compiled (a quarter of an hour).
 """
 
+import contextlib
+import os
+import subprocess
+import sys
+import tempfile
 import time
+from pathlib import Path
 
 import casadi as ca
 import numpy as np
@@ -240,35 +247,76 @@ PROBLEMS = {
 }  # fmt: skip
 
 
-def solve(name, linear_solver):
-    """Iterations, status, objective and seconds of one problem."""
+#: First words of the names of control problems, whose functions ``--compiled`` compiles.
+CONTROL = ("van der Pol", "pendulum", "masses", "race car", "hanging chain")
+#: A control problem whose functions take a C compiler minutes.
+LARGE = "masses 12 x 100"
+
+
+def solver_of(name, linear_solver, functions=None):
+    """Ipopt for one problem, and its start; ``functions`` is a library with compiled ones."""
     make, *arguments = PROBLEMS[name]
     nlp, start = make(*arguments)
     options = {"ipopt.print_level": 0, "print_time": False, "ipopt.sb": "yes"}
     options["ipopt.linear_solver"] = linear_solver
     if linear_solver == "ma27":
         options["ipopt.hsllib"] = gs.ipopt.library()
-    solver = ca.nlpsol("solver", "ipopt", nlp, options)
-    began = time.perf_counter()
+    return ca.nlpsol("solver", "ipopt", functions or nlp, options), start
+
+
+def solve(name, linear_solver):
+    """Iterations, status, objective and seconds of one problem."""
+    solver, start = solver_of(name, linear_solver)
+    return timed(solver, start)
+
+
+def timed(solver, start):
+    """Iterations, status, objective and seconds of CPU time of one run."""
+    began = time.process_time()
     found = solver(**start)
-    seconds = time.perf_counter() - began
+    seconds = time.process_time() - began
     stats = solver.stats()
     return stats["iter_count"], stats["return_status"], float(found["f"]), seconds
 
 
-if __name__ == "__main__":
-    import sys
+def compiled(name, folder):
+    """Library of a problem's functions and their derivatives, by a C compiler."""
+    library = folder / (name.replace(" ", "_").replace(",", "") + ".so")
+    if not library.exists():
+        solver, _ = solver_of(name, "mumps")
+        with contextlib.chdir(folder):  # CasADi writes no paths
+            solver.generate_dependencies("functions.c")
+            command = [os.environ.get("CC", "cc"), "-O1", "-shared", "-fPIC", "functions.c", "-o"]
+            subprocess.run([*command, str(library)], check=True)
+    return str(library)
 
-    total = np.zeros(2)
-    for name in sys.argv[1:] or PROBLEMS:
-        peer, first, ours = solve(name, "mumps"), solve(name, "ma27"), solve(name, "ma27")
-        total += peer[3], ours[3]
+
+def compare(names, folder, rounds=5):
+    """Print both solvers' least times of so many runs in turns, and those of graphsys' first."""
+    total = {"control": np.zeros(3), "other": np.zeros(3)}
+    for name in names:
+        control = name.startswith(CONTROL)
+        functions = compiled(name, folder) if folder and control and name != LARGE else None
+        runs = [solver_of(name, kind, functions) for kind in ("mumps", "ma27")]
+        first = timed(*runs[1])[3]
+        found = [[timed(*run) for run in runs] for _ in range(rounds)]
+        peer, ours = found[-1]
+        seconds = np.array([min(run[k][3] for run in found) for k in (0, 1)])
+        total["control" if control else "other"] += *seconds, first
         same = abs(peer[0] - ours[0]) <= 1
         same &= abs(peer[2] - ours[2]) <= 1e-8 * max(1.0, abs(peer[2]))
         print(
             f"{name:20} {'same' if same else 'DIFFERENT':9} {peer[0]:4} {ours[0]:4} iterations, "
-            f"{peer[2]:.9g} {ours[2]:.9g}, {1e3 * peer[3]:.1f} {1e3 * ours[3]:.1f} ms "
-            f"(first {1e3 * first[3]:.0f}) {ours[1] if not same else ''}",
+            f"{peer[2]:.9g} {ours[2]:.9g}, {1e3 * seconds[0]:.1f} {1e3 * seconds[1]:.1f} ms "
+            f"(first {1e3 * first:.0f}) {ours[1] if not same else ''}",
             flush=True,
         )
-    print(f"MUMPS {total[0]:.2f} s, graphsys {total[1]:.2f} s")
+    for kind, (peer, ours, first) in total.items():
+        print(f"{kind}: MUMPS {peer:.3f} s, graphsys {ours:.3f} s, first runs {first:.3f} s")
+
+
+if __name__ == "__main__":
+    given = [name for name in sys.argv[1:] if name != "--compiled"]
+    with tempfile.TemporaryDirectory() as path:
+        folder = Path(path) if "--compiled" in sys.argv else None
+        compare(given or list(PROBLEMS), folder)

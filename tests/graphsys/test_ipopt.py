@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+import subprocess
 import sys
 import threading
 
@@ -11,15 +12,22 @@ import pytest
 import graphsys as gs
 from graphsys.interop import ipopt
 
+#: INFO(1): an index out of range; a singular matrix.
+OUT_OF_RANGE, SINGULAR = 1, -5
+
 needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
+)
+
+needs_kernels = pytest.mark.skipif(
+    not hasattr(ipopt.framed.factorize_framed, "address"), reason="kernels are plain Python"
 )
 
 
 class MA27:
     """Calls of the documented interface for one matrix in triplets (from 1)."""
 
-    def __init__(self, n, irn, icn):
+    def __init__(self, n, irn, icn, tolerance=1e-8):  # as Ipopt sets it
         self.lib = ctypes.CDLL(gs.ipopt.library())
         self.n, self.nz = ctypes.c_int(n), ctypes.c_int(len(irn))
         self.irn, self.icn = np.array(irn, np.int32), np.array(icn, np.int32)
@@ -28,6 +36,7 @@ class MA27:
         self.icntl, self.cntl = np.zeros(30, np.int32), np.zeros(5)
         self.one, self.eight = ctypes.c_int(0), ctypes.c_int(8)
         self.call("ma27id_", self.icntl, self.cntl)
+        self.cntl[0] = tolerance or self.cntl[0]
         self.call("ma27ad_", self.n, self.nz, self.irn, self.icn, self.iw, self.eight, self.ikeep,
                   self.work, self.one, self.one, self.icntl, self.cntl, self.info,
                   np.zeros(1))  # fmt: skip
@@ -72,7 +81,7 @@ def triplets(A):
 def test_a_saddle_point_matrix_has_its_inertia_and_solution():
     A = saddle(12, 5)
     row, column, a = triplets(A)
-    ma27 = MA27(17, row, column)
+    ma27 = MA27(17, row, column, tolerance=None)
 
     assert ma27.factorize(a) == (0, 5)
     assert ma27.cntl[0] == 0.1
@@ -102,14 +111,14 @@ def test_other_values_on_one_analysis():
 def test_a_singular_matrix_is_reported_and_the_next_one_solved():
     ma27 = MA27(3, [1, 2, 3, 3], [1, 2, 1, 2])
 
-    assert ma27.factorize([1.0, 0.0, 0.0, 0.0])[0] == ipopt.SINGULAR
-    assert ma27.factorize([np.nan, 1.0, 1.0, 1.0])[0] == ipopt.SINGULAR
+    assert ma27.factorize([1.0, 0.0, 0.0, 0.0])[0] == SINGULAR
+    assert ma27.factorize([np.nan, 1.0, 1.0, 1.0])[0] == SINGULAR
     assert ma27.factorize([1.0, 1.0, 1.0, 1.0]) == (0, 1)
 
 
 @needs_compiler
 def test_an_index_out_of_range_and_too_short_workspace_are_reported():
-    assert MA27(2, [1, 3], [1, 1]).info[:2].tolist() == [ipopt.OUT_OF_RANGE, 1]
+    assert MA27(2, [1, 3], [1, 1]).info[:2].tolist() == [OUT_OF_RANGE, 1]
     ma27 = MA27(2, [1, 2], [1, 2])
     assert ma27.factorize([1.0, 1.0], la=1)[0] == -4
     assert ma27.info[1] == 2
@@ -153,15 +162,119 @@ def test_a_handle_that_others_displaced_is_made_again(monkeypatch):
     assert second.factorize([1.0, 1.0]) == (0, 0)
 
 
-def test_weak_pivots_are_delayed_and_their_inertia_is_exact():
-    # a zero Hessian, as before Ipopt adds to it: no row of the first 8 has a pivot of its own
+@needs_compiler
+@needs_kernels
+def test_python_only_sees_the_first_matrix_of_a_pattern(monkeypatch):
+    A = saddle(12, 5)
+    row, column, a = triplets(A)
+    ma27 = MA27(17, row, column)
+    assert ma27.factorize(a) == (0, 5)
+    with monkeypatch.context() as away:
+        away.setattr(ipopt.STORE, "get", lambda handle: pytest.fail("Python was called"))
+        again = MA27(17, row, column)
+        assert again.factorize(a) == (0, 5)
+        assert ma27.factorize(-a) == (0, 12)
+        np.testing.assert_allclose(ma27.solve(-A @ np.arange(17.0)), np.arange(17.0), atol=1e-11)
+        assert ma27.factorize(a) == (0, 5)
+    assert ma27.factorize([np.nan, *a[1:]])[0] == SINGULAR
+    assert ma27.factorize(a) == (0, 5)
+
+
+@needs_compiler
+def test_other_numbers_of_rows_or_entries_than_in_the_analysis_are_refused(capfd):
+    ma27 = MA27(2, [1, 2], [1, 2])
+    assert ma27.factorize([1.0, 1.0]) == (0, 0)
+    assert ma27.factorize([2.0, 2.0]) == (0, 0)
+    ma27.n = ctypes.c_int(1)
+    assert np.isnan(ma27.solve([1.0])).all()
+    ma27.n, ma27.nz = ctypes.c_int(2), ctypes.c_int(1)
+    assert ma27.factorize([1.0])[0] == ipopt.FAILED
+    assert np.isnan(ma27.solve([1.0, 1.0])).all()
+    printed = capfd.readouterr().err
+    assert "ma27cd has n = 1, ma27ad 2" in printed and "ma27bd has 1 entries, ma27ad 2" in printed
+
+
+@needs_compiler
+def test_a_raised_pivot_tolerance_delays_weak_pivots():
+    # 1e-3 under 1: taken by default, and with a tolerance above it delayed into a pair
+    A = np.array([[1e-3, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 2.0]])
+    row, column, a = triplets(A)
+    ma27 = MA27(3, row, column)
+    for ma27.cntl[0] in (1e-8, 1e-6, 0.1, 1e-8):
+        assert ma27.factorize(a) == (0, int((np.linalg.eigvalsh(A) < 0).sum()))
+        np.testing.assert_allclose(ma27.solve(A @ [1.0, 2.0, 3.0]), [1.0, 2.0, 3.0], atol=1e-10)
+
+
+def refined(instance, A, b):
+    """Solution with the one step of refinement that Ipopt always makes."""
+    x = instance.solve(b)
+    return x + instance.solve(b - A @ x)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_inertia_is_exact_and_solutions_backward_stable_whatever_the_hessian(seed):
+    # barrier terms from 1e-9 to 1e9 on a Hessian of any sign, constraints of full rank
+    rng = np.random.default_rng(seed)
+    n, m = int(rng.integers(2, 30)), int(rng.integers(1, 15))
+    m = min(m, n)
+    A = saddle(n, m, seed)
+    A[range(n), range(n)] = rng.normal(size=n) * 10.0 ** rng.uniform(-9, 9, n)
+    row, column, a = triplets(A)
+    instance = ipopt.Instance(ipopt.Pattern(n + m, row - 1, column - 1))
+    scaled = A / np.sqrt(np.outer(abs(A).max(0), abs(A).max(0)))  # eigenvalues near 1, most
+    eigenvalues = np.linalg.eigvalsh(scaled)
+    if abs(eigenvalues).min() < 1e-9:
+        return
+    assert instance.factorize(a) == (eigenvalues < 0).sum()
+    b = A @ rng.normal(size=n + m)
+    x = refined(instance, A, b)
+    eps = np.finfo(float).eps
+    assert (abs(A @ x - b) <= 4 * (n + m) * eps * (abs(A) @ abs(x) + abs(b))).all()
+
+
+def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
+    # rows in units from 1e-12 to 1e12: the least pivot is below the rounding of the largest
+    A = saddle(10, 4)
+    unit = 10.0 ** np.linspace(-12, 12, 14)
+    A = unit[:, None] * A * unit
+    row, column, a = triplets(A)
+    instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
+    assert instance.factorize(a) == 4 and not instance.plain
+    x = 1.0 / unit
+    np.testing.assert_allclose(instance.solve(A @ x) / x, 1.0, rtol=1e-9)
+    regular = saddle(10, 4)[row - 1, column - 1]
+    assert instance.factorize(regular) == 4 and instance.plain
+
+
+def test_arrays_that_were_too_short_go_on_and_are_long_enough_the_next_time():
+    # no node of the chain has a pivot of its own, in pairs all have: pivots are delayed
+    n = 60
+    A = np.diag(np.ones(n - 1), 1)
+    A += A.T
+    row, column, a = triplets(np.where(A == 0.0, np.eye(n), A))
+    a[row == column] = 1.0
+    pattern = ipopt.Pattern(n, row - 1, column - 1)
+    first = ipopt.Instance(pattern)
+    first.factorize(a)  # the analysis sees a good diagonal
+    a[row == column] = 0.0
+    assert first.factorize(a) == n // 2
+    np.testing.assert_allclose(first.solve(A @ np.arange(n)), np.arange(n), atol=1e-11)
+    lengths = {name: x.size for name, x in first.fast._fronts.arrays.items()}
+    second = ipopt.Instance(pattern)
+    assert second.factorize(a) == n // 2
+    assert lengths == {name: x.size for name, x in second.fast._fronts.arrays.items()}
+    assert all(x is not first.fast._fronts.arrays[name]
+               for name, x in second.fast._fronts.arrays.items())  # fmt: skip
+
+
+def test_pivots_of_a_zero_hessian_are_delayed_and_their_inertia_is_exact():
+    # as before Ipopt adds to it: no row of the first 8 has a pivot of its own
     A = saddle(8, 8)
     A[:8, :8] = 0.0
     row, column, a = triplets(np.where(A == 0.0, 1e-30 * np.eye(16), A))
     instance = ipopt.Instance(ipopt.Pattern(16, row - 1, column - 1))
 
     assert instance.factorize(a) == 8
-    assert instance._fronts is not None
     x = instance.solve(A @ np.ones(16))
     np.testing.assert_allclose(x, 1.0, atol=16 * np.linalg.cond(A) * np.finfo(float).eps / 0.1)
 
@@ -217,7 +330,7 @@ def test_an_error_is_printed_and_a_status_and_never_passes_through_c(monkeypatch
     def fail(*arguments):
         raise MemoryError
 
-    ma27 = MA27(2, [1, 2], [1, 2])
+    ma27 = MA27(2, [2, 1], [2, 1])  # no other test has this pattern
     with monkeypatch.context() as broken:
         broken.setattr(ipopt.STORE, "open", fail)
         assert MA27(2, [1, 2], [1, 2]).info[0] == ipopt.FAILED
@@ -240,6 +353,90 @@ def test_a_solution_whose_factors_others_displaced_is_not_a_number(monkeypatch, 
     assert np.isnan(first.solve([1.0, 1.0])).all()
     assert "more than 1 factorizations were in use" in capfd.readouterr().err
     assert second.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
+
+
+@needs_compiler
+@needs_kernels
+def test_factors_that_c_used_last_are_not_displaced_first(monkeypatch, capfd):
+    monkeypatch.setattr(ipopt, "KEPT", 2)
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
+    first.factorize([1.0, 1.0])
+    second.factorize([2.0, 2.0])
+    first.solve([1.0, 1.0])
+    MA27(2, [1, 2], [1, 2])
+    assert first.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert np.isnan(second.solve([1.0, 2.0])).all()
+    assert "more than 2 factorizations were in use" in capfd.readouterr().err
+
+
+@needs_compiler
+@needs_kernels
+def test_factors_of_c_are_not_mixed_up_with_older_ones_of_python(monkeypatch):
+    # first a matrix that Python equilibrates, then one that C factorizes, then others come
+    monkeypatch.setattr(ipopt, "KEPT", 2)
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    A = saddle(10, 4)
+    unit = 10.0 ** np.linspace(-12, 12, 14)
+    row, column, a = triplets(A)
+    ma27 = MA27(14, row, column)
+    assert ma27.factorize(a * unit[row - 1] * unit[column - 1]) == (0, 4)
+    assert ma27.factorize(a) == (0, 4)
+    MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
+    x = np.arange(14.0)
+    np.testing.assert_allclose(ma27.solve(A @ x), x, atol=1e-11)
+    assert ma27.factorize(a * unit[row - 1] * unit[column - 1]) == (0, 4)
+    np.testing.assert_allclose(unit * ma27.solve(unit * (A @ x)), x, atol=1e-9)
+
+
+@needs_compiler
+def test_a_process_ends_while_a_thread_factorizes():
+    code = """
+import threading, time
+import numpy as np
+from tests.graphsys.test_ipopt import MA27, saddle, triplets
+
+row, column, a = triplets(saddle(60, 20))
+ma27 = MA27(80, row, column)
+ma27.factorize(a)
+
+def work():
+    while True:
+        ma27.factorize(a)
+        ma27.solve(np.ones(80))
+
+threading.Thread(target=work, daemon=True).start()
+time.sleep(0.2)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+@needs_compiler
+def test_threads_that_displace_each_other_get_solutions_or_none(monkeypatch, capfd):
+    monkeypatch.setattr(ipopt, "KEPT", 2)
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    wrong = []
+
+    def work(seed):
+        A = saddle(10, 4, seed)
+        row, column, a = triplets(A)
+        for k in range(1, 20):
+            ma27 = MA27(14, row, column)
+            for _ in range(3):
+                status = ma27.factorize(k * a)
+                x = ma27.solve(k * A @ np.ones(14))
+                if status[0] == ipopt.FAILED:  # displaced twice before it was factorized
+                    continue
+                if status != (0, 4) or not (np.isnan(x).all() or abs(x - 1.0).max() < 1e-9):
+                    wrong.append((seed, k, status, x))
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
 
 
 #: Problems that take milliseconds; `python -m tests.graphsys.ipopt_problems` solves all.

@@ -39,6 +39,10 @@ def _index(like):
     return types.int64
 
 
+def _integer(like):
+    return types.int64
+
+
 def _number(like):
     return like.dtype
 
@@ -82,9 +86,10 @@ def _held(frame, k, like):
 
 
 if DISABLE_JIT:
-    indices = numbers = reals = doubles = _held
+    indices = integers = numbers = reals = doubles = _held
 else:
     indices = _placed(_index, "Array k of a frame, of integers that are not written to.")
+    integers = _placed(_integer, "Array k of a frame, of integers.")
     numbers = _placed(_number, "Array k of a frame, of the type of another array.")
     reals = _placed(_real, "Array k of a frame, of real numbers as precise as another array's.")
     doubles = _placed(_double, "Array k of a frame, of numbers of 64 bits.")
