@@ -59,6 +59,8 @@ WEAK_UP_TO = 1e-8
 LEAST_PIVOT = 8.0 * np.finfo(float).eps
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
+#: Matrices that are equilibrated at once after a doubtful one: 1, 3, 7 ... up to so many.
+LONGEST_PAUSE = 63
 #: Largest power of two of a row's scaling.
 MOST_EXPONENT = 500
 #: What the callbacks return instead of a handle or a count, as in ma27.c.
@@ -199,9 +201,12 @@ class Factors:
         self._pattern, self._weak = pattern, weak
         self._fronts = pattern.fronts(a, weak)
         self._info, self._signs = np.zeros(INFO), np.zeros(3)
+        rows = self._fronts.symbolic.graph.rows
         pivots = (GOOD, WEAK) if weak else (THRESHOLD, THRESHOLD)
-        self._bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, 0.0])
-        self._vectors = np.empty((2, self._fronts.symbolic.graph.rows))
+        # In an order with few delays, one per row costs more than another attempt.
+        delays = rows if weak else np.inf
+        self._bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, delays, 0.0])
+        self._vectors = np.empty((2, rows))
         self.frame = self._framed()
 
     def _framed(self) -> Any:
@@ -250,6 +255,8 @@ class Instance:
         Those with weak pivots.
     plain : bool
         Whether the last factors are these, of the matrix as it is.
+    pause : int
+        Matrices left that are equilibrated at once, because those before had to be.
     """
 
     def __init__(self, pattern: Pattern) -> None:
@@ -257,6 +264,7 @@ class Instance:
         known = pattern.is_analyzed
         self.fast: Factors | None = Factors(pattern, np.empty(0), True) if known else None
         self.plain = False
+        self.pause = self._last_pause = 0
         self._stable: Factors | None = None
         self._scaling: Float | None = None  # of rows
         self._last: tuple[Factors, Float | None] | None = None  # with the scaling of rows
@@ -279,11 +287,15 @@ class Instance:
             if not np.isfinite(a).all():
                 return None
             self.fast = Factors(self.pattern, a, True)
-        if weak and not tried:
-            negative = self.fast.factorize(a)
+        if weak and self.pause == 0:
+            negative = None if tried else self.fast.factorize(a)
             if negative is not None:
                 self.plain, self._last = True, (self.fast, None)
+                self._last_pause = 0
                 return negative
+            self.pause = self._last_pause = min(2 * self._last_pause + 1, LONGEST_PAUSE)
+        else:
+            self.pause = max(self.pause - 1, 0)
         if not np.isfinite(a).all():
             return None
         for anew in (False, True):  # first with the scaling of an earlier matrix, if there was one
@@ -386,7 +398,7 @@ _LIBRARY: Any = None
 
 def _lend(handle: int, instance: Instance) -> None:
     """Lend C the factors of an instance, if compiled kernels can find them."""
-    frame = None if instance.fast is None else instance.fast.frame
+    frame = None if instance.fast is None or instance.pause > 0 else instance.fast.frame
     if _LIBRARY is not None and isinstance(frame, np.ndarray):
         n, nz = instance.pattern.system.graph.rows, instance.pattern.entries[0].size
         _LIBRARY.graphsys_lend(handle, frame.ctypes.data, frame.size, n, nz, instance.plain)

@@ -164,8 +164,8 @@ class Fronts:
         while True:
             status = int(
                 factorize_fronts(
-                    program, *self.listed, values, THRESHOLD, THRESHOLD, *self.arrays.values(),
-                    self.table.reshape(-1), info,
+                    program, *self.listed, values, THRESHOLD, THRESHOLD, np.inf, np.inf,
+                    *self.arrays.values(), self.table.reshape(-1), info,
                 )
             )  # fmt: skip
             if status >= 0:

@@ -243,7 +243,39 @@ def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
     x = 1.0 / unit
     np.testing.assert_allclose(instance.solve(A @ x) / x, 1.0, rtol=1e-9)
     regular = saddle(10, 4)[row - 1, column - 1]
+    assert instance.factorize(regular) == 4 and not instance.plain  # equilibrated at once
     assert instance.factorize(regular) == 4 and instance.plain
+
+
+def test_pauses_grow_while_matrices_stay_doubtful():
+    A = saddle(10, 4)
+    unit = 10.0 ** np.linspace(-12, 12, 14)
+    row, column, a = triplets(unit[:, None] * A * unit)
+    instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
+    pauses = []
+    for _ in range(20):
+        assert instance.factorize(a) == 4 and not instance.plain
+        pauses.append(instance.pause)
+    # after attempts number 0, 2 and 6 the matrix as it is rests for 1, 3 and 7 matrices
+    assert pauses[:7] == [1, 0, 3, 2, 1, 0, 7] and pauses[14] == 15
+
+
+def test_too_many_delayed_pivots_end_an_attempt():
+    # a star of pairs: the hub's front gets two rows of each, whose pivots are weak by 1e-5
+    n = 40
+    A = np.zeros((n + 1, n + 1))
+    A[0, 0] = 1.0
+    A[range(1, n + 1), range(1, n + 1)] = 1.0
+    A[0, 1:] = A[1:, 0] = 1e-3
+    row, column, a = triplets(A)
+    instance = ipopt.Instance(ipopt.Pattern(n + 1, row - 1, column - 1))
+    assert instance.factorize(a) == 0
+    instance.fast._bounds[ipopt.framed.DELAYS] = n - 1
+    a[(row == column) & (row > 1)] = 1e-9
+    assert instance.fast.factorize(a) is None
+    instance.fast._bounds[ipopt.framed.DELAYS] = n
+    A[range(1, n + 1), range(1, n + 1)] = 1e-9
+    assert instance.fast.factorize(a) == (np.linalg.eigvalsh(A) < 0).sum()
 
 
 def test_arrays_that_were_too_short_go_on_and_are_long_enough_the_next_time():
@@ -381,6 +413,7 @@ def test_factors_of_c_are_not_mixed_up_with_older_ones_of_python(monkeypatch):
     row, column, a = triplets(A)
     ma27 = MA27(14, row, column)
     assert ma27.factorize(a * unit[row - 1] * unit[column - 1]) == (0, 4)
+    assert ma27.factorize(a) == (0, 4)  # by Python still
     assert ma27.factorize(a) == (0, 4)
     MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
     x = np.arange(14.0)

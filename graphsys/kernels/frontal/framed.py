@@ -7,7 +7,7 @@ functions have C's calling convention, take ``(frame, length, numbers, length)``
 from graphsys.kernels.base.address_table import doubles, indices, integers
 from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.frontal.front import LARGEST
-from graphsys.kernels.frontal.multifrontal import INFO, factorize_fronts
+from graphsys.kernels.frontal.multifrontal import INFO, STOPPED, factorize_fronts
 from graphsys.kernels.frontal.pivots import LEAST, NEGATIVE, count_signs
 from graphsys.kernels.frontal.substitution import solve_fronts
 
@@ -22,9 +22,9 @@ FRAME = (
     INFO_AT, SIGNS, BOUNDS, Y, X, PART,
 ) = range(len(FRAME))  # fmt: skip
 #: Bounds: pivots relative to their columns, good ones and weak ones; products l d l^T; least pivot
-#: relative to the larger of these products and 1. `RESUMES` is not zero for one call that goes on
-#: with the same matrix after an array was too short.
-GOOD, WEAK, MOST, SMALLEST, RESUMES = range(5)
+#: relative to the larger of these products and 1; number of delayed pivots. `RESUMES` is not zero
+#: for one call that goes on with the same matrix after an array was too short.
+GOOD, WEAK, MOST, SMALLEST, DELAYS, RESUMES = range(6)
 #: What a factorization returns instead of a count where the factors are doubtful. Where an array is
 #: too short, it returns one less than `factorize_fronts` does.
 DOUBTFUL = -1
@@ -43,13 +43,15 @@ def factorize_framed(frame, values):
     status = factorize_fronts(
         indices(frame, PROGRAM, values), integers(frame, START, values),
         integers(frame, SOURCE, values), integers(frame, TARGET, values),
-        values, bounds[GOOD], bounds[WEAK],
+        values, bounds[GOOD], bounds[WEAK], bounds[DELAYS], bounds[MOST],
         doubles(frame, FRONT, values), doubles(frame, STACK, values),
         integers(frame, HEADERS, values), integers(frame, PLACE, values),
         factors, integers(frame, NAMES, values), table, info,
     )  # fmt: skip
-    if status != 0:
-        return status - 1 if status < 0 else DOUBTFUL
+    if status > 0 or status == STOPPED:
+        return DOUBTFUL
+    if status < 0:
+        return status - 1
     count_signs(table, factors, signs)
     largest = info[LARGEST]
     if largest < bounds[MOST] and signs[LEAST] >= bounds[SMALLEST] * max(1.0, largest):

@@ -33,6 +33,8 @@ SIZE, PIVOTS, FACTORS, NAMES = range(FRONT_FIELDS)
 
 #: What a factorization returns where an array is shorter than ``info[NEEDED]``.
 FRONT_FULL, STACK_FULL, HEADERS_FULL, FACTORS_FULL, NAMES_FULL = range(-1, -6, -1)
+#: What it returns after more delayed pivots or larger products l d l^T than allowed.
+STOPPED = -6
 #: Fields of ``info``: those of a front, length that an array needs, number of delayed pivots; then
 #: where the factorization goes on: supernode, place of the uppermost header, ends of the stack, the
 #: headers, the factors and the names. All begin at 0.
@@ -132,6 +134,8 @@ def factorize_fronts(
     values,
     threshold,
     weak,
+    most_delayed,
+    largest,
     # Work:
     front,
     stack,
@@ -143,7 +147,7 @@ def factorize_fronts(
     fronts,
     info,
 ):
-    """L and U of all fronts; 0, 1 + a row without a pivot, or which array is too short.
+    """L and U of all fronts; 0, 1 + a row without a pivot, `STOPPED`, or which array is too short.
 
     ``start``, ``source`` and ``target`` are from `list_entries`. ``info`` is 0 at first. Called
     again with a longer array that holds what the short one did, it goes on where it was.
@@ -210,6 +214,9 @@ def factorize_fronts(
         names_end += 2 * m + f
         left = m - pivots
         info[ALL_DELAYED] += f - pivots
+        if info[ALL_DELAYED] > most_delayed or info[LARGEST] > largest:
+            info[NEXT] = 0
+            return STOPPED
         if left == 0:
             continue
         headers[headers_end + PREVIOUS], headers[headers_end + LEFT] = top, left
