@@ -98,9 +98,11 @@ class Symbolic:
     nbytes: int
 
     def __post_init__(self) -> None:
-        for table in self._fields():
-            if isinstance(table, np.ndarray):
-                table.setflags(write=False)
+        for table in (
+            self.step_node, self.parent, self.front_start, self.front,
+            self.fill, self.super_start, self.row_of, self.program,
+        ):  # fmt: skip
+            table.setflags(write=False)
 
     def _fields(self) -> tuple[Any, ...]:
         """Values of all fields, in order."""

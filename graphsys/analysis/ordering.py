@@ -8,14 +8,8 @@ import numpy.typing as npt
 
 from graphsys.analysis.pivot_supply import Precedence
 from graphsys.errors import MissingExtraError, UnknownNodeError
-from graphsys.kernels.analysis.elimination import (
-    breadth_first,
-    defer,
-    depth_first,
-    relabel,
-    relabel_edges,
-)
-from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
+from graphsys.kernels.analysis.elimination import defer, number_by_levels
+from graphsys.kernels.analysis.minimum_degree import ORDER_ROWS, order_by_degree, order_by_depth
 from graphsys.matrix.graph import BlockGraph, distinct
 
 Ints = npt.NDArray[np.int64]
@@ -58,16 +52,18 @@ class Adjacency:
     members: Ints | None
 
     def __post_init__(self) -> None:
-        for name in self.__slots__:  # also, a kernel is compiled for each kind of array
-            if isinstance(table := getattr(self, name), np.ndarray):
-                table.setflags(write=False)
+        for table in (  # a kernel is compiled for each kind of array
+            self.neighbor_start, self.neighbor, self.weight,
+            self.waits, self.release_start, self.release,
+        ):  # fmt: skip
+            table.setflags(write=False)
 
 
 def adjacency(graph: BlockGraph, precedence: Precedence) -> Adjacency:
     """Adjacency of a graph under a precedence."""
     n = graph.size.size
     start, neighbor = graph.neighbor_start, graph.neighbor
-    if precedence.joined or (graph.size == 0).any():
+    if precedence.joined or np.count_nonzero(graph.size) < n:
         source = np.repeat(np.arange(n), np.diff(start))
         keep = (graph.size[source] > 0) & (graph.size[neighbor] > 0)
         start, neighbor = _lists(source[keep], neighbor[keep], n)
@@ -183,73 +179,33 @@ def order_by_name(name: str, edges: Adjacency, last: Ints, seed: int = 0) -> Int
     """
     n = edges.weight.size
     order = np.empty(n, np.int64)
-    if name == "amd":
-        order = _minimum_degree(edges, last)
+    start, neighbor = edges.neighbor_start, edges.neighbor
+    releases = edges.release_start, edges.release
+    if name == "dfs":
+        order_by_depth(start, neighbor, edges.waits, *releases, np.empty((5, n), np.int64), order)
+    elif name == "amd":
+        waits = edges.waits
+        if last.size:
+            waits = waits.copy()
+            waits[last if edges.members is None else edges.members[last]] += 1  # nobody comes
+            waits.setflags(write=False)
+        work, starts = np.empty((ORDER_ROWS, n), np.int64), np.empty((2, n + 1), np.int64)
+        head = np.empty(int(edges.weight.sum()) + 1, np.int64)
+        lists = np.empty(5 * neighbor.size + edges.release.size, np.int64)
+        order_by_degree(
+            start, neighbor, edges.weight, waits, *releases, work, starts, head, lists, order
+        )
     else:
-        if name == "dfs":
-            work = np.empty((2, n), np.int64)
-            start, neighbor = edges.neighbor_start, edges.neighbor
-            depth_first(start, neighbor, _roots(edges), work[0], order, work[1])
-        else:
-            order = _nested_dissection(edges, seed)
+        order = _nested_dissection(edges, seed)
         if edges.release.size:
             waits, free = edges.waits.copy(), order
             order = np.empty(n, np.int64)
-            reached = np.empty(n, np.bool_)
-            defer(free, waits, edges.release_start, edges.release, reached, order)
+            defer(free, waits, *releases, np.empty(n, np.int64), order)
     if edges.members is not None:
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
         order = np.argsort(place[edges.members], kind="stable")
     return with_last(last, order) if last.size else order
-
-
-def _roots(edges: Adjacency) -> Ints:
-    """Roots of a depth-first search: the middle of each tree of a forest."""
-    n, start, neighbor = edges.weight.size, edges.neighbor_start, edges.neighbor
-    order = np.empty(n, np.int64)
-    place, waits, peeled = np.empty(n, np.int64), edges.waits.copy(), np.empty(n, np.bool_)
-    if peel(start, neighbor, edges.release_start, edges.release, waits, place, peeled, order) < n:
-        return np.arange(n)
-    place[order] = np.arange(n)
-    node = np.repeat(np.arange(n), np.diff(start))
-    last = np.ones(n, np.bool_)
-    last[node[place[neighbor] > place[node]]] = False
-    return np.flatnonzero(last)
-
-
-def _minimum_degree(edges: Adjacency, last: Ints) -> Ints:
-    """Minimum degree on a breadth-first numbering: hardly any two labellings differ then."""
-    n = edges.weight.size
-    waits = edges.waits.copy()
-    at_end = last if edges.members is None else edges.members[last]
-    waits[at_end] += 1  # for a supplier that never comes
-    levels, position, order = np.empty((3, n), np.int64)
-    start, neighbor = _by_levels(edges, position, order, levels)
-    release_start, release = np.empty_like(edges.release_start), np.empty_like(edges.release)
-    relabel(edges.release_start, edges.release, levels, position, release_start, release)
-    for table in (start, neighbor, release_start, release):  # of one kind with those of edges
-        table.setflags(write=False)
-    weight, waits, peeled = edges.weight[levels], waits[levels], np.empty(n, np.bool_)
-    found = peel(start, neighbor, release_start, release, waits, position, peeled, order)
-    work, head = np.empty((WORK_ROWS, n), np.int64), np.empty(weight.sum() + 1, np.int64)
-    lists = np.empty((2, 2 * neighbor.size), np.int64)
-    minimum_degree(
-        start, neighbor, weight, release_start, release, peeled,
-        waits, work, head, *lists, order, found,
-    )  # fmt: skip
-    return levels[order]
-
-
-def _by_levels(edges: Adjacency, position: Ints, work: Ints, levels: Ints) -> tuple[Ints, Ints]:
-    """Adjacency on a breadth-first numbering, which ``levels`` and ``position`` get."""
-    free = edges.release.size == 0  # waiting follows the user's numbering anyway
-    breadth_first(edges.neighbor_start, edges.neighbor, free, position, work, levels)
-    position[levels] = np.arange(levels.size)
-    start, neighbor = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
-    number = relabel_edges if free else relabel
-    number(edges.neighbor_start, edges.neighbor, levels, position, start, neighbor)
-    return start, neighbor
 
 
 def _nested_dissection(edges: Adjacency, seed: int) -> Ints:
@@ -260,11 +216,13 @@ def _nested_dissection(edges: Adjacency, seed: int) -> Ints:
         raise MissingExtraError('ordering "nd"', "pymetis", "nd") from None
     if edges.neighbor.size == 0:
         return np.arange(edges.weight.size)
-    position, work, levels = np.empty((3, edges.weight.size), np.int64)
-    pattern = pymetis.CSRAdjacency(*_by_levels(edges, position, work, levels))
+    key, levels, position = np.empty((3, edges.weight.size), np.int64)
+    pattern = np.empty_like(edges.neighbor_start), np.empty_like(edges.neighbor)
+    waiting = edges.release.size > 0
+    number_by_levels(edges.neighbor_start, edges.neighbor, waiting, key, levels, position, *pattern)
     options = pymetis.Options()
     options.seed, options.nseps = seed, SEPARATORS
-    order, _ = pymetis.nested_dissection(pattern, options=options)
+    order, _ = pymetis.nested_dissection(pymetis.CSRAdjacency(*pattern), options=options)
     found: Ints = levels[np.asarray(order, np.int64)]
     return found
 

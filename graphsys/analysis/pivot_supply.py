@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from graphsys.analysis.matching import structural_rank
 from graphsys.errors import UnknownNodeError
-from graphsys.kernels.analysis.pivot_supply import supply
+from graphsys.kernels.analysis.pivot_supply import lacking_rows, release_lists, supply
 from graphsys.kernels.single.matrix import absolute_sums
 from graphsys.matrix.equilibration import Scaling
 from graphsys.matrix.graph import BlockGraph
@@ -77,27 +77,21 @@ def missing_rank(graph: BlockGraph, values: npt.NDArray[np.generic]) -> Ints:
         Size minus structural rank (the largest matching of nonzero entries), or minus the number of
         singular values of the equilibrated block that are above `WEAK`, whichever is larger.
     """
-    demand = np.zeros(graph.size.size, np.int64)
-    if not values.any():
+    size, demand = graph.size, np.empty_like(graph.size)
+    sums = np.empty(graph.rows, values.real.dtype)
+    if lacking_rows(*graph.tables(), values, WEAK, sums, demand) == 0:  # most matrices
         return demand
-    size = graph.size
     node = np.repeat(np.arange(size.size), size)
     place = np.arange(node.size) - graph.row_start[node]
     diagonal = np.abs(values[graph.diagonal_at[node] + place * (size[node] + 1)])
     weak = _weak_rows(graph, values, diagonal)
     suspects = np.unique(node[(diagonal == 0) | weak])
-    if suspects.size == 0:
-        return demand
+    nonzero = suspects[demand[suspects] == 0]
     from scipy.sparse import csr_array
 
-    demand[suspects] = size[suspects]
-    nonzero = suspects[_not_zero(values, graph.diagonal_at[suspects], size[suspects])]
-    if not nonzero.size:
-        return demand
     scaled: npt.NDArray[Any] = values
     if weak.any():
         scaled = Scaling.of_sweeps(graph, values).matrix(values)
-    demand[nonzero] = 0
     with_zeros = np.zeros(size.size, np.bool_)
     with_zeros[node[diagonal == 0]] = True
     for i in nonzero[with_zeros[nonzero]].tolist():
@@ -127,14 +121,6 @@ def _weak_rows(
     bound = np.minimum(sums[0], sums[1])
     weak: npt.NDArray[np.bool_] = (diagonal > 0) & (diagonal < WEAK * bound)
     return weak
-
-
-def _not_zero(values: npt.NDArray[np.generic], at: Ints, size: Ints) -> npt.NDArray[np.bool_]:
-    """Mask of diagonal blocks, of size 1 or more, that have an entry other than zero."""
-    count = size * size
-    start = np.cumsum(count) - count
-    entry = np.repeat(at - start, count) + np.arange(int(count.sum()))
-    return np.logical_or.reduceat(values[entry] != 0, start)
 
 
 def missing_rows(
@@ -189,35 +175,28 @@ def find_precedence(
     Precedence
     """
     needy = demand > 0
-    needy[list(after_all)] = True
-    n, none = graph.size.size, np.zeros(0, np.int64)
-    if not needy.any():  # most matrices
+    if after_all:
+        needy[list(after_all)] = True
+    n, none = graph.size.size, np.empty(0, np.int64)
+    if not np.count_nonzero(needy):  # most matrices
         return Precedence(
             demand, np.zeros(n, np.int64), np.zeros(n + 1, np.int64), none, needy, (), none
         )
     supplier, served, lack = _supplied(graph, demand, needy)
-    joined = _join_short(graph, demand, lack.tolist())
-    inside = {j for group in joined for j in group}
-    short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
-    last = {*short.tolist(), *after_all}
-    if last or joined:
-        awaited = _awaited(graph, supplier, served, last, joined)
+    short, joined = none, ()
+    if lack.size or after_all:
+        joined = tuple(_join_short(graph, demand, lack.tolist()))
+        inside = {j for group in joined for j in group}
+        short = np.array([j for j in lack.tolist() if j not in inside], np.int64)
+        awaited = _awaited(graph, supplier, served, {*short.tolist(), *after_all}, joined)
         keep = ~np.isin(served, list(awaited))
         new = [(i, j) for j, suppliers in awaited.items() for i in suppliers]
         more = np.array(new, np.int64).reshape(-1, 2).T
         supplier, served = np.append(supplier[keep], more[0]), np.append(served[keep], more[1])
-    order = np.lexsort((served, supplier))
-    release_start = np.zeros(n + 1, np.int64)
-    np.cumsum(np.bincount(supplier.astype(np.int64), minlength=n), out=release_start[1:])
-    return Precedence(
-        demand,
-        np.bincount(served.astype(np.int64), minlength=n),
-        release_start,
-        served[order].astype(np.int64),
-        needy,
-        tuple(joined),
-        short,
-    )
+    waits, release_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+    work, release = np.empty(n, np.int64), np.empty_like(served)
+    release_lists(supplier, served, work, np.empty_like(served), waits, release_start, release)
+    return Precedence(demand, waits, release_start, release, needy, joined, short)
 
 
 def _awaited(
@@ -225,7 +204,7 @@ def _awaited(
     supplier: Ints,
     served: Ints,
     last: set[int],
-    joined: list[tuple[int, ...]],
+    joined: tuple[tuple[int, ...], ...],
 ) -> dict[int, list[int]]:
     """Suppliers of the nodes that come after their neighbours, or share a pivot block.
 
@@ -246,7 +225,7 @@ def _awaited(
     }
 
 
-def _knots(awaited: dict[int, set[int]], joined: list[tuple[int, ...]]) -> dict[int, int]:
+def _knots(awaited: dict[int, set[int]], joined: tuple[tuple[int, ...], ...]) -> dict[int, int]:
     """Nodes that wait for each other, groups taken as one node: the number of their knot."""
     member = {j: group[0] for group in joined for j in group}
     waits = nx.DiGraph()
@@ -261,26 +240,18 @@ def _knots(awaited: dict[int, set[int]], joined: list[tuple[int, ...]]) -> dict[
 def _supplied(
     graph: BlockGraph, demand: Ints, needy: npt.NDArray[np.bool_]
 ) -> tuple[Ints, Ints, Ints]:
-    """Pairs (supplier, served) as two arrays of nodes, and the nodes without enough suppliers.
-
-    Nodes with the fewest regular neighbours are served first: they have no choice.
-    """
-    wanting = np.flatnonzero(demand)
-    if not wanting.size:
-        return wanting, wanting, wanting
-    row = np.repeat(np.arange(demand.size), np.diff(graph.neighbor_start))
-    choice = np.bincount(row, weights=~needy[graph.neighbor], minlength=demand.size)
-    capacity = np.where(needy, 0, graph.size)
+    """Pairs (supplier, served) as two arrays of nodes, and the nodes without enough suppliers."""
+    n = demand.size
+    by_node, lacking = np.empty((4, n + 1), np.int64), np.empty(n, np.int64)
     supplier, served, amount = np.empty((3, graph.neighbor.size), np.int64)
-    lacking = demand.copy()
     found = supply(
-        graph.neighbor_start, graph.neighbor, wanting[np.argsort(choice[wanting], kind="stable")],
-        capacity, lacking, supplier, served, amount,
+        graph.neighbor_start, graph.neighbor, graph.size, demand, needy,
+        by_node, lacking, supplier, served, amount,
     )  # fmt: skip
     supplier, served = supplier[:found], served[:found]
     lack = np.flatnonzero(lacking)
     if lack.size:
-        flow = _Flow(graph, needy, capacity, zip(supplier, served, amount[:found], strict=True))
+        flow = _Flow(graph, needy, by_node[0], zip(supplier, served, amount[:found], strict=True))
         lack = np.array(
             [j for j in lack.tolist() if not flow.augment(j, int(lacking[j]))], np.int64
         )

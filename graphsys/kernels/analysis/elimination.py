@@ -1,4 +1,4 @@
-"""Elimination structure of a graph: depth-first search, elimination tree, postorder, fronts.
+"""Elimination structure of a graph: searches, elimination tree, postorder, fronts.
 
 Graphs come as symmetric adjacency lists without the diagonal: the neighbours of node i are
 ``neighbor[neighbor_start[i]:neighbor_start[i + 1]]``.
@@ -165,6 +165,33 @@ def relabel_edges(
 
 
 @interpreted
+def number_by_levels(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    waiting,
+    # Work:
+    key,
+    # Out:
+    levels,
+    position,
+    new_start,
+    new_neighbor,
+):
+    """Adjacency on a breadth-first numbering, which ``levels`` and ``position`` get.
+
+    Where nodes are ``waiting`` for others, ties are broken as the user numbers them: these do so.
+    """
+    breadth_first(neighbor_start, neighbor, not waiting, position, key, levels)
+    for k in range(levels.size):
+        position[levels[k]] = k
+    if waiting:
+        relabel(neighbor_start, neighbor, levels, position, new_start, new_neighbor)
+    else:
+        relabel_edges(neighbor_start, neighbor, levels, position, new_start, new_neighbor)
+
+
+@interpreted
 def elimination_tree(
     # Tables:
     neighbor_start,
@@ -259,6 +286,56 @@ def front_counts(
                 below[k] += size[node]
                 squares[k] += size[node] * size[node]
                 k = parent[k]
+
+
+@interpreted
+def renumber(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    size,
+    order,
+    n_last,
+    symmetric,
+    # Work:
+    work,
+    # Out:
+    step_node,
+    position,
+    parent,
+    below,
+    front_start,
+):
+    """Order by a postorder of its tree, and where the fronts of its steps begin; operations.
+
+    Theory/elimination (5): inverses of pivots, rows to their right, updates; the ``n_last`` last
+    steps are not eliminated. ``work`` is (4, n).
+    """
+    n = order.size
+    mark, count, squares, tree = work[0], work[1], work[2], work[3]
+    for k in range(n):
+        position[order[k]] = k
+    elimination_tree(neighbor_start, neighbor, order, position, mark, tree)
+    postorder(tree, count, below, squares)
+    for k in range(n):
+        step_node[k] = order[squares[k]]
+        position[step_node[k]] = k
+        mark[squares[k]] = k  # where a step went
+    for k in range(n):
+        above = tree[squares[k]]
+        parent[k] = -1 if above == -1 else mark[above]
+    front_counts(
+        neighbor_start, neighbor, step_node, position, parent, size, mark, count, below, squares
+    )
+    operations = 0.0
+    front_start[0] = 0
+    for k in range(n):
+        front_start[k + 1] = front_start[k] + count[k]
+        if k < n - n_last:
+            d, s = float(size[step_node[k]]), float(below[k])
+            updates = (s * s + squares[k]) / 2 if symmetric else s * s
+            operations += 2 * d**3 + 2 * d * d * s + 2 * d * updates
+    return operations
 
 
 @interpreted

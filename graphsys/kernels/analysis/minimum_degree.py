@@ -6,10 +6,95 @@ New here: a node that waits for suppliers takes part in everything but may not b
 eliminated along with another before all of them are gone.
 """
 
+from graphsys.kernels.analysis.elimination import defer, depth_first, number_by_levels, relabel
 from graphsys.kernels.base.jit import interpreted
 
 #: Numbers a node that `minimum_degree` works with.
 WORK_ROWS = 13
+#: Numbers a node that `order_by_degree` works with.
+ORDER_ROWS = WORK_ROWS + 6
+
+
+@interpreted
+def order_by_degree(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    weight,
+    waits,
+    release_start,
+    release,
+    # Work:
+    work,
+    starts,
+    head,
+    lists,
+    # Out:
+    order,
+):
+    """Minimum degree on a breadth-first numbering: hardly any two labellings differ then.
+
+    ``work`` is (ORDER_ROWS, n), ``starts`` (2, n + 1), ``head`` has room for one more than all
+    weights, ``lists`` for five times all neighbours and once all releases.
+    """
+    n, m, after = order.size, neighbor.size, 5 * neighbor.size
+    start, new_release_start = starts[0], starts[1]
+    levels, position, new_weight = work[WORK_ROWS], work[WORK_ROWS + 1], work[WORK_ROWS + 2]
+    left, peeled, new_order = work[WORK_ROWS + 3], work[WORK_ROWS + 4], work[WORK_ROWS + 5]
+    near, new_release = lists[:m], lists[after : after + release.size]
+    waiting = release.size > 0
+    number_by_levels(neighbor_start, neighbor, waiting, left, levels, position, start, near)
+    relabel(release_start, release, levels, position, new_release_start, new_release)
+    for k in range(n):
+        new_weight[k], left[k] = weight[levels[k]], waits[levels[k]]
+    found = peel(start, near, new_release_start, new_release, left, position, peeled, new_order)
+    minimum_degree(
+        start, near, new_weight, new_release_start, new_release, peeled,
+        left, work[:WORK_ROWS], head, lists[m : 3 * m], lists[3 * m : after], new_order, found,
+    )  # fmt: skip
+    for k in range(n):
+        order[k] = levels[new_order[k]]
+
+
+@interpreted
+def order_by_depth(
+    # Tables:
+    neighbor_start,
+    neighbor,
+    waits,
+    release_start,
+    release,
+    # Work:
+    work,
+    # Out:
+    order,
+):
+    """Postorder of a depth-first search, which begins in the middle of each tree of a forest.
+
+    ``work`` is (5, n).
+    """
+    n = order.size
+    place, left, peeled, roots, parent = work[0], work[1], work[2], work[3], work[4]
+    for i in range(n):
+        left[i] = waits[i]
+        roots[i] = i
+    count = n
+    if peel(neighbor_start, neighbor, release_start, release, left, parent, peeled, order) == n:
+        count = 0  # a root is peeled after all of its neighbours
+        for k in range(n):
+            place[order[k]] = k
+        for i in range(n):
+            last = True
+            for p in range(neighbor_start[i], neighbor_start[i + 1]):
+                last = last and place[neighbor[p]] < place[i]
+            if last:
+                roots[count] = i
+                count += 1
+    depth_first(neighbor_start, neighbor, roots[:count], place, order, parent)
+    if release.size > 0:
+        for k in range(n):
+            left[k], place[k] = waits[k], order[k]
+        defer(place, left, release_start, release, peeled, order)
 
 
 @interpreted

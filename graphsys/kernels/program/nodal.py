@@ -20,6 +20,8 @@ def append_nodal(
     fronts,
     symmetric,
     loads,
+    # In:
+    offset,
     # Work:
     touched,
     by_entry,
@@ -29,20 +31,17 @@ def append_nodal(
 ):
     """Write the nodal part from place ``at`` of the program; tables as in `build_program`.
 
-    ``touched`` is (n,), ``by_entry`` (4, length of front).
+    ``touched`` has room for n, ``by_entry`` is (3, length of front).
     """
     front_start, front = fronts
     load_start, load_node, load_lower, load_upper, diagonal_at = loads
     n = size.size
-    offset, edge = by_entry[0], by_entry[1]
-    touched_lower, touched_upper = by_entry[2], by_entry[3]
+    edge, touched_lower, touched_upper = by_entry[0], by_entry[1], by_entry[2]
     for k in range(n):
         touched[k] = False
-        rows, load = 0, load_start[k]
+        load = load_start[k]
         for e in range(front_start[k], front_start[k + 1]):
             touched_lower[e] = touched_upper[e] = 0
-            offset[e] = rows
-            rows += size[front[e]]
             edge[e] = -1
             if load < load_start[k + 1] and load_node[load] == front[e]:
                 edge[e] = load

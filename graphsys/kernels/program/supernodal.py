@@ -43,6 +43,7 @@ def supernodes(
     parent,
     below,
     joined,
+    n_last,
     # Out:
     super_of,
     super_start,
@@ -50,7 +51,7 @@ def supernodes(
     """Supernode of each step, and where each starts; returns how many.
 
     ``below`` counts the later rows of each step; a step is ``joined`` when it must share a pivot
-    block with the next one.
+    block with the next one. No supernode reaches into the ``n_last`` last steps.
     """
     n = size.size
     count = -1
@@ -59,7 +60,7 @@ def supernodes(
     for k in range(n):
         own = float(size[k]) * (size[k] + 2 * below[k])
         extend = False
-        if k > 0 and parent[k - 1] == k:
+        if k > 0 and parent[k - 1] == k and k != n - n_last:
             wider = columns + size[k]
             full = float(wider) * (wider + 2 * below[k])
             zeros = full - (entries + own)
@@ -119,46 +120,33 @@ def _targets(front, first, last, row_of, super_of, super_start, runs_of):
 
 
 @interpreted
-def build_program(
+def measure_program(
     # Tables:
     size,
-    user_row,
     joined,
     fronts,
     supernodes,
     row_of,
-    symmetric,
-    loads,
     # Work:
-    offset,
-    by_supernode,
     runs_of,
     # Out:
-    program,
+    offset,
+    by_supernode,
+    sizes,
 ):
-    """Write the program if it has the length that is returned.
+    """Places of all panels; ``sizes`` <- numbers in them, widest pivot block, length of their part.
 
     ``fronts`` are where the later steps of each step begin, and these; ``supernodes`` that of each
-    step, and where each begins. ``row_of`` (n + 1,) is the first row of each step, ``user_row``
-    (n,) the user's.
-
-    ``loads`` are, by steps, where the later neighbours begin, these, the offsets in values of the
-    blocks (neighbour, k) and (k, neighbour), and those of the diagonal blocks. There is room for a
-    number for each front entry, five for each supernode, and n + 1 runs.
+    step, and where each begins. ``offset`` gets the row of each front entry inside its supernode's
+    panel; ``by_supernode`` last step, rows below, places of both panels, pivot blocks.
+    Returns the length of the targets' part.
     """
     front_start, front = fronts
     super_of, super_start = supernodes
-    load_start, load_node, load_lower, load_upper, diagonal_at = loads
-    n = size.size
-    count = super_start.size - 1
-    rows = row_of[n]
-
-    # Rows of each front entry inside its supernode's panel, and sizes of all parts.
     last_step, below = by_supernode[0], by_supernode[1]
     lower, upper, pivots = by_supernode[2], by_supernode[3], by_supernode[4]
-    length = targets_length = 0  # of the panels' part, and of the targets'
-    arena = 0
-    widest = 0
+    count = super_start.size - 1
+    length = targets_length = arena = widest = 0
     for s in range(count):
         last = super_start[s + 1] - 1
         last_step[s] = last
@@ -188,10 +176,44 @@ def build_program(
     for s in range(count):
         upper[s] = arena
         arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
-    loaded = n + load_node.size * (1 if symmetric else 2)  # blocks
-    total = HEADER + rows + LOAD_FIELDS * loaded + count + length + targets_length
-    if program.size != total:
-        return total
+    sizes[0], sizes[1], sizes[2] = arena, widest, length
+    return targets_length
+
+
+@interpreted
+def build_program(
+    # Tables:
+    size,
+    user_row,
+    joined,
+    fronts,
+    supernodes,
+    row_of,
+    symmetric,
+    loads,
+    # In:
+    offset,
+    by_supernode,
+    sizes,
+    # Work:
+    runs_of,
+    # Out:
+    program,
+):
+    """Write the supernodal program with what `measure_program` found.
+
+    ``row_of`` (n + 1,) is the first row of each step, ``user_row`` (n,) the user's. ``loads`` are,
+    by steps, where the later neighbours begin, these, the offsets in values of the blocks
+    (neighbour, k) and (k, neighbour), and those of the diagonal blocks.
+    """
+    front_start, front = fronts
+    super_of, super_start = supernodes
+    load_start, load_node, load_lower, load_upper, diagonal_at = loads
+    n, count, rows = size.size, super_start.size - 1, row_of[size.size]
+    last_step, below = by_supernode[0], by_supernode[1]
+    lower, upper = by_supernode[2], by_supernode[3]
+    arena, widest, length = sizes[0], sizes[1], sizes[2]
+    loaded = n + load_start[n] * (1 if symmetric else 2)  # blocks
     program[PROGRAM_VERSION] = VERSION
     program[ROWS] = rows
     program[SUPERNODES] = count
@@ -252,7 +274,6 @@ def build_program(
         target_at = _put_targets(
             program, target_at, s, fronts, supernodes, row_of, offset, by_supernode
         )
-    return total
 
 
 @interpreted
