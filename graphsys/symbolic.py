@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, fields
+from functools import cached_property
 from importlib.util import find_spec
 from operator import attrgetter
 from typing import Any
@@ -22,7 +22,7 @@ from graphsys.analysis.cycles import (
     spanning_forest,
 )
 from graphsys.analysis.elimination import Elimination
-from graphsys.analysis.pivot_supply import Precedence, find_precedence, missing_rows
+from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
 from graphsys.kernels.base.layout import ARENA_TOTAL, WIDEST
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.graph import BlockGraph
@@ -31,6 +31,7 @@ Ints = npt.NDArray[np.int64]
 
 #: Most nodes for which a depth-first order is tried besides minimum degree.
 SMALL_NODES = 1000
+OPERATIONS = attrgetter("operations")
 
 
 @dataclass(frozen=True, eq=False)
@@ -247,43 +248,46 @@ def analyze(
     ----------
     .. [1] T. A. Davis, Direct Methods for Sparse Linear Systems, SIAM, 2006, ch. 4 and 7.
     """
-    if isinstance(ordering, str) and ordering not in orders.NAMES:
+    name = ordering if isinstance(ordering, str) else "given"
+    if isinstance(ordering, str) and name not in orders.NAMES:
         raise ValueError(
             f"ordering {ordering!r} is unknown; use one of {', '.join(map(repr, orders.NAMES))} "
             "or a sequence of all labels"
         )
     if not effort >= 0.0:
         raise ValueError(f"effort is {effort}; it counts factorizations, so give 0 or more")
-    kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
-    demand = missing_rows(graph, zero_diagonal, values)
-    demand[kept] = 0
-    precedence = find_precedence(graph, demand, after_all.union(kept.tolist()))
-    if not isinstance(ordering, str):  # taken as it is: no nodes are joined
-        precedence = replace(precedence, joined=())
+    demand, kept = missing_rows(graph, zero_diagonal, values), NONE
+    if last:
+        kept = np.array(sorted(i for i in last if graph.size[i] > 0), np.int64)
+        demand[kept], after_all = 0, after_all.union(kept.tolist())
+    precedence = find_precedence(graph, demand, after_all)
+    if name == "given":  # taken as it is: no nodes are joined
+        precedence = precedence._replace(joined=())
     edges = orders.adjacency(graph, precedence)
-    prepared = partial(Elimination.of, graph, edges, precedence, symmetric, kept.size)
+
+    def eliminated(method: str, order: Ints) -> Elimination:
+        return Elimination.of(graph, edges, precedence, symmetric, kept.size, method, order)
+
+    def dissected(count: int) -> Elimination:
+        found = (orders.order_by_name("nd", edges, kept, seed) for seed in range(count))
+        return min((eliminated("nd", order) for order in found), key=OPERATIONS).arranged()
+
+    tried: list[Elimination] = []
     if not isinstance(ordering, str):
         order = orders.with_last(kept, orders.order_as_given(ordering, graph))
-        best = prepared("given", order)
-        return _finished(best, {"given": best.operations})
-
-    def tried_with(name: str, count: int = 1) -> Elimination:
-        found = (orders.order_by_name(name, edges, kept, seed) for seed in range(count))
-        best = min((prepared(name, order) for order in found), key=attrgetter("operations"))
-        return best.arranged() if name == "nd" else best
-
-    names = [ordering] if ordering != "auto" else _worth_trying(graph)
-    tried: list[Elimination] = []
-    for name in names:
-        tried.append(tried_with(name, orders.SEEDS if name == "nd" and effort > 0.0 else 1))
-        if tried[-1].n_fill == 0:
-            break
-    best = min(tried, key=attrgetter("operations"))
-    if ordering == "auto" and (count := best.dissections(effort)) and find_spec("pymetis"):
-        tried.append(tried_with("nd", count))
-        best = min(tried, key=attrgetter("operations"))
-    candidates = {candidate.name: candidate.operations for candidate in tried}
-    return _finished(best, candidates)
+        tried.append(eliminated(name, order))
+    elif name == "nd":
+        tried.append(dissected(orders.SEEDS if effort > 0.0 else 1))
+    else:
+        for one in _worth_trying(graph) if name == "auto" else (name,):
+            tried.append(eliminated(one, orders.order_by_name(one, edges, kept)))
+            if tried[-1].n_fill == 0:
+                break
+    best = min(tried, key=OPERATIONS)
+    if name == "auto" and (count := best.dissections(effort)) and find_spec("pymetis"):
+        tried.append(dissected(count))
+        best = min(tried, key=OPERATIONS)
+    return _finished(best, {candidate.name: candidate.operations for candidate in tried})
 
 
 def _worth_trying(graph: BlockGraph) -> list[str]:
@@ -294,23 +298,12 @@ def _worth_trying(graph: BlockGraph) -> list[str]:
 
 
 def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
-    structure = best.structure()
-    arena_size, widest = int(structure.program[ARENA_TOTAL]), int(structure.program[WIDEST])
-    tables = (
-        best.parent, structure.front_start, structure.front, structure.fill, structure.program,
-    )  # fmt: skip
+    front, fill, super_start, row_of, program = best.structure()
+    arena_size = program.item(ARENA_TOTAL)
+    tables = best.parent, best.front_start, front, fill, program
     return Symbolic(
-        graph=best.graph,
-        ordering=best.name,
-        candidates=candidates,
-        precedence=best.precedence,
-        symmetric=best.symmetric,
-        step_node=best.step_node,
-        parent=best.parent,
-        arena_size=arena_size,
-        widest=widest,
-        operations=best.operations,
-        n_fill=best.n_fill,
-        nbytes=8 * arena_size + sum(table.nbytes for table in tables),
-        **structure._asdict(),
-    )
+        best.graph, best.name, candidates, best.precedence, best.symmetric,
+        best.step_node, best.parent, best.front_start, front, fill, super_start, row_of, program,
+        arena_size, program.item(WIDEST), best.operations, best.n_fill,
+        8 * arena_size + sum([table.nbytes for table in tables]),
+    )  # fmt: skip

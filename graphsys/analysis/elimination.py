@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy import empty, int64
 
 from graphsys.analysis import ordering as orders
 from graphsys.analysis.pivot_supply import Precedence
 from graphsys.kernels.analysis.arrangement import arrange, count_parts
 from graphsys.kernels.analysis.elimination import fronts, renumber
-from graphsys.kernels.base.layout import SHORT
 from graphsys.kernels.program.factor_structure import (
-    LENGTH,
-    NODAL_LENGTH,
+    BLOCK_ROWS,
+    ENTRY_ROWS,
     SIZES,
-    START_ROWS,
     STEP_ROWS,
-    SUPERS,
     choose_structure,
     write_program,
 )
@@ -39,11 +36,10 @@ class FactorStructure(NamedTuple):
 
     Attributes
     ----------
-    front_start, front, fill, super_start, row_of, program : ndarray
+    front, fill, super_start, row_of, program : ndarray
         As in `Symbolic`.
     """
 
-    front_start: Ints
     front: Ints
     fill: npt.NDArray[np.bool_]
     super_start: Ints
@@ -51,8 +47,7 @@ class FactorStructure(NamedTuple):
     program: Ints
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Elimination:
+class Elimination(NamedTuple):
     """An elimination order, children first in its tree, with the tree and what it costs.
 
     Attributes
@@ -91,9 +86,8 @@ class Elimination:
     front_start: Ints
     operations: float
 
-    @classmethod
+    @staticmethod
     def of(
-        cls,
         graph: BlockGraph,
         edges: orders.Adjacency,
         precedence: Precedence,
@@ -105,11 +99,10 @@ class Elimination:
         """Renumber an order of nodes by a postorder of its tree, and count its work."""
         last = order[order.size - n_last :]
         lists = orders.node_edges(graph, precedence, edges, last)
-        return cls.in_tree(graph, lists, precedence, symmetric, n_last, name, order)
+        return Elimination.in_tree(graph, lists, precedence, symmetric, n_last, name, order)
 
-    @classmethod
+    @staticmethod
     def in_tree(
-        cls,
         graph: BlockGraph,
         edges: tuple[Ints, Ints],
         precedence: Precedence,
@@ -120,17 +113,13 @@ class Elimination:
     ) -> Elimination:
         """As `of`, for the adjacency lists that `orders.node_edges` returns."""
         n = order.size
-        step_node, position, parent = (
-            np.empty(n, np.int64),
-            np.empty(n, np.int64),
-            np.empty_like(order),
-        )
-        below, front_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
+        step_node, position, parent = empty(n, int64), empty(n, int64), empty(n, int64)
+        below, front_start = empty(n, int64), empty(n + 1, int64)
         operations = renumber(
-            *edges, graph.size, order, n_last, symmetric, np.empty((4, n), np.int64),
+            *edges, graph.size, order, n_last, symmetric, empty((4, n), int64),
             step_node, position, parent, below, front_start,
         )  # fmt: skip
-        return cls(
+        return Elimination(
             graph, edges, precedence, symmetric, n_last, name,
             step_node, position, parent, below, front_start, operations,
         )  # fmt: skip
@@ -142,7 +131,10 @@ class Elimination:
         times as fast after this, crystal(10) of 6 x 6 blocks 1.25 times.
         """
         order, n = self.step_node, self.step_node.size
-        front, _ = self._fronts()
+        entries = self.front_start.item(n)
+        front, fill = np.empty(entries, np.int64), np.empty(entries, np.bool_)
+        tree = *self.edges, order, self.position, self.parent
+        fronts(*tree, self.front_start, *np.empty((3, n), np.int64), front, fill)
         super_of, super_start = self._cliques()
         fixed = self.precedence.needy[order] | self._joined()
         fixed[n - self.n_last :] = True
@@ -163,45 +155,33 @@ class Elimination:
         starts[1:] = (self.parent[:-1] != np.arange(1, n)) | (below[:-1] != below[1:] + size[1:])
         return np.cumsum(starts) - 1, np.append(np.flatnonzero(starts), n)
 
-    def _fronts(self) -> tuple[Ints, npt.NDArray[np.bool_]]:
-        """Later steps that share a block with each step, and which blocks are fill-in."""
-        n, entries = self.step_node.size, int(self.front_start[-1])
-        front, fill = np.empty(entries, np.int64), np.empty(entries, np.bool_)
-        tree = *self.edges, self.step_node, self.position, self.parent
-        fronts(*tree, self.front_start, *np.empty((3, n), np.int64), front, fill)
-        return front, fill
-
     def structure(self) -> FactorStructure:
         """Fronts, supernodes and program of this order."""
-        n, blocks, symmetric = self.step_node.size, self.graph.neighbor.size // 2, self.symmetric
-        front, fill = self._fronts()
-        tables, joined = (self.front_start, front), self._joined()
-        by_step, starts = (
-            np.empty((STEP_ROWS, n), np.int64),
-            np.empty((START_ROWS, n + 1), np.int64),
-        )
-        by_block, offset = np.empty(5 * blocks, np.int64), np.empty(front.size, np.int64)
-        row_of, super_start = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
-        sizes = np.empty(SIZES, np.int64)
-        choose_structure(
-            self.graph.tables(), (self.step_node, self.position, self.parent, self.below), tables,
-            joined, self.precedence.needy, self.n_last, symmetric,
-            by_step, starts, by_block, offset, row_of, super_start, sizes,
+        graph, precedence, n = self.graph, self.precedence, self.step_node.size
+        entries, joined = self.front_start.item(n), self._joined()
+        front, fill = empty(entries, int64), empty(entries, np.bool_)
+        row_of, super_start = empty(n + 1, int64), empty(n + 1, int64)
+        edges = graph.neighbor.size // 2
+        by_step, by_entry = empty((STEP_ROWS, n + 1), int64), empty((ENTRY_ROWS, entries), int64)
+        by_block = empty(BLOCK_ROWS * edges + SIZES, int64)
+        elimination = self.step_node, self.position, self.parent, self.below, self.front_start
+        count, length = choose_structure(
+            graph.tables(), self.edges, elimination, joined, precedence.needy, self.n_last,
+            self.symmetric, front, fill, row_of, super_start, by_step, by_block, by_entry,
         )  # fmt: skip
-        if sizes[SUPERS] < n:
-            super_start = super_start[: sizes[SUPERS] + 1].copy()
-        program = np.empty(sizes[LENGTH] + sizes[NODAL_LENGTH], np.int64)
+        if count < n:
+            super_start = super_start[: count + 1].copy()
+        program = empty(length, int64)
         write_program(
-            tables, joined, symmetric, row_of, super_start, by_step, by_block, offset, sizes,
-            starts, np.empty((3, front.size), np.int64), program,
+            (self.front_start, front), joined, precedence.short.size, self.symmetric, row_of,
+            super_start, by_step, by_block, by_entry, program,
         )  # fmt: skip
-        program[SHORT] = self.precedence.short.size
-        return FactorStructure(self.front_start, front, fill, super_start, row_of, program)
+        return FactorStructure(front, fill, super_start, row_of, program)
 
     @property
     def n_fill(self) -> int:
         """Number of blocks of fill-in, counted once for both triangles."""
-        return int(self.front_start[-1]) - self.edges[1].size // 2
+        return self.front_start.item(-1) - self.edges[1].size // 2
 
     def dissections(self, effort: float) -> int:
         """How many nested dissections may need fewer operations, and cost no more than ``effort``.
@@ -209,7 +189,7 @@ class Elimination:
         None of graphs that are small, or have little fill-in.
         """
         nodes, neighbours = self.step_node.size, self.graph.neighbor.size
-        if nodes <= DISSECTION_NODES or int(self.front_start[-1]) <= neighbours:
+        if nodes <= DISSECTION_NODES or self.front_start.item(-1) <= neighbours:
             return 0
         cost = DISSECTION_OPERATIONS * (nodes + neighbours)
         return int(min(orders.SEEDS, effort * self.operations / cost))

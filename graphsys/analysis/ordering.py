@@ -1,7 +1,7 @@
 """Elimination orders of a graph: depth-first, minimum degree, nested dissection, or as given."""
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +24,7 @@ SEEDS = 4
 SEPARATORS = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Adjacency:
+class Adjacency(NamedTuple):
     """The edges that matter to an elimination, and what its order has to respect.
 
     Edges to nodes without rows are left out; nodes that share a pivot block are joined to one.
@@ -50,13 +49,6 @@ class Adjacency:
     release_start: Ints
     release: Ints
     members: Ints | None
-
-    def __post_init__(self) -> None:
-        for table in (  # a kernel is compiled for each kind of array
-            self.neighbor_start, self.neighbor, self.weight,
-            self.waits, self.release_start, self.release,
-        ):  # fmt: skip
-            table.setflags(write=False)
 
 
 def adjacency(graph: BlockGraph, precedence: Precedence) -> Adjacency:
@@ -87,15 +79,11 @@ def adjacency(graph: BlockGraph, precedence: Precedence) -> Adjacency:
     start, neighbor = _lists(source[keep], target[keep], kept.size)
     supplier = member[np.repeat(np.arange(n), np.diff(precedence.release_start))]
     release_start, release = _lists(supplier, member[precedence.release], kept.size)
-    return Adjacency(
-        start,
-        neighbor,
-        np.bincount(member, graph.size, kept.size).astype(np.int64),
-        np.bincount(release, minlength=kept.size).astype(np.int64),
-        release_start,
-        release,
-        member,
-    )
+    weight = np.bincount(member, graph.size, kept.size).astype(np.int64)
+    waits = np.bincount(release, minlength=kept.size).astype(np.int64)
+    for table in (weight, waits):
+        table.setflags(write=False)
+    return Adjacency(start, neighbor, weight, waits, release_start, release, member)
 
 
 def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
@@ -103,7 +91,10 @@ def _lists(source: Ints, target: Ints, n: int) -> tuple[Ints, Ints]:
     keys = distinct(source * n + target)
     start = np.zeros(n + 1, np.int64)
     np.cumsum(np.bincount(keys // max(n, 1), minlength=n), out=start[1:])
-    return start, keys % max(n, 1)
+    found = keys % max(n, 1)
+    for table in (start, found):  # a kernel is compiled for each kind of array
+        table.setflags(write=False)
+    return start, found
 
 
 def node_edges(

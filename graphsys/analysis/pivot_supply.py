@@ -7,8 +7,7 @@ supplier join a neighbour in the same need: such a pair shares a pivot block, li
 """
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import networkx as nx
 import numpy as np
@@ -26,10 +25,12 @@ Ints = npt.NDArray[np.int64]
 #: Pivots smaller than this relative to row and column, in the equilibrated matrix, wait for a
 #: neighbour: eliminated first, they would let the others grow by its inverse (tests/fuzz).
 WEAK = 1e-4
+#: No nodes.
+NONE = np.zeros(0, np.int64)
+NONE.setflags(write=False)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Precedence:
+class Precedence(NamedTuple):
     """Constraints on an elimination order: nodes that wait for others.
 
     Attributes
@@ -177,13 +178,13 @@ def find_precedence(
     needy = demand > 0
     if after_all:
         needy[list(after_all)] = True
-    n, none = graph.size.size, np.empty(0, np.int64)
+    n = graph.size.size
     if not np.count_nonzero(needy):  # most matrices
-        return Precedence(
-            demand, np.zeros(n, np.int64), np.zeros(n + 1, np.int64), none, needy, (), none
-        )
+        none = np.zeros(n + 1, np.int64)
+        none.setflags(write=False)  # a kernel is compiled for each kind of array
+        return Precedence(demand, none[:n], none, NONE, needy, (), NONE)
     supplier, served, lack = _supplied(graph, demand, needy)
-    short, joined = none, ()
+    short, joined = NONE, tuple[tuple[int, ...], ...]()
     if lack.size or after_all:
         joined = tuple(_join_short(graph, demand, lack.tolist()))
         inside = {j for group in joined for j in group}
@@ -196,6 +197,8 @@ def find_precedence(
     waits, release_start = np.empty(n, np.int64), np.empty(n + 1, np.int64)
     work, release = np.empty(n, np.int64), np.empty_like(served)
     release_lists(supplier, served, work, np.empty_like(served), waits, release_start, release)
+    for table in (waits, release_start, release):
+        table.setflags(write=False)
     return Precedence(demand, waits, release_start, release, needy, joined, short)
 
 

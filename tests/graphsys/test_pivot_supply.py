@@ -7,6 +7,7 @@ import pytest
 import graphsys as gs
 from graphsys.analysis.pivot_supply import WEAK, find_precedence, missing_rank, missing_rows
 from graphsys.families import random_graph
+from graphsys.kernels.analysis.pivot_supply import release_lists
 
 
 def lacking(blocks, size=1, graph=None):
@@ -208,3 +209,33 @@ def test_suppliers_are_large_enough(seed):
             if demand[nodes.index(u)] == 0
         ]  # fmt: skip
         assert flow(free) < demand.sum()  # indeed not all can be filled
+
+
+# ---------------------------------------------------------------- lists of who waits
+
+
+def lists_of(n, supplier, served):
+    """`release_lists` of pairs of nodes."""
+    supplier, served = np.array(supplier, np.int64), np.array(served, np.int64)
+    waits, start, release = np.empty(n, np.int64), np.empty(n + 1, np.int64), served.copy()
+    place, by_served = np.empty(n, np.int64), np.empty_like(served)
+    release_lists(supplier, served, place, by_served, waits, start, release)
+    return waits.tolist(), start.tolist(), release.tolist()
+
+
+def test_lists_of_who_waits_by_hand():
+    # 2 supplies 1 and 0, 3 supplies 1: node 1 waits for both
+    assert lists_of(4, [2, 3, 2], [1, 1, 0]) == ([1, 2, 0, 0], [0, 0, 0, 2, 3], [0, 1, 1])
+    assert lists_of(2, [], []) == ([0, 0], [0, 0, 0], [])
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_lists_of_who_waits_are_ascending(seed):
+    rng = np.random.default_rng(seed)
+    i, j = np.unique(rng.integers(0, 20, (60, 2)), axis=0)[rng.permutation(20)].T
+    order = np.lexsort((j, i))
+
+    waits, start, release = lists_of(20, i, j)
+    assert waits == np.bincount(j, minlength=20).tolist()
+    assert np.diff(start).tolist() == np.bincount(i, minlength=20).tolist()
+    assert release == j[order].tolist()

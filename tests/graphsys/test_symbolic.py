@@ -11,9 +11,16 @@ from hypothesis import strategies as st
 import graphsys as gs
 from graphsys import symbolic as symbolic_module
 from graphsys.analysis import ordering as orders
+from graphsys.compiler import DISABLE_JIT, Interpreted, Kernel
 from graphsys.families import random_system
 from graphsys.kernels.analysis import elimination
-from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree, peel
+from graphsys.kernels.analysis.minimum_degree import (
+    WORK_ROWS,
+    minimum_degree,
+    order_by_depth,
+    peel,
+)
+from graphsys.kernels.analysis.pivot_supply import release_lists, supply
 from graphsys.kernels.blocks import medium, supernodes
 from graphsys.kernels.program import supernodal
 from graphsys.kernels.single import ldu
@@ -330,9 +337,30 @@ def analysis_lines(graph):
     lines.append(lines_run(elimination.fronts, *tables, front_start, *work, front, fill))
     joined, super_of, super_start = np.zeros(n, bool), position.copy(), np.empty(n + 1, np.int64)
     lines.append(
-        lines_run(supernodal.supernodes, size[order], parent, below, joined, super_of, super_start)
+        lines_run(
+            supernodal.supernodes, size[order], parent, below, joined, 0, super_of, super_start
+        )
     )
+    waits, releases = nobody_waits[2], nobody_waits[:2]
+    rows = np.empty((5, n), np.int64)
+    lines.append(lines_run(order_by_depth, start, neighbor, waits, *releases, rows, order))
+    lines += [lines_run(kernel, *these) for kernel, these in pivot_supply_of_leaves(graph)]
     return np.array(lines)
+
+
+def pivot_supply_of_leaves(graph):
+    """Kernels of the pivot supply, and arguments, where all nodes with one neighbour lack a row."""
+    table = gs.System(graph, 6).graph
+    n, m = table.size.size, table.neighbor.size
+    demand = (np.diff(table.neighbor_start) == 1).astype(np.int64)
+    by_node, lacking = np.empty((4, n + 1), np.int64), np.empty(n, np.int64)
+    supplier, served, amount = np.empty((3, m), np.int64)
+    given = table.neighbor_start, table.neighbor, table.size, demand, demand > 0
+    arguments = *given, by_node, lacking, supplier, served, amount
+    found = supply(*arguments)
+    pairs, place, sorted_pairs = (supplier[:found], served[:found]), *np.empty((2, m), np.int64)
+    lists = np.empty(n, np.int64), np.empty(n + 1, np.int64), np.empty(m, np.int64)
+    return (supply, arguments), (release_lists, (*pairs, place, sorted_pairs, *lists))
 
 
 @pytest.mark.parametrize("family", [gs.chain, gs.random_tree, lambda n: nx.star_graph(n - 1)])
@@ -340,6 +368,24 @@ def test_analysis_takes_linear_work_on_trees(family):
     small, large = analysis_lines(family(200)), analysis_lines(family(400))
 
     assert (large <= 2.1 * small + 20).all(), (small, large)
+
+
+@pytest.mark.skipif(DISABLE_JIT, reason="all is Python then")
+def test_a_small_graph_is_analyzed_in_few_compiled_calls(monkeypatch):
+    # missing rows, then for each order itself and its tree, then tables and program
+    calls, call = [], Kernel.__call__
+
+    def counted(kernel, *arguments, **named):
+        calls.append(kernel.__name__)
+        return call(kernel, *arguments, **named)
+
+    monkeypatch.setattr(Interpreted, "seconds", 0.0)
+    monkeypatch.setattr(Kernel, "__call__", counted)
+    for graph, orders_tried in ((gs.chain(10), 1), (gs.ladder(5), 2), (gs.crystal(3), 1)):
+        system = random_system(graph, 6)
+        calls.clear()
+        system.analyze()
+        assert len(calls) == 3 + 2 * orders_tried, calls
 
 
 def test_a_tree_has_its_root_in_the_middle():

@@ -14,7 +14,6 @@ from graphsys.kernels.base.layout import (
     PANELS_AT,
     PROGRAM_VERSION,
     ROWS,
-    SHORT,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
@@ -218,7 +217,6 @@ def build_program(
     program[ROWS] = rows
     program[SUPERNODES] = count
     program[SYMMETRIC] = 1 if symmetric else 0
-    program[SHORT] = 0  # the analysis knows
     program[WORK_AT] = arena
     program[ARENA_SIZE] = arena
     program[ORDER_AT] = HEADER
