@@ -183,6 +183,50 @@ class Symbolic:
         """For each node, the earlier nodes on loops it closes: they share a block with it."""
         return self._children[1]
 
+    def to_c(self, name: str = "graph") -> str:
+        """C source that factorizes and solves the matrices of this graph, and nothing else.
+
+        One file without dependencies: no allocation, no tables, constants for all places. It is for
+        small computers and real-time code that Python does not reach, and for graphs of up to some
+        hundred nodes with blocks of a few rows. Vectors of GNU C make it as fast as the kernels of
+        this package; GCC and Clang compile it for any processor.
+
+        Parameters
+        ----------
+        name : str, optional
+            What the names of its functions begin with.
+
+        Returns
+        -------
+        str
+            Three functions on arrays of double. ``graph_factorize(values, work)`` takes blocks in
+            the layout of `System.values`; ``graph_solve(values, work, b, x)`` solves with these
+            factors; ``graph_refine(values, work, b, x)`` refines x and returns its componentwise
+            backward error. Constants ``GRAPH_ROWS``, ``GRAPH_VALUES`` and ``GRAPH_WORK`` are the
+            lengths of arrays. A comment at the top has the details.
+
+        Raises
+        ------
+        ValueError
+            For a name that C does not allow, and for graphs with too many block updates.
+
+        Notes
+        -----
+        Pivots are chosen, exchanged within their block, and monitored as in `Factor`. Where one is
+        doubtful, ``graph_factorize`` returns ``GRAPH_DOUBTFUL``: then refine. There is no second
+        elimination order and no scaling. A singular pivot is ``GRAPH_SINGULAR``.
+
+        Examples
+        --------
+        >>> import graphsys as gs
+        >>> text = gs.System(gs.chain(3), 2).analyze().to_c("arm")
+        >>> "int arm_factorize(const double *values, double *work);" in text
+        True
+        """
+        from graphsys.c_code.source import source
+
+        return source(self, name)
+
     def __repr__(self) -> str:
         return (
             f"Symbolic({len(self.graph.labels)} nodes, {self.ordering} order, "

@@ -1,0 +1,1 @@
+"""C source that factorizes and solves the matrices of one graph: constants instead of tables."""

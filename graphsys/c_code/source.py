@@ -1,0 +1,346 @@
+"""C source of one graph: what is done to which blocks, in elimination order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from graphsys.c_code.block_functions import PRELUDE, function
+
+if TYPE_CHECKING:
+    from graphsys.symbolic import Symbolic
+
+#: Most operations on blocks in one file: compilers take some ten seconds for so many.
+MOST_CALLS = 20_000
+#: Lines of a C function: compilers take more than linear time for longer ones.
+LINES = 500
+#: Words that are no names in C, nor of functions that the file has itself.
+RESERVED = frozenset(
+    "auto break case char const continue default do double else enum extern float for goto if "
+    "inline int long register restrict return short signed sizeof static struct switch typedef "
+    "union unsigned void volatile while".split()
+)
+
+HEADER = """\
+/* Linear systems A x = b on one graph: {nodes} nodes, {rows} unknowns. Written by graphsys.
+ *
+ * values  {NAME}_VALUES numbers: the blocks of A, laid out as in graphsys.System.values
+ * b, x    {NAME}_ROWS numbers each; they may be the same array
+ * work    {NAME}_WORK numbers: the factors
+ *
+ * {name}_factorize(values, work)         {NAME}_DONE, {NAME}_DOUBTFUL or {NAME}_SINGULAR
+ * {name}_solve(values, work, b, x)       {NAME}_DONE, or {NAME}_NOT_FINITE
+ * {name}_refine(values, work, b, x)      componentwise backward error, NaN if not finite;
+ *                                        b and x may not be the same array here
+ *
+ * After {NAME}_DOUBTFUL, pivots may have been too small: refine each solution, and trust one whose
+ * error is some 1e-15. Nothing is allocated, nothing is kept between calls. GNU C: GCC or Clang.
+ */
+#include <math.h>
+
+enum {{
+  {NAME}_ROWS = {rows}, {NAME}_VALUES = {nnz}, {NAME}_WORK = {work},
+  {NAME}_DONE = 0, {NAME}_DOUBTFUL = 1, {NAME}_SINGULAR = 2, {NAME}_NOT_FINITE = 3
+}};
+
+int {name}_factorize(const double *values, double *work);
+int {name}_solve(const double *values, double *work, const double *b, double *x);
+double {name}_refine(const double *values, double *work, const double *b, double *x);
+"""
+
+FACTORIZE = """\
+int {name}_factorize(const double *values, double *work)
+{{
+  struct flags flags = {{0}};
+  flags.doubtful1 = {doubtful};
+  (void)values; (void)work;
+{calls}
+  i4 d = flags.doubtful4, s = flags.singular4;
+  i2 e = flags.doubtful2, t = flags.singular2;
+  if (s[0] | s[1] | s[2] | s[3] | t[0] | t[1] | flags.singular1) return {NAME}_SINGULAR;
+  return d[0] | d[1] | d[2] | d[3] | e[0] | e[1] | flags.doubtful1 ? {NAME}_DOUBTFUL : {NAME}_DONE;
+}}
+"""
+
+SOLVE = """\
+int {name}_solve(const double *values, double *work, const double *b, double *x)
+{{
+  double lost = 0.0;
+  (void)values; (void)work; (void)b;
+{calls}
+  for (int i = 0; i < {rows}; i++) lost += 0.0 * x[i];
+  return lost == 0.0 ? {NAME}_DONE : {NAME}_NOT_FINITE;
+}}
+"""
+
+#: Iterative refinement, at most three steps, as long as each at least halves the error.
+REFINE = """\
+static double residual(const double *v, const double *b, const double *x, double *r, double *s)
+{{
+  double error = 0.0, lost = 0.0;
+  (void)v;
+  for (int i = 0; i < {rows}; i++) {{ r[i] = b[i]; s[i] = fabs(b[i]); }}
+{calls}
+  for (int i = 0; i < {rows}; i++) {{
+    lost += 0.0 * r[i];
+    if (fabs(r[i]) > error * s[i]) error = fabs(r[i]) / s[i];
+  }}
+  return error + lost;
+}}
+
+double {name}_refine(const double *values, double *work, const double *b, double *x)
+{{
+  double *r = work + {r}, *s = work + {s}, *dx = work + {dx};
+  double error = residual(values, b, x, r, s);
+  for (int step = 0; step < 3 && error > 2.2e-16; step++) {{
+    double before = error;
+    if ({name}_solve(values, work, r, dx) != {NAME}_DONE) break;
+    for (int i = 0; i < {rows}; i++) x[i] += dx[i];
+    error = residual(values, b, x, r, s);
+    if (!(error <= 0.5 * before)) {{
+      if (!(error < before)) {{
+        for (int i = 0; i < {rows}; i++) x[i] -= dx[i];
+        return before;
+      }}
+      break;
+    }}
+  }}
+  return error;
+}}
+"""
+
+#: Of the functions that hold the calls: what they begin with, and what they are called with.
+PART = "static __attribute__((noinline)) void"
+UNUSED = {
+    "factorize": "  (void)v; (void)flags;",
+    "solve": "  (void)v; (void)b; (void)x;",
+    "residual": "  (void)v;",
+}
+ARGUMENTS = {
+    "factorize": "values, work, &flags", "solve": "values, work, b, x", "residual": "v, x, r, s",
+}  # fmt: skip
+
+
+def source(symbolic: Symbolic, name: str) -> str:
+    """Text of a C file that factorizes and solves; see `Symbolic.to_c`.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+    name : str
+        What its functions begin with.
+    """
+    if not (isinstance(name, str) and name.isascii() and name.isidentifier()) or name in RESERVED:
+        raise ValueError(f"name is {name!r}; give a name of C, which its functions begin with")
+    count = int(np.square(np.diff(symbolic.front_start)).sum())
+    if count > MOST_CALLS:
+        raise ValueError(
+            f"this graph takes {count:,} block updates, and C code of one graph is for at most "
+            f"{MOST_CALLS:,}: call compiled kernels from C instead (graphsys.kernels.header)"
+        )
+    writer = _Writer(symbolic)
+    factorize, solve, residual = writer.factorize(), writer.solve(), writer.residual()
+    graph = symbolic.graph
+    r, s, dx = (writer.place((part,), graph.rows) for part in ("r", "s", "dx"))
+    names = {
+        "name": name, "NAME": name.upper(), "rows": graph.rows, "nnz": graph.nnz,
+        "nodes": len(graph.labels), "work": max(writer.used, 1), "r": r, "s": s, "dx": dx,
+        "doubtful": "-1" if symbolic.precedence.short.size else "0",
+    }  # fmt: skip
+    functions = [function(*one) for one in sorted(writer.functions)]
+    zeros = [f"static const double zeros[{writer.zeros}];\n"] if writer.zeros else []
+    text = [HEADER.format(**names), PRELUDE, *zeros, *functions]
+    for template, lines, kind, given in (
+        (FACTORIZE, factorize, "factorize", "const double *v, double *w, struct flags *flags"),
+        (SOLVE, solve, "solve", "const double *v, double *w, const double *b, double *x"),
+        (REFINE, residual, "residual", "const double *v, const double *x, double *r, double *s"),
+    ):
+        calls = []
+        for first in range(0, len(lines), LINES):
+            part = f"{kind}_part_{first // LINES}"
+            body = "\n".join(lines[first : first + LINES])
+            text += [f"{PART} {part}({given})\n{{\n{UNUSED[kind]}\n{body}\n}}\n"]
+            calls += [f"  {part}({ARGUMENTS[kind]});"]
+        text += [template.format(calls="\n".join(calls), **names)]
+    return "\n".join(text)
+
+
+class _Writer:
+    """Calls on the blocks of one graph, and the places of these.
+
+    Nodes that share a pivot block are one *unit*; others are a unit each. Places are text: in the
+    user's values ``v`` as long as nothing has updated a block, then in the workspace ``w``.
+    """
+
+    def __init__(self, symbolic: Symbolic) -> None:
+        graph = symbolic.graph
+        position = np.empty(len(graph.labels), np.int64)
+        position[symbolic.step_node] = np.arange(position.size)
+        groups = {step: step for step in range(position.size)}
+        for group in symbolic.precedence.joined:
+            steps = sorted(position[list(group)].tolist())
+            groups.update((step, steps[0]) for step in steps)
+        self.units: list[list[int]] = []  # nodes of each
+        self.unit_of: dict[int, int] = {}
+        last: list[int] = []
+        for step, node in enumerate(symbolic.step_node.tolist()):
+            if graph.size[node] == 0:
+                continue
+            if groups[step] == step:
+                self.units.append([])
+                last.append(step)
+            self.unit_of[step] = self.unit_of.get(groups[step], len(self.units) - 1)
+            self.units[self.unit_of[step]].append(node)
+            last[self.unit_of[step]] = step
+        start, front = symbolic.front_start, symbolic.front
+        self.later: list[list[int]] = []
+        for unit, step in enumerate(last):
+            steps = front[start[step] : start[step + 1]].tolist()
+            self.later.append(
+                sorted({self.unit_of[k] for k in steps if k in self.unit_of} - {unit})
+            )
+        self.graph, self.position = graph, position
+        self.size = [int(graph.size[nodes].sum()) for nodes in self.units]
+        self.functions: set[tuple[str, int, int]] = set()
+        self.places: dict[tuple[object, ...], int] = {}
+        self.used = self.zeros = 0
+
+    def place(self, key: tuple[object, ...], count: int) -> int:
+        """Place in the workspace of ``count`` numbers that are called by a key."""
+        if key not in self.places:
+            self.places[key] = self.used
+            self.used += count
+        return self.places[key]
+
+    def call(self, kind: str, rows: int, columns: int, *arguments: str) -> str:
+        """Call of a function, which is remembered."""
+        self.functions.add((kind, rows, columns))
+        name = f"{kind}_{rows}" if kind.startswith("invert") else f"{kind}_{rows}_{columns}"
+        return f"  {name}({', '.join(arguments)});"
+
+    def factorize(self) -> list[str]:
+        """LDU factorization of all units: theory/elimination (2), right-looking."""
+        lines, self.block = self._blocks()
+        block, size = self.block, self.size
+        begun: set[int] = set()  # units whose pivot block is updated
+        for k, later in enumerate(self.later):
+            d = size[k]
+            inverse = f"w + {self.place(('inverse', k), d * d)}"
+            if k in begun:
+                magnitude = f"w + {self.places['magnitude', k]}"
+                lines += [
+                    self.call("invert_updated", d, d, block[k, k], inverse, magnitude, "flags")
+                ]
+            else:
+                lines += [self.call("invert", d, d, block[k, k], inverse, "flags")]
+            for j in later:
+                e = size[j]
+                right = f"w + {self.place(('right', k, j), d * e)}"
+                lines += [self.call("multiply", d, d, inverse, block[k, j], right, str(e))]
+                for i in later:
+                    before, after = block.get((i, j)), f"w + {self.place((i, j), size[i] * e)}"
+                    if before is None:
+                        before, self.zeros = "zeros", max(self.zeros, size[i] * e)
+                    arguments = [block[i, k], right, before, after, str(e)]
+                    kind = "subtract"
+                    if i == j:
+                        kind = "update_pivot" if i in begun else "begin_pivot"
+                        begun.add(i)
+                        arguments += [f"w + {self.place(('magnitude', i), 2 * e)}"]
+                    lines += [self.call(kind, size[i], d, *arguments)]
+                    block[i, j] = after
+        return lines
+
+    def _blocks(self) -> tuple[list[str], dict[tuple[int, int], str]]:
+        """Place of the block of each pair of units that has one; copies where nodes are joined."""
+        graph, lines = self.graph, []
+        block: dict[tuple[int, int], str] = {}
+        for i, nodes in enumerate(self.units):
+            offset = 0
+            for node in nodes:
+                neighbours = range(graph.neighbor_start[node], graph.neighbor_start[node + 1])
+                pairs = [(node, int(graph.diagonal_at[node]))]
+                pairs += [(int(graph.neighbor[p]), int(graph.block_at[p])) for p in neighbours]
+                for other, at in pairs:
+                    j = self.unit_of.get(int(self.position[other]))
+                    if j is None:
+                        continue
+                    rows, columns = int(graph.size[node]), int(graph.size[other])
+                    if len(nodes) == 1 and len(self.units[j]) == 1:
+                        block[i, j] = f"v + {at}"
+                        continue
+                    to = self.place((i, j), self.size[i] * self.size[j])
+                    if (i, j) not in block:
+                        block[i, j] = f"w + {to}"
+                        count = self.size[i] * self.size[j]
+                        lines += [f"  for (int i = 0; i < {count}; i++) w[{to} + i] = 0.0;"]
+                    before = self.units[j][: self.units[j].index(other)]
+                    to += offset + self.size[i] * int(graph.size[before].sum())
+                    lines += [
+                        f"  for (int j = 0; j < {columns}; j++)\n"
+                        f"    for (int i = 0; i < {rows}; i++)"
+                        f" w[{to} + {self.size[i]} * j + i] = v[{at} + {rows} * j + i];"
+                    ]
+                offset += int(graph.size[node])
+        return lines, block
+
+    def solve(self) -> list[str]:
+        """Substitution with the factors: forward from ``b`` to the workspace, backward to ``x``."""
+        row, size, block = self.graph.row_start, self.size, self.block
+        inner = [f"w + {self.place(('solution', k), d)}" for k, d in enumerate(size)]
+        single = [len(nodes) == 1 for nodes in self.units]
+        lines = [line for k in range(len(size)) if not single[k] for line in self._rows(k, "b")]
+        begun = {k for k in range(len(size)) if not single[k]}
+        for k, later in enumerate(self.later):
+            d, inverse = size[k], f"w + {self.places['inverse', k]}"
+            before = inner[k] if k in begun else f"b + {row[self.units[k][0]]}"
+            lines += [self.call("multiply", d, d, inverse, before, inner[k], "1")]
+            for j in later:
+                before = inner[j] if j in begun else f"b + {row[self.units[j][0]]}"
+                begun.add(j)
+                arguments = block[j, k], inner[k], before, inner[j], "1"
+                lines += [self.call("subtract", size[j], d, *arguments)]
+        outer = [
+            f"x + {row[nodes[0]]}" if single[k] else inner[k] for k, nodes in enumerate(self.units)
+        ]
+        for k in range(len(size) - 1, -1, -1):
+            before = inner[k]
+            for j in self.later[k]:
+                right = f"w + {self.places['right', k, j]}"
+                arguments = right, outer[j], before, outer[k], "1"
+                lines += [self.call("subtract", size[k], size[j], *arguments)]
+                before = outer[k]
+            if single[k] and not self.later[k]:
+                lines += [
+                    f"  for (int i = 0; i < {size[k]}; i++) ({outer[k]})[i] = ({inner[k]})[i];"
+                ]
+            if not single[k]:
+                lines += self._rows(k, "x")
+        return lines
+
+    def _rows(self, unit: int, vector: str) -> list[str]:
+        """Rows of joined nodes from ``b`` to the workspace, or from there to ``x``."""
+        lines, at = [], self.places["solution", unit]
+        for node in self.units[unit]:
+            rows, row = int(self.graph.size[node]), int(self.graph.row_start[node])
+            inner, outer = f"w[{at} + i]", f"{vector}[{row} + i]"
+            to, from_ = (inner, outer) if vector == "b" else (outer, inner)
+            lines += [f"  for (int i = 0; i < {rows}; i++) {to} = {from_};"]
+            at += rows
+        return lines
+
+    def residual(self) -> list[str]:
+        """``r <- r - A x, s <- s + |A| |x|`` block by block."""
+        graph, lines = self.graph, []
+        size, row = graph.size.tolist(), graph.row_start.tolist()
+        places = [*graph.diagonal_at.tolist()], graph.block_at.tolist()
+        for i in range(len(size)):
+            neighbours = range(graph.neighbor_start[i], graph.neighbor_start[i + 1])
+            blocks = [(i, places[0][i])]
+            blocks += [(int(graph.neighbor[p]), places[1][p]) for p in neighbours]
+            for j, at in blocks:
+                if size[i] and size[j]:
+                    arguments = f"v + {at}", f"x + {row[j]}", f"r + {row[i]}", f"s + {row[i]}"
+                    lines += [self.call("residual", size[i], size[j], *arguments)]
+        return lines
