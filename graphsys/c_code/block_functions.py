@@ -54,8 +54,9 @@ def function(kind: str, rows: int, columns: int) -> str:
     """
     wide = max(rows, columns) > REGISTERS
     if kind.startswith("invert"):
-        write = _invert_loops if wide else _invert
-        return "\n".join(write(kind, rows)) + "\n"
+        if wide:
+            return "\n".join(_invert_loops(kind, rows)) + "\n"
+        return "\n".join([*_invert(kind, rows, True), "", *_invert(kind, rows, False)]) + "\n"
     write_product = _product_loops if wide else _product
     return "\n".join(write_product(kind, rows, columns)) + "\n"
 
@@ -127,10 +128,17 @@ def _signature(kind: str, rows: int, columns: int | None = None) -> list[str]:
     return [f"/* {text[kind]} */", f"static void {name}({given[kind]})", "{"]
 
 
-def _invert(kind: str, n: int) -> list[str]:
-    """Gauss-Jordan elimination in registers, as `kernels.llvm.inverse`."""
+def _invert(kind: str, n: int, exchanging: bool) -> list[str]:
+    """Gauss-Jordan elimination in registers, as `kernels.llvm.inverse`.
+
+    The function that most blocks need looks at the end if a multiplier was beyond `EXCHANGED`, and
+    begins again with the one that exchanges rows.
+    """
     parts, updated = pieces(n), kind == "invert_updated"
     lines = _signature(kind, n)
+    if exchanging:
+        lines = [lines[1].replace(f"void {kind}", f"__attribute__((noinline)) void {kind}_by_rows")]
+        lines += ["{", f"  int from[{n}] = {{{', '.join(map(str, range(n)))}}};"]
     for k in range(n):
         lines += [f"  v{w} c{k}_{r} = {_load(w, f'a + {n * k + r}')};" for r, w in parts]
     for r, w in parts:
@@ -140,12 +148,18 @@ def _invert(kind: str, n: int) -> list[str]:
         if updated:
             grown = _beyond(w, f"s{r}", f"{GROWN} * {_load(w, f's + {n + r}')}")
             lines += [f"  flags->doubtful{w} |= {grown};"]
-    lines += [f"  int from[{n}] = {{{', '.join(map(str, range(n)))}}};"]
+        if not exchanging:
+            lines += [f"  i{w} l{r} = {'{0}' if w > 1 else '0'};"]
     lines += [f"  double p = {_entry('c0_', 0, parts)};"]
     for j in range(n):
-        lines += _invert_step(j, n, parts)
+        lines += _invert_step(j, n, parts, exchanging)
+    if not exchanging:
+        large = " | ".join(f"l{r}[{q}]" if w > 1 else f"l{r}" for r, w in parts for q in range(w))
+        given = "a, d, s, flags" if updated else "a, d, flags"
+        lines += [f"  if (__builtin_expect(({large}) < 0, 0)) {{"]
+        lines += [f"    {kind}_by_rows_{n}({given});", "    return;", "  }"]
     for k in range(n):
-        place = f"d + {n} * from[{k}]"
+        place = f"d + {n} * from[{k}]" if exchanging else f"d + {n * k}"
         lines += [f"  {_store(w, f'{place} + {r}')} = -c{k}_{r} * e{r};" for r, w in parts]
     for r, w in parts:
         lines += [f"  v{w} q{r} = (e{r} * s{r}) * (e{r} * s{r});"]
@@ -154,12 +168,19 @@ def _invert(kind: str, n: int) -> list[str]:
     return [*lines, "}"]
 
 
-def _invert_step(j: int, n: int, parts: list[tuple[int, int]]) -> list[str]:
-    """Pivot j: its row in exchange for another one where a multiplier is beyond `EXCHANGED`."""
+def _invert_step(j: int, n: int, parts: list[tuple[int, int]], exchanging: bool) -> list[str]:
+    """Pivot j: multipliers, its row times these out of the others."""
     lines = ["  {", "    double inverse = -1.0 / p;"]
     lines += [f"    v{w} m{r} = c{j}_{r} * inverse;" for r, w in parts]
-    if j + 1 < n:
+    below = [(r, w) for r, w in parts if r + w > j + 1]
+    if exchanging and below:
         lines += _exchange(j, n, parts)
+    for r, w in below if not exchanging else ():
+        if w == 1:
+            lines += [f"    l{r} |= -(i1)(m{r} * m{r} > {EXCHANGED**2});"]
+        else:  # the sign of what is left of the limit; rows that are done have none
+            limits = ", ".join("1e300" if r + q <= j else str(EXCHANGED**2) for q in range(w))
+            lines += [f"    l{r} |= (i{w})((v{w}){{{limits}}} - m{r} * m{r});"]
     lines += [f"    {_entry('m', j, parts)} = 0.0; {_entry('e', j, parts)} = inverse;"]
     if j + 1 < n:  # the next pivot ahead of its column: the division waits for it
         left, above = _entry(f"c{j}_", j + 1, parts), _entry(f"c{j + 1}_", j, parts)
@@ -174,24 +195,18 @@ def _invert_step(j: int, n: int, parts: list[tuple[int, int]]) -> list[str]:
 
 
 def _exchange(j: int, n: int, parts: list[tuple[int, int]]) -> list[str]:
-    """The block through memory where a row has to be exchanged."""
-    signs, large = [], []
-    lines = []
-    for r, w in parts:
-        rows = [row for row in range(r, r + w) if row > j]
-        if w == 1 and rows:
-            large += [f"(m{r} * m{r} > {EXCHANGED**2})"]
-        elif rows:
-            lines += [f"    i{w} l{r} = (i{w})({EXCHANGED**2} - m{r} * m{r});"]
-            signs += [f"l{r}[{row - r}]" for row in rows]
-    if signs:
-        large += [f"(({' | '.join(signs)}) < 0)"]
+    """Row j in exchange for another one, through memory, where a multiplier is too large."""
+    large = " | ".join(
+        f"(fabs(m{r}{f'[{q}]' * (w > 1)}) > {EXCHANGED})"
+        for r, w in parts
+        for q in range(w)
+        if r + q > j
+    )
     vectors = [(f"c{k}_", n * k) for k in range(n)] + [("s", n * n)]
     stores = [f"{_store(w, f'b + {at + r}')} = {x}{r};" for x, at in vectors for r, w in parts]
     loads = [f"{x}{r} = {_load(w, f'b + {at + r}')};" for x, at in vectors for r, w in parts]
     return [
-        *lines,
-        f"    if (__builtin_expect({' | '.join(large)}, 0)) {{",
+        f"    if ({large}) {{",
         f"      double b[{n * (n + 1)}];",
         *(f"      {one}" for one in stores),
         f"      exchange(b, {n}, from, {j}, {n});",

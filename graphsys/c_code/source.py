@@ -26,13 +26,17 @@ HEADER = """\
 /* Linear systems A x = b on one graph: {nodes} nodes, {rows} unknowns. Written by graphsys.
  *
  * values  {NAME}_VALUES numbers: the blocks of A, laid out as in graphsys.System.values
- * b, x    {NAME}_ROWS numbers each; they may be the same array
+ * b, x    {NAME}_ROWS numbers each; they may be the same array, but not for {name}_refine
  * work    {NAME}_WORK numbers: the factors
  *
- * {name}_factorize(values, work)         {NAME}_DONE, {NAME}_DOUBTFUL or {NAME}_SINGULAR
- * {name}_solve(values, work, b, x)       {NAME}_DONE, or {NAME}_NOT_FINITE
- * {name}_refine(values, work, b, x)      componentwise backward error, NaN if not finite;
- *                                        b and x may not be the same array here
+ * {name}_factorize(values, work)
+ *     {NAME}_DONE, {NAME}_DOUBTFUL or {NAME}_SINGULAR
+ * {name}_solve(values, work, b, x)
+ *     with factors of these values: {NAME}_DONE or {NAME}_NOT_FINITE
+ * {name}_factorize_and_solve(values, work, b, x)
+ *     both in one pass: any of the four
+ * {name}_refine(values, work, b, x)
+ *     refines x; its componentwise backward error then, NaN where x is not finite
  *
  * After {NAME}_DOUBTFUL, pivots may have been too small: refine each solution, and trust one whose
  * error is some 1e-15. Nothing is allocated, nothing is kept between calls. GNU C: GCC or Clang.
@@ -46,31 +50,55 @@ enum {{
 
 int {name}_factorize(const double *values, double *work);
 int {name}_solve(const double *values, double *work, const double *b, double *x);
+int {name}_factorize_and_solve(const double *values, double *work, const double *b, double *x);
 double {name}_refine(const double *values, double *work, const double *b, double *x);
 """
 
 FACTORIZE = """\
-int {name}_factorize(const double *values, double *work)
+static int eliminate(const double *v, double *w, const double *b)
 {{
   struct flags flags = {{0}};
   flags.doubtful1 = {doubtful};
-  (void)values; (void)work;
+  (void)v; (void)w; (void)b;
 {calls}
   i4 d = flags.doubtful4, s = flags.singular4;
   i2 e = flags.doubtful2, t = flags.singular2;
   if (s[0] | s[1] | s[2] | s[3] | t[0] | t[1] | flags.singular1) return {NAME}_SINGULAR;
   return d[0] | d[1] | d[2] | d[3] | e[0] | e[1] | flags.doubtful1 ? {NAME}_DOUBTFUL : {NAME}_DONE;
 }}
+
+int {name}_factorize(const double *values, double *work)
+{{
+  return eliminate(values, work, zeros);
+}}
+"""
+
+BACKWARD = """\
+static int backward(double *w, double *x)
+{{
+  double lost = 0.0;
+  (void)w;
+{calls}
+  for (int i = 0; i < {rows}; i++) lost += 0.0 * x[i];
+  return lost == 0.0 ? {NAME}_DONE : {NAME}_NOT_FINITE;
+}}
 """
 
 SOLVE = """\
 int {name}_solve(const double *values, double *work, const double *b, double *x)
 {{
-  double lost = 0.0;
-  (void)values; (void)work; (void)b;
+  const double *v = values;
+  double *w = work;
+  (void)v; (void)w; (void)b;
 {calls}
-  for (int i = 0; i < {rows}; i++) lost += 0.0 * x[i];
-  return lost == 0.0 ? {NAME}_DONE : {NAME}_NOT_FINITE;
+  return backward(work, x);
+}}
+
+int {name}_factorize_and_solve(const double *values, double *work, const double *b, double *x)
+{{
+  int status = eliminate(values, work, b);
+  if (status == {NAME}_SINGULAR) return status;
+  return backward(work, x) == {NAME}_DONE ? status : {NAME}_NOT_FINITE;
 }}
 """
 
@@ -110,15 +138,13 @@ double {name}_refine(const double *values, double *work, const double *b, double
 }}
 """
 
-#: Of the functions that hold the calls: what they begin with, and what they are called with.
-PART = "static __attribute__((noinline)) void"
-UNUSED = {
-    "factorize": "  (void)v; (void)flags;",
-    "solve": "  (void)v; (void)b; (void)x;",
-    "residual": "  (void)v;",
-}
-ARGUMENTS = {
-    "factorize": "values, work, &flags", "solve": "values, work, b, x", "residual": "v, x, r, s",
+#: Functions that hold the calls: name, arguments, and with what they are called.
+PARTS = {
+    "eliminate": ("const double *v, double *w, const double *b, struct flags *flags",
+                  "v, w, b, &flags"),
+    "forward": ("const double *v, double *w, const double *b", "v, w, b"),
+    "backward": ("double *w, double *x", "w, x"),
+    "residual": ("const double *v, const double *x, double *r, double *s", "v, x, r, s"),
 }  # fmt: skip
 
 
@@ -139,29 +165,31 @@ def source(symbolic: Symbolic, name: str) -> str:
             f"this graph takes {count:,} block updates, and C code of one graph is for at most "
             f"{MOST_CALLS:,}: call compiled kernels from C instead (graphsys.kernels.header)"
         )
-    writer = _Writer(symbolic)
-    factorize, solve, residual = writer.factorize(), writer.solve(), writer.residual()
-    graph = symbolic.graph
+    writer, graph = _Writer(symbolic), symbolic.graph
+    lines = {
+        "eliminate": (FACTORIZE, writer.eliminate()), "backward": (BACKWARD, writer.backward()),
+        "forward": (SOLVE, writer.forward()), "residual": (REFINE, writer.residual()),
+    }  # fmt: skip
     r, s, dx = (writer.place((part,), graph.rows) for part in ("r", "s", "dx"))
     names = {
         "name": name, "NAME": name.upper(), "rows": graph.rows, "nnz": graph.nnz,
         "nodes": len(graph.labels), "work": max(writer.used, 1), "r": r, "s": s, "dx": dx,
         "doubtful": "-1" if symbolic.precedence.short.size else "0",
     }  # fmt: skip
-    functions = [function(*one) for one in sorted(writer.functions)]
-    zeros = [f"static const double zeros[{writer.zeros}];\n"] if writer.zeros else []
-    text = [HEADER.format(**names), PRELUDE, *zeros, *functions]
-    for template, lines, kind, given in (
-        (FACTORIZE, factorize, "factorize", "const double *v, double *w, struct flags *flags"),
-        (SOLVE, solve, "solve", "const double *v, double *w, const double *b, double *x"),
-        (REFINE, residual, "residual", "const double *v, const double *x, double *r, double *s"),
-    ):
+    zeros = max(writer.zeros, graph.rows, 1)
+    text = [HEADER.format(**names), PRELUDE, f"static const double zeros[{zeros}];\n"]
+    text += [function(*one) for one in sorted(writer.functions)]
+    for kind, (template, body) in lines.items():
+        given, arguments = PARTS[kind]
+        unused = "".join(f" (void){one};" for one in arguments.replace("&", "").split(", "))
         calls = []
-        for first in range(0, len(lines), LINES):
-            part = f"{kind}_part_{first // LINES}"
-            body = "\n".join(lines[first : first + LINES])
-            text += [f"{PART} {part}({given})\n{{\n{UNUSED[kind]}\n{body}\n}}\n"]
-            calls += [f"  {part}({ARGUMENTS[kind]});"]
+        for first in range(0, len(body), LINES):
+            part, here = f"{kind}_part_{first // LINES}", "\n".join(body[first : first + LINES])
+            text += [
+                f"static __attribute__((noinline))\nvoid {part}({given})\n"
+                f"{{\n {unused}\n{here}\n}}\n"
+            ]
+            calls += [f"  {part}({arguments});"]
         text += [template.format(calls="\n".join(calls), **names)]
     return "\n".join(text)
 
@@ -219,38 +247,77 @@ class _Writer:
         name = f"{kind}_{rows}" if kind.startswith("invert") else f"{kind}_{rows}_{columns}"
         return f"  {name}({', '.join(arguments)});"
 
-    def factorize(self) -> list[str]:
-        """LDU factorization of all units: theory/elimination (2), right-looking."""
+    def eliminate(self) -> list[str]:
+        """LDU factorization, right-looking, and forward substitution with ``b`` along with it."""
         lines, self.block = self._blocks()
-        block, size = self.block, self.size
+        lines += self._gather()
+        block, size, reached = self.block, self.size, self._joined()
         begun: set[int] = set()  # units whose pivot block is updated
         for k, later in enumerate(self.later):
             d = size[k]
             inverse = f"w + {self.place(('inverse', k), d * d)}"
             if k in begun:
                 magnitude = f"w + {self.places['magnitude', k]}"
-                lines += [
-                    self.call("invert_updated", d, d, block[k, k], inverse, magnitude, "flags")
-                ]
+                arguments = block[k, k], inverse, magnitude, "flags"
+                lines += [self.call("invert_updated", d, d, *arguments)]
             else:
                 lines += [self.call("invert", d, d, block[k, k], inverse, "flags")]
+            lines += self._forward(k, reached)
             for j in later:
                 e = size[j]
                 right = f"w + {self.place(('right', k, j), d * e)}"
                 lines += [self.call("multiply", d, d, inverse, block[k, j], right, str(e))]
                 for i in later:
-                    before, after = block.get((i, j)), f"w + {self.place((i, j), size[i] * e)}"
-                    if before is None:
-                        before, self.zeros = "zeros", max(self.zeros, size[i] * e)
-                    arguments = [block[i, k], right, before, after, str(e)]
-                    kind = "subtract"
-                    if i == j:
-                        kind = "update_pivot" if i in begun else "begin_pivot"
-                        begun.add(i)
-                        arguments += [f"w + {self.place(('magnitude', i), 2 * e)}"]
-                    lines += [self.call(kind, size[i], d, *arguments)]
-                    block[i, j] = after
+                    lines += [self._update(i, j, k, right, begun)]
         return lines
+
+    def _update(self, i: int, j: int, k: int, right: str, begun: set[int]) -> str:
+        """``A_ij <- A_ij - L_ik W_kj``."""
+        rows, columns = self.size[i], self.size[j]
+        before, after = self.block.get((i, j)), f"w + {self.place((i, j), rows * columns)}"
+        if before is None:
+            before, self.zeros = "zeros", max(self.zeros, rows * columns)
+        arguments, kind = [self.block[i, k], right, before, after, str(columns)], "subtract"
+        if i == j:
+            kind = "update_pivot" if i in begun else "begin_pivot"
+            begun.add(i)
+            arguments += [f"w + {self.place(('magnitude', i), 2 * rows)}"]
+        self.block[i, j] = after
+        return self.call(kind, rows, self.size[k], *arguments)
+
+    def forward(self) -> list[str]:
+        """Forward substitution alone: ``z <- D^-1 y_k, y_j <- y_j - L_jk z``."""
+        lines, reached = self._gather(), self._joined()
+        return [*lines, *(one for k in range(len(self.size)) for one in self._forward(k, reached))]
+
+    def _forward(self, k: int, reached: set[int]) -> list[str]:
+        """Forward substitution with unit k; those that are not ``reached`` are read from ``b``."""
+        size, inverse = self.size, f"w + {self.places['inverse', k]}"
+        lines = [
+            self.call("multiply", size[k], size[k], inverse, self._right_side(k, reached),
+                      self._inner(k), "1")
+        ]  # fmt: skip
+        for j in self.later[k]:
+            before = self._right_side(j, reached)
+            reached.add(j)
+            arguments = self.block[j, k], self._inner(k), before, self._inner(j), "1"
+            lines += [self.call("subtract", size[j], size[k], *arguments)]
+        return lines
+
+    def _inner(self, k: int) -> str:
+        """Place of the unknowns of a unit in the workspace."""
+        return f"w + {self.place(('solution', k), self.size[k])}"
+
+    def _right_side(self, k: int, reached: set[int]) -> str:
+        return self._inner(k) if k in reached else f"b + {self.graph.row_start[self.units[k][0]]}"
+
+    def _joined(self) -> set[int]:
+        """Units of several nodes."""
+        return {k for k, nodes in enumerate(self.units) if len(nodes) > 1}
+
+    def _gather(self) -> list[str]:
+        """Right-hand sides of joined nodes to the workspace."""
+        return [line for k in sorted(self._joined()) for line in self._rows(k, "b")]
 
     def _blocks(self) -> tuple[list[str], dict[tuple[int, int], str]]:
         """Place of the block of each pair of units that has one; copies where nodes are joined."""
@@ -285,38 +352,26 @@ class _Writer:
                 offset += int(graph.size[node])
         return lines, block
 
-    def solve(self) -> list[str]:
-        """Substitution with the factors: forward from ``b`` to the workspace, backward to ``x``."""
-        row, size, block = self.graph.row_start, self.size, self.block
-        inner = [f"w + {self.place(('solution', k), d)}" for k, d in enumerate(size)]
-        single = [len(nodes) == 1 for nodes in self.units]
-        lines = [line for k in range(len(size)) if not single[k] for line in self._rows(k, "b")]
-        begun = {k for k in range(len(size)) if not single[k]}
-        for k, later in enumerate(self.later):
-            d, inverse = size[k], f"w + {self.places['inverse', k]}"
-            before = inner[k] if k in begun else f"b + {row[self.units[k][0]]}"
-            lines += [self.call("multiply", d, d, inverse, before, inner[k], "1")]
-            for j in later:
-                before = inner[j] if j in begun else f"b + {row[self.units[j][0]]}"
-                begun.add(j)
-                arguments = block[j, k], inner[k], before, inner[j], "1"
-                lines += [self.call("subtract", size[j], d, *arguments)]
+    def backward(self) -> list[str]:
+        """Backward substitution: ``x_k <- y_k - sum_j W_kj x_j``."""
+        lines: list[str] = []
+        joined, size = self._joined(), self.size
         outer = [
-            f"x + {row[nodes[0]]}" if single[k] else inner[k] for k, nodes in enumerate(self.units)
+            self._inner(k) if k in joined else f"x + {self.graph.row_start[nodes[0]]}"
+            for k, nodes in enumerate(self.units)
         ]
         for k in range(len(size) - 1, -1, -1):
-            before = inner[k]
+            before = self._inner(k)
             for j in self.later[k]:
                 right = f"w + {self.places['right', k, j]}"
                 arguments = right, outer[j], before, outer[k], "1"
                 lines += [self.call("subtract", size[k], size[j], *arguments)]
                 before = outer[k]
-            if single[k] and not self.later[k]:
-                lines += [
-                    f"  for (int i = 0; i < {size[k]}; i++) ({outer[k]})[i] = ({inner[k]})[i];"
-                ]
-            if not single[k]:
+            if k in joined:
                 lines += self._rows(k, "x")
+            elif not self.later[k]:
+                copy = f"({outer[k]})[i] = ({before})[i];"
+                lines += [f"  for (int i = 0; i < {size[k]}; i++) {copy}"]
         return lines
 
     def _rows(self, unit: int, vector: str) -> list[str]:
