@@ -107,7 +107,7 @@ REFINE = """\
 static double residual(const double *v, const double *b, const double *x, double *r, double *s)
 {{
   double error = 0.0, lost = 0.0;
-  (void)v;
+  (void)v; (void)x;
   for (int i = 0; i < {rows}; i++) {{ r[i] = b[i]; s[i] = fabs(b[i]); }}
 {calls}
   for (int i = 0; i < {rows}; i++) {{
@@ -376,7 +376,7 @@ class _Writer:
 
     def _rows(self, unit: int, vector: str) -> list[str]:
         """Rows of joined nodes from ``b`` to the workspace, or from there to ``x``."""
-        lines, at = [], self.places["solution", unit]
+        lines, at = [], self.place(("solution", unit), self.size[unit])
         for node in self.units[unit]:
             rows, row = int(self.graph.size[node]), int(self.graph.row_start[node])
             inner, outer = f"w[{at} + i]", f"{vector}[{row} + i]"
