@@ -32,6 +32,7 @@ MENU = {
         "from_jax",
         "from_torch",
         "from_pytensor",
+        "c_code",
         "robots",
         "sensors",
         "examples/index",
