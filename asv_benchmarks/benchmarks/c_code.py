@@ -1,0 +1,98 @@
+"""The C file of one graph against the compiled kernels, both called from C.
+
+``python -m benchmarks.c_code [FAMILY NODES]`` in ``asv_benchmarks`` prints microseconds of one
+factorization and solution. Both take turns in one process; loops in C call them, since a call by
+ctypes takes longer than ten nodes. It needs a C compiler (``cc``).
+"""
+
+import ctypes
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks import cases, clock
+from graphsys import kernels
+
+ROWS = (
+    ("chain", 10), ("tree", 10), ("ladder", 10), ("net", 16), ("chain", 100), ("tree", 100),
+    ("ladder", 100), ("mixed tree", 100), ("body/joint chain", 20), ("body/joint chain", 200),
+)  # fmt: skip
+ROUNDS, NODES = 30, 50_000  # nodes that one loop factorizes
+
+LOOPS = """
+#include <stdint.h>
+#define ARRAY(type, name) type *name, int64_t name##_length
+#define GIVEN(name) name, name##_length
+typedef int64_t (*kernel)(ARRAY(const int64_t, program), ARRAY(const double, values),
+  ARRAY(const double, b), double tolerance, ARRAY(double, magnitude), ARRAY(double, work),
+  ARRAY(double, arena), ARRAY(double, info), ARRAY(double, x));
+
+void loop_kernel(int64_t count, kernel call, ARRAY(const int64_t, program),
+  ARRAY(const double, values), ARRAY(const double, b), ARRAY(double, magnitude),
+  ARRAY(double, work), ARRAY(double, arena), ARRAY(double, info), ARRAY(double, x))
+{
+  for (int64_t i = 0; i < count; i++)
+    call(GIVEN(program), GIVEN(values), GIVEN(b), 1e-14, GIVEN(magnitude), GIVEN(work),
+      GIVEN(arena), GIVEN(info), GIVEN(x));
+}
+
+void loop_file(int64_t count, const double *values, const double *b, double *work, double *x)
+{
+  for (int64_t i = 0; i < count; i++) graph_factorize_and_solve(values, work, b, x);
+}
+
+int64_t work_length(void) { return GRAPH_WORK; }
+"""
+
+
+def pointer(array):
+    return ctypes.c_void_p(array.ctypes.data)
+
+
+def loops(family, nodes):
+    """Two functions that factorize and solve so many times, and the solutions they leave."""
+    system = cases.system(family, nodes)
+    symbolic = system.analyze()
+    with tempfile.TemporaryDirectory() as folder:
+        source, built = Path(folder, "graph.c"), Path(folder, "graph.so")
+        source.write_text(symbolic.to_c() + LOOPS)
+        command = ["cc", "-O3", "-march=native", "-shared", "-fPIC", "-o", str(built), str(source)]
+        subprocess.run([*command, "-lm"], check=True)
+        library = ctypes.CDLL(str(built))
+    b = np.ones(system.shape[0])
+    first, second = np.empty_like(b), np.empty_like(b)
+    arena, magnitude, work = map(np.empty, kernels.work_sizes(symbolic.program, 1))
+    arrays = [symbolic.program, system.values, b, magnitude, work, arena, np.empty(3), first]
+    given = [part for one in arrays for part in (pointer(one), ctypes.c_int64(one.size))]
+    address = ctypes.c_void_p(kernels.address("factorize_and_solve"))
+    own = np.empty(library.work_length())
+    file_given = [pointer(one) for one in (system.values, b, own, second)]
+
+    def kernel(count, _kept=arrays):
+        library.loop_kernel(ctypes.c_int64(count), address, *given)
+
+    def file(count, _kept=(system, own)):
+        library.loop_file(ctypes.c_int64(count), *file_given)
+
+    return kernel, file, first, second
+
+
+def main(rows):
+    print("| workload | kernels us | C file us | kernels over C file |")
+    for family, nodes in rows:
+        kernel, file, first, second = loops(family, nodes)
+        count = max(NODES // nodes, 1)
+        least = [float("inf")] * 2
+        for _ in range(ROUNDS):
+            for k, one in enumerate((kernel, file)):
+                least[k] = min(least[k], clock.seconds_of(one, count, 1) / count * 1e6)
+        assert np.allclose(first, second, rtol=1e-4, atol=1e-4 * np.abs(first).max())
+        ratio = least[0] / least[1]
+        print(f"| {family} {nodes} | {least[0]:.2f} | {least[1]:.2f} | {ratio:.2f} |", flush=True)
+
+
+if __name__ == "__main__":
+    main([(sys.argv[1], int(sys.argv[2]))] if len(sys.argv) > 2 else ROWS)
