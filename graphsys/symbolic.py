@@ -73,10 +73,6 @@ class Symbolic:
         Rows of the largest pivot block.
     operations : float
         Floating-point operations of one numeric factorization: theory/elimination (5).
-    n_fill : int
-        Number of filled-in pairs of blocks.
-    nbytes : int
-        Bytes of the factors in double precision and of all tables.
     """
 
     graph: BlockGraph
@@ -95,8 +91,6 @@ class Symbolic:
     arena_size: int
     widest: int
     operations: float
-    n_fill: int
-    nbytes: int
 
     def __post_init__(self) -> None:
         for table in (
@@ -137,6 +131,17 @@ class Symbolic:
         return analyze(self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric, effort=0.0)
 
     # Computed from the fields, once, when they are first asked for.
+
+    @cached_property
+    def n_fill(self) -> int:
+        """Number of filled-in pairs of blocks."""
+        return int(np.count_nonzero(self.fill))
+
+    @cached_property
+    def nbytes(self) -> int:
+        """Bytes of the factors in double precision and of all tables."""
+        tables = self.parent, self.front_start, self.front, self.fill, self.program
+        return 8 * self.arena_size + sum(table.nbytes for table in tables)
 
     @cached_property
     def order(self) -> tuple[Hashable, ...]:
@@ -343,11 +348,8 @@ def _worth_trying(graph: BlockGraph) -> list[str]:
 
 def _finished(best: Elimination, candidates: dict[str, float]) -> Symbolic:
     front, fill, super_start, row_of, program = best.structure()
-    arena_size = program.item(ARENA_TOTAL)
-    tables = best.parent, best.front_start, front, fill, program
     return Symbolic(
         best.graph, best.name, candidates, best.precedence, best.symmetric,
         best.step_node, best.parent, best.front_start, front, fill, super_start, row_of, program,
-        arena_size, program.item(WIDEST), best.operations, best.n_fill,
-        8 * arena_size + sum([table.nbytes for table in tables]),
+        program.item(ARENA_TOTAL), program.item(WIDEST), best.operations,
     )  # fmt: skip

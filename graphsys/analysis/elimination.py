@@ -97,8 +97,7 @@ class Elimination(NamedTuple):
         order: Ints,
     ) -> Elimination:
         """Renumber an order of nodes by a postorder of its tree, and count its work."""
-        last = order[order.size - n_last :]
-        lists = orders.node_edges(graph, precedence, edges, last)
+        lists = orders.node_edges(graph, precedence, edges, order[order.size - n_last :])
         return Elimination.in_tree(graph, lists, precedence, symmetric, n_last, name, order)
 
     @staticmethod

@@ -175,14 +175,13 @@ def find_precedence(
     -------
     Precedence
     """
-    needy = demand > 0
-    if after_all:
-        needy[list(after_all)] = True
     n = graph.size.size
-    if not np.count_nonzero(needy):  # most matrices
+    if not after_all and np.count_nonzero(demand) == 0:  # most matrices
         none = np.zeros(n + 1, np.int64)
         none.setflags(write=False)  # a kernel is compiled for each kind of array
-        return Precedence(demand, none[:n], none, NONE, needy, (), NONE)
+        return Precedence(demand, none[:n], none, NONE, np.zeros(n, np.bool_), (), NONE)
+    needy = demand > 0
+    needy[list(after_all)] = True
     supplier, served, lack = _supplied(graph, demand, needy)
     short, joined = NONE, tuple[tuple[int, ...], ...]()
     if lack.size or after_all:
