@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphsys.c_code.block_functions import PRELUDE, function
+from graphsys.kernels.single.refinement import REACHED
 
 if TYPE_CHECKING:
     from graphsys.symbolic import Symbolic
@@ -121,7 +122,7 @@ double {name}_refine(const double *values, double *work, const double *b, double
 {{
   double *r = work + {r}, *s = work + {s}, *dx = work + {dx};
   double error = residual(values, b, x, r, s);
-  for (int step = 0; step < 3 && error > 2.2e-16; step++) {{
+  for (int step = 0; step < 3 && error > {reached!r}; step++) {{
     double before = error;
     if ({name}_solve(values, work, r, dx) != {NAME}_DONE) break;
     for (int i = 0; i < {rows}; i++) x[i] += dx[i];
@@ -174,6 +175,7 @@ def source(symbolic: Symbolic, name: str) -> str:
     names = {
         "name": name, "NAME": name.upper(), "rows": graph.rows, "nnz": graph.nnz,
         "nodes": len(graph.labels), "work": max(writer.used, 1), "r": r, "s": s, "dx": dx,
+        "reached": REACHED * float(np.finfo(np.float64).eps),
         "doubtful": "-1" if symbolic.precedence.short.size else "0",
     }  # fmt: skip
     zeros = max(writer.zeros, graph.rows, 1)

@@ -11,16 +11,9 @@ from __future__ import annotations
 import atexit
 import ctypes
 import hashlib
-import os
-import platform
-import shutil
-import subprocess
-import sys
-import tempfile
 import threading
 import traceback
 from collections import OrderedDict
-from contextlib import suppress
 from functools import cache, lru_cache
 from itertools import count
 from math import isqrt
@@ -31,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from graphsys.compiler.store import cache_folder
+from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.frontal import framed
 from graphsys.kernels.frontal.multifrontal import INFO
@@ -515,44 +508,5 @@ _ALIVE: list[Any] = []
 
 
 def _compiled() -> Path:
-    """Path of the compiled library, which is made if no cache folder has it."""
-    source = SOURCE.read_bytes()
-    kind = {"win32": ".dll", "darwin": ".dylib"}.get(sys.platform, ".so")
-    machine = ctypes.sizeof(ctypes.c_void_p), sys.platform, platform.machine()
-    digest = hashlib.sha256(source + repr(machine).encode()).hexdigest()[:16]
-    path = cache_folder().absolute() / f"graphsys-ma27-{digest}{kind}"
-    if path.is_file():
-        return path
-    compiler = _compiler()
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(suffix=kind, dir=path.parent)
-    os.close(handle)
-    command = [*compiler, "-O2", "-std=c11", "-shared", "-fPIC", "-o", name, str(SOURCE)]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
-        if done.returncode != 0:
-            raise RuntimeError(f"the C compiler failed ({' '.join(compiler)}):\n{done.stderr}")
-        os.replace(name, path)
-    finally:
-        with suppress(OSError):
-            os.unlink(name)
-    return path
-
-
-def _compiler() -> list[str]:
-    """Command of a C compiler."""
-    given = os.environ.get("CC")
-    if given:
-        return given.split()
-    for name in ("cc", "gcc", "clang"):
-        found = shutil.which(name)
-        if found:
-            return [found]
-    from importlib.util import find_spec
-
-    if find_spec("ziglang"):
-        return [sys.executable, "-m", "ziglang", "cc"]
-    raise RuntimeError(
-        "graphsys.ipopt.library() needs a C compiler once: install one (Debian: gcc), name it by "
-        'the environment variable CC, or run pip install "graphsys[ipopt]" for ziglang'
-    )
+    """Path of the compiled library."""
+    return shared_library(SOURCE.read_bytes(), "ma27", "graphsys.ipopt.library()")

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import graphsys as gs
+from graphsys.c_code import build
 from graphsys.interop import ipopt
 
 #: INFO(1): an index out of range; a singular matrix.
@@ -327,25 +328,25 @@ def test_without_a_compiler_the_error_names_one(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
 
     with pytest.raises(RuntimeError, match=r"needs a C compiler once.*graphsys\[ipopt\]"):
-        ipopt._compiler()
+        build.compiler("graphsys.ipopt.library()")
 
 
 def test_a_compiler_is_the_one_named_or_one_that_is_there_or_ziglang(monkeypatch):
     monkeypatch.setenv("CC", "ccache gcc")
-    assert ipopt._compiler() == ["ccache", "gcc"]
+    assert build.compiler("this") == ["ccache", "gcc"]
     monkeypatch.delenv("CC")
     monkeypatch.setattr(shutil, "which", {"clang": "/bin/clang"}.get)
-    assert ipopt._compiler() == ["/bin/clang"]
+    assert build.compiler("this") == ["/bin/clang"]
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: name)
-    assert ipopt._compiler() == [sys.executable, "-m", "ziglang", "cc"]
+    assert build.compiler("this") == [sys.executable, "-m", "ziglang", "cc"]
 
 
 @needs_compiler
 def test_the_library_is_compiled_once_and_nothing_is_left_of_a_failure(monkeypatch, tmp_path):
-    monkeypatch.setattr(ipopt, "cache_folder", lambda: tmp_path / "new")
+    monkeypatch.setattr(build, "cache_folder", lambda: tmp_path / "new")
     with monkeypatch.context() as broken:
-        broken.setattr(ipopt, "_compiler", lambda: [sys.executable, "no such compiler"])
+        broken.setattr(build, "compiler", lambda _: [sys.executable, "no such compiler"])
         with pytest.raises(RuntimeError, match="the C compiler failed"):
             ipopt._compiled()
     assert not list((tmp_path / "new").iterdir())
@@ -353,7 +354,7 @@ def test_the_library_is_compiled_once_and_nothing_is_left_of_a_failure(monkeypat
     path = ipopt._compiled()
     assert list((tmp_path / "new").iterdir()) == [path]
     assert all(hasattr(ctypes.CDLL(str(path)), f"ma27{name}d_") for name in "iabc")
-    monkeypatch.setattr(ipopt, "_compiler", lambda: pytest.fail("it is there"))
+    monkeypatch.setattr(build, "compiler", lambda _: pytest.fail("it is there"))
     assert ipopt._compiled() == path
 
 

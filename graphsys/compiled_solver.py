@@ -1,0 +1,141 @@
+"""Solutions on one graph by C code that is compiled for it alone."""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import numpy as np
+from numpy import empty
+from numpy.typing import NDArray
+
+from graphsys.c_code.build import shared_library
+from graphsys.c_code.source import source
+from graphsys.compiler import machine
+from graphsys.factor import Factor
+from graphsys.kernels.base.jit import DISABLE_JIT
+from graphsys.kernels.single.fused_solve import BUSY, DONE, MISFIT
+from graphsys.kernels.single.one_graph import FRAME, FUNCTION, NNZ, ROWS, WORK, solve_once
+from graphsys.kernels.single.refinement import GOOD
+from graphsys.matrix.block import as_numbers, as_values
+from graphsys.symbolic import Symbolic
+
+Array = NDArray[np.float64]
+
+FLOAT = np.dtype(np.float64)
+#: Added to the file: one call for a solution that is good, or a status for one that is not.
+ONCE = """
+int graph_once(const double *values, double *work, const double *b, double *x)
+{{
+  int status = graph_factorize_and_solve(values, work, b, x);
+  if (status == GRAPH_DOUBTFUL && graph_refine(values, work, b, x) <= {good!r}) return GRAPH_DONE;
+  return status;
+}}
+
+/* Compiled for {processor}. */
+const long long graph_work_length = GRAPH_WORK;
+"""
+
+
+class CompiledSolver:
+    """Solver for the matrices of one graph, whose code is compiled for this graph alone.
+
+    The code is that of `Symbolic.to_c`. It pays for small systems of unequal blocks, of bodies and
+    joints above all, that are solved many thousand times: compiling takes a second. A solution that
+    it cannot vouch for is that of a `Factor` instead.
+
+    Parameters
+    ----------
+    symbolic : Symbolic
+        From `System.analyze`; matrices are of float64.
+
+    Raises
+    ------
+    RuntimeError
+        Without a C compiler (``cc``, ``gcc``, ``clang``, the environment variable ``CC``, or
+        the package ``ziglang``), or where it fails.
+    ValueError
+        Where the graph has too many block updates, see `Symbolic.to_c`.
+    NotImplementedError
+        Where kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
+
+    Examples
+    --------
+    >>> import graphsys as gs
+    >>> system = gs.System(gs.chain(2), 1, blocks={(0, 0): 4, (0, 1): 1, (1, 0): 2, (1, 1): 3})
+    >>> solver = gs.CompiledSolver(system.analyze())  # doctest: +SKIP
+    >>> solver.solve_once(system.values, [9.0, 7.0])  # doctest: +SKIP
+    array([2., 1.])
+    """
+
+    def __init__(self, symbolic: Symbolic) -> None:
+        if DISABLE_JIT:
+            raise NotImplementedError("there is no machine code under NUMBA_DISABLE_JIT=1")
+        self.symbolic = symbolic
+        self._factor: Factor | None = None
+        good = GOOD * float(np.finfo(FLOAT).eps)
+        text = source(symbolic, "graph") + ONCE.format(good=good, processor=machine.processor())
+        path = shared_library(
+            text.encode(), "one-graph", "gs.CompiledSolver", ("-O3", "-march=native")
+        )
+        self._library = ctypes.CDLL(str(path))
+        length = ctypes.c_longlong.in_dll(self._library, "graph_work_length").value
+        self._work = empty(length)
+        self._frame = np.zeros(FRAME, np.int64)
+        address = ctypes.cast(self._library.graph_once, ctypes.c_void_p).value or 0
+        self._frame[FUNCTION], self._frame[WORK] = address, self._work.ctypes.data
+        self._frame[NNZ], self._frame[ROWS] = symbolic.graph.nnz, symbolic.graph.rows
+        vector = empty(1)
+        self._code = solve_once.entry(MISFIT, self._frame, vector, vector, vector)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return CompiledSolver, (self.symbolic,)
+
+    def __repr__(self) -> str:
+        return f"CompiledSolver({len(self.symbolic.graph.labels)} nodes)"
+
+    def solve_once(self, values: Any, b: Any) -> Array:
+        """Solution of A x = b; the factors are not kept.
+
+        Parameters
+        ----------
+        values : array_like, shape (graph.nnz,)
+            Blocks of A in the layout of the graph, all of them also where A is symmetric.
+        b : array_like, shape (N,)
+
+        Returns
+        -------
+        ndarray, shape (N,)
+
+        Raises
+        ------
+        SingularPivotError, ValueError
+            As for `Factor`.
+        RuntimeError
+            Where another thread solves with this solver: each needs one of its own.
+
+        Warns
+        -----
+        InaccurateSolutionWarning
+            As for `Factor.solve`.
+        """
+        x = empty(self.symbolic.graph.rows)
+        status = self._code(self._frame, values, b, x)
+        if status == DONE:
+            return x
+        if status == BUSY:
+            raise RuntimeError(
+                "another thread is solving with this solver: each needs one of its own, such as "
+                "copy.copy(solver)"
+            )
+        graph = self.symbolic.graph
+        numbers = as_values(values, FLOAT, graph.nnz)
+        right = np.ascontiguousarray(as_numbers(b, FLOAT, "b"))
+        if right.shape != (graph.rows,):
+            raise ValueError(f"b has shape {right.shape}, it must be ({graph.rows},)")
+        if status == MISFIT and self._code(self._frame, numbers, right, x) == DONE:
+            return x
+        if self._factor is None:
+            self._factor = Factor(self.symbolic, numbers)
+            return np.asarray(self._factor.solve(right))
+        return np.asarray(self._factor.refactorize_and_solve(numbers, right))
