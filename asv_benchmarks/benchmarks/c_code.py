@@ -1,7 +1,8 @@
-"""The C file of one graph against the compiled kernels, both called from C.
+"""Code of one graph against the compiled kernels: the C file, and `graphsys.CompiledSolver`.
 
 ``python -m benchmarks.c_code [FAMILY NODES]`` in ``asv_benchmarks`` prints microseconds of one
-factorization and solution. Both take turns in one process; loops in C call them, since a call by
+factorization and solution: first called from C, where neither refines, then from Python, where both
+do if they have to. All take turns in one process; loops in C call the first two, since a call by
 ctypes takes longer than ten nodes. It needs a C compiler (``cc``).
 """
 
@@ -13,12 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
+import graphsys as gs
 from benchmarks import cases, clock
 from graphsys import kernels
 
 ROWS = (
     ("chain", 10), ("tree", 10), ("ladder", 10), ("net", 16), ("chain", 100), ("tree", 100),
-    ("ladder", 100), ("mixed tree", 100), ("body/joint chain", 20), ("body/joint chain", 200),
+    ("ladder", 100), ("mixed tree", 100), ("body/joint chain", 20), ("body/joint tree", 20),
+    ("body/joint chain", 60), ("body/joint chain", 200),
 )  # fmt: skip
 ROUNDS, NODES = 30, 50_000  # nodes that one loop factorizes
 
@@ -71,27 +74,37 @@ def loops(family, nodes):
     own = np.empty(library.work_length())
     file_given = [pointer(one) for one in (system.values, b, own, second)]
 
+    factor, solver = system.factorize(), gs.CompiledSolver(symbolic)
+
     def kernel(count, _kept=arrays):
         library.loop_kernel(ctypes.c_int64(count), address, *given)
 
-    def file(count, _kept=(system, own)):
+    def file(count, _kept=own):
         library.loop_file(ctypes.c_int64(count), *file_given)
 
-    return kernel, file, first, second
+    def repeated(call, values=system.values):
+        def loop(count):
+            for _ in range(count):
+                call(values, b)
+
+        return loop
+
+    ways = kernel, file, repeated(factor.refactorize_and_solve), repeated(solver.solve_once)
+    return ways, (first, second)
 
 
 def main(rows):
-    print("| workload | kernels us | C file us | kernels over C file |")
+    print("| workload | kernels us | C file us | ratio | Factor us | CompiledSolver us | ratio |")
     for family, nodes in rows:
-        kernel, file, first, second = loops(family, nodes)
+        ways, (first, second) = loops(family, nodes)
         count = max(NODES // nodes, 1)
-        least = [float("inf")] * 2
+        least = [float("inf")] * len(ways)
         for _ in range(ROUNDS):
-            for k, one in enumerate((kernel, file)):
+            for k, one in enumerate(ways):
                 least[k] = min(least[k], clock.seconds_of(one, count, 1) / count * 1e6)
         assert np.allclose(first, second, rtol=1e-4, atol=1e-4 * np.abs(first).max())
-        ratio = least[0] / least[1]
-        print(f"| {family} {nodes} | {least[0]:.2f} | {least[1]:.2f} | {ratio:.2f} |", flush=True)
+        pairs = [f"{a:.2f} | {b:.2f} | {a / b:.2f}" for a, b in (least[:2], least[2:])]
+        print(f"| {family} {nodes} | {' | '.join(pairs)} |", flush=True)
 
 
 if __name__ == "__main__":
