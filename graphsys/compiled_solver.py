@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from graphsys.c_code.build import shared_library
 from graphsys.c_code.source import source
-from graphsys.compiler import machine
+from graphsys.compiler import DISABLE_JIT, machine
 from graphsys.factor import Factor
-from graphsys.kernels.base.jit import DISABLE_JIT
 from graphsys.kernels.single.fused_solve import BUSY, DONE, MISFIT
 from graphsys.kernels.single.one_graph import FRAME, FUNCTION, NNZ, ROWS, WORK, solve_once
 from graphsys.kernels.single.refinement import GOOD
