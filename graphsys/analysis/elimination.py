@@ -148,7 +148,7 @@ class Elimination(NamedTuple):
         )  # fmt: skip
 
     def _cliques(self) -> tuple[Ints, Ints]:
-        """As `_supernodes`, without zeros and however wide: no order inside has more fill-in."""
+        """Supernodes without zeros, however wide: no order inside of them has more fill-in."""
         n, below, size = self.step_node.size, self.below, self.graph.size[self.step_node]
         starts = np.ones(n, np.bool_)
         starts[1:] = (self.parent[:-1] != np.arange(1, n)) | (below[:-1] != below[1:] + size[1:])

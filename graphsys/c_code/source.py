@@ -123,17 +123,13 @@ double {name}_refine(const double *values, double *work, const double *b, double
   double *r = work + {r}, *s = work + {s}, *dx = work + {dx};
   double error = residual(values, b, x, r, s);
   for (int step = 0; step < 3 && error > {reached!r}; step++) {{
-    double before = error;
     if ({name}_solve(values, work, r, dx) != {NAME}_DONE) break;
-    for (int i = 0; i < {rows}; i++) x[i] += dx[i];
-    error = residual(values, b, x, r, s);
-    if (!(error <= 0.5 * before)) {{
-      if (!(error < before)) {{
-        for (int i = 0; i < {rows}; i++) x[i] -= dx[i];
-        return before;
-      }}
-      break;
-    }}
+    for (int i = 0; i < {rows}; i++) dx[i] += x[i];
+    double before = error, after = residual(values, b, dx, r, s);
+    if (!(after < before)) break;
+    for (int i = 0; i < {rows}; i++) x[i] = dx[i];
+    error = after;
+    if (after > 0.5 * before) break;
   }}
   return error;
 }}

@@ -176,6 +176,18 @@ def test_what_is_not_finite_has_a_status(tmp_path):
     assert code.solve([1e308, 1.0])[0] == NOT_FINITE
 
 
+@needs_compiler
+def test_refinement_that_diverges_leaves_the_solution_as_it_was(tmp_path):
+    # factors of another matrix: each correction is 2e6 times too large
+    code = Compiled(gs.System(gs.chain(2), 1).analyze(), tmp_path)
+    code.factorize([1e-6, 0.0, 1e-6, 0.0])
+    code.values = code._room(4, [2.0, 0.0, 2.0, 0.0])
+    x, b = np.array([0.5, 0.75]), np.array([1.0, 1.0])
+    error, after = code.refine(b, x)
+    assert error == pytest.approx(0.5 / 2.5)
+    assert after.tolist() == x.tolist()
+
+
 # ---------------------------------------------------------------- families against LAPACK
 
 
