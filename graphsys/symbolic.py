@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from importlib.util import find_spec
 from operator import attrgetter
@@ -23,7 +23,7 @@ from graphsys.analysis.cycles import (
 )
 from graphsys.analysis.elimination import Elimination
 from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
-from graphsys.kernels.base.layout import ARENA_TOTAL, WIDEST
+from graphsys.kernels.base.layout import ARENA_TOTAL, BY_CONDITION, NO_BLOCKS, REFINED, WIDEST
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.graph import BlockGraph
 
@@ -113,6 +113,25 @@ class Symbolic:
     def __reduce__(self) -> tuple[Any, ...]:
         stored = self._fields()
         return _unpickled, (stored, checksum(stored))
+
+    def refining(self, weak: bool) -> Symbolic:
+        """The same, with another rule for pivot blocks whose rows need small residuals.
+
+        By default these are the blocks of weak pivots (`kernels.blocks.weak`). That depends on the
+        units of the rows.
+
+        Parameters
+        ----------
+        weak : bool
+            Blocks that are weak in any units, or none.
+
+        Returns
+        -------
+        Symbolic
+        """
+        program = self.program.copy()
+        program[REFINED] = BY_CONDITION if weak else NO_BLOCKS
+        return replace(self, program=program)
 
     @cached_property
     def for_delayed_pivots(self) -> Symbolic:

@@ -78,7 +78,7 @@ def compiled_copy(b, ldb, a, lda, m, n):
 
 @njit
 def compiled_invert(d, ldd, s, n):
-    return blocks.invert_small(d, 5, ldd, d, 5, ldd, s, 2, n)
+    return blocks.invert_small(d, 5, ldd, d, 5, ldd, np.empty(n * n, d.dtype), 0, s, 2, n)
 
 
 @pytest.mark.parametrize("dtype", TYPES)

@@ -14,12 +14,12 @@ STARTS = 3  # where the programs below say where their panels begin
 
 @njit
 def compiled_eliminate(arena, values, program, magnitude, given_at, symmetric, x):
-    nodes.eliminate_node(arena, values, program, 1, magnitude, given_at, symmetric, x)
+    nodes.eliminate_node(arena, values, program, 1, magnitude, given_at, symmetric, 0, x)
 
 
 @njit
-def compiled_invert(d, d_at, ldd, a, a_at, lda, s, s_at, n):
-    return blocks.invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n)
+def compiled_invert(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
+    return blocks.invert_small(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n)
 
 
 @njit
@@ -109,7 +109,7 @@ def test_a_node_is_eliminated_like_its_twin_and_nothing_else_is_touched(w, symme
 
             compiled_eliminate(result, values, program, held, rows, symmetric, x)
             reference.eliminate_node(
-                expected, values, program, 1, expected_held, rows, symmetric, z
+                expected, values, program, 1, expected_held, rows, symmetric, 0, z
             )
 
             assert np.array_equal(held, expected_held)
@@ -140,9 +140,16 @@ def test_a_pivot_block_is_inverted_like_its_twin(w, dtype, exchanged, outside):
     s, expected_s, twin = np.full(20, 200.0, dtype), np.full(20, 200.0, dtype), arena.copy()
     twin_source = source if outside else (twin, lower, ld)
 
-    expected = reference.invert_small(twin, lower, ld, *twin_source, expected_s, first, w)
+    kept, expected_kept = np.zeros(w * w + 2, dtype), np.zeros(w * w + 2, dtype)
+
+    expected = reference.invert_small(
+        twin, lower, ld, *twin_source, expected_kept, 1, expected_s, first, w
+    )
     before = arena.copy()
-    ratio = compiled_invert(arena, lower, ld, *source, s, first, w)
+    ratio = compiled_invert(arena, lower, ld, *source, kept, 1, s, first, w)
+
+    assert np.array_equal(kept, expected_kept)  # nothing beside the block is touched
+    assert np.array_equal(kept[1:-1].reshape(w, w).T, block)
 
     # entries of size 1/100 and pivots of size 100 at least 90 apart from 0: w^2 roundings
     rounding = 4 * w**2 * float(np.finfo(dtype).eps)

@@ -2,10 +2,10 @@
 
 import sys
 
-from graphsys.kernels.blocks import reference
+from graphsys.kernels.blocks import large, reference
 
 PRODUCTS = ("subtract_product", "assign_product", "add_product")
-INVERSES = ("invert_small", "invert_large")
+INVERSES = {"invert_small": reference.invert_small, "invert_large": large.invert_large}
 
 
 def lines_run(kernel, *arguments):
@@ -50,8 +50,8 @@ def block_operations(monkeypatch, modules, kernel, *arguments):
     for name in PRODUCTS:
         product = getattr(reference, name)
         plain[name] = counting(product, lambda *given: 2 * given[-3] * given[-2] * given[-1])
-    for name in INVERSES:
-        plain[name] = counting(reference.invert_small, lambda *given: 2 * given[-1] ** 3)
+    for name, function in INVERSES.items():
+        plain[name] = counting(function, lambda *given: 2 * given[-1] ** 3)
     names = {module.__name__ for module in modules}
     with monkeypatch.context() as patch:
         for module in modules:

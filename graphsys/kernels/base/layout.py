@@ -24,16 +24,16 @@ The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p wi
 block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
 only, and memory is fastest where it is read without gaps. After the factorization the pivot blocks
 hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
-After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block and for 256
-numbers at least where that has more than 8 rows; ``arena_size`` counts the panels, ``arena_total``
-both.
+After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block, for `WEAK_WORK`
+numbers at least and for 256 where that has more than 8 rows; ``arena_size`` counts the panels,
+``arena_total`` both.
 There are three magnitudes for each row, see `growth`. Where nodes are ``short`` of pivots
 (`analysis.pivot_supply`), factors are doubtful whatever these are.
 """
 
 from graphsys.kernels.base.jit import interpreted, kernel
 
-VERSION = 8
+VERSION = 9
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
@@ -55,8 +55,9 @@ STALE = -2
     ARENA_TOTAL,
     NODAL_AT,
     SHORT,
+    REFINED,
     HEADER,
-) = range(16)
+) = range(17)
 
 PANEL_FIELDS = 9
 # Places in a panel.
@@ -74,6 +75,10 @@ PIVOT_RATIO, WEAKEST, GROWTH = range(3)
 
 #: Columns of the workspace: a block too large to be scaled in place is copied by so many.
 WORK_COLUMNS = 8
+#: Pivot blocks that `blocks.weak` takes: of weak pivots, none, of large D_kk X_kk.
+BY_PIVOTS, NO_BLOCKS, BY_CONDITION = range(3)
+#: Workspace of `blocks.weak`: zeros that `nodal_ldu` reads, columns of a block, a pivot block.
+WEAK_COLUMNS, WEAK_BLOCK, WEAK_WORK = 8, 72, 136
 
 
 @interpreted

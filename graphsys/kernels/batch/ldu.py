@@ -41,7 +41,7 @@ from graphsys.kernels.blocks.batch_blocks import (
 from graphsys.kernels.blocks.blocks import any_beyond
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.blocks.prefetch import LINE, is_far
-from graphsys.kernels.blocks.supernodes import eliminate_supernode, update_target
+from graphsys.kernels.blocks.supernodes import FINE, eliminate_supernode, update_target
 
 
 def schedule(program: np.ndarray) -> np.ndarray:
@@ -228,7 +228,7 @@ def factorize_groups(
             at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
             eliminate_supernode(
                 program, panel, arena, base, magnitude, LANES, (ratio, system),
-                _invert, _scale_rows, assign_lanes, subtract_lanes, raise_lanes,
+                _invert, _scale, subtract_lanes, raise_lanes,
             )  # fmt: skip
             if columns > 0:
                 forward_eight(program, panel, arena, base, columns, x)
@@ -247,14 +247,14 @@ def _invert(arena, d, m, magnitude, row, w, context):
     """D^-1 of a pivot block in each lane; lanes report on their own whether it is singular."""
     ratio, system = context
     invert_lanes(arena, d, m, magnitude, LANES * row, ratio, system, w)
-    return True
+    return FINE
 
 
 @inlined
-def _scale_rows(arena, d, m, w, rows_at, ld, columns, context):
-    """B <- D^-1 B for the w rows of a pivot block."""
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, frail, context):
+    """B <- D^-1 U for the w rows of a pivot block."""
     if columns > 0:
-        assign_lanes(arena, rows_at, ld, arena, d, m, arena, rows_at, 1, ld, w, columns, w)
+        assign_lanes(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
 
 
 @kernel

@@ -258,11 +258,11 @@ def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
 
 
 @intrinsic
-def _invert_small(typing, d, d_at, ldd, a, a_at, lda, s, s_at, n):
-    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1."""
-    signature = s.dtype(d, d_at, ldd, a, a_at, lda, s, s_at, n)
+def _invert_small(typing, d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
+    """D <- A^-1 for n <= 8 with partial pivoting, K <- A; smallest |pivot| / s, at most 1."""
+    signature = s.dtype(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n)
     if _is_complex(d):
-        return signature, _compiled_loop(invert_large.py_func, s.dtype)
+        return signature, _compiled_loop(_copied_and_inverted, s.dtype)
     real = real_name(d.dtype)
 
     def generate(context, builder, signature, arguments):
@@ -276,11 +276,19 @@ def _invert_small(typing, d, d_at, ldd, a, a_at, lda, s, s_at, n):
                 low.pointer(3, 4),
                 low.integer(5),
                 low.pointer(6, 7),
-                low.integer(8),
+                low.pointer(8, 9),
+                low.integer(10),
             ],
         )
 
     return signature, generate
+
+
+def _copied_and_inverted(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
+    for j in range(n):
+        for i in range(n):
+            k[k_at + j * n + i] = a[a_at + j * lda + i]
+    return invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
 
 
 if DISABLE_JIT:

@@ -31,12 +31,12 @@ def invert_medium(d, d_at, ldd, a, a_at, lda, s, s_at, n, work, work_at):
     right, below = a_at + p * lda, a_at + p
     x, w, v, y = work_at, work_at + 64, work_at + 128, work_at + 192
     raise_magnitude(s, s_at, a, a_at, lda, n, n)
-    ratio = invert_small(work, x, p, a, a_at, lda, s, s_at, p)
+    ratio = invert_small(work, x, p, a, a_at, lda, work, y, s, s_at, p)
     if ratio > GOOD:
         assign_product(work, w, p, work, x, p, a, right, 1, lda, p, r, p)
         copy_block(work, y, r, a, right + p, lda, r, r)
         subtract_product(work, y, r, a, below, lda, work, w, 1, p, r, r, p)
-        second = invert_small(work, y, r, work, y, r, s, s_at + p, r)
+        second = invert_small(work, y, r, work, y, r, work, v, s, s_at + p, r)
         if not (second >= ratio):  # a NaN is taken, where `min` drops it
             ratio = second
     if not (ratio > GOOD):

@@ -82,11 +82,12 @@ def copy_block(b, b_at, ldb, a, a_at, lda, m, n):
     _matrix(b, b_at, ldb, m, n)[...] = _matrix(a, a_at, lda, m, n)
 
 
-def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
-    """D <- A^-1 for n <= 8 with partial pivoting; smallest |pivot| / s, at most 1.
+def invert_small(d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
+    """D <- A^-1 for n <= 8 with partial pivoting, K <- A; smallest |pivot| / s, at most 1.
 
     ``s`` is raised to the magnitudes of the rows of A.
     """
+    copy_block(k, k_at, n, a, a_at, lda, n, n)
     raise_magnitude(s, s_at, a, a_at, lda, n, n)
     raised = s[s_at : s_at + n].copy()
     ratio = invert_large(d, d_at, ldd, a, a_at, lda, s, s_at, n)
@@ -94,10 +95,11 @@ def invert_small(d, d_at, ldd, a, a_at, lda, s, s_at, n):
     return ratio
 
 
-def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x):
+def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, done, x):
     """W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j for all neighbours i, j of a node: see `nodal_ldu`.
 
-    The node is at place ``at`` of the program. Unless x is None, also what `forward_nodes` does.
+    The node is at place ``at`` of the program. If ``done``, W is there already. Unless x is None,
+    also what `forward_nodes` does.
     """
     w, q, row, lower, upper, count = program[at : at + NODE_NEIGHBOURS + 1]
     m = w + q
@@ -118,7 +120,8 @@ def eliminate_node(arena, values, program, at, magnitude, given_at, symmetric, x
             right = _matrix(arena, lower + w + place, m, columns, w).T
         else:
             right = _matrix(values, source, w, w, columns) if source >= 0 else scaled
-        scaled[...] = inverse @ right
+        if not done:
+            scaled[...] = inverse @ right
         for i in range(j if symmetric else 0, count):
             rows, place, first, _, _ = neighbours[i]
             source, lds, to, ld = program[at : at + UPDATE_FIELDS]

@@ -9,8 +9,9 @@ primitives:
 ``apply_inverse(x, at, rows, arena, d, m, count, w, work)``: x <- D^-1 x for a block D of w rows
 ``assign(...)``: C <- A B, of the same arguments
 ``raise_magnitude(s, s_at, a, a_at, lda, m, n)``: s_i <- max(s_i, max_j |A_ij|)
-``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; whether it succeeds
-``scale_rows(arena, d, m, w, rows_at, ld, columns, context)``: B <- D^-1 B
+``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; `FAILED`, `FINE`, `FRAIL`
+``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, frail, context)``: B <- D^-1 U,
+U being B or apart from it
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
 system in the arena, ``at`` that of the supernode's panel in the program.
@@ -19,6 +20,9 @@ system in the arena, ``at`` that of the supernode's panel in the program.
 from graphsys.kernels.base.jit import inlined
 from graphsys.kernels.base.layout import PANEL_FIELDS, SYMMETRIC, TARGET_FIELDS
 from graphsys.kernels.base.pointers import pointer
+
+#: What `invert` returns: the block is singular, all is well, or its rows are scaled by `weak`.
+FAILED, FINE, FRAIL = range(3)
 
 
 @inlined
@@ -129,7 +133,7 @@ def backward_transposed_supernode(
 @inlined
 def eliminate_supernode(
     program, at, arena, base, magnitude, wide, context,
-    invert, scale_rows, assign, subtract, raise_magnitude,
+    invert, scale, subtract, raise_magnitude,
 ):  # fmt: skip
     """D^-1, L and W in a loaded panel: 0, or 1 + the first row of a pivot block that fails.
 
@@ -152,18 +156,18 @@ def eliminate_supernode(
                 subtract(arena, above, p, arena, lower + wide * i, m, arena, upper, 1, p, w, q, i)
         if symmetric:
             mirror(arena, d, m, w, wide)
-        if not invert(arena, d, m, magnitude, first + i, w, context):
+        state = invert(arena, d, m, magnitude, first + i, w, context)
+        if state == FAILED:
             return first + i + 1
+        frail = state == FRAIL
         beside = d + wide * w * m
         if symmetric:
             # W = D^-1 L^T: the rows to the right are never stored before
-            if right > 0:
-                assign(arena, beside, m, arena, d, m, arena, d + wide * w, m, 1, w, right, w)
-            if q > 0:
-                assign(arena, above, p, arena, d, m, arena, below, m, 1, w, q, w)
+            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, frail, context)
+            scale(arena, above, p, d, m, w, below, m, 1, q, frail, context)
         else:
-            scale_rows(arena, d, m, w, beside, m, right, context)
-            scale_rows(arena, d, m, w, above, p, q, context)
+            scale(arena, beside, m, d, m, w, beside, 1, m, right, frail, context)
+            scale(arena, above, p, d, m, w, above, 1, p, q, frail, context)
         i += w
         if right > 0:
             j = i

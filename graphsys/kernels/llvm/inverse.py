@@ -22,7 +22,7 @@ EXCHANGED = 3.0
 
 @shared
 def inverse_function(module, real):
-    """``D <- A^-1`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, s, n)``, returns a ratio.
+    """``D <- A^-1, K <- A`` in registers, n <= `SMALL`: ``(d, ldd, a, lda, k, s, n)``; a ratio.
 
     Gauss-Jordan elimination, pivots on the diagonal; where a multiplier would exceed `EXCHANGED`,
     the row with the largest one takes the pivot's place. ``s`` holds the largest magnitude each row
@@ -35,16 +35,16 @@ def inverse_function(module, real):
         module,
         f"graphsys_inverse_{real}",
         element,
-        [pointer, I64, pointer, I64, pointer, I64],
-        ["d", "ldd", "a", "lda", "s", "n"],
+        [pointer, I64, pointer, I64, pointer, pointer, I64],
+        ["d", "ldd", "a", "lda", "k", "s", "n"],
     )
     if builder is None:
         return function
-    d, ldd, a, lda, s, n = function.args
+    d, ldd, a, lda, k, s, n = function.args
     rows = _Rows(builder, real)
     for size in cases(builder, n, range(1, SMALL + 1)):
         cols = Columns(builder, real, size)
-        inverse, ratio, exchanged = _with_exchanges(cols, rows, *_loaded(cols, a, lda, s))
+        inverse, ratio, exchanged = _with_exchanges(cols, rows, *_loaded(cols, a, lda, k, s))
         with builder.if_else(builder.icmp_unsigned("==", exchanged, integer(0))) as (
             in_place,
             not_,
@@ -58,11 +58,12 @@ def inverse_function(module, real):
     return function
 
 
-def _loaded(cols, a, lda, s):
-    """Columns of A, and the largest magnitude of each row now or before."""
+def _loaded(cols, a, lda, kept, s):
+    """Columns of A, also kept, and the largest magnitude of each row now or before."""
     builder, emit = cols.b, cols.emit
     sources = [emit.at(a, builder.mul(integer(k), lda)) for k in range(cols.rows)]
     column = [cols.load(source) for source in sources]
+    _store(cols, kept, integer(cols.rows), column)
     scale = cols.select(lambda row: row < cols.rows, cols.load(s), cols.fill(1.0))
     for entries in column:
         scale = cols.larger(cols.fabs(entries), scale)

@@ -29,9 +29,10 @@ from graphsys.kernels.llvm.small_nodes import field
 def eliminate_function(module, real, solving):
     """``W_j <- D^-1 U_j, A_ij <- S_ij - L_i W_j`` for all neighbours i, j of a node.
 
-    Arguments ``(arena, values, node, largest, original, symmetric)``: the node's place in the
-    program, laid out as in `nodal_ldu`, and magnitudes by row, see `growth`. With ``solving`` one
-    more, ``x``: forward substitution with this node, as by `forward_function`.
+    Arguments ``(arena, values, node, largest, original, symmetric, scaled)``: the node's place in
+    the program, laid out as in `nodal_ldu`, magnitudes by row, see `growth`, and whether W is there
+    already. With ``solving`` one more, ``x``: forward substitution with this node, as by
+    `forward_function`.
     """
     pointer = REAL[real].as_pointer()
     more = ["x"] if solving else []
@@ -39,8 +40,8 @@ def eliminate_function(module, real, solving):
         module,
         f"graphsys_eliminate_{'and_solve_' if solving else ''}{real}",
         ir.VoidType(),
-        [pointer, pointer, I64.as_pointer(), pointer, pointer, I64, *[pointer] * len(more)],
-        ["arena", "values", "node", "largest", "original", "symmetric", *more],
+        [pointer, pointer, I64.as_pointer(), pointer, pointer, I64, I64, *[pointer] * len(more)],
+        ["arena", "values", "node", "largest", "original", "symmetric", "scaled", *more],
     )
     if builder is None:
         return function
@@ -57,7 +58,7 @@ class _Node:
 
     def __init__(self, emit, arguments, size):
         self.emit, self.size = emit, size
-        self.arena, self.values, node, self.largest, self.original, _, *solving = arguments
+        self.arena, self.values, node, self.largest, self.original, _, _, *solving = arguments
         b, w = emit.b, integer(size)
 
         def header(place):
@@ -93,13 +94,15 @@ class _Node:
 def _eliminate(emit, arguments, size):
     """All neighbours of a node of ``size`` rows."""
     builder = emit.b
-    node, w, symmetric = _Node(emit, arguments, size), integer(size), arguments[5]
+    node, w = _Node(emit, arguments, size), integer(size)
+    symmetric, scaled = arguments[5], arguments[6]
     own = WideColumns(builder, emit.real, size)
     panel, places = emit.at(node.arena, node.lower), range(size)
     inverse = [own.load(emit.at(panel, builder.mul(node.m, integer(k)))) for k in places]
     if node.z is not None:
         own.store(own.combine(inverse, node.entries(own, node.z)), node.z)
     symmetric = builder.icmp_signed("!=", symmetric, integer(0))
+    scaled = builder.icmp_signed("!=", scaled, integer(0))
     every = integer(NEIGHBOUR_FIELDS)
     end = builder.mul(node.neighbours, every)
     columns_loop = emit.loop(f"columns.{size}", integer(0), end, every, [end])
@@ -111,7 +114,8 @@ def _eliminate(emit, arguments, size):
         stored = builder.icmp_signed(">=", left_from, integer(0))
         row_step = builder.select(symmetric, builder.select(stored, columns, node.m), integer(1))
         column_step = builder.select(symmetric, integer(1), w)
-        scale_loop = emit.loop(f"scale.{size}", integer(0), columns, integer(1), [u, right])
+        unscaled = builder.select(scaled, integer(0), columns)
+        scale_loop = emit.loop(f"scale.{size}", integer(0), unscaled, integer(1), [u, right])
         with scale_loop as (_, (from_, to)):
             own.store(own.combine(inverse, node.entries(own, from_, row_step)), to)
             scale_loop.carry([emit.at(from_, column_step), emit.at(to, w)])

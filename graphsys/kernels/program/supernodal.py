@@ -4,6 +4,7 @@ from graphsys.kernels.base.jit import interpreted
 from graphsys.kernels.base.layout import (
     ARENA_SIZE,
     ARENA_TOTAL,
+    BY_PIVOTS,
     HEADER,
     LOAD_AT,
     LOAD_FIELDS,
@@ -13,12 +14,14 @@ from graphsys.kernels.base.layout import (
     PANEL_FIELDS,
     PANELS_AT,
     PROGRAM_VERSION,
+    REFINED,
     ROWS,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
     VERSION,
+    WEAK_WORK,
     WIDEST,
     WORK_AT,
     WORK_COLUMNS,
@@ -217,6 +220,7 @@ def build_program(
     program[ROWS] = rows
     program[SUPERNODES] = count
     program[SYMMETRIC] = 1 if symmetric else 0
+    program[REFINED] = BY_PIVOTS
     program[WORK_AT] = arena
     program[ARENA_SIZE] = arena
     program[ORDER_AT] = HEADER
@@ -226,7 +230,7 @@ def build_program(
     program[PANELS_AT] = program[STARTS_AT] + count
     program[WIDEST] = widest
     program[NODAL_AT] = 0
-    work = WORK_COLUMNS * widest
+    work = max(WORK_COLUMNS * widest, WEAK_WORK)
     if widest > PIVOT_ROWS and work < MEDIUM_WORK:
         work = MEDIUM_WORK
     program[ARENA_TOTAL] = arena + work

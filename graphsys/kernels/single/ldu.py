@@ -25,6 +25,8 @@ from graphsys.kernels.base.layout import (
     SUPERNODES,
     SYMMETRIC,
     VERSION,
+    WEAK_BLOCK,
+    WEAK_COLUMNS,
     WEAKEST,
     WORK_AT,
     WORK_COLUMNS,
@@ -41,7 +43,14 @@ from graphsys.kernels.blocks.blocks import (
 from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.blocks.large import invert_large
 from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
-from graphsys.kernels.blocks.supernodes import eliminate_supernode, update_target
+from graphsys.kernels.blocks.supernodes import (
+    FAILED,
+    FINE,
+    FRAIL,
+    eliminate_supernode,
+    update_target,
+)
+from graphsys.kernels.blocks.weak import is_weak, scale_weak
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
@@ -157,7 +166,10 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     ``arena[work_at:]``.
     """
     table = pointer(program, 0)
-    symmetric, context = program[SYMMETRIC] != 0, (2 * program[ROWS], tolerance, work_at, info)
+    symmetric, context = (
+        program[SYMMETRIC] != 0,
+        (2 * program[ROWS], tolerance, work_at, info, program),
+    )
     for _ in range(count):
         panel, p, m = at, table[at], table[at] + table[at + 1]
         lower, upper = table[at + 3], table[at + 4]
@@ -165,7 +177,7 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         at += PANEL_FIELDS + table[at + 5] + 3 * table[at + 6]
         failed = eliminate_supernode(
             program, panel, arena, 0, magnitude, 1, context,
-            _invert, _scale_rows, assign_product, subtract_product, raise_magnitude,
+            _invert, _scale, subtract_product, raise_magnitude,
         )  # fmt: skip
         if failed != 0:
             return failed
@@ -180,20 +192,25 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
 @inlined
 def _invert(arena, d, m, magnitude, row, w, context):
     """D^-1 of a pivot block, with the checks of `factorize`."""
-    ratios, tolerance, work_at, info = context
+    ratios, tolerance, work_at, info, program = context
     scratch = ratios + row
-    if w <= SMALL and arena.itemsize == magnitude.itemsize:  # real numbers, in registers
-        ratio = invert_small(arena, d, m, arena, d, m, magnitude, row, w)
+    small = w <= SMALL and arena.itemsize == magnitude.itemsize  # real numbers, in registers
+    if small:
+        ratio = invert_small(
+            arena, d, m, arena, d, m, arena, work_at + WEAK_BLOCK, magnitude, row, w
+        )
     else:
         _invert_wide(arena, d, m, magnitude, row, scratch, w, work_at)
         ratio = magnitude[scratch]
     if not (ratio > tolerance):
         info[PIVOT_RATIO] = ratio
-        return False
+        return FAILED
     magnitude[scratch] = ratio
     if ratio < info[PIVOT_RATIO]:
         info[PIVOT_RATIO], info[WEAKEST] = ratio, row
-    return True
+    if small and is_weak(program, ratio, arena, d, m, w, work_at):
+        return FRAIL
+    return FINE
 
 
 @lazy("None")
@@ -210,15 +227,24 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
 
 
 @inlined
-def _scale_rows(arena, d, m, w, rows_at, ld, columns, context):
-    """B <- D^-1 B for the w rows of a pivot block."""
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, frail, context):
+    """B <- D^-1 U for the w rows of a pivot block; U is B itself or apart from it."""
     work_at = context[2]
-    if w <= SMALL:
-        if columns > 0:
-            assign_product(arena, rows_at, ld, arena, d, m, arena, rows_at, 1, ld, w, columns, w)
+    if columns == 0:
+        return
+    if not frail and (w <= SMALL or u != to):
+        assign_product(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
         return
     for first in range(0, columns, WORK_COLUMNS):
-        count = min(WORK_COLUMNS, columns - first)
-        at = rows_at + first * ld
-        copy_block(arena, work_at, w, arena, at, ld, w, count)
-        assign_product(arena, at, ld, arena, d, m, arena, work_at, 1, w, w, count, w)
+        count, here = min(WORK_COLUMNS, columns - first), to + first * ld
+        at = work_at + (WEAK_COLUMNS if frail else 0)
+        if row_step == 1:
+            copy_block(arena, at, w, arena, u + first * column_step, column_step, w, count)
+        else:
+            for c in range(first, first + count):
+                for k in range(w):
+                    arena[at + (c - first) * w + k] = arena[u + k * row_step + c * column_step]
+        if frail:
+            scale_weak(arena, here, ld, d, m, w, count, work_at)
+        else:
+            assign_product(arena, here, ld, arena, d, m, arena, at, 1, w, w, count, w)

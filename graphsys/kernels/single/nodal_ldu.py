@@ -30,6 +30,7 @@ from graphsys.kernels.base.layout import (
     SUPERNODES,
     SYMMETRIC,
     UPDATE_FIELDS,
+    WEAK_BLOCK,
     WEAKEST,
     WORK_AT,
 )
@@ -38,6 +39,7 @@ from graphsys.kernels.blocks.blocks import invert_small
 from graphsys.kernels.blocks.growth import pivot_growth
 from graphsys.kernels.blocks.nodes import eliminate_node
 from graphsys.kernels.blocks.prefetch import AHEAD, fetch_block, is_far
+from graphsys.kernels.blocks.weak import is_weak, scale_weak_node
 
 
 @inlined
@@ -67,7 +69,7 @@ def factorize_nodal(
         largest[k] = 0.0
         original[k] = np.inf
     symmetric = program[SYMMETRIC] != 0
-    zeros = program[WORK_AT]
+    zeros, block = program[WORK_AT], program[WORK_AT] + WEAK_BLOCK
     arena[zeros : zeros + 8] = 0.0
     smallest = 1.0
     info[WEAKEST], info[GROWTH] = 0.0, 0.0
@@ -81,9 +83,13 @@ def factorize_nodal(
         w, first, lower, neighbours = table[at], table[at + 2], table[at + 3], table[at + 5]
         source, m = table[at + 6], w + table[at + 1]
         if source >= 0:
-            ratio = invert_small(arena, lower, m, values, source, w, magnitude, first, w)
+            ratio = invert_small(
+                arena, lower, m, values, source, w, arena, block, magnitude, first, w
+            )
         else:
-            ratio = invert_small(arena, lower, m, arena, lower, m, magnitude, first, w)
+            ratio = invert_small(
+                arena, lower, m, arena, lower, m, arena, block, magnitude, first, w
+            )
         if not (ratio > tolerance):
             info[PIVOT_RATIO] = ratio
             return first + 1
@@ -91,7 +97,10 @@ def factorize_nodal(
         if ratio < smallest:
             smallest = ratio
             info[WEAKEST] = first
-        eliminate_node(arena, values, program, at, magnitude, rows, symmetric, x)
+        scaled = neighbours > 0 and is_weak(program, ratio, arena, lower, m, w, zeros)
+        if scaled:
+            scale_weak_node(arena, values, program, at, symmetric)
+        eliminate_node(arena, values, program, at, magnitude, rows, symmetric, scaled, x)
         pairs = neighbours * (neighbours + 1) // 2 if symmetric else neighbours * neighbours
         at += NODE_FIELDS + NEIGHBOUR_FIELDS * neighbours + UPDATE_FIELDS * pairs
     info[PIVOT_RATIO], info[GROWTH] = smallest, pivot_growth(program, magnitude)

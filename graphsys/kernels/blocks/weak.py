@@ -1,0 +1,67 @@
+"""Rows to the right of a weak pivot block: W = D^-1 U with a small residual.
+
+A product with an inverse has an error of eps |D^-1| |U|, whatever |W| is. Where D and U share a
+large part, as the stiff contact of two bodies gives, K n n^T and K n m^T, the updates L W cancel
+all but a part of 1 / K, and an error of eps K^2 is left of them. Substitution with factors of D
+would leave eps K (N. J. Higham, Accuracy and Stability of Numerical Algorithms, SIAM, 2002, sec.
+14.1). So does one step of refinement, W <- W + D^-1 (U - D W).
+"""
+
+from graphsys.kernels.base.jit import kernel, lazy
+from graphsys.kernels.base.layout import (
+    BY_CONDITION,
+    BY_PIVOTS,
+    NEIGHBOUR_FIELDS,
+    NODE_FIELDS,
+    REFINED,
+    WEAK_BLOCK,
+    WEAK_COLUMNS,
+    WORK_AT,
+)
+from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.blocks.blocks import add_product, assign_product, subtract_product
+
+#: Pivot relative to its row below which a pivot block is weak, and the inverse of D_kk X_kk.
+WEAK = 1e-4
+
+
+@kernel
+def scale_weak(arena, to, ld, d, m, w, columns, work_at):
+    """W <- D^-1 U with U in the workspace, which loses it; D^-1 at ``d``, D in the workspace."""
+    u, block = work_at + WEAK_COLUMNS, work_at + WEAK_BLOCK
+    assign_product(arena, to, ld, arena, d, m, arena, u, 1, w, w, columns, w)
+    subtract_product(arena, u, w, arena, block, w, arena, to, 1, ld, w, columns, w)
+    add_product(arena, to, ld, arena, d, m, arena, u, 1, w, w, columns, w)
+
+
+@kernel
+def is_weak(program, ratio, arena, d, m, w, work_at):
+    """Whether a pivot block of such a ratio is weak; D^-1 at ``d``, D in the workspace.
+
+    D_kk X_kk, X = D^-1, is the same in any units: how much of row k the others leave.
+    """
+    if program[REFINED] != BY_CONDITION:
+        return program[REFINED] == BY_PIVOTS and ratio < WEAK
+    for k in range(w):
+        left = arena[work_at + WEAK_BLOCK + k * (w + 1)] * arena[d + k * (m + 1)]
+        if WEAK * abs(left) > 1.0:
+            return True
+    return False
+
+
+@lazy("None")
+def scale_weak_node(arena, values, program, at, symmetric):
+    """W_j of all neighbours of a node of `nodal_ldu`."""
+    table, work_at = pointer(program, 0), program[WORK_AT]
+    w, lower, upper, count = table[at], table[at + 3], table[at + 4], table[at + 5]
+    m, u = w + table[at + 1], work_at + WEAK_COLUMNS
+    first = at + NODE_FIELDS
+    for j in range(first, first + NEIGHBOUR_FIELDS * count, NEIGHBOUR_FIELDS):
+        columns, place, source = table[j], table[j + 1], table[j + 3 if symmetric else j + 4]
+        step = (columns if source >= 0 else m) if symmetric else w
+        for c in range(columns):
+            for k in range(w):
+                at = c + step * k if symmetric else k + step * c
+                entry = values[source + at] if source >= 0 else arena[~source + at]
+                arena[u + k + w * c] = entry
+        scale_weak(arena, upper + place * w, w, lower, m, w, columns, work_at)
