@@ -16,14 +16,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics import rotation
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.collisions import broad_phase, gjk
+from dynamics.kernels.collisions.planes import lay_plane
 from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
-from dynamics.kinematics.plane_placement import apart, pose_of_plane
+from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
-from dynamics.parts.convex_hulls import Separation
 from dynamics.tables.collisions import Watch, given_of, shape_tables
 from dynamics.tables.near_tables import NearTables, PairPart, Places
 
@@ -348,40 +347,23 @@ class NearModels:
         if not pairs:
             return
         n, shapes, out = self.model.n_bodies, self.shapes, np.empty(5)
-        bodies = near.model.tables.constant[: layout.BODY_SIZE * near.model.n_bodies]
-        numbers = bodies.reshape(-1, layout.BODY_SIZE)
+        constant, bodies = near.model.tables.constant, near.model.n_bodies
+        velocities = state.interval_velocity, state.interval_velocity_before
+        kept = [of[:n].copy() for of in velocities]
+        if twists is not None:
+            for of in velocities:
+                of[:n] = twists[:n]
         for k in pairs:
             part, at = self.part(k), near.places[k].plane
-            plane = part.contact.plane
-            assert plane is not None
-            i, j = self.shapes.pairs[k]
-            if gjk.separate(
+            assert part.contact.plane is not None
+            i, j = shapes.pairs[k]
+            if not gjk.separate(
                 shapes.points, shapes.starts, shapes.cores, shapes.shapes, i, j, n, state.data, out
             ):
-                found = Separation(out[:3].copy(), float(out[3]), float(out[4]))
-            else:
-                found = apart(near.model, state, part.contact)
-            state.pose[at] = pose_of_plane(plane, found, state.pose[part.owner, :3])
-            arm = state.pose[at, :3] - state.pose[part.owner, :3]
-            given = [twists] if twists is not None else [
-                state.interval_velocity, state.interval_velocity_before
-            ]  # fmt: skip
-            for velocities in given:
-                velocities[at] = _riding(state, part.owner, at, arm, velocities[part.owner])
-            mass, inertia = numbers[at, layout.MASS], numbers[at, layout.INERTIA]
-            if twists is not None:
-                state.interval_velocity[at] = state.interval_velocity_before[at] = twists[at]
-                state.momentum[at, :3] = mass * twists[at, :3]
-                state.momentum[at, 3:] = inertia * twists[at, 3:]
-            else:  # those of the node: half a step's gravity after the interval
-                gravity = numbers[at, layout.GRAVITY : layout.GRAVITY + 3]
-                v, omega = np.split(state.interval_velocity[at], 2)
-                state.momentum[at, :3] = mass * (v + 0.5 * self.model.timestep * gravity)
-                state.momentum[at, 3:] = inertia * omega
-
-
-def _riding(state: State, owner: int, plane: int, arm: Float, twist: Float) -> Float:
-    """Velocities of a plane as if it were fixed to the body it is tied to."""
-    spin = rotation.rotate(state.pose[owner, 3:], twist[3:])
-    turn = rotation.rotate(rotation.conjugate(state.pose[plane, 3:]), spin)
-    return np.concatenate([twist[:3] + np.cross(spin, arm), turn])
+                out = apart(near.model, state, part.contact).as_numbers()
+            lay_plane(
+                constant, 0.0 if twists is not None else self.model.timestep,
+                part.contact.plane.height, part.owner, at, bodies, out, state.data,
+            )  # fmt: skip
+        for of, before in zip(velocities, kept):
+            of[:n] = before

@@ -10,22 +10,19 @@ from numpy.typing import NDArray
 
 from dynamics import rotation
 from dynamics.kernels.base import layout
+from dynamics.kernels.collisions.planes import lay
 from dynamics.kernels.observables import contacts as kernel
 from dynamics.kinematics import coordinates
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.convex_hulls import Core, Separation, separation
-from dynamics.parts.separating_planes import Plane
 from dynamics.state import State
 
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["apart", "look_at", "placed", "pose_of_plane"]
+__all__ = ["apart", "look_at", "placed"]
 
 Float = NDArray[np.float64]
-
-#: How far from its owner a plane is placed where there is room, over its height.
-ROOM = 0.3
 
 
 def look_at(model: Model, states: Float) -> Float:
@@ -111,33 +108,9 @@ def _in_world(model: Model, state: State, body: Any, core: Core) -> Core:
     return replace(core, points=points, axis=rotation.rotate(pose[3:], core.axis))
 
 
-def pose_of_plane(plane: Plane, found: Separation, owner: Float) -> Float:
-    """Pose of a plane's body next to the body that it is tied to.
-
-    Parameters
-    ----------
-    plane : Plane
-    found : Separation
-        Of the shapes.
-    owner : ndarray of float, shape (3,)
-        Place of that body.
-
-    Returns
-    -------
-    ndarray of float, shape (7,)
-    """
-    room = 0.5 * found.distance
-    if plane.height > 0.0:
-        height = found.low + min(room, ROOM * plane.height)
-    else:
-        height = found.high - min(room, -ROOM * plane.height)
-    place = owner + (height - found.normal @ owner - plane.height) * found.normal
-    return np.concatenate([place, rotation.align(np.array([0.0, 0.0, 1.0]), found.normal)])
-
-
 def _place(model: Model, state: State, contact: Any) -> None:
     """Put a plane next to its owner."""
     plane = contact.plane
-    owner = state.pose[model.body_number(plane.owner.name), :3]
-    pose = pose_of_plane(plane, apart(model, state, contact), owner)
-    state.pose[model.body_number(plane.body.name)] = pose
+    number = model.body_number
+    found = apart(model, state, contact).as_numbers()
+    lay(plane.height, found, number(plane.owner.name), number(plane.body.name), state.data)

@@ -65,6 +65,8 @@ class Touch:
     of_parent : bool
         Whether it is the contact's parent that touches the plane between the bodies, which is the
         first body then.
+    grip : float
+        Factor of the contact's coefficients of friction.
     """
 
     kind: int
@@ -76,6 +78,7 @@ class Touch:
     radius_other: float = 0.0
     frame: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
     of_parent: bool = False
+    grip: float = 1.0
 
 
 def shape_of(body: Any, shape: Any, label: str) -> Any:

@@ -166,6 +166,10 @@ class Separation:
         """M, below 0 where the shapes overlap."""
         return self.high - self.low
 
+    def as_numbers(self) -> Float:
+        """Normal, low and high in a row, for kernels."""
+        return np.array([*self.normal, self.low, self.high])
+
 
 def separation(first: Core, other: Core) -> Separation:
     """Direction along which two convex shapes are farthest apart, or overlap least.

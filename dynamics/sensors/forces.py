@@ -91,5 +91,6 @@ def contact_force(motion: Trajectory, contacts: list[Hashable]) -> Float:
     total, known = np.zeros(len(motion)), {*motion.model.mechanism.contacts, *motion.near_pairs}
     for name in contacts:
         if name in known:
-            total += motion.contact(name).normal_force.sum(axis=1)
+            for force in motion.contact(name).normal_force.T:  # in the same order for any k
+                total += force
     return np.asarray(force_share(motion) * total)

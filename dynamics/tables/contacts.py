@@ -206,8 +206,9 @@ def written(
         c["frame_a"] = touch.frame
         c["restitution"], c["softness"] = contact.restitution, contact.compliance
         if contact.plane is not None:  # one after the other
+            p["of_plane"] = 1
             c["softness"] = 0.5 * contact.compliance
-        coefficients = (contact.friction, contact.torsional, contact.rolling)
+        coefficients = np.array([contact.friction, contact.torsional, contact.rolling])
         # a block in the middle may have none: its cone is then a sliver
-        c["friction"] = np.maximum(coefficients, 1e-12)
+        c["friction"] = np.maximum(touch.grip * coefficients, 1e-12)
     return plan, constant, slots.astype(np.int64)

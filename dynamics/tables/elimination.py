@@ -58,9 +58,10 @@ def symbolic_of(
 ) -> tuple[gs.Symbolic, gs.Symbolic | None]:
     """Symbolic factorization of the block graph: bodies of 6, joints of as many as they hold.
 
-    There is a second one for when the first finds a singular pivot, where that can be. Couplings
-    and constraints of three and more bodies wait for all of these: what they hold on one body may
-    well be nothing.
+    Contacts between bodies are stiff and need rows with small residuals, by a rule that does not
+    depend on units (`graphsys.Symbolic.refining`). There is a second one for when the first finds a
+    singular pivot, where that can be. Couplings and constraints of three and more bodies wait for
+    all of these: what they hold on one body may well be nothing.
 
     Parameters
     ----------
@@ -94,18 +95,21 @@ def symbolic_of(
     for group in forces:
         if group.paired and WORLD not in (group.parent, group.child):
             graph.add_edge(group.parent.name, group.child.name)
+    touching = False
     for record in records:
         if record.joins_bodies:
             graph.add_edge(record.parent.name, record.child.name)
+            touching |= record.touch is not None
     system = gs.System(graph, sizes)
     if coupled or any(len(joint.bodies) > 2 for joint in joints):
         order = loops_last(bodies, joints)
-        return system.analyze(with_couplings(order, coupled, loops)), None
+        found = system.analyze(with_couplings(order, coupled, loops))
+        return found.refining(touching), None
     zero = [joint.name for joint in joints]
-    symbolic = system.analyze(zero_diagonal=zero)
+    symbolic = system.analyze(zero_diagonal=zero).refining(touching)
     if not (loops or overburdened(symbolic.order, joints)):
         return symbolic, None
-    return symbolic, system.analyze(loops_last(bodies, joints))
+    return symbolic, system.analyze(loops_last(bodies, joints)).refining(touching)
 
 
 def with_couplings(

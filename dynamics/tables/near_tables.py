@@ -352,9 +352,11 @@ class NearTables:
         system = gs.System(pattern, sizes, nodelist=labels)
         if self.held:  # pivots of joints come from the same bodies as without contacts
             first, second = self.tables.symbolic, self.tables.fallback
-            found = system.analyze([*names, *first.order])
-            return found, None if second is None else system.analyze([*names, *second.order])
-        return system.analyze(), None
+            found = system.analyze([*names, *first.order]).refining(bool(more))
+            if second is None:
+                return found, None
+            return found, system.analyze([*names, *second.order]).refining(bool(more))
+        return system.analyze().refining(bool(more)), None
 
     def _assembled(
         self,

@@ -100,7 +100,7 @@ CONTACT = _record(
     np.int64, layout.CONTACT_FIELDS,
     a=layout.A, b=layout.B, kind=layout.CONTACT_KIND, blocks=layout.BLOCKS, slot=layout.SLOT,
     ab_at=layout.AB_AT, ba_at=layout.BA_AT, callback=layout.CONTACT_CALLBACK,
-    limited_row=layout.LIMITED_ROW, facets=layout.FACETS,
+    limited_row=layout.LIMITED_ROW, facets=layout.FACETS, of_plane=layout.OF_PLANE,
 )  # fmt: skip
 CONTACT_CONSTANTS = _record(
     np.float64, layout.CONTACT_SIZE,

@@ -127,7 +127,8 @@ AB_AT, BA_AT = 5, 6  # blocks between the bodies, -1 where one of them is the wo
 CONTACT_CALLBACK = 7
 LIMITED_ROW = 8  # row of a force group, of a limit or of dry friction
 FACETS = 9  # directions of the sliding block's linearized cone, 0 where it is round
-CONTACT_FIELDS = 10
+OF_PLANE = 10  # 1 where a is a plane between two bodies
+CONTACT_FIELDS = 11
 
 # One contact in constant
 CONTACT_A = 0  # point on a: centre, first end of a segment, point on a plane

@@ -61,6 +61,7 @@ from dynamics.kernels.base.layout import (
     A,
     B,
 )
+from dynamics.kernels.base.six import load_six, nothing, plus, put
 from dynamics.kernels.contacts.linear_cone import polygon_law
 from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
 from dynamics.kernels.interval.matrix import add_outer
@@ -106,11 +107,9 @@ def subtract_row(plan, n, at, W, to, part, r):
     """r <- r - part W^T, one row."""
     a, b = plan[at + A], plan[at + B]
     if a < n:
-        for j in range(6):
-            r[TWIST * a + j] -= part * W[to + j]
+        put(r, TWIST * a, plus(load_six(r, TWIST * a), -part, W, to))
     if b < n:
-        for j in range(6):
-            r[TWIST * b + j] -= part * W[to + TWIST + j]
+        put(r, TWIST * b, plus(load_six(r, TWIST * b), -part, W, to + TWIST))
 
 
 @kernel
@@ -341,11 +340,10 @@ def add_contact_row(plan, n, at, scale, contacts, left, right, values):
 def add_three(values, at, W, left, right):
     """`add_outer` of three rows at left and at right, each SLOPES after the one before."""
     for j in range(6):
-        one, two, three = W[right + j], W[right + SLOPES + j], W[right + 2 * SLOPES + j]
-        for i in range(6):
-            values[at + 6 * j + i] += (
-                one * W[left + i] + two * W[left + SLOPES + i] + three * W[left + 2 * SLOPES + i]
-            )
+        column = plus(load_six(values, at + 6 * j), W[right + j], W, left)
+        column = plus(column, W[right + SLOPES + j], W, left + SLOPES)
+        column = plus(column, W[right + 2 * SLOPES + j], W, left + 2 * SLOPES)
+        put(values, at + 6 * j, column)
 
 
 @kernel
@@ -364,19 +362,15 @@ def add_contacts(plan, contacts, values):
         for i in range(plan[at + BLOCKS]):
             one, place = w + T_AT + T_SIZE * i, w + K_BLOCKS_AT + K_BLOCK * i
             # -(K_jN N_next + K_j1 T_1 + K_j2 T_2) for T_j, N with the first
-            for e in range(0 if a < n else TWIST, SLOPES if b < n else TWIST):
-                N, T1, T2 = contacts[next_at + e], contacts[one + e], contacts[one + SLOPES + e]
-                contacts[row + e] = stiff * N if i == 0 else 0.0
-                contacts[row + SLOPES + e] = -(
-                    contacts[place] * N
-                    + contacts[place + K_SPEED] * T1
-                    + contacts[place + K_SPEED + 1] * T2
-                )
-                contacts[row + 2 * SLOPES + e] = -(
-                    contacts[place + 1] * N
-                    + contacts[place + K_SPEED + 2] * T1
-                    + contacts[place + K_SPEED + 3] * T2
-                )
+            first = stiff if i == 0 else 0.0
+            for e in range(0 if a < n else TWIST, SLOPES if b < n else TWIST, TWIST):
+                put(contacts, row + e, plus(nothing(), first, contacts, next_at + e))
+                for j in range(2):
+                    speed = place + K_SPEED + 2 * j
+                    sums = plus(nothing(), -contacts[place + j], contacts, next_at + e)
+                    sums = plus(sums, -contacts[speed], contacts, one + e)
+                    sums = plus(sums, -contacts[speed + 1], contacts, one + SLOPES + e)
+                    put(contacts, row + SLOPES * (1 + j) + e, sums)
             left = one - SLOPES
             if a < n:
                 add_three(values, plan[plan[BODY_AT] + a], contacts, left, row)
@@ -394,8 +388,8 @@ def clear_pairs(plan, values):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         for place in (plan[at + AB_AT], plan[at + BA_AT]):
             if place >= 0:
-                for j in range(36):
-                    values[place + j] = 0.0
+                for j in range(0, 36, 6):
+                    put(values, place + j, nothing())
 
 
 @kernel

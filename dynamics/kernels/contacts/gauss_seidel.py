@@ -31,6 +31,7 @@ from dynamics.kernels.base.layout import (
     GAUSS_SEIDEL_ROWS,
     IMPULSE,
     NEXT_AT,
+    OF_PLANE,
     ROWS,
     SLACK,
     SLOPES,
@@ -66,15 +67,18 @@ AGAIN = 1e-2
 def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
     """Mark contacts whose error is above a ``part`` of `OPEN`; their rows, 0 for none or too many.
 
-    None are marked if no error is above `OPEN`.
+    None are marked if no error is above `OPEN`, or if planes between bodies take part.
     """
     n, rows, most = plan[BODIES], 0, 0.0
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         contacts[w + UNDECIDED_AT] = 0.0
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         if contacts[w + ACTIVE_AT] == 0.0:
             continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        if plan[at + OF_PLANE] != 0:  # it creeps where a light plane passes on what presses on it
+            decide_all(plan, contacts)
+            return 0
         pace = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + CONTACT_PACE]
         error = pace * abs(normal_error(plan, constant, h, k, x, c, contacts))
         for body in (plan[at + A], plan[at + B]):

@@ -31,7 +31,7 @@ from dynamics.kernels.base.layout import (
     SPEED_AT,
     TWIST,
 )
-from dynamics.kernels.base.settings import BARRIER, LARGEST_TURN
+from dynamics.kernels.base.settings import BARRIER
 from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
@@ -43,10 +43,9 @@ from dynamics.kernels.contacts.interior_residual import (
     weigh,
 )
 from dynamics.kernels.contacts.interior_start import clear_contacts, set_dry_friction
-from dynamics.kernels.contacts.path_newton import FAR, path_attempt
+from dynamics.kernels.contacts.path_newton import path_attempt
 from dynamics.kernels.contacts.rows import gaps, is_dry_friction
 from dynamics.kernels.interval.matrix import assemble
-from dynamics.kernels.rows.poses import turns
 from graphsys.kernels import factorize, solve
 
 MOST_ITERATIONS = 30
@@ -255,7 +254,6 @@ def interior(
     # In:
     h,
     settings,
-    whole,
     node,
     # In and out:
     motion,
@@ -266,10 +264,7 @@ def interior(
     # Out:
     info,
 ):  # fmt: skip
-    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong.
-
-    If the former turns a body too far in a ``whole`` step, it gives up: the step is divided.
-    """
+    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong."""
     x, n = work.x, TWIST * plan[BODIES]
     done = NOT_CONVERGED
     info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
@@ -297,8 +292,6 @@ def interior(
             if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), work.contacts):
                 return done
             fresh = False
-        elif warm and whole and turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
-            return done
         elif warm:
             info[COLD_START] = 1.0
             fresh = True

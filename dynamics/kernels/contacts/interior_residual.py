@@ -20,7 +20,7 @@ from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
 from dynamics.kernels.contacts.condensation import errors, push_out
 from dynamics.kernels.contacts.gauss_seidel import decide_all
 from dynamics.kernels.contacts.interior_start import WARM, centre, first_barrier, lower
-from dynamics.kernels.contacts.rows import contact_rows, gaps
+from dynamics.kernels.contacts.rows import contact_rows, gaps, weigh_planes
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent, fastest, residual
 from dynamics.kernels.rows.poses import move
@@ -84,6 +84,8 @@ def place_on_path(plan, constant, h, least, cold, every, node, motion, trial, wo
     x, c, contacts = work.x, motion.c, work.contacts
     if contact_rows(plan, constant, h, node, x, every, found, contacts) != 0:
         return -1.0
+    if cold:
+        weigh_planes(plan, constant, contacts)
     if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
         return -1.0
     decide_all(plan, contacts)

@@ -33,6 +33,8 @@ from graphsys.kernels import factorize, solve
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
+#: Iteration from which a momentum error of so many tolerances ends a start: few of these arrive.
+EARLY, LOST = 4, 1e6
 #: Iterations from one use of the Gauss-Seidel method to the next.
 ROUND = 2
 #: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
@@ -80,7 +82,8 @@ def path_attempt(
             return NOT_FINITE
         if converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
             return iteration
-        if iteration == PATIENCE:
+        lost = iteration >= EARLY and speed > LOST * settings[CONTACT_TOLERANCE]
+        if lost or iteration == PATIENCE:
             break
         lower(plan, FALL, contacts)
         before, again, rows = speed, rows > 0, 0

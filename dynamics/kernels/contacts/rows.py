@@ -33,6 +33,7 @@ from dynamics.kernels.base.layout import (
     MUST_ACT,
     NEXT_AT,
     NORMAL_AT,
+    OF_PLANE,
     OF_RATE,
     RESTITUTION,
     RESTITUTION_AT,
@@ -48,6 +49,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.quaternion import cross, load3
+from dynamics.kernels.base.six import nothing, products, total_of
 from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, TINY, gap
 from dynamics.kernels.interval.matrix import stretched
 from dynamics.kernels.rows.rows import turned_back, write
@@ -113,14 +115,12 @@ def dry_friction_rows(plan, at, G, out, to):
 def contact_rate(plan, at, W, to, u):
     """W u of one row of a contact."""
     a, b = plan[at + A], plan[at + B]
-    total = 0.0
+    sums = nothing()
     if a < plan[BODIES]:
-        for j in range(6):
-            total += W[to + j] * u[TWIST * a + j]
+        sums = products(sums, W, to, u, TWIST * a)
     if b < plan[BODIES]:
-        for j in range(6):
-            total += W[to + TWIST + j] * u[TWIST * b + j]
-    return total
+        sums = products(sums, W, to + TWIST, u, TWIST * b)
+    return total_of(sums)
 
 
 @kernel
@@ -136,6 +136,34 @@ def effective_mass(plan, constant, at, W, to):
                 turning += W[to + TWIST * side + 3 + j] ** 2
             total += moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA]
     return 1.0 / total
+
+
+@kernel
+def mass_beyond(plan, constant, at, W, to):
+    """`effective_mass` of what presses on a plane: without the plane, which passes it on."""
+    b, moving, turning = plan[at + B], 0.0, 0.0
+    for j in range(3):
+        moving += W[to + TWIST + j] ** 2
+        turning += W[to + TWIST + 3 + j] ** 2
+    c = b * BODY_SIZE
+    return 1.0 / (moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA])
+
+
+@kernel
+def weigh_planes(plan, constant, contacts):
+    """Effective masses of contacts with planes <- those without the plane, which weighs little."""
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        if (
+            plan[at + OF_PLANE] == 0
+            or contacts[w + ACTIVE_AT] == 0.0
+            or plan[at + B] == plan[BODIES]
+        ):
+            continue
+        contacts[w + MASS_AT] = mass_beyond(plan, constant, at, contacts, w + W_AT)
+        for i in range(plan[at + BLOCKS]):
+            mass = mass_beyond(plan, constant, at, contacts, w + T_AT + T_SIZE * i)
+            contacts[w + BLOCK_MASS_AT + i] = mass
 
 
 @kernel

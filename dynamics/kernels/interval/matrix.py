@@ -81,9 +81,8 @@ def bodies(plan, constant, h, part, u, values):
 def add_outer(values, at, scale, G, left, right):
     """values[at:at + 36] <- + scale G[left:left + 6] G[right:right + 6]^T, by columns."""
     for j in range(6):
-        part = scale * G[right + j]
-        for i in range(6):
-            values[at + 6 * j + i] += part * G[left + i]
+        column = plus(load_six(values, at + 6 * j), scale * G[right + j], G, left)
+        put(values, at + 6 * j, column)
 
 
 @lazy("None")

@@ -57,7 +57,6 @@ def solve_interval(
             program,
             h,
             settings,
-            part.count == 1,
             node,
             motion,
             trial,
