@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout, step_info
-from dynamics.kernels.collisions import broad_phase, gjk
+from dynamics.kernels.collisions import gjk
+from dynamics.kernels.collisions import watch as watching
 from dynamics.kernels.collisions.planes import lay_plane
 from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
-from dynamics.tables.collisions import Watch, given_of, shape_tables
+from dynamics.tables.collisions import Search, Watch, given_of, shape_tables
 from dynamics.tables.near_tables import NearTables, PairPart, Places
 
 if TYPE_CHECKING:
@@ -224,9 +226,11 @@ class NearModels:
                 return memory.entry
         return None
 
-    def look(
-        self, data: Float, bodies: int, ways: Float | None = None
-    ) -> tuple[Watch, tuple[int, ...]]:
+    def search(self, watch: Watch | None = None, pairs: Sequence[int] = ()) -> Search:
+        """Search for near pairs; see there."""
+        return Search(self.shapes, STEPS, PART, watch, pairs)
+
+    def look(self, data: Float, bodies: int) -> tuple[Watch, tuple[int, ...]]:
         """Find the near pairs, and the allowances for which they are all that may touch.
 
         Parameters
@@ -235,28 +239,15 @@ class NearModels:
             Numbers of a state whose first bodies are those of the whole model.
         bodies : int
             Bodies of the state.
-        ways : ndarray of float, shape (n,), optional
-            Distances by which bodies used up their allowances in the step to come, m; else 0.
 
         Returns
         -------
         Watch
         tuple of int
         """
-        shapes, n = self.shapes, self.model.n_bodies
-        allowance = np.empty(n)
-        broad_phase.give_allowances(
-            bodies, self.model.timestep, STEPS, PART, shapes.reach, shapes.extent, data,
-            np.zeros(n) if ways is None else ways, allowance,
-        )  # fmt: skip
-        placed = np.empty((len(shapes.shapes), broad_phase.PLACED_SIZE))
-        found = np.empty(len(shapes.pairs), np.int64)
-        count = broad_phase.near_pairs(
-            shapes.shapes, shapes.sizes, shapes.pairs, n, data, allowance, placed, found
-        )
-        allowance[shapes.extent == 0.0] = np.inf
-        watch = Watch(data[: layout.POSE * n].copy(), allowance)
-        return watch, tuple(found[:count].tolist())
+        search = self.search()
+        watching.renew(search.arrays(), bodies, self.model.timestep, data)
+        return search.watch, search.pairs
 
     def carried(self, old: NearModel, state: State, near: NearModel) -> State:
         """State of another near model: bodies and joints, and planes and contacts that stay.
@@ -356,10 +347,11 @@ class NearModels:
         for k in pairs:
             part, at = self.part(k), near.places[k].plane
             assert part.contact.plane is not None
-            i, j = shapes.pairs[k]
+            i, j = shapes.bounds.pairs[k]
             if not gjk.separate(
-                shapes.points, shapes.starts, shapes.cores, shapes.shapes, i, j, n, state.data, out
-            ):
+                shapes.points, shapes.starts, shapes.cores, shapes.bounds.shapes, i, j, n,
+                state.data, out,
+            ):  # fmt: skip
                 out = apart(near.model, state, part.contact).as_numbers()
             lay_plane(
                 constant, 0.0 if twists is not None else self.model.timestep,

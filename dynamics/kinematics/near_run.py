@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.base import run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
-from dynamics.kernels.collisions.broad_phase import runs_out
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
 from dynamics.state import State, interval_of
 from dynamics.tables.collisions import given_of
@@ -64,7 +63,8 @@ class NearRun:
         self.models, self.every, self.inputs = models, every, inputs
         entry = models.entry(state)
         assert entry.watch is not None
-        self.near, self.state, self.watch = entry.near, entry.state.copy(), entry.watch
+        self.near, self.state = entry.near, entry.state.copy()
+        self.search = models.search(entry.watch.copy(), entry.near.pairs)
         self.state.interval = state.interval
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
@@ -75,11 +75,10 @@ class NearRun:
         begin = self.space.begin(self.state, self.info)
         self.totals[run_totals.END_TIME], self.totals[run_totals.RESUMED] = begin
         self._look_out()
-        h, reach = self.models.model.timestep, self.models.shapes.reach
-        if runs_out(
-            self.state.n, h, self.watch.start, reach, self.watch.allowance, self.state.data
+        if watching.expires(
+            self._watched, self.state.n, self.models.model.timestep, self.state.data
         ):
-            self._renew()
+            self._change()
         self.parts = [Part(self.near.pairs, self.state.data[None].copy())]
         self.intervals = [np.array([interval_of(self.info)])]
         return self
@@ -89,8 +88,7 @@ class NearRun:
 
     def _look_out(self) -> None:
         """Arrays of the watch in this near model."""
-        reach, numbers = self.models.shapes.reach, self.state.data
-        self._watched = self.watch.arrays(reach, numbers, self.space.work, self.info)
+        self._watched = self.search.arrays(self.state.data, self.space.work, self.info)
 
     def advance(self, done: int, count: int) -> int:
         """Take some steps after those that are done; how many it took."""
@@ -98,7 +96,7 @@ class NearRun:
         while took < count:
             record = self._record(done + took, count - took)
             model, space = self.near.model, self.space
-            flags = self._watched[watching.FLAGS]
+            flags = self.search.flags
             steps = int(model.kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, count - took, self.every,
                 self.inputs, self._watched, self.state.data, space.work, space.step_solver,
@@ -111,9 +109,10 @@ class NearRun:
             took += steps
             if flags[watching.RENEW] == 0:
                 break
-            ways, again = self._watched[watching.WAYS], flags[watching.TAKEN_BACK]
-            self._renew(ways if again else None)
-            self._watched[watching.FLAGS][watching.TAKEN_BACK] = again
+            if flags[watching.TAKEN_BACK] == 0 or watching.renew(
+                self._watched, self.state.n, model.timestep, self.state.data
+            ):
+                self._change()
         return took
 
     def _record(self, done: int, count: int) -> Float:
@@ -122,19 +121,17 @@ class NearRun:
         self.totals[run_totals.FIRST_RECORD] = done // self.every
         return np.empty((rows, self.state.data.size + 2))
 
-    def _renew(self, ways: Float | None = None) -> None:
-        """Find the near pairs anew, and go on in their model."""
-        self.watch, pairs = self.models.look(self.state.data, self.near.model.n_bodies, ways)
-        if pairs != self.near.pairs:
-            near = self.models.of(pairs)
-            after = self.models.carried(self.near, self.state, near)
-            given = given_of(self.space.plan, self.space.work).copy()
-            space = near.model.workspace.free()
-            if self.totals[run_totals.RESUMED] != 0.0:
-                self.models.resume(self.near, self.state, near, after, self.info, given, space)
-            self.space.__exit__()
-            space.__enter__()
-            self.near, self.state, self.space = near, after, space
+    def _change(self) -> None:
+        """Go on in the model of the pairs that are near now."""
+        near = self.models.of(self.search.pairs)
+        after = self.models.carried(self.near, self.state, near)
+        given = given_of(self.space.plan, self.space.work).copy()
+        space = near.model.workspace.free()
+        if self.totals[run_totals.RESUMED] != 0.0:
+            self.models.resume(self.near, self.state, near, after, self.info, given, space)
+        self.space.__exit__()
+        space.__enter__()
+        self.near, self.state, self.space = near, after, space
         self._look_out()
 
     def whole(self, time: float) -> State:
@@ -146,7 +143,7 @@ class NearRun:
         data = state.data[self.near.columns]
         made = self.models.model.state_of(data, time)
         made.interval = interval_of(self.info)
-        made.memory = NearMemory(self.models, data.tobytes(), Entry(self.near, state, self.watch))
+        made.memory = NearMemory(self.models, data.tobytes(), Entry(self.near, state, self.search.watch.copy()))
         return made
 
     def seen(self, time: float) -> State:
@@ -154,7 +151,7 @@ class NearRun:
         near = self.near.model.state_of(self.state.data.copy(), time)
         made = self.models.model.state_of(near.data[self.near.columns], time)
         made.interval = interval_of(self.info)
-        entry = Entry(self.near, near, self.watch)
+        entry = Entry(self.near, near, self.search.watch.copy())
         made.memory = NearMemory(self.models, made.data.tobytes(), entry)
         return made
 

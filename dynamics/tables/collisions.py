@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,47 +12,50 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.kernels.base import layout
 from dynamics.kernels.collisions import broad_phase, gjk
+from dynamics.kernels.collisions import watch as watching
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import Candidates, Solid
 
-__all__ = ["ShapeTables", "Watch", "given_of", "shape_tables"]
+__all__ = ["Search", "ShapeTables", "Watch", "given_of", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
+EMPTY = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShapeTables:
-    """S shapes of n bodies, with k points in all; P pairs that may touch.
+    """S shapes of n bodies, with k points in all.
 
     Attributes
     ----------
-    shapes : ndarray of int, shape (S, SHAPE_FIELDS)
+    bounds : Shapes
         See `dynamics.kernels.collisions.broad_phase`.
-    sizes : ndarray of float, shape (S, SHAPE_SIZE)
-        See there.
     cores : ndarray of float, shape (S, CORE_SIZE)
         See `dynamics.kernels.collisions.gjk`.
     points : ndarray of float, shape (k, 3)
         Of the shapes' hulls, in the frames of their bodies, m.
     starts : ndarray of int, shape (S + 1,)
         Points of a shape.
-    pairs : ndarray of int, shape (P, 2)
-    reach : ndarray of float, shape (n,)
-        By how much a turn by 1 rad moves the farthest point of a body's shapes, m; 0 for spheres
-        about the centre of mass.
-    extent : ndarray of float, shape (n,)
-        Least half size of a body's shapes, m; 0 for bodies without shapes.
     """
 
-    shapes: Ints
-    sizes: Float
+    bounds: broad_phase.Shapes
     cores: Float
     points: Float
     starts: Ints
-    pairs: Ints
-    reach: Float
-    extent: Float
+
+    def grid(self) -> broad_phase.Grid:
+        """Work of a search for near pairs."""
+        count, pairs = len(self.bounds.shapes), len(self.bounds.pairs)
+        return broad_phase.Grid(
+            placed=np.zeros((count, broad_phase.PLACED_SIZE)),
+            cells=np.zeros((count, broad_phase.CELL_FIELDS), np.int64),
+            first=np.zeros(4 << count.bit_length(), np.int64),
+            following=np.zeros(count, np.int64),
+            largest=np.zeros(broad_phase.LEVELS),
+            found=np.zeros(pairs, np.int64),
+            counts=np.zeros(broad_phase.COUNTS, np.int64),
+        )
 
 
 def shape_tables(candidates: Candidates, body_index: Mapping[Any, int]) -> ShapeTables:
@@ -93,11 +96,21 @@ def shape_tables(candidates: Candidates, body_index: Mapping[Any, int]) -> Shape
             ball = len(core.points) == 1 and core.rim == 0.0
             reach[body] = max(reach[body], far if ball else far + radius)
             extent[body] = min(extent[body], float(half.min()) or radius)
-    extent[np.isinf(extent)] = 0.0
     every = np.concatenate(points) if points else np.zeros((0, 3))
-    return ShapeTables(
-        shapes, sizes, cores, np.ascontiguousarray(every), starts, candidates.pairs, reach, extent
-    )
+    open_pairs = shapes[candidates.pairs, broad_phase.HALF_SPACE].any(axis=1)
+    bounds = broad_phase.Shapes(
+        shapes, sizes, candidates.pairs, *_partners(candidates.pairs, ~open_pairs, count),
+        np.flatnonzero(open_pairs), reach, extent,
+    )  # fmt: skip
+    return ShapeTables(bounds, cores, np.ascontiguousarray(every), starts)
+
+
+def _partners(pairs: Ints, convex: NDArray[np.bool_], count: int) -> tuple[Ints, Ints, Ints]:
+    """Starts, partners and numbers of the pairs of convex shapes: see `broad_phase.Shapes`."""
+    number = np.flatnonzero(convex)
+    one, two = np.sort(pairs[number], axis=1).T
+    order = np.lexsort((two, one))
+    return np.searchsorted(one[order], np.arange(count + 1)), two[order], number[order]
 
 
 def _bounds(solid: Solid) -> tuple[Float, Float, Float, float]:
@@ -145,11 +158,51 @@ class Watch:
     start: Float
     allowance: Float
 
-    def arrays(self, reach: Float, state: Float, work: Float, info: Float) -> tuple[Any, ...]:
-        """Tuple for `dynamics.kernels.collisions.watch`."""
+    def copy(self) -> Watch:
+        """Another one, which a run may change."""
+        return Watch(self.start.copy(), self.allowance.copy())
+
+
+class Search:
+    """Search for near pairs in one run, from time to time: all arrays of its watch.
+
+    Parameters
+    ----------
+    shapes : ShapeTables
+    steps, part : float
+        Of allowances: see `dynamics.kernels.collisions.broad_phase.give_allowances`.
+    watch : Watch, optional
+        Changed by each search.
+    pairs : sequence of int, optional
+        That are near.
+    """
+
+    def __init__(
+        self, shapes: ShapeTables, steps: float, part: float, watch: Watch | None = None,
+        pairs: Sequence[int] = (),
+    ) -> None:  # fmt: skip
+        n = len(shapes.bounds.reach)
+        self.watch = Watch(np.zeros(layout.POSE * n), np.zeros(n)) if watch is None else watch
+        self.grid = shapes.grid()
+        self.rule = np.array([steps, part]), tuple(shapes.bounds), tuple(self.grid)
+        self.reach, self.ways = shapes.bounds.reach, np.zeros(n)
+        self.flags = np.zeros(watching.FLAGS_SIZE, np.int64)
+        self.near = np.zeros(len(shapes.bounds.pairs), np.int64)
+        self.near[: len(pairs)] = pairs
+        self.flags[watching.COUNT] = len(pairs)
+
+    @property
+    def pairs(self) -> tuple[int, ...]:
+        """Near pairs, ascending."""
+        return tuple(self.near[: self.flags[watching.COUNT]].tolist())
+
+    def arrays(self, state: Float = EMPTY, work: Float = EMPTY, info: Float = EMPTY) -> Any:
+        """Tuple for `dynamics.kernels.collisions.watch`, of runs that change these arrays."""
         before = np.empty(state.size), np.empty(work.size), np.empty(info.size)
-        ways, flags = np.zeros(reach.size), np.zeros(2, np.int64)
-        return (self.start, reach, self.allowance, ways, flags, *before)
+        start, allowance = self.watch.start, self.watch.allowance
+        return (
+            start, self.reach, allowance, self.ways, self.flags, self.near, *before, self.rule
+        )  # fmt: skip
 
 
 def given_of(plan: Ints, work: Float) -> Float:

@@ -450,7 +450,7 @@ def test_gjk_separates_as_far_as_a_quadratic_program(seed):
     state, near = model.initial_state(), model.near
     tables, out = near.shapes, np.empty(5)
     found = gjk.separate(
-        tables.points, tables.starts, tables.cores, tables.shapes, 0, 1, 2, state.data, out
+        tables.points, tables.starts, tables.cores, tables.bounds.shapes, 0, 1, 2, state.data, out
     )
     cores = []
     for k, solid in enumerate(near.candidates.solids):
@@ -480,7 +480,8 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
     away[0] = 0.2
     state, work, info = start.copy(), np.zeros(3), np.zeros(2)
     kept = (np.empty(7), np.empty(3), np.empty(2))
-    watched = (start, np.zeros(1), np.array([0.1]), np.zeros(1), np.zeros(2, np.int64), *kept)
+    flags, pairs = np.zeros(watch.FLAGS_SIZE, np.int64), np.zeros(0, np.int64)
+    watched = (start, np.zeros(1), np.array([0.1]), np.zeros(1), flags, pairs, *kept)
 
     watch.keep(watched, state, work, info)
     watch.begin(watched)

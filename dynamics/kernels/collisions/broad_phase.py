@@ -4,12 +4,19 @@ Every body has an *allowance*, a way that it may travel until the near pairs are
 is near if its bounds are closer than the allowances of both bodies, so that no other pair can touch
 before one of its bodies has used up its own (Verlet's neighbour list [1]).
 
+Pairs of convex shapes are found by a hierarchical hash grid [2]: a shape is in the cell of its
+centre, in a grid whose cells are as large as its sphere with its allowance, up to a factor of two.
+It is tested against the shapes in neighbouring cells of its own grid and of coarser ones, so that
+the cost is linear in shapes and near pairs. Half-spaces are tested against all their partners.
+
 [1] L. Verlet, Computer experiments on classical fluids, Physical Review 159, 1967.
+[2] C. Ericson, Real-time collision detection, 2004, sec. 7.2.
 """
 
 import math
+from typing import Any, NamedTuple
 
-from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.jit import inlined, kernel, record
 from dynamics.kernels.base.layout import POSE, TWIST
 from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate
 
@@ -28,8 +35,64 @@ PLACED_CENTRE = 0  # (3,)
 AXES = 3  # (9,): axes of the box, row by row; the first row is the normal of a half-space
 PLACED_SIZE = 12
 
+#: Grids: cells of each are twice as large as those of the one before, the last one's the largest.
+LEVELS = 48
+#: Least level of a shape in its cell's record, and where the record has the cell.
+LEVEL, CELL, CELL_FIELDS = 0, 1, 4
+#: Cells from the origin beyond which all are one.
+FAR = 2.0**52
+#: Part of a cell by which the range of neighbours is extended against rounding.
+SLACK = 1e-6
+
+# Places of `Grid.counts`
+FOUND = 0  # pairs that are near
+TESTED = 1  # pairs of shapes that were looked at
+COUNTS = 2
+
 #: Squared sine of the angle of two edges below which their cross product is no direction.
 PARALLEL = 1e-12
+
+
+@record
+class Shapes(NamedTuple):
+    """S shapes of n bodies and the P pairs of them that may touch."""
+
+    shapes: Any  # (S, SHAPE_FIELDS): see above
+    sizes: Any  # (S, SHAPE_SIZE): see above
+    pairs: Any  # (P, 2): shapes
+    partner_start: Any  # (S + 1,): partners of a shape, both convex, with higher numbers
+    partner: Any  # (Q,): ascending within a shape
+    number: Any  # (Q,): of the pair with this partner
+    open_pairs: Any  # (P - Q,): pairs with a half-space
+    reach: Any  # (n,): by how much a turn by 1 rad moves the farthest point of a body, m
+    extent: Any  # (n,): least half size of a body's shapes, m; infinite without shapes
+
+
+@record
+class Grid(NamedTuple):
+    """Work and result of `near_pairs`."""
+
+    placed: Any  # (S, PLACED_SIZE): see above
+    cells: Any  # (S, CELL_FIELDS): level of each shape, and cell of its centre
+    first: Any  # (2^k >= S,): first shape of each hash, or -1
+    following: Any  # (S,): next shape with the same hash, or -1
+    largest: Any  # (LEVELS,): largest radius in each grid, -1 of an empty one
+    found: Any  # (P,): pairs that are near, ascending
+    counts: Any  # (COUNTS,): see above
+
+
+@kernel
+def shapes_of(given):
+    """`Shapes` of a tuple, as which it comes from outside."""
+    shapes, sizes, pairs, partner_start, partner, number, open_pairs, reach, extent = given
+    return Shapes(shapes, sizes, pairs, partner_start, partner, number, open_pairs, reach, extent)
+
+
+@kernel
+def grid_of(given):
+    """`Grid` of a tuple."""
+    placed, cells, first, following, largest, found, counts = given
+    return Grid(placed, cells, first, following, largest, found, counts)
 
 
 @kernel
@@ -101,27 +164,169 @@ def apart(one, two, size_one, size_two, enough):
     return best
 
 
+@inlined
+def reach_of(shapes, sizes, s, n, allowance):
+    """Radius of the sphere of a shape, and the allowance of its body."""
+    body = shapes[s, BODY]
+    return sizes[s, RADIUS] + (allowance[body] if body < n else 0.0)
+
+
+@inlined
+def cell_of(x, size):
+    """Cell of a coordinate."""
+    k = math.floor(x / size) if abs(x) < FAR * size else math.copysign(FAR, x)
+    return int(k)
+
+
+@inlined
+def hash_of(level, i, j, k, count):
+    """Place of a cell in a table of so many, a power of two (Ericson 2004, sec. 7.1.3)."""
+    return ((level * 15485863) ^ (i * 73856093) ^ (j * 19349663) ^ (k * 83492791)) & (count - 1)
+
+
 @kernel
-def near_pairs(shapes, sizes, pairs, n, state, allowance, placed, found):
-    """found <- numbers of the pairs that are near; how many.
+def fill_grids(tables, grid, n, allowance):
+    """Put every convex shape into the cell of its centre; the size of the largest cells."""
+    most = 0.0
+    for s in range(tables.shapes.shape[0]):
+        if tables.shapes[s, HALF_SPACE] == 0:
+            most = max(most, reach_of(tables.shapes, tables.sizes, s, n, allowance))
+    _, top = math.frexp(2.0 * most)
+    for k in range(grid.first.size):
+        grid.first[k] = -1
+    for level in range(LEVELS):
+        grid.largest[level] = -1.0
+    for s in range(tables.shapes.shape[0]):
+        if tables.shapes[s, HALF_SPACE] == 1:
+            continue
+        radius, cell = reach_of(tables.shapes, tables.sizes, s, n, allowance), grid.cells[s]
+        _, exponent = math.frexp(2.0 * radius)
+        level = max(0, LEVELS - 1 - (top - exponent)) if radius > 0.0 else 0
+        size = math.ldexp(1.0, top - (LEVELS - 1 - level))
+        grid.largest[level] = max(grid.largest[level], radius)
+        cell[LEVEL] = level
+        for axis in range(3):
+            cell[CELL + axis] = cell_of(grid.placed[s, PLACED_CENTRE + axis], size)
+        k = hash_of(level, cell[CELL], cell[CELL + 1], cell[CELL + 2], grid.first.size)
+        grid.following[s] = grid.first[k]
+        grid.first[k] = s
+    return top
+
+
+@inlined
+def number_of(tables, s, t):
+    """Pair of two convex shapes; -1 if they may not touch."""
+    one, two = min(s, t), max(s, t)
+    low, high = tables.partner_start[one], tables.partner_start[one + 1]
+    end = high
+    while low < high:
+        middle = (low + high) // 2
+        if tables.partner[middle] < two:
+            low = middle + 1
+        else:
+            high = middle
+    return tables.number[low] if low < end and tables.partner[low] == two else -1
+
+
+@kernel
+def is_near(tables, placed, k, n, allowance):
+    """Whether the bounds of a pair of convex shapes are closer than both allowances."""
+    i, j = tables.pairs[k, 0], tables.pairs[k, 1]
+    a, b = tables.shapes[i, BODY], tables.shapes[j, BODY]
+    enough = (allowance[a] if a < n else 0.0) + (allowance[b] if b < n else 0.0)
+    return apart(placed[i], placed[j], tables.sizes[i], tables.sizes[j], enough) < enough
+
+
+@inlined
+def way_between(placed, s, t):
+    """Square of the distance of the centres of two shapes."""
+    square = 0.0
+    for axis in range(3):
+        way = placed[s, PLACED_CENTRE + axis] - placed[t, PLACED_CENTRE + axis]
+        square += way * way
+    return square
+
+
+@kernel
+def sift(keys, root, count):
+    """Move a key down a heap of so many, until none below it is larger."""
+    key = keys[root]
+    below = 2 * root + 1
+    while below < count:
+        if below + 1 < count and keys[below + 1] > keys[below]:
+            below += 1
+        if keys[below] <= key:
+            break
+        keys[root] = keys[below]
+        root, below = below, 2 * below + 1
+    keys[root] = key
+
+
+@kernel
+def heap_sort(keys, count):
+    """Sort so many keys, ascending (J. W. J. Williams, Algorithm 232, CACM 7, 1964)."""
+    for root in range(count // 2 - 1, -1, -1):
+        sift(keys, root, count)
+    for last in range(count - 1, 0, -1):
+        keys[0], keys[last] = keys[last], keys[0]
+        sift(keys, 0, last)
+
+
+@kernel
+def near_pairs(tables, grid, n, state, allowance):
+    """grid.found <- numbers of the pairs that are near, ascending; how many.
 
     ``allowance`` has one number per body.
     """
+    shapes, sizes, placed, cells = tables.shapes, tables.sizes, grid.placed, grid.cells
+    first, following, found, largest = grid.first, grid.following, grid.found, grid.largest
     place_shapes(shapes, sizes, n, state, placed)
-    count = 0
-    for k in range(pairs.shape[0]):
-        i, j = pairs[k, 0], pairs[k, 1]
-        a, b = shapes[i, BODY], shapes[j, BODY]
-        enough = (allowance[a] if a < n else 0.0) + (allowance[b] if b < n else 0.0)
-        if shapes[i, HALF_SPACE] == 1:
-            near = above(sizes[j], placed[j], placed[i]) < enough
-        elif shapes[j, HALF_SPACE] == 1:
-            near = above(sizes[i], placed[i], placed[j]) < enough
-        else:
-            near = apart(placed[i], placed[j], sizes[i], sizes[j], enough) < enough
-        if near:
+    count = tested = 0
+    for at in range(tables.open_pairs.size):
+        k = tables.open_pairs[at]
+        i, j = tables.pairs[k, 0], tables.pairs[k, 1]
+        if shapes[i, HALF_SPACE] == 0:
+            i, j = j, i
+        body = shapes[j, BODY]
+        tested += 1
+        if above(sizes[j], placed[j], placed[i]) < (allowance[body] if body < n else 0.0):
             found[count] = k
             count += 1
+    top = fill_grids(tables, grid, n, allowance)
+    for s in range(shapes.shape[0]):
+        if shapes[s, HALF_SPACE] == 1:
+            continue
+        radius, (x, y, z) = reach_of(shapes, sizes, s, n, allowance), load3(placed[s], 0)
+        for level in range(cells[s, LEVEL], LEVELS):
+            if largest[level] < 0.0:
+                continue
+            own, size = level == cells[s, LEVEL], math.ldexp(1.0, top + level + 1 - LEVELS)
+            far = radius + largest[level] + SLACK * size
+            # of its own grid those in cells that follow: each pair of shapes once
+            begin = cells[s, CELL] if own else cell_of(x - far, size)
+            for i in range(begin, cell_of(x + far, size) + 1):
+                own_i = own and i == begin
+                begin_j = cells[s, CELL + 1] if own_i else cell_of(y - far, size)
+                for j in range(begin_j, cell_of(y + far, size) + 1):
+                    own_j = own_i and j == begin_j
+                    begin_k = cells[s, CELL + 2] if own_j else cell_of(z - far, size)
+                    for k in range(begin_k, cell_of(z + far, size) + 1):
+                        own_k = own_j and k == begin_k
+                        t = first[hash_of(level, i, j, k, first.size)]
+                        while t >= 0:
+                            tested += 1
+                            here = cells[t, LEVEL] == level and cells[t, CELL] == i
+                            here = here and cells[t, CELL + 1] == j and cells[t, CELL + 2] == k
+                            if here and (not own_k or t > s):
+                                bound = radius + reach_of(shapes, sizes, t, n, allowance)
+                                if way_between(placed, s, t) < bound * bound:
+                                    pair = number_of(tables, s, t)
+                                    if pair >= 0 and is_near(tables, placed, pair, n, allowance):
+                                        found[count] = pair
+                                        count += 1
+                            t = following[t]
+    heap_sort(found, count)
+    grid.counts[FOUND], grid.counts[TESTED] = count, tested
     return count
 
 
@@ -137,7 +342,8 @@ def speed_of(bodies, i, reach, state):
 def give_allowances(bodies, h, steps, part, reach, extent, state, ways, allowance):
     """allowance <- a part of each body's extent, and its way in some steps at its present speed.
 
-    At least twice the ``ways`` in which bodies used up theirs in a step that was taken back.
+    Infinite of a body without shapes, else at least twice the ``ways`` in which it used its own up in a step
+    that was taken back.
     """
     for i in range(reach.size):
         way = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)

@@ -2,12 +2,21 @@
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
 bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
-and the state, the workspace and the info before the step.
+the near pairs, the state, the workspace and the info before the step, and what a search needs: the
+steps and the part of an allowance, the shapes and the grid.
 """
 
 from dynamics.kernels.base.copying import copy
 from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.collisions.broad_phase import runs_out, used_up
+from dynamics.kernels.base.layout import POSE
+from dynamics.kernels.collisions.broad_phase import (
+    give_allowances,
+    grid_of,
+    near_pairs,
+    runs_out,
+    shapes_of,
+    used_up,
+)
 
 # Places of a watch
 START = 0
@@ -15,12 +24,16 @@ REACH = 1
 ALLOWANCE = 2
 WAYS = 3
 FLAGS = 4
-STATE = 5
-WORK = 6
-INFO = 7
+PAIRS = 5
+STATE = 6
+WORK = 7
+INFO = 8
+SEARCH = 9
 # Flags
-RENEW = 0  # 1 if the near pairs are to be found again
+RENEW = 0  # 1 if the near pairs have changed, or are to be found again
 TAKEN_BACK = 1  # 1 if the last step was taken back
+COUNT = 2  # near pairs
+FLAGS_SIZE = 3
 
 
 @kernel
@@ -66,10 +79,29 @@ def taken_back(watch, state, work, info):
 
 
 @kernel
+def renew(watch, bodies, h, state):
+    """Find the near pairs anew, of a state of so many bodies; whether they have changed."""
+    start, reach, allowance, ways, flags, pairs = watch[:STATE]
+    rule, tables, grid = watch[SEARCH]
+    tables, grid, n = shapes_of(tables), grid_of(grid), reach.size
+    give_allowances(bodies, h, rule[0], rule[1], reach, tables.extent, state, ways, allowance)
+    count = near_pairs(tables, grid, n, state, allowance)
+    for i in range(POSE * n):
+        start[i] = state[i]
+    changed = count != flags[COUNT]
+    for k in range(count):
+        changed = changed or pairs[k] != grid.found[k]
+        pairs[k] = grid.found[k]
+    flags[COUNT] = count
+    return changed
+
+
+@kernel
 def expires(watch, bodies, h, state):
-    """Whether the near pairs are to be found again before the next step."""
+    """Whether the near pairs are others before the next step, for which they are found again."""
     if watch is not None:
         if runs_out(bodies, h, watch[START], watch[REACH], watch[ALLOWANCE], state):
-            watch[FLAGS][RENEW] = 1
-            return True
+            if renew(watch, bodies, h, state):
+                watch[FLAGS][RENEW] = 1
+                return True
     return False
