@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 from collections import UserDict
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import numpy as np
@@ -68,7 +68,12 @@ class Parts(UserDict[Hashable, Part]):
 
     def copy(self) -> Parts[Part]:
         """Return the same parts, which take changes."""
-        return Parts(self.data)
+        return self | {}
+
+    def __or__(self, more: Mapping[Hashable, Part]) -> Parts[Part]:  # type: ignore[override]
+        made: Parts[Part] = Parts()
+        made.data = {**self.data, **more}
+        return made
 
 
 class Mechanism:

@@ -388,8 +388,8 @@ class Model:
         """
         tables = self.tables
         if self.near is not None and name in self.near.candidates.numbers:
-            part = self.near.part(self.near.candidates.numbers[name])
-            return float(self.settings[BARRIER] * part.constant[0, layout.ENERGY])
+            energy = self.near.energy(self.near.candidates.numbers[name])
+            return float(self.settings[BARRIER] * energy)
         names = [label[0] for label in (*tables.contact_touches, *tables.friction_slot)]
         if name not in names:
             raise UnknownNameError(f"there is no contact or limit {name!r}; there are {names}")

@@ -91,7 +91,7 @@ def history(trajectory: Trajectory, name: Hashable) -> ContactHistory:
 def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) -> ContactHistory:
     """Gaps and forces of a pair, part by part; where it was not near the gap is inf."""
     pair = models.candidates.numbers[name]
-    contact = models.part(pair).contact
+    contact = models.contact(pair)
     touches = sum(not touch.of_parent for touch in contact.touches)
     if not trajectory.parts:
         raise ValueError(

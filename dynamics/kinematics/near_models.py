@@ -18,18 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout, step_info
-from dynamics.kernels.collisions import gjk
 from dynamics.kernels.collisions import watch as watching
-from dynamics.kernels.collisions.planes import lay_plane
+from dynamics.kernels.collisions.planes import lay_planes
 from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
 from dynamics.tables.collisions import Search, Watch, given_of, shape_tables
-from dynamics.tables.near_tables import NearTables, PairPart, Places
+from dynamics.tables.near_tables import NearTables, Places, spread
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.parts.contacts import Contact
     from dynamics.state import State
 
 __all__ = ["Entry", "NearModel", "NearModels"]
@@ -53,15 +53,18 @@ class NearModel:
         Its first bodies, all its joints and its controls are those of the whole model.
     pairs : tuple of int
         Numbers of the pairs, ascending.
-    places : dict of Places
-        By number of the pair.
+    numbers : ndarray of int, shape (k,)
+        The same.
+    places : Places
+        Of the pairs.
     columns : ndarray of int, shape (state size of the whole model,)
         Where the numbers of the whole model's states are in its own.
     """
 
     model: Model
     pairs: tuple[int, ...]
-    places: dict[int, Places]
+    numbers: Ints
+    places: Places
     columns: Ints
 
 
@@ -114,7 +117,7 @@ class NearModels:
         self.candidates = candidates_of(model.mechanism)
         self.shapes = shape_tables(self.candidates, model.tables.body_index)
         self.tables = NearTables(model.mechanism, model.tables, model.timestep)
-        self._parts: dict[int, PairPart] = {}
+        self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._lock = threading.RLock()
 
@@ -141,21 +144,32 @@ class NearModels:
             self._models.move_to_end(pairs)
             return found
 
-    def part(self, k: int) -> PairPart:
-        """Tables of one pair."""
+    def contact(self, k: int) -> Contact:
+        """Contact of a pair."""
+        return self.tables.parts.contacts[int(self.parts_of(np.array([k]))[0])]
+
+    def energy(self, k: int) -> float:
+        """Unit of energy of a pair's contact, J."""
+        parts, (part,) = self.tables.parts, self.parts_of(np.array([k]))
+        return float(parts.constant[parts.touches[part, 0], layout.ENERGY])
+
+    def parts_of(self, numbers: Ints) -> Ints:
+        """Numbers of the parts of some pairs in `tables`, written where they are new."""
         with self._lock:
-            if k not in self._parts:
-                self._parts[k] = self.tables.part(self.candidates.contact(k))
-            return self._parts[k]
+            for k in numbers[self._parts[numbers] < 0].tolist():
+                self._parts[k] = self.tables.add(self.candidates.contact(k))
+            return self._parts[numbers]
 
     def _made(self, pairs: tuple[int, ...]) -> NearModel:
-        parts = [self.part(k) for k in pairs]
+        numbers = np.array(pairs, np.int64)
+        parts = self.parts_of(numbers)
         tables, places = self.tables.joined(parts)
+        contacts = [self.tables.parts.contacts[k] for k in parts.tolist()]
         whole = self.model.mechanism
         mechanism = copy(whole)
-        planes = [part.contact.plane.body for part in parts if part.contact.plane is not None]
+        planes = [one.plane.body for one in contacts if one.plane is not None]
         mechanism.bodies = whole.bodies | {body.name: body for body in planes}
-        mechanism.contacts = whole.contacts | {part.contact.name: part.contact for part in parts}
+        mechanism.contacts = whole.contacts | {one.name: one for one in contacts}
         mechanism.collisions = []
         plan = tables.plan
         model = self.model._replace(
@@ -167,9 +181,8 @@ class NearModels:
             late_at=int(plan[layout.SLOTS]),
             state_size=tables.state_size,
         )
-        more = sum(place.slots for place in places)
-        columns = self._columns(model.n_bodies, more)
-        return NearModel(model, pairs, dict(zip(pairs, places)), columns)
+        columns = self._columns(model.n_bodies, int(places.slots.sum()))
+        return NearModel(model, pairs, numbers, places, columns)
 
     def _columns(self, bodies: int, more: int) -> Ints:
         """Where the numbers of the whole model's states are in a state with planes."""
@@ -215,7 +228,7 @@ class NearModels:
         after.data[near.columns] = state.data
         twists = np.zeros((near.model.n_bodies, layout.TWIST))
         twists[: self.model.n_bodies] = coordinates.twists_of(self.model, state)
-        self._place(near, after, [k for k in pairs if near.places[k].plane >= 0], twists)
+        self._place(near, after, np.flatnonzero(near.places.plane >= 0), twists)
         return Entry(near, after, watch)
 
     def remembered(self, state: State) -> Entry | None:
@@ -265,19 +278,18 @@ class NearModels:
         """
         after = near.model.state_of(np.zeros(near.model.state_size), state.time)
         after.data[near.columns] = state.data[old.columns]
-        fresh = []
-        for k in near.pairs:
-            here, there = near.places[k], old.places.get(k)
-            if there is None:
-                if here.plane >= 0:
-                    fresh.append(k)
-                continue
-            numbers = state.contacts[there.slot : there.slot + there.slots]
-            after.contacts[here.slot : here.slot + here.slots] = numbers
-            if here.plane >= 0:
-                for name in ("pose", "momentum", "interval_velocity", "interval_velocity_before"):
-                    getattr(after, name)[here.plane] = getattr(state, name)[there.plane]
-        self._place(near, after, fresh)
+        here, there = kept(near.numbers, old.numbers)
+        new, before = near.places, old.places
+        counts = new.slots[here]
+        numbers = state.contacts[spread(before.slot[there], counts)]
+        after.contacts[spread(new.slot[here], counts)] = numbers
+        tied = new.plane[here] >= 0
+        at, of = new.plane[here][tied], before.plane[there][tied]
+        for name in ("pose", "momentum", "interval_velocity", "interval_velocity_before"):
+            getattr(after, name)[at] = getattr(state, name)[of]
+        fresh = new.plane >= 0
+        fresh[here] = False
+        self._place(near, after, np.flatnonzero(fresh))
         return after
 
     def resume(
@@ -311,14 +323,14 @@ class NearModels:
         given_of(plan, space.work)[:m] = given[:m]
         info[step_info.NODE_SIDE] = 0.0
         info[step_info.EQUAL_LENGTHS] = min(info[step_info.EQUAL_LENGTHS], 2.0)
-        come = [near.places[k].plane for k in near.pairs if k not in old.places]
-        gone = [old.places[k].plane for k in old.pairs if k not in near.places]
+        here, there = kept(near.numbers, old.numbers)
+        come, gone = np.delete(near.places.plane, here), np.delete(old.places.plane, there)
         info[step_info.HELD] += self._held(near, after, come) - self._held(old, state, gone)
 
-    def _held(self, near: NearModel, state: State, planes: list[int]) -> float:
+    def _held(self, near: NearModel, state: State, planes: Ints) -> float:
         """What some planes add to the energy balance of an interval."""
-        planes = [plane for plane in planes if plane >= 0]
-        if not planes:
+        planes = planes[planes >= 0]
+        if not planes.size:
             return 0.0
         bodies = near.model.tables.constant[: layout.BODY_SIZE * near.model.n_bodies]
         numbers = bodies.reshape(-1, layout.BODY_SIZE)[planes]
@@ -329,33 +341,44 @@ class NearModels:
         return float(kinetic + 0.5 * self.model.timestep * mass @ (gravity * v).sum(axis=1))
 
     def _place(
-        self, near: NearModel, state: State, pairs: list[int], twists: Float | None = None
+        self, near: NearModel, state: State, fresh: Ints, twists: Float | None = None
     ) -> None:
         """Put planes between the shapes of some pairs, moving with the body they are tied to.
 
-        With ``twists`` the bodies have these velocities, else those of the last interval.
+        ``fresh`` are their places among the near pairs. With ``twists`` the bodies have these
+        velocities, else those of the last interval.
         """
-        if not pairs:
+        if not fresh.size:
             return
-        n, shapes, out = self.model.n_bodies, self.shapes, np.empty(5)
-        constant, bodies = near.model.tables.constant, near.model.n_bodies
+        n, shapes = self.model.n_bodies, self.shapes
+        pairs, owners = near.numbers[fresh], self.tables.parts.owner
+        contacts = [self.contact(k) for k in pairs.tolist()]
+        heights = np.array([one.plane.height for one in contacts])  # type: ignore[union-attr]
+        placing = (
+            near.places.plane[fresh], owners[self.parts_of(pairs)], heights,
+            shapes.bounds.pairs[pairs],
+        )  # fmt: skip
+        solids = shapes.points, shapes.starts, shapes.cores, shapes.bounds.shapes
         velocities = state.interval_velocity, state.interval_velocity_before
-        kept = [of[:n].copy() for of in velocities]
+        before = [of[:n].copy() for of in velocities]
         if twists is not None:
             for of in velocities:
                 of[:n] = twists[:n]
-        for k in pairs:
-            part, at = self.part(k), near.places[k].plane
-            assert part.contact.plane is not None
-            i, j = shapes.bounds.pairs[k]
-            if not gjk.separate(
-                shapes.points, shapes.starts, shapes.cores, shapes.bounds.shapes, i, j, n,
-                state.data, out,
-            ):  # fmt: skip
-                out = apart(near.model, state, part.contact).as_numbers()
-            lay_plane(
-                constant, 0.0 if twists is not None else self.model.timestep,
-                part.contact.plane.height, part.owner, at, bodies, out, state.data,
+        h, apart_at = 0.0 if twists is not None else self.model.timestep, np.zeros(5)
+        done, given = 0, False
+        while done < fresh.size:
+            done = lay_planes(
+                near.model.tables.constant, solids, placing, h, n, near.model.n_bodies, done, given,
+                apart_at, state.data,
             )  # fmt: skip
-        for of, before in zip(velocities, kept):
-            of[:n] = before
+            if done < fresh.size:  # these two overlap, or nearly
+                apart_at[:] = apart(near.model, state, contacts[done]).as_numbers()
+            given = True
+        for of, old in zip(velocities, before):
+            of[:n] = old
+
+
+def kept(new: Ints, old: Ints) -> tuple[Ints, Ints]:
+    """Places of numbers that are in both arrays, which ascend."""
+    _, here, there = np.intersect1d(new, old, assume_unique=True, return_indices=True)
+    return here, there

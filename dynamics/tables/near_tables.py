@@ -1,21 +1,22 @@
 """Tables of a model with the contacts of some pairs of shapes, put together from parts.
 
 A part holds what one pair adds: the records of its touches, and the body and the tie of the plane
-between its shapes. Parts are written once, and so are the tables of the model without pairs. The
-tables of a set of pairs are both, one after another, with new numbers of bodies and new places of
-blocks; only the symbolic factorization is made anew.
+between its shapes. Parts are written once, one after the other into arrays that grow, and so are
+the tables of the model without pairs. The tables of a set of pairs are rows of both, with new
+numbers of bodies and new places of blocks; only the symbolic factorization is made anew.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
+from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import coo_array
 
 import graphsys as gs
 from dynamics.kernels.base import layout
@@ -30,7 +31,7 @@ from dynamics.tables.units import lighter
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
 
-__all__ = ["NearTables", "PairPart", "Places"]
+__all__ = ["NearTables", "Places", "spread"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,56 +39,92 @@ Ints = NDArray[np.int64]
 THE_WORLD, THE_PLANE = -1, -2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PairPart:
-    """What the contact of a pair adds to the tables; its t touches.
+class Rows:
+    """Rows of an array, to which others are added.
+
+    Parameters
+    ----------
+    kind : type
+        int or float.
+    *shape : int
+        Of a row.
+    """
+
+    def __init__(self, kind: type, *shape: int) -> None:
+        self._array, self.count = np.empty((16, *shape), kind), 0
+
+    def add(self, rows: Any) -> None:
+        """Add rows, shape (k, ...)."""
+        last = self.count + len(rows)
+        if last > len(self._array):
+            more = np.empty((2 * last, *self._array.shape[1:]), self._array.dtype)
+            more[: self.count] = self._array[: self.count]
+            self._array = more
+        self._array[self.count : last], self.count = rows, last
+
+    def __getitem__(self, chosen: Any) -> Any:
+        return self._array[chosen]
+
+
+class PairParts:
+    """What the contacts of pairs add to the tables: k parts, t touches, p planes.
 
     Attributes
     ----------
-    contact : Contact
-    ends : ndarray of int, shape (2,)
-        Bodies, -1 for the world.
-    owner : int
-        Body that the plane is tied to; -1 without a plane.
-    plan : ndarray of int, shape (t, CONTACT_FIELDS)
+    contacts : list of Contact, length k
+    labels : list of tuple, length k
+        Contact and number of each touch of a part.
+    units : list of Unit, length k
+        Of the plane.
+    touches, ends, owner, plane, slots : Rows of int, shapes (k, 2), (k, 2), (k,), (k,), (k,)
+        First touch and number of touches; bodies, -1 for the world; body that the plane is tied
+        to; number of the plane; numbers in a state. Owner and plane are -1 without a plane.
+    plan : Rows of int, shape (t, CONTACT_FIELDS)
         Bodies as above, -2 for the plane.
-    constant : ndarray of float, shape (t, CONTACT_SIZE)
-    slots : ndarray of int, shape (t,)
+    constant : Rows of float, shape (t, CONTACT_SIZE)
+    touch_slots : Rows of int, shape (t,)
         Numbers of each touch in a state.
-    body : ndarray of float, shape (BODY_SIZE,)
-        Of the plane; empty without one, as are those of its tie.
-    group, rows : ndarray of int, shapes (GROUP_FIELDS,), (6 ROW_FIELDS,)
-    group_constant, row_constants : ndarray of float, shapes (GROUP_SIZE,), (6 ROW_SIZE,)
+    body : Rows of float, shape (p, BODY_SIZE)
+        Of the planes.
+    group, rows : Rows of int, shapes (p, GROUP_FIELDS), (p, 6 ROW_FIELDS)
+        Of their ties.
+    group_constant, row_constants : Rows of float, shapes (p, GROUP_SIZE), (p, 6 ROW_SIZE)
     """
 
-    contact: Contact
-    ends: Ints
-    owner: int
-    plan: Ints
-    constant: Float
-    slots: Ints
-    body: Float
-    group: Ints
-    rows: Ints
-    group_constant: Float
-    row_constants: Float
+    def __init__(self) -> None:
+        self.contacts: list[Contact] = []
+        self.labels: list[tuple[tuple[Hashable, int], ...]] = []
+        self.units: list[Any] = []
+        self.touches, self.ends = Rows(int, 2), Rows(int, 2)
+        self.owner, self.plane, self.slots = Rows(int), Rows(int), Rows(int)
+        self.plan, self.touch_slots = Rows(int, layout.CONTACT_FIELDS), Rows(int)
+        self.constant, self.body = Rows(float, layout.CONTACT_SIZE), Rows(float, layout.BODY_SIZE)
+        self.group, self.rows = Rows(int, layout.GROUP_FIELDS), Rows(int, 6 * layout.ROW_FIELDS)
+        self.group_constant = Rows(float, layout.GROUP_SIZE)
+        self.row_constants = Rows(float, 6 * layout.ROW_SIZE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Places:
-    """Where a pair lies in a state of the tables.
+    """Where k pairs lie in a state of the tables.
 
     Attributes
     ----------
-    plane : int
+    plane : ndarray of int, shape (k,)
         Body of the plane; -1 without one.
-    slot, slots : int
+    slot, slots : ndarray of int, shape (k,)
         First of its numbers in `State.contacts`, and how many.
     """
 
-    plane: int
-    slot: int
-    slots: int
+    plane: Ints
+    slot: Ints
+    slots: Ints
+
+
+def spread(first: Ints, counts: Ints) -> Ints:
+    """first[0], first[0] + 1, ... counts[0] of them, then those of first[1], ..."""
+    before = np.cumsum(counts) - counts
+    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
 
 
 class NearTables:
@@ -132,6 +169,7 @@ class NearTables:
         self.spatial_at = first + self.records * layout.CONTACT_SIZE
         self.spatial = constant[self.spatial_at : at["UNITS_AT"]]
         self.units = constant[at["UNITS_AT"] :]
+        self.parts = PairParts()
         self._read_graph()
 
     def _read_graph(self) -> None:
@@ -162,8 +200,8 @@ class NearTables:
         self.in_world = groups[:, layout.A : layout.B + 1] == n
         self.held = self.joints > 0
 
-    def part(self, contact: Contact) -> PairPart:
-        """Write what the contact of a pair adds.
+    def add(self, contact: Contact) -> int:
+        """Write what the contact of a pair adds, as one more part; its number.
 
         Parameters
         ----------
@@ -171,14 +209,15 @@ class NearTables:
 
         Returns
         -------
-        PairPart
+        int
         """
-        index, plane = self.tables.body_index, contact.plane
+        index, plane, parts = self.tables.body_index, contact.plane, self.parts
         names = [end.name for end in (contact.parent, contact.child) if end is not WORLD]
         numbers = [index[name] for name in names]
         units = {name: self.tables.units[name] for name in names}
+        unit = lighter(units, contact.parent, contact.child)
         if plane is not None:
-            units[plane.body.name] = lighter(units, contact.parent, contact.child)
+            units[plane.body.name] = unit
             names, numbers = [*names, plane.body.name], [*numbers, THE_PLANE]
         records = [
             contact_tables.Record((contact.name, k), *contact.ends(touch), contact, touch)
@@ -190,8 +229,18 @@ class NearTables:
         plan = plan.reshape(len(records), layout.CONTACT_FIELDS)
         codes = np.array([*numbers, THE_WORLD])
         plan[:, layout.A : layout.B + 1] = codes[plan[:, layout.A : layout.B + 1]]
-        body, group, rows = np.zeros(0), np.zeros(0, np.int64), np.zeros(0, np.int64)
-        group_constant = row_constants = np.zeros(0)
+        ends = [THE_WORLD if e is WORLD else index[e.name] for e in (contact.parent, contact.child)]
+        parts.contacts.append(contact)
+        parts.labels.append(tuple((contact.name, k) for k in range(len(records))))
+        parts.units.append(unit)
+        parts.touches.add([(parts.plan.count, len(records))])
+        parts.ends.add([ends])
+        parts.owner.add([-1 if plane is None else index[plane.owner.name]])
+        parts.plane.add([-1 if plane is None else parts.body.count])
+        parts.slots.add([slots[-1]])
+        parts.plan.add(plan)
+        parts.constant.add(constant.reshape(len(records), layout.CONTACT_SIZE))
+        parts.touch_slots.add(np.diff(slots))
         if plane is not None:
             body = np.zeros(layout.BODY_SIZE)
             alone: Any = SimpleNamespace(
@@ -199,13 +248,11 @@ class NearTables:
                 gravity=self.mechanism.gravity,
             )  # fmt: skip
             write_bodies(alone, np.array([0.5]), units, view(body, BODY, 0, 1))
-            group, rows, group_constant, row_constants = self._tie(plane)
-        ends = [THE_WORLD if e is WORLD else index[e.name] for e in (contact.parent, contact.child)]
-        owner = -1 if plane is None else index[plane.owner.name]
-        return PairPart(
-            contact, np.array(ends), owner, plan, constant.reshape(len(records), -1),
-            np.diff(slots), body, group, rows, group_constant, row_constants,
-        )  # fmt: skip
+            tie = self._tie(plane)
+            kept = (parts.body, parts.group, parts.rows, parts.group_constant, parts.row_constants)
+            for rows, one in zip(kept, (body, *tie)):
+                rows.add(one[None])
+        return len(parts.contacts) - 1
 
     def _tie(self, plane: Any) -> tuple[Ints, Ints, Float, Float]:
         """Group and rows of a plane's tie, no stiffer than what a step takes explicitly."""
@@ -227,26 +274,33 @@ class NearTables:
         constants["offset"] = group.offset
         return record, plan, numbers, constant
 
-    def joined(self, parts: Sequence[PairPart]) -> tuple[Tables, list[Places]]:
+    def joined(self, numbers: Ints) -> tuple[Tables, Places]:
         """Tables with the contacts of some pairs.
 
         Parameters
         ----------
-        parts : sequence of PairPart
+        numbers : ndarray of int, shape (k,)
+            Of their parts.
 
         Returns
         -------
         Tables
-        list of Places
+        Places
         """
-        base, n = self.tables, self.n
-        tied = [part for part in parts if part.owner >= 0]
-        p = len(tied)
+        base, n, parts = self.tables, self.n, self.parts
+        owners = parts.owner[numbers]
+        tied = owners >= 0
+        planes = np.where(tied, n + np.cumsum(tied) - 1, -1)
+        ties, owners = parts.plane[numbers[tied]], owners[tied]
+        p = len(ties)
         N = n + p
-        planes = np.cumsum([part.owner >= 0 for part in parts], dtype=np.int64) + n - 1
-        moved = [self._numbered(part, int(plane), N) for part, plane in zip(parts, planes.tolist())]
-        names = [part.contact.plane.body.name for part in tied]  # type: ignore[union-attr]
-        symbolic, fallback = self._symbolic(parts, planes, names)
+        chosen = numbers.tolist()
+        names, units = [], {}
+        for k in numbers[tied].tolist():
+            name = parts.contacts[k].plane.body.name  # type: ignore[union-attr]
+            names.append(name)
+            units[name] = parts.units[k]
+        symbolic, fallback = self._symbolic(parts.ends[numbers], planes, names)
         graph = symbolic.graph
 
         def shifted(nodes: Ints) -> Ints:
@@ -259,43 +313,42 @@ class NearTables:
         at, first, second = self.group_blocks
         flat[at] = graph.blocks_at(shifted(first), shifted(second))
         if p:
-            ties, owners = groups[self.groups :], np.array([part.owner for part in tied])
-            ties[:] = np.stack([part.group for part in tied])
+            more = groups[self.groups :]
+            more[:] = parts.group[ties]
             own = n + np.arange(p)
-            ties[:, layout.A], ties[:, layout.B] = own, owners
-            ties[:, layout.FIRST_ROW] = ties[:, layout.EQUATION] = self.rows + 6 * np.arange(p)
-            ties[:, layout.AJ_AT] = graph.blocks_at(own, owners)
-            ties[:, layout.JA_AT] = graph.blocks_at(owners, own)
-        rows = np.concatenate([self.row_plan.ravel(), *(part.rows for part in tied)])
-        contacts = self.contact_plan.copy()
-        contacts[:, layout.A : layout.B + 1][contacts[:, layout.A : layout.B + 1] == n] = N
-        slots = np.concatenate([part.slots for part in parts]) if parts else np.zeros(0, np.int64)
-        head = int(base.contact_slot[self.touches])
-        more = int(slots.sum())
-        contacts[self.touches :, layout.SLOT] += more
+            more[:, layout.A], more[:, layout.B] = own, owners
+            more[:, layout.FIRST_ROW] = more[:, layout.EQUATION] = self.rows + 6 * np.arange(p)
+            more[:, layout.AJ_AT] = graph.blocks_at(own, owners)
+            more[:, layout.JA_AT] = graph.blocks_at(owners, own)
+        rows = np.concatenate([self.row_plan.ravel(), parts.rows[ties].ravel()])
+
+        touches, counts = parts.touches[numbers].T
+        touched = spread(touches, counts)
+        new = parts.plan[touched]
+        ends, of_plane = new[:, layout.A : layout.B + 1], np.repeat(planes, counts)[:, None]
+        ends[:] = np.where(ends == THE_PLANE, of_plane, np.where(ends == THE_WORLD, N, ends))
+        slots = parts.touch_slots[touched]
+        head, slots_more = int(base.contact_slot[self.touches]), int(slots.sum())
         near_slots = head + np.cumsum(slots) - slots
-        contacts = np.concatenate([contacts[: self.touches], *moved, contacts[self.touches :]])
-        new = contacts[self.touches : self.touches + len(slots)]
         new[:, layout.SLOT] = near_slots
+        old = self.contact_plan.copy()
+        old[:, layout.A : layout.B + 1][old[:, layout.A : layout.B + 1] == n] = N
+        old[self.touches :, layout.SLOT] += slots_more
+        contacts = np.concatenate([old[: self.touches], new, old[self.touches :]])
         a, b = contacts[:, layout.A], contacts[:, layout.B]
         both = np.flatnonzero(contacts[:, layout.AB_AT] >= 0)
         contacts[both, layout.AB_AT] = graph.blocks_at(a[both], b[both])
         contacts[both, layout.BA_AT] = graph.blocks_at(b[both], a[both])
-        numbers = np.concatenate([
-            self.contact_constants[: self.touches], *(part.constant for part in parts),
+        constants = np.concatenate([
+            self.contact_constants[: self.touches], parts.constant[touched],
             self.contact_constants[self.touches :],
         ])  # fmt: skip
-        plan, constant = self._assembled(tied, groups, rows, contacts, numbers, N, more, graph)
+        plan, constant = self._assembled(ties, groups, rows, contacts, constants, slots_more, graph)
         if fallback is not None:
             plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
             plan = np.concatenate([plan, fallback.program])
-        counts = [len(part.slots) for part in parts]
-        last = np.cumsum([0, *(int(part.slots.sum()) for part in parts)])
-        places = [
-            Places(int(plane) if part.owner >= 0 else -1, head + int(first), int(end - first))
-            for part, plane, first, end in zip(parts, planes, last, last[1:])
-        ]
-        labels = [(part.contact.name, k) for part, m in zip(parts, counts) for k in range(m)]
+        every = parts.slots[numbers]
+        places = Places(planes, head + np.cumsum(every) - every, every)
         tables = Tables(
             plan,
             constant,
@@ -307,71 +360,59 @@ class NearTables:
             base.control_names,
             base.control_start,
             {},
-            base.contact_touches + tuple(labels),
+            base.contact_touches + tuple(chain.from_iterable(parts.labels[k] for k in chosen)),
             np.concatenate([
                 base.contact_slot[: self.touches], near_slots,
-                base.contact_slot[self.touches :] + more,
+                base.contact_slot[self.touches :] + slots_more,
             ]),
-            {label: slot + more for label, slot in base.friction_slot.items()},
+            {label: slot + slots_more for label, slot in base.friction_slot.items()},
             base.cycles,
-            base.units | {
-                name: lighter(base.units, part.contact.parent, part.contact.child)
-                for name, part in zip(names, tied)
-            },
+            base.units | units,
             base.stiff,
             base.callbacks,
         )  # fmt: skip
         return tables, places
 
-    def _numbered(self, part: PairPart, plane: int, world: int) -> Ints:
-        """Records of a part's touches, their bodies as numbers."""
-        plan = part.plan.copy()
-        ends = plan[:, layout.A : layout.B + 1]
-        ends[ends == THE_WORLD] = world
-        ends[ends == THE_PLANE] = plane
-        return plan
-
     def _symbolic(
-        self, parts: Sequence[PairPart], planes: Ints, names: list[Hashable]
+        self, ends: Ints, planes: Ints, names: list[Hashable]
     ) -> tuple[gs.Symbolic, gs.Symbolic | None]:
         """Symbolic factorization of the graph with planes, and a second one where there may be."""
         n, p = self.n, len(names)
         edges = self.edges + p * (self.edges >= n)
-        more: list[tuple[int, int]] = []
-        for part, plane in zip(parts, planes.tolist()):
-            ends = [end for end in part.ends.tolist() if end >= 0]
-            if part.owner >= 0:
-                more += [(plane, end) for end in ends]
-            elif len(ends) == 2:
-                more.append((ends[0], ends[1]))
-        i, j = np.concatenate([edges, np.array(more, np.int64).reshape(-1, 2).T], axis=1)
+        tied = planes >= 0
+        one, other = ends[~tied & (ends >= 0).all(axis=1)].T
+        at, side = np.nonzero(tied[:, None] & (ends >= 0))
+        i = np.concatenate([edges[0], one, planes[at]])
+        j = np.concatenate([edges[1], other, ends[at, side]])
         labels = [*self.labels[:n], *names, *self.labels[n:]]
         sizes = np.concatenate([self.sizes[:n], np.full(p, layout.TWIST), self.sizes[n:]])
+        touching = one.size + at.size > 0
         ones = np.ones(i.size, np.int8)
-        pattern = csr_array((ones, (i, j)), shape=(len(labels), len(labels)))
+        pattern = coo_array((ones, (i, j)), shape=(len(labels), len(labels)))
         system = gs.System(pattern, sizes, nodelist=labels)
         if self.held:  # pivots of joints come from the same bodies as without contacts
             first, second = self.tables.symbolic, self.tables.fallback
-            found = system.analyze([*names, *first.order]).refining(bool(more))
+            found = system.analyze([*names, *first.order]).refining(touching)
             if second is None:
                 return found, None
-            return found, system.analyze([*names, *second.order]).refining(bool(more))
-        return system.analyze().refining(bool(more)), None
+            return found, system.analyze([*names, *second.order]).refining(touching)
+        return system.analyze().refining(touching), None
 
     def _assembled(
         self,
-        tied: list[PairPart],
+        ties: Ints,
         groups: Ints,
         rows: Ints,
         contacts: Ints,
         numbers: Float,
-        bodies: int,
         more: int,
         graph: Any,
     ) -> tuple[Ints, Float]:
         """Plan without the second order, and constants."""
         header = self.tables.plan[: layout.HEADER].copy()
-        p, group_at = len(tied), layout.HEADER + bodies
+        p, parts = len(ties), self.parts
+        bodies = self.n + p
+        group_at = layout.HEADER + bodies
         row_at = group_at + groups.size
         contact_at = row_at + rows.size
         added_at = contact_at + contacts.size
@@ -408,9 +449,9 @@ class NearTables:
             added.ravel(), wrenches.ravel(),
         ])  # fmt: skip
         constant = np.concatenate([
-            self.bodies, *(part.body for part in tied),
-            self.group_constants, *(part.group_constant for part in tied),
-            self.row_constants, *(part.row_constants for part in tied),
+            self.bodies, parts.body[ties].ravel(),
+            self.group_constants, parts.group_constant[ties].ravel(),
+            self.row_constants, parts.row_constants[ties].ravel(),
             numbers.ravel(), self.spatial, self.units,
         ])  # fmt: skip
         return plan, constant

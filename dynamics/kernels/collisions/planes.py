@@ -5,6 +5,7 @@ import math
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import BODY_SIZE, GRAVITY, INERTIA, MASS, POSE, TWIST
 from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate, rotate_back
+from dynamics.kernels.collisions.gjk import separate
 
 #: How far from its owner a plane is placed where there is room, over its height.
 ROOM = 0.3
@@ -75,3 +76,35 @@ def lay_plane(
         v, omega = state[velocity + TWIST * at + j], state[velocity + TWIST * at + 3 + j]
         state[momentum + j] = constant[c + MASS] * (v + fall)
         state[momentum + 3 + j] = constant[c + INERTIA] * omega
+
+
+@kernel
+def lay_planes(
+    # Tables:
+    constant,
+    solids,
+    # In:
+    placing,
+    h,
+    n,
+    bodies,
+    done,
+    given,
+    # In and out:
+    separation,
+    state,
+):  # fmt: skip
+    """Lay planes from number ``done`` on; the number of the first whose shapes overlap.
+
+    ``solids`` are the tables of `gjk.separate`, ``placing`` the planes, their owners, heights and
+    pairs of shapes. The ``separation`` of the first may be ``given``.
+    """
+    points, starts, cores, shapes = solids
+    at, owner, height, pairs = placing
+    for k in range(done, at.size):
+        if not (given and k == done) and not separate(
+            points, starts, cores, shapes, pairs[k, 0], pairs[k, 1], n, state, separation
+        ):
+            return k
+        lay_plane(constant, h, height[k], owner[k], at[k], bodies, separation, state)
+    return at.size
