@@ -170,45 +170,71 @@ def written(
     constant : ndarray of float, shape (records * CONTACT_SIZE,)
     slots : ndarray of int, shape (records + 1,)
     """
-    n = len(body_index)
-    plan = np.zeros(len(records) * layout.CONTACT_FIELDS, np.int64)
-    constant = np.zeros(len(records) * layout.CONTACT_SIZE)
-    slots = np.concatenate([[0], np.cumsum([layout.slots_of(r.blocks, r.facets) for r in records])])
-    places = view(plan, CONTACT, 0, len(records))
-    numbers = view(constant, CONTACT_CONSTANTS, 0, len(records))
-    for record, p, c, slot in zip(records, places, numbers, slots):
-        a, b = (body_index.get(end.name, n) for end in (record.parent, record.child))
-        p["a"], p["b"], p["blocks"], p["slot"] = a, b, record.blocks, slot
-        p["facets"] = record.facets
-        unit = lighter(units, record.parent, record.child)
-        arm = unit.length if record.angular else 1.0
-        c["energy"], c["pace"], c["turning_pace"] = (
-            unit.energy, arm / unit.speed, unit.length / unit.speed,
-        )  # fmt: skip
-        c["length"] = unit.length / arm
-        c["fall"] = unit.speed**2 / (unit.length * arm)
-        p["ab_at"] = p["ba_at"] = -1
+    n, count = len(body_index), len(records)
+    plan = np.zeros(count * layout.CONTACT_FIELDS, np.int64)
+    constant = np.zeros(count * layout.CONTACT_SIZE)
+    blocks, facets = [r.blocks for r in records], [r.facets for r in records]
+    slots = np.cumsum([0, *map(layout.slots_of, blocks, facets)], dtype=np.int64)
+    p, c = view(plan, CONTACT, 0, count), view(constant, CONTACT_CONSTANTS, 0, count)
+    for k, end in enumerate(("parent", "child")):
+        p["ab"[k]] = [body_index.get(getattr(r, end).name, n) for r in records]
+    p["blocks"], p["facets"], p["slot"] = blocks, facets, slots[:-1]
+    p["callback"], p["limited_row"] = [r.callback for r in records], [r.row for r in records]
+    p["kind"], p["ab_at"], p["ba_at"] = kinds.LIMITED, -1, -1
+    for k, record in enumerate(records):
         if record.joins_bodies:
-            p["ab_at"], p["ba_at"] = graph.edge_at(a, b), graph.edge_at(b, a)
-        p["callback"], p["limited_row"] = record.callback, record.row
-        if record.contact is None or record.touch is None:
-            p["kind"] = kinds.LIMITED
-            c["limit"], c["sign"], c["softness"] = record.limit, record.sign, record.softness
-            c["of_rate"] = record.of_rate
-            if record.friction > 0.0:
-                p["kind"], c["friction"][0] = kinds.DRY_FRICTION, record.friction
-            continue
-        touch, contact = record.touch, record.contact
-        p["kind"] = touch.kind
-        c["point_a"], c["second_a"] = touch.first, touch.second_first
-        c["point_b"], c["second_b"] = touch.other, touch.second_other
-        c["radius_a"], c["radius_b"] = touch.radius_first, touch.radius_other
-        c["frame_a"] = touch.frame
-        c["restitution"], c["softness"] = contact.restitution, contact.compliance
-        if contact.plane is not None:  # one after the other
-            p["of_plane"] = 1
-            c["softness"] = 0.5 * contact.compliance
-        coefficients = np.array([contact.friction, contact.torsional, contact.rolling])
-        # a block in the middle may have none: its cone is then a sliver
-        c["friction"] = np.maximum(touch.grip * coefficients, 1e-12)
-    return plan, constant, slots.astype(np.int64)
+            a, b = int(p["a"][k]), int(p["b"][k])
+            p["ab_at"][k], p["ba_at"][k] = graph.edge_at(a, b), graph.edge_at(b, a)
+    _write_units(c, records, units)
+    touching = [k for k, r in enumerate(records) if r.touch is not None]
+    _write_limits(p, c, [k for k in range(count) if records[k].touch is None], records)
+    _write_touches(p, c, touching, records)
+    return plan, constant, slots
+
+
+def _write_units(c: Any, records: list[Record], units: dict[Hashable, Unit]) -> None:
+    """Unit of each record: that of the lighter of its ends."""
+    known: dict[tuple[int, int], Unit] = {}
+    for k, record in enumerate(records):
+        ends = id(record.parent), id(record.child)
+        if ends not in known:
+            known[ends] = lighter(units, record.parent, record.child)
+    lighters = [known[id(r.parent), id(r.child)] for r in records]
+    length, speed = np.array([(unit.length, unit.speed) for unit in lighters]).reshape(-1, 2).T
+    arm = np.where([r.angular for r in records], length, 1.0)
+    c["energy"] = [unit.energy for unit in lighters]
+    c["pace"], c["turning_pace"], c["length"] = arm / speed, length / speed, length / arm
+    c["fall"] = speed**2 / (length * arm)
+
+
+def _write_limits(p: Any, c: Any, at: list[int], records: list[Record]) -> None:
+    """Records of limits and of dry friction."""
+    for k in at:
+        record, numbers = records[k], c[k]
+        numbers["limit"], numbers["sign"] = record.limit, record.sign
+        numbers["softness"], numbers["of_rate"] = record.softness, record.of_rate
+        if record.friction > 0.0:
+            p["kind"][k], numbers["friction"][0] = kinds.DRY_FRICTION, record.friction
+
+
+def _write_touches(p: Any, c: Any, at: list[int], records: list[Record]) -> None:
+    """Records of pairs of features."""
+    if not at:
+        return
+    touches, contacts = [records[k].touch for k in at], [records[k].contact for k in at]
+    p["kind"][at] = [touch.kind for touch in touches]
+    for name, of in (
+        ("point_a", "first"), ("second_a", "second_first"), ("point_b", "other"),
+        ("second_b", "second_other"), ("radius_a", "radius_first"), ("radius_b", "radius_other"),
+        ("frame_a", "frame"),
+    ):  # fmt: skip
+        c[name][at] = [getattr(touch, of) for touch in touches]
+    of_plane = np.array([one.plane is not None for one in contacts])
+    p["of_plane"][at] = of_plane
+    c["restitution"][at] = [one.restitution for one in contacts]
+    # of two touches of a plane one is after the other
+    c["softness"][at] = np.where(of_plane, 0.5, 1.0) * [one.compliance for one in contacts]
+    coefficients = np.array([(one.friction, one.torsional, one.rolling) for one in contacts])
+    grips = np.array([touch.grip for touch in touches])[:, None]
+    # a block in the middle may have none: its cone is then a sliver
+    c["friction"][at] = np.maximum(grips * coefficients, 1e-12)
