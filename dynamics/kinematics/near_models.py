@@ -24,7 +24,7 @@ from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
-from dynamics.tables.collisions import Search, Watch, given_of, shape_tables
+from dynamics.tables.collisions import Search, Watch, given_of, lasting, shape_tables
 from dynamics.tables.near_tables import NearTables, Places, spread
 
 if TYPE_CHECKING:
@@ -317,7 +317,7 @@ class NearModels:
             Of the new one.
         """
         plan = near.model.tables.plan
-        space.work[:] = 0.0
+        space.work[: lasting(plan)] = 0.0
         load_node(plan, near.model.tables.constant, after.data, space.work)
         m = layout.TWIST * self.model.n_bodies
         given_of(plan, space.work)[:m] = given[:m]

@@ -14,7 +14,7 @@ from dynamics.kernels.base import run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
 from dynamics.state import State, interval_of
-from dynamics.tables.collisions import given_of
+from dynamics.tables.collisions import given_of, lasting
 
 __all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
 
@@ -88,7 +88,8 @@ class NearRun:
 
     def _look_out(self) -> None:
         """Arrays of the watch in this near model."""
-        self._watched = self.search.arrays(self.state.data, self.space.work, self.info)
+        kept = lasting(self.space.plan)
+        self._watched: Any = self.search.arrays(self.state.data.size, kept, self.info.size)
 
     def advance(self, done: int, count: int) -> int:
         """Take some steps after those that are done; how many it took."""
@@ -143,7 +144,8 @@ class NearRun:
         data = state.data[self.near.columns]
         made = self.models.model.state_of(data, time)
         made.interval = interval_of(self.info)
-        made.memory = NearMemory(self.models, data.tobytes(), Entry(self.near, state, self.search.watch.copy()))
+        entry = Entry(self.near, state, self.search.watch.copy())
+        made.memory = NearMemory(self.models, data.tobytes(), entry)
         return made
 
     def seen(self, time: float) -> State:

@@ -16,11 +16,10 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import Candidates, Solid
 
-__all__ = ["Search", "ShapeTables", "Watch", "given_of", "shape_tables"]
+__all__ = ["Search", "ShapeTables", "Watch", "given_of", "lasting", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
-EMPTY = np.zeros(0)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,13 +195,30 @@ class Search:
         """Near pairs, ascending."""
         return tuple(self.near[: self.flags[watching.COUNT]].tolist())
 
-    def arrays(self, state: Float = EMPTY, work: Float = EMPTY, info: Float = EMPTY) -> Any:
-        """Tuple for `dynamics.kernels.collisions.watch`, of runs that change these arrays."""
-        before = np.empty(state.size), np.empty(work.size), np.empty(info.size)
+    def arrays(self, state: int = 0, work: int = 0, info: int = 0) -> Any:
+        """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each."""
+        before = np.empty(state), np.empty(work), np.empty(info)
         start, allowance = self.watch.start, self.watch.allowance
         return (
             start, self.reach, allowance, self.ways, self.flags, self.near, *before, self.rule
         )  # fmt: skip
+
+
+def lasting(plan: Ints) -> int:
+    """Count the first numbers of a workspace of order 2 that go from one step to the next.
+
+    Parameters
+    ----------
+    plan : ndarray of int
+
+    Returns
+    -------
+    int
+    """
+    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
+    m = layout.TWIST * n
+    nodes = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
+    return nodes + (3 + layout.STORED) * (m + rows) + 6 * m
 
 
 def given_of(plan: Ints, work: Float) -> Float:
@@ -217,8 +233,5 @@ def given_of(plan: Ints, work: Float) -> Float:
     -------
     ndarray of float, shape (6 n,)
     """
-    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
-    m = layout.TWIST * n
-    at = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
-    at += (3 + layout.STORED) * (m + rows) + 4 * m
-    return work[at : at + m]
+    m, end = layout.TWIST * int(plan[layout.BODIES]), lasting(plan)
+    return work[end - 2 * m : end - m]

@@ -195,7 +195,7 @@ def written(
 def _write_units(c: Any, records: list[Record], units: dict[Hashable, Unit]) -> None:
     """Unit of each record: that of the lighter of its ends."""
     known: dict[tuple[int, int], Unit] = {}
-    for k, record in enumerate(records):
+    for record in records:
         ends = id(record.parent), id(record.child)
         if ends not in known:
             known[ends] = lighter(units, record.parent, record.child)
@@ -221,7 +221,8 @@ def _write_touches(p: Any, c: Any, at: list[int], records: list[Record]) -> None
     """Records of pairs of features."""
     if not at:
         return
-    touches, contacts = [records[k].touch for k in at], [records[k].contact for k in at]
+    touches = [records[k].touch for k in at]
+    contacts: list[Any] = [records[k].contact for k in at]
     p["kind"][at] = [touch.kind for touch in touches]
     for name, of in (
         ("point_a", "first"), ("second_a", "second_first"), ("point_b", "other"),

@@ -51,7 +51,8 @@ class Rows:
     """
 
     def __init__(self, kind: type, *shape: int) -> None:
-        self._array, self.count = np.empty((16, *shape), kind), 0
+        self._array: NDArray[Any] = np.empty((16, *shape), kind)
+        self.count = 0
 
     def add(self, rows: Any) -> None:
         """Add rows, shape (k, ...)."""
@@ -297,7 +298,7 @@ class NearTables:
         chosen = numbers.tolist()
         names, units = [], {}
         for k in numbers[tied].tolist():
-            name = parts.contacts[k].plane.body.name  # type: ignore[union-attr]
+            name = parts.contacts[k].plane.body.name
             names.append(name)
             units[name] = parts.units[k]
         symbolic, fallback = self._symbolic(parts.ends[numbers], planes, names)

@@ -35,12 +35,16 @@ PLACED_CENTRE = 0  # (3,)
 AXES = 3  # (9,): axes of the box, row by row; the first row is the normal of a half-space
 PLACED_SIZE = 12
 
-#: Grids: cells of each are twice as large as those of the one before, the last one's the largest.
+#: Grids: cells of each are twice as large as those of the one before. The last one's hold the
+#: largest shape; those 1e14 times smaller share the first one.
 LEVELS = 48
-#: Least level of a shape in its cell's record, and where the record has the cell.
-LEVEL, CELL, CELL_FIELDS = 0, 1, 4
-#: Cells from the origin beyond which all are one.
-FAR = 2.0**52
+# Where a convex shape is
+LEVEL = 0  # its grid
+CELL = 1  # (3,): its cell there
+CELL_FIELDS = 4
+#: Radius of what is larger or no number, m, and cells from the origin beyond which all are one: a
+#: search ends for any state.
+LARGEST, FAR = 1e30, 2.0**52
 #: Part of a cell by which the range of neighbours is extended against rounding.
 SLACK = 1e-6
 
@@ -168,14 +172,16 @@ def apart(one, two, size_one, size_two, enough):
 def reach_of(shapes, sizes, s, n, allowance):
     """Radius of the sphere of a shape, and the allowance of its body."""
     body = shapes[s, BODY]
-    return sizes[s, RADIUS] + (allowance[body] if body < n else 0.0)
+    radius = sizes[s, RADIUS] + (allowance[body] if body < n else 0.0)
+    return radius if radius < LARGEST else LARGEST
 
 
 @inlined
 def cell_of(x, size):
     """Cell of a coordinate."""
-    k = math.floor(x / size) if abs(x) < FAR * size else math.copysign(FAR, x)
-    return int(k)
+    if abs(x) < FAR * size:
+        return int(math.floor(x / size))
+    return int(FAR) if x > 0.0 else -int(FAR)
 
 
 @inlined
@@ -342,8 +348,8 @@ def speed_of(bodies, i, reach, state):
 def give_allowances(bodies, h, steps, part, reach, extent, state, ways, allowance):
     """allowance <- a part of each body's extent, and its way in some steps at its present speed.
 
-    Infinite of a body without shapes, else at least twice the ``ways`` in which it used its own up in a step
-    that was taken back.
+    At least twice the ``ways`` in which bodies used up theirs in a step that was taken back;
+    infinite of a body without shapes.
     """
     for i in range(reach.size):
         way = part * extent[i] + steps * h * speed_of(bodies, i, reach, state)

@@ -2,8 +2,8 @@
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
 bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
-the near pairs, the state, the workspace and the info before the step, and what a search needs: the
-steps and the part of an allowance, the shapes and the grid.
+the near pairs, the state, the lasting numbers of the workspace and the info before the step, and
+what a search needs: the steps and the part of an allowance, the shapes and the grid.
 """
 
 from dynamics.kernels.base.copying import copy
@@ -43,7 +43,9 @@ def keep(watch, state, work, info):
         again = watch[FLAGS][TAKEN_BACK] == 1
         watch[FLAGS][RENEW] = watch[FLAGS][TAKEN_BACK] = 0
         copy(state, watch[STATE])
-        copy(work, watch[WORK])
+        lasting = watch[WORK]
+        for i in range(lasting.size):
+            lasting[i] = work[i]
         copy(info, watch[INFO])
         return again
     return False

@@ -1,0 +1,222 @@
+"""Pairs of shapes that are near: those of a test of all pairs, at a cost that is linear in both."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import dynamics as dy
+from dynamics import rotation
+from dynamics.kernels.base import layout
+from dynamics.kernels.collisions import broad_phase as bp
+from dynamics.kernels.collisions import watch
+from dynamics.kinematics.near_run import NearRun
+from dynamics.parts.geometry import Geometry
+from dynamics.tables import near_tables
+from dynamics.tables.collisions import ShapeTables, lasting
+
+SHAPES = (
+    dy.Box(0.2, 0.16, 0.12, mass=1.0), dy.Sphere(0.1, mass=1.0), dy.Capsule(0.05, 0.2, mass=1.0),
+    dy.Cylinder(0.08, 0.2, mass=1.0), dy.Box(3.0, 0.01, 0.01, mass=1.0), dy.Sphere(1e-3, mass=1.0),
+)  # fmt: skip
+
+
+def searched(near, state):
+    """Search for the near pairs of a state."""
+    search = near.search()
+    watch.renew(search.arrays(), near.model.n_bodies, near.model.timestep, state)
+    return search
+
+
+def pairs_of_all(near, search):
+    """Near pairs by a test of each pair, with the bounds and the allowances of a search."""
+    bounds, n = near.shapes.bounds, near.model.n_bodies
+    placed, allowance, found = search.grid.placed, np.append(search.watch.allowance, 0.0), []
+    for k, (i, j) in enumerate(bounds.pairs):
+        enough = allowance[min(n, bounds.shapes[i, bp.BODY])]
+        enough = enough + allowance[min(n, bounds.shapes[j, bp.BODY])]
+        if bounds.shapes[j, bp.HALF_SPACE]:
+            i, j = j, i
+        if bounds.shapes[i, bp.HALF_SPACE]:
+            gap = bp.above(bounds.sizes[j], placed[j], placed[i])
+        else:
+            gap = bp.apart(placed[i], placed[j], bounds.sizes[i], bounds.sizes[j], enough)
+        if gap < enough:
+            found.append(k)
+    return tuple(found)
+
+
+def random_scene(rng, n, obstacles, scale):
+    """Moving bodies, static shapes, half-spaces; pairs are left out at random."""
+    mechanism = dy.Mechanism()
+    for k in range(obstacles):
+        x, q = rng.normal(size=3) * scale, rotation.random(rng)
+        shape = dy.HalfSpace() if rng.random() < 0.3 else SHAPES[rng.integers(6)]
+        mechanism.add_obstacle(shape, name=f"o{k}", position=x, orientation=q)
+    for k in range(n):
+        q, more = rotation.random(rng), {}
+        if rng.random() < 0.3:  # several shapes of one body
+            chosen = [SHAPES[i] for i in rng.integers(6, size=2)]
+            places = rng.normal(size=(2, 3)) * 0.2
+            more["collisions"] = [Geometry(*one, q) for one in zip(chosen, places)]
+        x = rng.normal(size=3) * scale
+        mechanism.add_body(SHAPES[rng.integers(6)], name=k, position=x, orientation=q, **more)
+    out = rng.integers(n, size=(n, 2)).tolist()
+    mechanism.collide(without=[(i, j) for i, j in out if i != j and {i, j} != {0, 1}])
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    for k in range(n):
+        moves = rng.normal(size=(2, 3)) * rng.choice([0.0, 1.0, 30.0])
+        model.set_body(state, k, velocity=moves[0], angular_velocity=moves[1])
+    for of in (state.interval_velocity, state.interval_velocity_before):
+        of[:] = rng.normal(size=of.shape) * rng.choice([0.0, 1.0, 30.0])
+    return model, state
+
+
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(3, 30),
+    st.integers(0, 6),
+    st.sampled_from([0.2, 1.0, 20.0]),
+)
+def test_near_pairs_are_those_of_a_test_of_all_pairs(seed, n, obstacles, scale):
+    model, state = random_scene(np.random.default_rng(seed), n, obstacles, scale)
+    search = searched(model.near, state.data)
+
+    assert search.pairs == pairs_of_all(model.near, search)
+    assert searched(model.near, state.data).pairs == search.pairs
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e300])
+@pytest.mark.parametrize("at", ["pose", "interval_velocity"])
+def test_a_search_ends_for_any_state(bad, at):
+    model, state = random_scene(np.random.default_rng(1), 12, 3, 0.3)
+    getattr(state, at)[3, 0] = bad
+    search = searched(model.near, state.data)
+    assert search.pairs == pairs_of_all(model.near, search)
+
+
+def lattice(side, sizes):
+    """Balls of some radii by turns in a cube, all of which may touch."""
+    rng, n = np.random.default_rng(0), side**3
+    radius = rng.permutation(np.resize(sizes, n))
+    table = np.zeros((n, bp.SHAPE_SIZE))
+    table[:, bp.HALF : bp.HALF + 3] = radius[:, None]
+    table[:, bp.TURN], table[:, bp.RADIUS] = 1.0, radius
+    shapes = np.stack([np.arange(n), np.zeros(n, np.int64)], axis=1)
+    one, two = np.triu_indices(n, 1)
+    start = np.searchsorted(one, np.arange(n + 1))
+    bounds = bp.Shapes(
+        shapes, table, np.stack([one, two], axis=1), start, two, np.arange(one.size),
+        np.zeros(0, np.int64), np.zeros(n), radius,
+    )  # fmt: skip
+    state = np.zeros(layout.POSE * n)
+    poses = state.reshape(n, layout.POSE)
+    poses[:, :3], poses[:, 3] = 0.21 * np.array(list(np.ndindex(side, side, side))), 1.0
+    return bounds, state
+
+
+@pytest.mark.parametrize(
+    ("sizes", "density", "cells"),
+    [([0.1], (0.25 / 0.21) ** 3, 14), ([0.1, 0.05, 0.02, 0.01], (0.25 / 0.21) ** 3 / 4, 3 * 27)],
+)
+def test_the_cost_of_a_search_is_linear_in_bodies_and_near_pairs(sizes, density, cells):
+    """Each body looks into so many cells, in none of which are more, at any number of bodies.
+
+    Of its own grid these are 13 of the 26 neighbours and its own cell, of a coarser one 27. The
+    table of hashes is at most a quarter full, so that other cells add a quarter of a body to each.
+    """
+    for side in (3, 6, 10):
+        bounds, state = lattice(side, sizes)
+        n = side**3
+        grid = ShapeTables(bounds, *[np.zeros(0)] * 2, np.zeros(0, np.int64)).grid()
+        count = near_pairs(bounds, grid, n, state, np.full(n, 0.01))
+        assert grid.counts[bp.TESTED] < cells * (density + 0.25) * n
+        assert sizes != [0.1] or count == 3 * side**2 * (side - 1)  # neighbours along the axes
+
+
+def near_pairs(bounds, grid, n, state, allowance):
+    """`broad_phase.near_pairs` by way of a watch with these allowances."""
+    flags, rule = np.zeros(watch.FLAGS_SIZE, np.int64), np.array([0.0, 0.0])
+    ways, moved = 0.5 * allowance, np.concatenate([state, np.zeros(18 * n)])
+    pairs, none = np.zeros(len(bounds.pairs), np.int64), np.zeros(0)
+    watched = (
+        np.zeros(layout.POSE * n), np.zeros(n), np.zeros(n), ways, flags, pairs, none, none, none,
+        (rule, tuple(bounds), tuple(grid)),
+    )  # fmt: skip
+    watch.renew(watched, n, 0.01, moved)
+    return int(flags[watch.COUNT])
+
+
+def test_keys_are_sorted():
+    rng = np.random.default_rng(0)
+    for count in range(40):
+        keys = rng.integers(20, size=count)
+        wanted = np.sort(keys)
+        bp.heap_sort(keys, count)
+        np.testing.assert_array_equal(keys, wanted)
+
+
+# Runs
+
+
+def test_a_run_leaves_compiled_code_only_where_the_near_pairs_change(monkeypatch):
+    """Two balls roll side by side for meters: the list is made anew often, with the same pairs."""
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(2):
+        mechanism.add_body(SHAPES[1], name=k, position=(0, 0.205 * k, 0.1001))
+    mechanism.collide(friction=0.0)
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    for k in range(2):
+        model.set_body(state, k, velocity=(5.0, 0, 0))
+    changes, steps = [], []
+    change, simulate = NearRun._change, NearRun._record
+    monkeypatch.setattr(NearRun, "_change", lambda run: (changes.append(1), change(run))[1])
+    monkeypatch.setattr(
+        NearRun, "_record", lambda run, *given: (steps.append(1), simulate(run, *given))[1]
+    )
+    motion = dy.simulate(model, state, 1.0)
+
+    assert motion.states[-1][0] > 4.9 and len(motion.parts[0].pairs) == 3
+    assert not changes and len(steps) <= 10  # portions of the run
+
+
+def test_steps_read_no_more_of_a_workspace_than_is_kept_for_taking_them_back(monkeypatch):
+    mechanism, rng = dy.Mechanism(), np.random.default_rng(0)
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(4):
+        at = (*rng.uniform(-0.05, 0.05, 2), 0.2 + 0.27 * k)
+        mechanism.add_body(SHAPES[k], name=k, position=at, orientation=rotation.random(rng))
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    motion = dy.simulate(model, state, 0.4)
+    assert len(motion.parts) > 3 and motion.info["intervals"] > 40
+    advance = NearRun.advance
+
+    def poisoned(run, done, count):
+        for k in range(count):
+            run.space.work[lasting(run.space.plan) :] = np.nan
+            if advance(run, done + k, 1) == 0:
+                return k
+        return count
+
+    monkeypatch.setattr(NearRun, "advance", poisoned)
+    np.testing.assert_array_equal(dy.simulate(model, state, 0.4).states, motion.states)
+
+
+# Tables
+
+
+def test_rows_keep_what_was_added_while_they_grow():
+    rows, wanted = near_tables.Rows(int, 2), np.arange(100).reshape(50, 2)
+    for k in range(50):
+        rows.add(wanted[k : k + 1])
+    np.testing.assert_array_equal(rows[np.arange(50)], wanted)
+
+
+def test_runs_of_numbers_are_spread():
+    found = near_tables.spread(np.array([5, 0, 9]), np.array([2, 0, 3]))
+    assert found.tolist() == [5, 6, 9, 10, 11]
