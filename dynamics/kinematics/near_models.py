@@ -39,8 +39,9 @@ Ints = NDArray[np.int64]
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 2.0
-#: Near models that are kept.
-KEPT = 64
+#: Near models are kept up to this size of their arrays, bytes: 8 of 340 pairs of 200 mixed shapes,
+#: 100 of a pile of 20. The newest always is.
+KEPT = 256e6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -59,6 +60,8 @@ class NearModel:
         Of the pairs.
     columns : ndarray of int, shape (state size of the whole model,)
         Where the numbers of the whole model's states are in its own.
+    nbytes : int
+        Size of its arrays.
     """
 
     model: Model
@@ -66,6 +69,7 @@ class NearModel:
     numbers: Ints
     places: Places
     columns: Ints
+    nbytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,12 +123,13 @@ class NearModels:
         self.tables = NearTables(model.mechanism, model.tables, model.timestep)
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
+        self._nbytes = 0
         self._lock = threading.RLock()
 
     # Near models
 
     def of(self, pairs: tuple[int, ...]) -> NearModel:
-        """Near model of some pairs; the last `KEPT` are kept.
+        """Near model of some pairs; the last ones are kept.
 
         Parameters
         ----------
@@ -139,8 +144,9 @@ class NearModels:
             found = self._models.get(pairs)
             if found is None:
                 found = self._models[pairs] = self._made(pairs)
-                if len(self._models) > KEPT:
-                    self._models.popitem(last=False)
+                self._nbytes += found.nbytes
+                while self._nbytes > KEPT and len(self._models) > 1:
+                    self._nbytes -= self._models.popitem(last=False)[1].nbytes
             self._models.move_to_end(pairs)
             return found
 
@@ -182,7 +188,10 @@ class NearModels:
             state_size=tables.state_size,
         )
         columns = self._columns(model.n_bodies, int(places.slots.sum()))
-        return NearModel(model, pairs, numbers, places, columns)
+        space = model.workspace
+        arrays = (plan, tables.constant, space.work, space.contacts, space.G, *space.solver)
+        nbytes = sum(array.nbytes for array in arrays) + tables.symbolic.nbytes
+        return NearModel(model, pairs, numbers, places, columns, nbytes)
 
     def _columns(self, bodies: int, more: int) -> Ints:
         """Where the numbers of the whole model's states are in a state with planes."""

@@ -18,8 +18,7 @@ import numpy as np
 from dynamics.parts.bodies import WORLD, Body, body
 from dynamics.parts.contact_primitives import HalfSpace, Touch, core_of, touches_of
 from dynamics.parts.convex_hulls import Core, Hull
-from dynamics.parts.joint_types import Floating
-from dynamics.parts.joints import Joint
+from dynamics.parts.joints import Joint, free_rows, joint
 
 __all__ = ["Plane", "plane_between"]
 
@@ -47,6 +46,9 @@ STANDARD_GRAVITY = 9.81  # m/s^2
 GRIP = 1.1
 #: Height of a plane over its frame, as a part of how far its body reaches.
 HEIGHT = 0.6
+IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+#: Rows of every tie, those of a floating joint: they take longer than all else of a tie.
+FREE_ROWS = free_rows("floating", np.array([0.0, 0.0, 1.0]), IDENTITY)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -144,8 +146,8 @@ def plane_between(
     )  # fmt: skip
     rate = math.sqrt(STANDARD_GRAVITY / size)
     near = (NEAR * rate) ** 2 * mass
-    tie = Floating(
-        made, owner, name=f"{name} tie", stiffness=[near, near, 0, 0, 0, 0],
+    tie = joint(
+        "floating", made, owner, *FREE_ROWS, IDENTITY, name=f"{name} tie", stiffness=[near, near, 0, 0, 0, 0],
         damping=[FADING * rate * mass] * 3 + [SPIN_FADING * rate * inertia] * 3,
     )  # fmt: skip
     up, at = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, height])

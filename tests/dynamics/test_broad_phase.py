@@ -10,6 +10,7 @@ from dynamics import rotation
 from dynamics.kernels.base import layout
 from dynamics.kernels.collisions import broad_phase as bp
 from dynamics.kernels.collisions import watch
+from dynamics.kinematics import near_models
 from dynamics.kinematics.near_run import NearRun
 from dynamics.parts.geometry import Geometry
 from dynamics.tables import near_tables
@@ -205,6 +206,22 @@ def test_steps_read_no_more_of_a_workspace_than_is_kept_for_taking_them_back(mon
 
     monkeypatch.setattr(NearRun, "advance", poisoned)
     np.testing.assert_array_equal(dy.simulate(model, state, 0.4).states, motion.states)
+
+
+def test_near_models_are_kept_up_to_a_size_and_made_again_the_same(monkeypatch):
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(4):
+        mechanism.add_body(SHAPES[1], name=k, position=(0, 0, 0.2 + 0.27 * k))
+    mechanism.collide()
+    motions = []
+    for kept in (near_models.KEPT, 1.0):
+        monkeypatch.setattr(near_models, "KEPT", kept)
+        model = mechanism.copy().finalize(0.01)
+        motions.append(dy.simulate(model, model.initial_state(), 0.5))
+        sets = {part.pairs for part in motions[-1].parts}
+        assert len(model.near._models) == (1 if kept == 1.0 else len(sets)) and len(sets) > 3
+    np.testing.assert_array_equal(motions[0].states, motions[1].states)
 
 
 # Tables
