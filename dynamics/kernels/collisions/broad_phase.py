@@ -234,7 +234,7 @@ def number_of(tables, s, t):
     return tables.number[low] if low < end and tables.partner[low] == two else -1
 
 
-@kernel
+@inlined
 def is_near(tables, placed, k, n, allowance):
     """Whether the bounds of a pair of convex shapes are closer than both allowances."""
     i, j = tables.pairs[k, 0], tables.pairs[k, 1]
