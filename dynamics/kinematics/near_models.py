@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -36,6 +35,7 @@ __all__ = ["Entry", "NearModel", "NearModels"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
+NO_PAIRS = np.zeros(0, np.int64)
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 2.0
@@ -124,6 +124,7 @@ class NearModels:
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._nbytes = 0
+        self._searches: list[Search] = []
         self._lock = threading.RLock()
 
     # Near models
@@ -162,8 +163,10 @@ class NearModels:
     def parts_of(self, numbers: Ints) -> Ints:
         """Numbers of the parts of some pairs in `tables`, written where they are new."""
         with self._lock:
-            for k in numbers[self._parts[numbers] < 0].tolist():
-                self._parts[k] = self.tables.add(self.candidates.contact(k))
+            new = numbers[self._parts[numbers] < 0]
+            if new.size:
+                self._parts[new] = len(self.tables.parts.contacts) + np.arange(new.size)
+                self.tables.add([self.candidates.contact(k) for k in new.tolist()])
             return self._parts[numbers]
 
     def _made(self, pairs: tuple[int, ...]) -> NearModel:
@@ -248,9 +251,18 @@ class NearModels:
                 return memory.entry
         return None
 
-    def search(self, watch: Watch | None = None, pairs: Sequence[int] = ()) -> Search:
-        """Search for near pairs; see there."""
-        return Search(self.shapes, STEPS, PART, watch, pairs)
+    def search(self, watch: Watch | None = None, numbers: Ints = NO_PAIRS) -> Search:
+        """Search for near pairs that goes on from a watch, for `free` after its last use."""
+        try:
+            search = self._searches.pop()
+        except IndexError:
+            search = Search(self.shapes)
+        search.begin(STEPS, PART, watch, numbers)
+        return search
+
+    def free(self, search: Search) -> None:
+        """Take a search back, for other runs."""
+        self._searches.append(search)
 
     def look(self, data: Float, bodies: int) -> tuple[Watch, tuple[int, ...]]:
         """Find the near pairs, and the allowances for which they are all that may touch.
@@ -269,7 +281,9 @@ class NearModels:
         """
         search = self.search()
         watching.renew(search.arrays(), bodies, self.model.timestep, data)
-        return search.watch, search.pairs
+        found = search.watch, search.pairs
+        self.free(search)
+        return found
 
     def carried(self, old: NearModel, state: State, near: NearModel) -> State:
         """State of another near model: bodies and joints, and planes and contacts that stay.

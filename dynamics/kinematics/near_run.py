@@ -64,7 +64,7 @@ class NearRun:
         entry = models.entry(state)
         assert entry.watch is not None
         self.near, self.state = entry.near, entry.state.copy()
-        self.search = models.search(entry.watch.copy(), entry.near.pairs)
+        self.search = models.search(entry.watch, entry.near.numbers)
         self.state.interval = state.interval
         self.info = np.zeros(step_info.INFO_SIZE)
         self.totals = np.zeros(run_totals.TOTALS_SIZE)
@@ -85,6 +85,7 @@ class NearRun:
 
     def __exit__(self, *_: object) -> None:
         self.space.__exit__()
+        self.models.free(self.search)
 
     def _look_out(self) -> None:
         """Arrays of the watch in this near model."""
@@ -144,7 +145,7 @@ class NearRun:
         data = state.data[self.near.columns]
         made = self.models.model.state_of(data, time)
         made.interval = interval_of(self.info)
-        entry = Entry(self.near, state, self.search.watch.copy())
+        entry = Entry(self.near, state, self.search.watch)
         made.memory = NearMemory(self.models, data.tobytes(), entry)
         return made
 
@@ -153,7 +154,7 @@ class NearRun:
         near = self.near.model.state_of(self.state.data.copy(), time)
         made = self.models.model.state_of(near.data[self.near.columns], time)
         made.interval = interval_of(self.info)
-        entry = Entry(self.near, near, self.search.watch.copy())
+        entry = Entry(self.near, near, self.search.watch)
         made.memory = NearMemory(self.models, made.data.tobytes(), entry)
         return made
 

@@ -21,6 +21,8 @@ __all__ = ["HalfSpace", "Touch", "core_of", "rank", "shape_of", "touches_of"]
 
 Float = NDArray[np.float64]
 ZERO = np.zeros(3)
+#: Signs of the coordinates of a box's corners.
+CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -199,8 +201,7 @@ def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
         return [_ball(shape)]
     if isinstance(shape, Box):
         half = 0.5 * np.array([shape.x, shape.y, shape.z])
-        signs = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
-        return [(sign * half, 0.0) for sign in signs]
+        return [(sign * half, 0.0) for sign in CORNERS]
     if isinstance(shape, (Capsule, Rod)):
         one, two, radius = _ends(shape)
         return [(one, radius), (two, radius)]

@@ -147,7 +147,8 @@ def plane_between(
     rate = math.sqrt(STANDARD_GRAVITY / size)
     near = (NEAR * rate) ** 2 * mass
     tie = joint(
-        "floating", made, owner, *FREE_ROWS, IDENTITY, name=f"{name} tie", stiffness=[near, near, 0, 0, 0, 0],
+        "floating", made, owner, *FREE_ROWS, IDENTITY, name=f"{name} tie",
+        stiffness=[near, near, 0, 0, 0, 0],
         damping=[FADING * rate * mass] * 3 + [SPIN_FADING * rate * inertia] * 3,
     )  # fmt: skip
     up, at = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, height])

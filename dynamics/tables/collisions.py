@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -157,38 +157,46 @@ class Watch:
     start: Float
     allowance: Float
 
-    def copy(self) -> Watch:
-        """Another one, which a run may change."""
-        return Watch(self.start.copy(), self.allowance.copy())
-
 
 class Search:
-    """Search for near pairs in one run, from time to time: all arrays of its watch.
+    """Search for near pairs in a run, from time to time: all arrays of its watch but one.
 
     Parameters
     ----------
     shapes : ShapeTables
-    steps, part : float
-        Of allowances: see `dynamics.kernels.collisions.broad_phase.give_allowances`.
-    watch : Watch, optional
-        Changed by each search.
-    pairs : sequence of int, optional
-        That are near.
     """
 
-    def __init__(
-        self, shapes: ShapeTables, steps: float, part: float, watch: Watch | None = None,
-        pairs: Sequence[int] = (),
-    ) -> None:  # fmt: skip
-        n = len(shapes.bounds.reach)
-        self.watch = Watch(np.zeros(layout.POSE * n), np.zeros(n)) if watch is None else watch
-        self.grid = shapes.grid()
-        self.rule = np.array([steps, part]), tuple(shapes.bounds), tuple(self.grid)
-        self.reach, self.ways = shapes.bounds.reach, np.zeros(n)
+    def __init__(self, shapes: ShapeTables) -> None:
+        self.reach, self.grid = shapes.bounds.reach, shapes.grid()
+        n = len(self.reach)
+        self.start, self.allowance, self.ways = np.zeros(layout.POSE * n), np.zeros(n), np.zeros(n)
         self.flags = np.zeros(watching.FLAGS_SIZE, np.int64)
         self.near = np.zeros(len(shapes.bounds.pairs), np.int64)
-        self.near[: len(pairs)] = pairs
-        self.flags[watching.COUNT] = len(pairs)
+        self.parts = np.zeros(2)
+        self.rule = self.parts, tuple(shapes.bounds), tuple(self.grid)
+
+    def begin(self, steps: float, part: float, watch: Watch | None, numbers: Ints) -> None:
+        """Go on from a watch.
+
+        Parameters
+        ----------
+        steps, part : float
+            Of allowances: see `dynamics.kernels.collisions.broad_phase.give_allowances`.
+        watch : Watch, optional
+        numbers : ndarray of int, shape (k,)
+            Pairs that are near.
+        """
+        self.parts[:] = steps, part
+        self.ways[:], self.flags[:] = 0.0, 0
+        self.near[: len(numbers)] = numbers
+        self.flags[watching.COUNT] = len(numbers)
+        if watch is not None:
+            self.start[:], self.allowance[:] = watch.start, watch.allowance
+
+    @property
+    def watch(self) -> Watch:
+        """Copy of where the near pairs were found."""
+        return Watch(self.start.copy(), self.allowance.copy())
 
     @property
     def pairs(self) -> tuple[int, ...]:
@@ -198,9 +206,9 @@ class Search:
     def arrays(self, state: int = 0, work: int = 0, info: int = 0) -> Any:
         """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each."""
         before = np.empty(state), np.empty(work), np.empty(info)
-        start, allowance = self.watch.start, self.watch.allowance
         return (
-            start, self.reach, allowance, self.ways, self.flags, self.near, *before, self.rule
+            self.start, self.reach, self.allowance, self.ways, self.flags, self.near, *before,
+            self.rule,
         )  # fmt: skip
 
 

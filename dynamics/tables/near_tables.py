@@ -8,7 +8,7 @@ numbers of bodies and new places of blocks; only the symbolic factorization is m
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from types import SimpleNamespace
@@ -201,59 +201,66 @@ class NearTables:
         self.in_world = groups[:, layout.A : layout.B + 1] == n
         self.held = self.joints > 0
 
-    def add(self, contact: Contact) -> int:
-        """Write what the contact of a pair adds, as one more part; its number.
+    def add(self, contacts: Sequence[Contact]) -> None:
+        """Write what the contacts of some pairs add, as parts that follow the others.
 
         Parameters
         ----------
-        contact : Contact
-
-        Returns
-        -------
-        int
+        contacts : sequence of Contact
         """
-        index, plane, parts = self.tables.body_index, contact.plane, self.parts
-        names = [end.name for end in (contact.parent, contact.child) if end is not WORLD]
-        numbers = [index[name] for name in names]
-        units = {name: self.tables.units[name] for name in names}
-        unit = lighter(units, contact.parent, contact.child)
-        if plane is not None:
-            units[plane.body.name] = unit
-            names, numbers = [*names, plane.body.name], [*numbers, THE_PLANE]
+        index, parts, n = self.tables.body_index, self.parts, self.n
+        planes = {one.plane.body.name: one for one in contacts if one.plane is not None}
+        units = dict(self.tables.units)
+        for contact in contacts:
+            parts.contacts.append(contact)
+            parts.labels.append(tuple((contact.name, k) for k in range(len(contact.touches))))
+            parts.units.append(lighter(self.tables.units, contact.parent, contact.child))
+            if contact.plane is not None:
+                units[contact.plane.body.name] = parts.units[-1]
         records = [
-            contact_tables.Record((contact.name, k), *contact.ends(touch), contact, touch)
-            for k, touch in enumerate(contact.touches)
+            contact_tables.Record(label, *contact.ends(touch), contact, touch)
+            for contact, labels in zip(contacts, parts.labels[-len(contacts) :])
+            for label, touch in zip(labels, contact.touches)
         ]
         places = SimpleNamespace(edge_at=lambda i, j: 0)
-        local = {name: k for k, name in enumerate(names)}
+        local = index | {name: n + k for k, name in enumerate(planes)}
         plan, constant, slots = contact_tables.written(records, units, local, places)
         plan = plan.reshape(len(records), layout.CONTACT_FIELDS)
-        codes = np.array([*numbers, THE_WORLD])
-        plan[:, layout.A : layout.B + 1] = codes[plan[:, layout.A : layout.B + 1]]
-        ends = [THE_WORLD if e is WORLD else index[e.name] for e in (contact.parent, contact.child)]
-        parts.contacts.append(contact)
-        parts.labels.append(tuple((contact.name, k) for k in range(len(records))))
-        parts.units.append(unit)
-        parts.touches.add([(parts.plan.count, len(records))])
-        parts.ends.add([ends])
-        parts.owner.add([-1 if plane is None else index[plane.owner.name]])
-        parts.plane.add([-1 if plane is None else parts.body.count])
-        parts.slots.add([slots[-1]])
+        ends = plan[:, layout.A : layout.B + 1]
+        ends[ends >= n] = np.where(ends[ends >= n] < len(local), THE_PLANE, THE_WORLD)
+        counts = np.array([len(contact.touches) for contact in contacts])
+        last = np.cumsum(counts)
+        tied = np.array([contact.plane is not None for contact in contacts])
+        parts.plane.add(np.where(tied, parts.body.count + np.cumsum(tied) - 1, -1))
+        parts.touches.add(np.stack([parts.plan.count + last - counts, counts], axis=1))
+        parts.ends.add([
+            [THE_WORLD if end is WORLD else index[end.name] for end in (one.parent, one.child)]
+            for one in contacts
+        ])  # fmt: skip
+        owners = [None if one.plane is None else one.plane.owner.name for one in contacts]
+        parts.owner.add([-1 if name is None else index[name] for name in owners])
+        parts.slots.add(slots[last] - slots[last - counts])
         parts.plan.add(plan)
         parts.constant.add(constant.reshape(len(records), layout.CONTACT_SIZE))
         parts.touch_slots.add(np.diff(slots))
-        if plane is not None:
-            body = np.zeros(layout.BODY_SIZE)
-            alone: Any = SimpleNamespace(
-                bodies={plane.body.name: plane.body}, contacts={contact.name: contact},
-                gravity=self.mechanism.gravity,
-            )  # fmt: skip
-            write_bodies(alone, np.array([0.5]), units, view(body, BODY, 0, 1))
-            tie = self._tie(plane)
-            kept = (parts.body, parts.group, parts.rows, parts.group_constant, parts.row_constants)
-            for rows, one in zip(kept, (body, *tie)):
-                rows.add(one[None])
-        return len(parts.contacts) - 1
+        if planes:
+            self._add_planes(planes, units)
+
+    def _add_planes(self, planes: dict[Hashable, Any], units: dict[Hashable, Any]) -> None:
+        """Bodies of planes, by their names, and their ties."""
+        parts = self.parts
+        bodies = np.zeros(len(planes) * layout.BODY_SIZE)
+        alone: Any = SimpleNamespace(
+            bodies={name: one.plane.body for name, one in planes.items()},
+            contacts={one.name: one for one in planes.values()}, gravity=self.mechanism.gravity,
+        )  # fmt: skip
+        thetas = np.full(len(planes), 0.5)
+        write_bodies(alone, thetas, units, view(bodies, BODY, 0, len(planes)))
+        parts.body.add(bodies.reshape(-1, layout.BODY_SIZE))
+        kept = (parts.group, parts.rows, parts.group_constant, parts.row_constants)
+        for one in planes.values():
+            for rows, numbers in zip(kept, self._tie(one.plane)):
+                rows.add(numbers[None])
 
     def _tie(self, plane: Any) -> tuple[Ints, Ints, Float, Float]:
         """Group and rows of a plane's tie, no stiffer than what a step takes explicitly."""
