@@ -80,6 +80,24 @@ def test_residuals_do_not_grow_with_the_stiffness(name, symmetric, size):
         assert error <= 200 * EPS * scale
 
 
+def test_the_rule_that_does_not_depend_on_units_finds_the_same_blocks():
+    # another unit for the last three rows of each node: pivots change relative to their rows,
+    # D_kk X_kk does not
+    graph, unit = GRAPHS["chain"], np.tile([1.0] * 3 + [2.0**-3] * 3, len(GRAPHS["chain"]))
+    A = stiff(graph, 30.0 / WEAK, True, 6, 0)
+    b = np.random.default_rng(0).normal(size=len(A))
+    error = {}
+    for weak in (False, True):
+        system = system_of(graph, A * np.outer(unit, unit), False, 6)
+        factor = system.factorize(system.analyze().refining(weak), refine=False)
+
+        x = unit * factor.solve(unit * b)
+
+        scale = np.abs(A).sum(axis=1).max() * np.abs(x).max() + np.abs(b).max()
+        error[weak] = np.abs(A @ x - b).max() / scale
+    assert error[True] <= 200 * EPS < 1e-12 < error[False]
+
+
 def test_refined_solutions_need_no_more_than_one_step():
     graph = GRAPHS["chain"]
     A = stiff(graph, 30.0 / WEAK, True, 6, 0)
