@@ -183,3 +183,22 @@ def test_a_limb_that_is_hit_within_a_step_does_not_pass_its_neighbour(lower):
         nearest = np.clip(post @ way, 0.0, 1.0) * way
         assert np.linalg.norm(post - nearest) > 0.07 - 1e-9
     assert abs(angle[-1]) > 0.5  # it is there
+
+
+@pytest.mark.slow
+def test_a_large_heap_of_mixed_shapes_falls_and_keeps_apart():
+    """Sixty of them, side by side and above each other: every step is solved."""
+    rng, places = np.random.default_rng(3), []
+    for k in range(60):
+        column = np.array([k % 4, k // 4 % 5, k // 20]) - [1.5, 2.0, 0.0]
+        at = 0.3 * column + [0, 0, 0.3] + rng.uniform(-0.02, 0.02, 3)
+        places.append((SHAPES[k % 4], at, rotation.random(rng)))
+    model = scene(places, True)
+
+    motion = dy.simulate(model, model.initial_state(), 1.0)
+
+    least = min(motion.contact(pair).gap.min() for pair in motion.near_pairs)
+    assert len(motion.near_pairs) > 100 and least > 0.0
+    energy = motion.energy()
+    # half a step's fall of each of 60 kg, m (h g)^2 = 0.01 J, and planes that give back
+    assert np.diff(energy).max() < 60 * (0.01 * 9.81) ** 2 + 0.01 * np.ptp(energy)
