@@ -10,7 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from graphsys.errors import SingularPivotError
-from graphsys.kernels.base.layout import GROWTH, PIVOT_RATIO, ROWS, SUPERNODES, WEAKEST
+from graphsys.kernels.base.layout import (
+    GROWTH,
+    NO_BLOCKS,
+    PIVOT_RATIO,
+    REFINED,
+    ROWS,
+    SUPERNODES,
+    WEAKEST,
+)
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.single.fused_solve import (
     BUSY,
@@ -101,6 +109,8 @@ class Factorization:
     solves = Solver
     #: Whether `stable` equilibrates the matrix.
     equilibrates = True
+    #: Whether rows of weak pivot blocks get small residuals, see `kernels.blocks.weak`.
+    refines_rows = True
     #: Rows that depend on others, by label: none, for `factorize` refuses them.
     redundant: dict[Hashable, int] = {}
 
@@ -123,10 +133,13 @@ class Factorization:
         """Make new arrays for an elimination order, in which pivots may be delayed."""
         self.symbolic, self.program = symbolic, symbolic.program
         self.fronts = Fronts(symbolic, self.dtype) if delays else None
+        if not self.refines_rows:
+            self.program = symbolic.program.copy()
+            self.program[REFINED] = NO_BLOCKS
         if self.last:
             stay = int(symbolic.graph.size[list(self.last)].sum())
             first_row = symbolic.row_of[symbolic.super_start[:-1]]
-            self.program = symbolic.program.copy()
+            self.program = self.program.copy()
             self.program[SUPERNODES] = np.searchsorted(first_row, symbolic.row_of[-1] - stay)
         self._reach: Reach | None = None
         self._tasks: Tasks | None = None

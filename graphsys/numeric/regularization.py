@@ -52,6 +52,7 @@ class Regularized(Factorization):
 
     must_refine = True
     equilibrates = False  # the regularization stands in what its rows scale with
+    refines_rows = False  # its weak pivots are the regularization itself
     _all_wait = False
 
     def factorize(self, values: Array, changed: Ints | None = None) -> Factorization:
