@@ -40,9 +40,8 @@ SIDES = 24
 FADING, SPIN_FADING, NEAR = 2.1, 0.21, 0.63
 STANDARD_GRAVITY = 9.81  # m/s^2
 #: Friction of a plane with its owner over that with the other body. If both were the same, either
-#: could slide, and only the plane's inertia would tell which: of twelve dominoes that fall, a step
-#: would take 70 factorizations instead of 20. Rubbing is that of the other side, but for a spin
-#: about the normal on a larger face of the other body, which it brakes up to a tenth more.
+#: side could slide, and only the plane's inertia would decide which. Sliding friction is that of
+#: the other side. A spin about the normal on a larger face is braked by up to a tenth too much.
 GRIP = 1.1
 #: Height of a plane over its frame, as a part of how far its body reaches.
 HEIGHT = 0.6

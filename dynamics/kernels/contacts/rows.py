@@ -124,45 +124,37 @@ def contact_rate(plan, at, W, to, u):
 
 
 @kernel
+def mobility(constant, body, W, to):
+    """N M^-1 N^T of one body's part of a row, its inertia taken as the largest of the body."""
+    c, moving, turning = body * BODY_SIZE, 0.0, 0.0
+    for j in range(3):
+        moving += W[to + j] ** 2
+        turning += W[to + 3 + j] ** 2
+    return moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA]
+
+
+@kernel
 def effective_mass(plan, constant, at, W, to):
-    """1 / (N M^-1 N^T) of one row, its inertia taken as the largest of its body."""
+    """1 / (N M^-1 N^T) of one row."""
     n, total = plan[BODIES], 0.0
     for side in range(2):
         body = plan[at + B] if side == 1 else plan[at + A]
         if body < n:
-            c, moving, turning = body * BODY_SIZE, 0.0, 0.0
-            for j in range(3):
-                moving += W[to + TWIST * side + j] ** 2
-                turning += W[to + TWIST * side + 3 + j] ** 2
-            total += moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA]
+            total += mobility(constant, body, W, to + TWIST * side)
     return 1.0 / total
 
 
 @kernel
-def mass_beyond(plan, constant, at, W, to):
-    """`effective_mass` of what presses on a plane: without the plane, which passes it on."""
-    b, moving, turning = plan[at + B], 0.0, 0.0
-    for j in range(3):
-        moving += W[to + TWIST + j] ** 2
-        turning += W[to + TWIST + 3 + j] ** 2
-    c = b * BODY_SIZE
-    return 1.0 / (moving / constant[c + MASS] + turning / constant[c + LARGEST_INERTIA])
-
-
-@kernel
 def weigh_planes(plan, constant, contacts):
-    """Effective masses of contacts with planes <- those without the plane, which weighs little."""
+    """Effective masses of contacts with planes <- those of the body: a plane weighs little."""
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
-        if (
-            plan[at + OF_PLANE] == 0
-            or contacts[w + ACTIVE_AT] == 0.0
-            or plan[at + B] == plan[BODIES]
-        ):
+        b, acts = plan[at + B], contacts[w + ACTIVE_AT] != 0.0
+        if plan[at + OF_PLANE] == 0 or b == plan[BODIES] or not acts:
             continue
-        contacts[w + MASS_AT] = mass_beyond(plan, constant, at, contacts, w + W_AT)
+        contacts[w + MASS_AT] = 1.0 / mobility(constant, b, contacts, w + W_AT + TWIST)
         for i in range(plan[at + BLOCKS]):
-            mass = mass_beyond(plan, constant, at, contacts, w + T_AT + T_SIZE * i)
+            mass = 1.0 / mobility(constant, b, contacts, w + T_AT + T_SIZE * i + TWIST)
             contacts[w + BLOCK_MASS_AT + i] = mass
 
 

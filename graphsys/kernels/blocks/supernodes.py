@@ -7,10 +7,10 @@ primitives:
 ``subtract(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k)``: C <- C - A B
 ``subtract_transposed(...)``: C <- C - A^T B, of the same arguments
 ``apply_inverse(x, at, rows, arena, d, m, count, w, work)``: x <- D^-1 x for a block D of w rows
-``assign(...)``: C <- A B, of the same arguments
 ``raise_magnitude(s, s_at, a, a_at, lda, m, n)``: s_i <- max(s_i, max_j |A_ij|)
-``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; `FAILED`, `FINE`, `FRAIL`
-``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, frail, context)``: B <- D^-1 U,
+``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; `FAILED`, `FINE` or
+`IS_WEAK`
+``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, context)``: B <- D^-1 U,
 U being B or apart from it
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
@@ -21,8 +21,8 @@ from graphsys.kernels.base.jit import inlined
 from graphsys.kernels.base.layout import PANEL_FIELDS, SYMMETRIC, TARGET_FIELDS
 from graphsys.kernels.base.pointers import pointer
 
-#: What `invert` returns: the block is singular, all is well, or its rows are scaled by `weak`.
-FAILED, FINE, FRAIL = range(3)
+#: What `invert` returns: the block is singular, all is well, or it is weak (`blocks.weak`).
+FAILED, FINE, IS_WEAK = range(3)
 
 
 @inlined
@@ -159,15 +159,15 @@ def eliminate_supernode(
         state = invert(arena, d, m, magnitude, first + i, w, context)
         if state == FAILED:
             return first + i + 1
-        frail = state == FRAIL
+        weak = state == IS_WEAK
         beside = d + wide * w * m
         if symmetric:
             # W = D^-1 L^T: the rows to the right are never stored before
-            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, frail, context)
-            scale(arena, above, p, d, m, w, below, m, 1, q, frail, context)
+            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, weak, context)
+            scale(arena, above, p, d, m, w, below, m, 1, q, weak, context)
         else:
-            scale(arena, beside, m, d, m, w, beside, 1, m, right, frail, context)
-            scale(arena, above, p, d, m, w, above, 1, p, q, frail, context)
+            scale(arena, beside, m, d, m, w, beside, 1, m, right, weak, context)
+            scale(arena, above, p, d, m, w, above, 1, p, q, weak, context)
         i += w
         if right > 0:
             j = i

@@ -1,10 +1,9 @@
 """Rows to the right of a weak pivot block: W = D^-1 U with a small residual.
 
-A product with an inverse has an error of eps |D^-1| |U|, whatever |W| is. Where D and U share a
-large part, as the stiff contact of two bodies gives, K n n^T and K n m^T, the updates L W cancel
-all but a part of 1 / K, and an error of eps K^2 is left of them. Substitution with factors of D
-would leave eps K (N. J. Higham, Accuracy and Stability of Numerical Algorithms, SIAM, 2002, sec.
-14.1). So does one step of refinement, W <- W + D^-1 (U - D W).
+A product with an inverse has an error of eps |D^-1| |U|, whatever |W| is. A stiff contact of two
+bodies puts K n n^T into D and K n m^T into U, and the error of the updates L W is eps K^2.
+Substitution with factors of D would leave eps K (N. J. Higham, Accuracy and Stability of Numerical
+Algorithms, SIAM, 2002, sec. 14.1). So does one step of refinement, W <- W + D^-1 (U - D W).
 """
 
 from graphsys.kernels.base.jit import kernel, lazy
@@ -38,7 +37,8 @@ def scale_weak(arena, to, ld, d, m, w, columns, work_at):
 def is_weak(program, ratio, arena, d, m, w, work_at):
     """Whether a pivot block of such a ratio is weak; D^-1 at ``d``, D in the workspace.
 
-    D_kk X_kk, X = D^-1, is the same in any units: how much of row k the others leave.
+    D_kk X_kk, X = D^-1, does not depend on units: its inverse is the part of D_kk that is left once
+    the other rows of the block are eliminated.
     """
     if program[REFINED] != BY_CONDITION:
         return program[REFINED] == BY_PIVOTS and ratio < WEAK

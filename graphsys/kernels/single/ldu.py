@@ -46,7 +46,7 @@ from graphsys.kernels.blocks.medium import MEDIUM, invert_medium
 from graphsys.kernels.blocks.supernodes import (
     FAILED,
     FINE,
-    FRAIL,
+    IS_WEAK,
     eliminate_supernode,
     update_target,
 )
@@ -166,10 +166,8 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     ``arena[work_at:]``.
     """
     table = pointer(program, 0)
-    symmetric, context = (
-        program[SYMMETRIC] != 0,
-        (2 * program[ROWS], tolerance, work_at, info, program),
-    )
+    symmetric = program[SYMMETRIC] != 0
+    context = 2 * program[ROWS], tolerance, work_at, info, program
     for _ in range(count):
         panel, p, m = at, table[at], table[at] + table[at + 1]
         lower, upper = table[at + 3], table[at + 4]
@@ -209,7 +207,7 @@ def _invert(arena, d, m, magnitude, row, w, context):
     if ratio < info[PIVOT_RATIO]:
         info[PIVOT_RATIO], info[WEAKEST] = ratio, row
     if small and is_weak(program, ratio, arena, d, m, w, work_at):
-        return FRAIL
+        return IS_WEAK
     return FINE
 
 
@@ -227,24 +225,24 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
 
 
 @inlined
-def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, frail, context):
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, context):
     """B <- D^-1 U for the w rows of a pivot block; U is B itself or apart from it."""
     work_at = context[2]
     if columns == 0:
         return
-    if not frail and (w <= SMALL or u != to):
+    if not weak and (w <= SMALL or u != to):
         assign_product(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
         return
     for first in range(0, columns, WORK_COLUMNS):
         count, here = min(WORK_COLUMNS, columns - first), to + first * ld
-        at = work_at + (WEAK_COLUMNS if frail else 0)
+        at = work_at + (WEAK_COLUMNS if weak else 0)
         if row_step == 1:
             copy_block(arena, at, w, arena, u + first * column_step, column_step, w, count)
         else:
             for c in range(first, first + count):
                 for k in range(w):
                     arena[at + (c - first) * w + k] = arena[u + k * row_step + c * column_step]
-        if frail:
+        if weak:
             scale_weak(arena, here, ld, d, m, w, count, work_at)
         else:
             assign_product(arena, here, ld, arena, d, m, arena, at, 1, w, w, count, w)
