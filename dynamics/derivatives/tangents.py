@@ -125,7 +125,9 @@ class Tangent:
                 step_info.NEAREST_SIZE,
             )
         )
-        self._contacts = np.zeros(layout.CONTACT_WORK * int(plan[layout.CONTACTS]))
+        self._contacts = np.zeros(
+            layout.contact_work_size(int(plan[layout.CONTACTS]), int(plan[layout.BODIES]))
+        )
         self._slots = int(plan[layout.SLOTS])
         self._places = np.zeros((2, plan[layout.WORK_SIZE]))
 

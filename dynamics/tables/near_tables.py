@@ -326,6 +326,7 @@ class NearTables:
             own = n + np.arange(p)
             more[:, layout.A], more[:, layout.B] = own, owners
             more[:, layout.FIRST_ROW] = more[:, layout.EQUATION] = self.rows + 6 * np.arange(p)
+            more[:, layout.NEXT] = self.groups + np.arange(p)
             more[:, layout.AJ_AT] = graph.blocks_at(own, owners)
             more[:, layout.JA_AT] = graph.blocks_at(owners, own)
         rows = np.concatenate([self.row_plan.ravel(), parts.rows[ties].ravel()])

@@ -82,7 +82,7 @@ class Workspace:
         self.pose, self.matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
         self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
         self.x, self.r, self.dx = np.zeros((3, max(unknowns, 10)))
-        self.contacts = np.zeros(layout.CONTACT_WORK * int(self.plan[layout.CONTACTS]))
+        self.contacts = np.zeros(layout.contact_work_size(int(self.plan[layout.CONTACTS]), n))
         self._model, self._running = model, False
         self._kept = list(_arrays(self.work))
 

@@ -1,8 +1,11 @@
 """Kernels that take named tuples, for calls from Python, which hands on plain ones."""
 
+import numpy as np
+
+from dynamics.kernels.base import layout
 from dynamics.kernels.base.arguments import Inputs, Motion, Solver, Work, node_of_tuple
 from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.contacts import gauss_seidel, rows
+from dynamics.kernels.contacts import gauss_seidel, islands, rows
 from dynamics.kernels.galerkin import matrix, middle, residual, step
 from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
 from dynamics.kernels.interval import energy_audit, equations
@@ -24,15 +27,43 @@ def evaluate_residual(plan, constant, h, slopes, kick, node, x, trial, r):
     return equations.evaluate(plan, constant, interval, slopes, work)
 
 
+def with_list(plan, contacts):
+    """Work arrays of contacts with the list of those whose ACTIVE is not 0, and islands."""
+    size = layout.contact_work_size(int(plan[layout.CONTACTS]), int(plan[layout.BODIES]))
+    longer = np.zeros(size)
+    longer[: contacts.size] = contacts
+    rows.list_acting(plan, longer)
+    islands.open_all(plan, longer)
+    islands.start_attempt(plan, longer)
+    return longer
+
+
+def contact_rows(plan, constant, h, node, u, reach, found, contacts):
+    """`contacts.rows.contact_rows` of all contacts."""
+    longer = with_list(plan, contacts)
+    rows.list_all(plan, longer)
+    failed = contact_rows_of_tuple(plan, constant, h, node, u, reach, found, longer)
+    contacts[:] = longer[: contacts.size]
+    return failed
+
+
 @kernel
-def contact_rows(plan, constant, h, node, u, every, found, contacts):
+def contact_rows_of_tuple(plan, constant, h, node, u, reach, found, contacts):
     """`contacts.rows.contact_rows`."""
     node = node_of_tuple(node)
-    return rows.contact_rows(plan, constant, h, node, u, every, found, contacts)
+    return rows.contact_rows(plan, constant, h, node, u, reach, found, contacts)
+
+
+def contact_gaps(plan, constant, h, u, trial, found, contacts):
+    """`contacts.rows.gaps`."""
+    longer = with_list(plan, contacts)
+    failed = contact_gaps_of_tuple(plan, constant, h, u, trial, found, longer)
+    contacts[:] = longer[: contacts.size]
+    return failed
 
 
 @kernel
-def contact_gaps(plan, constant, h, u, trial, found, contacts):
+def contact_gaps_of_tuple(plan, constant, h, u, trial, found, contacts):
     """`contacts.rows.gaps`."""
     return rows.gaps(plan, constant, h, u, node_of_tuple(trial), found, contacts)
 

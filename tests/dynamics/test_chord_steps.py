@@ -7,6 +7,8 @@ import dynamics as dy
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.condensation import chord_steps, condense, sliding
 
+from .kernel_calls import with_list
+
 H, BARRIER = 0.01, 5e-9
 
 
@@ -33,7 +35,7 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
         one, two = speed * np.array([0.6, 0.8 if i == 0 else 0.0])
         heat, _ = sliding(kappa / head, one, two)
         c[2 + 5 * i : 7 + 5 * i] = -head * one / heat, -head * two / heat, heat, one, two
-    before = np.zeros(6)
+    own, before = with_list(plan, own), np.zeros(6)
     condense(plan, constant, H, BARRIER, True, u, c, own, before)
     free = own[layout.FREE_AT : layout.FREE_AT + 5].copy()
     assert np.abs(free).max() > 0.0

@@ -26,14 +26,14 @@ def node_of(model, state):
     return node
 
 
-def rows_of(model, state, u, every=True, before=0.0, part=1.0, h=H):
+def rows_of(model, state, u, reach=np.inf, before=0.0, part=1.0, h=H):
     """Work arrays of all contacts, shape (contacts, CONTACT_WORK)."""
     plan, constant = model.tables.plan, model.tables.constant
     contacts = np.zeros((plan[layout.CONTACTS], layout.CONTACT_WORK))
     contacts[:, layout.ACTIVE_AT], contacts[:, layout.RESTITUTION_AT] = before, part
     found = np.zeros(10)
     node = node_of(model, state)
-    assert contact_rows(plan, constant, h, node, u, every, found, contacts.ravel()) == 0
+    assert contact_rows(plan, constant, h, node, u, reach, found, contacts.ravel()) == 0
     return contacts
 
 
@@ -138,11 +138,11 @@ def test_what_can_be_reached_in_an_interval_acts_and_what_is_far_does_not():
         for body, way in ((0, 1.0), (1, -1.0)):
             u = at_rest.copy()
             u[6 * body] = way * speed
-            (work,) = rows_of(model, state, u, every=False)
+            (work,) = rows_of(model, state, u, reach=1e-9)
             assert work[layout.ACTIVE_AT] == acts
             assert (work[layout.MASS_AT] > 0.0) == acts  # rows of what does not act stay empty
             assert rows_of(model, state, u)[0, layout.ACTIVE_AT] == 1.0
-            (work,) = rows_of(model, state, u, every=False, before=layout.MUST_ACT)
+            (work,) = rows_of(model, state, u, reach=1e-9, before=layout.MUST_ACT)
             assert work[layout.ACTIVE_AT] == layout.MUST_ACT
 
 

@@ -11,7 +11,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.gauss_seidel import sweep
 from dynamics.kernels.contacts.single_contact import contact_alone
 from dynamics.kernels.stepping.cuts import pieces
-from tests.dynamics.kernel_calls import responses
+from tests.dynamics.kernel_calls import responses, with_list
 from tests.dynamics.test_step import dense
 
 H = 0.01
@@ -56,6 +56,8 @@ def test_responses_are_those_of_the_dense_matrix():
     rng = np.random.default_rng(0)
     contacts, chosen = rng.normal(size=8 * layout.CONTACT_WORK), [1, 3, 4, 7]
     contacts[layout.UNDECIDED_AT :: layout.CONTACT_WORK] = [k in chosen for k in range(8)]
+    contacts[layout.ACTIVE_AT :: layout.CONTACT_WORK] = 1.0
+    contacts = with_list(plan, contacts)
     rhs, solution, columns = np.zeros(size), np.zeros(size), np.zeros(2 * layout.COLUMNS * size)
     D = np.zeros(12 * 12)  # more than one lot of columns
     responses(plan, space.program, (*space.solver, rhs, solution, columns), 12, contacts, D)
@@ -83,6 +85,7 @@ def test_undecided_contact_alone_settles_on_its_law():
     contacts, c, barrier = np.zeros(layout.CONTACT_WORK), np.array([1.0, 1, 0, 0, 1, 0, 0]), 5e-9
     kappa = barrier * constant[plan[layout.CONTACT_CONSTANT_AT] + layout.ENERGY]
     contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
+    contacts = with_list(plan, contacts)
     D = np.diag([0.5, 1.75, 1.75])  # 1/m, and (1 + 5/2)/m at the surface
     start = np.array([-3.0, 4.0, 0.0])
     v = start + D @ [1.0, 0.0, 0.0]
@@ -128,6 +131,7 @@ def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
     model = mechanism.finalize(H)
     contacts = np.zeros(layout.CONTACT_WORK)
     contacts[layout.ACTIVE_AT], contacts[layout.UNDECIDED_AT] = 1.0, 1.0
+    contacts = with_list(model.tables.plan, contacts)
     D = np.array([[0.4, 0.2, 0.0], [0.2, 1.0, -0.3], [0.0, -0.3, 2.0]])
     D[1] *= 1e-2  # a thousandth of what the other direction gives
     D[:, 1] *= 1e-2

@@ -87,6 +87,7 @@ def test_shapes_of_named_tuples_are_those_of_the_workspace():
     sizes = {"n": n, "m": 6 * n, "r": rows, "N": 6 * n + rows, "R": int(plan[layout.ALL_ROWS])}
     sizes |= {"SLOTS": int(plan[layout.SLOTS]), "STIFF_NUMBERS": int(plan[layout.STIFF_NUMBERS])}
     sizes |= {"STORED": layout.STORED, "CONTACT_WORK": layout.CONTACT_WORK}
+    sizes |= {"ISLAND_SIZE": layout.ISLAND_SIZE}
     sizes |= {"contacts": int(plan[layout.CONTACTS]), "GAUSS_SEIDEL_WORK": layout.GAUSS_SEIDEL_WORK}
     assert min(sizes["SLOTS"], sizes["STIFF_NUMBERS"], sizes["contacts"]) > 0
 

@@ -197,7 +197,8 @@ SUM_AT = 130  # (3 12,): three rows of the product K W
 BARRIER_AT = 166  # own barrier, if above that of the interval
 UNDECIDED_AT = 167  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
 RESTITUTION_AT = 168  # part of its restitution that a contact bounces with; negative if it did
-CONTACT_WORK = 169
+ISLAND_AT = 169  # its island: see `contacts.islands`
+CONTACT_WORK = 170
 T_SIZE = 2 * SLOPES  # of one friction block
 # Stiffness of a friction block: d beta by d gamma of the normal (2,), by d(T u) (2 x 2, row-major)
 K_SPEED = 2
@@ -211,6 +212,28 @@ COLUMNS = 8
 
 #: Marks of a contact: it must act as it was passed; it is left out, or bounced, and is checked.
 MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
+#: It acts though it cannot close, as without it no solution was found.
+INCLUDED = 3.0
+
+# Record of a body about islands, after all contacts and the list of those that act (their number,
+# then which). An island has the number of one of its bodies; its numbers are in that body's record.
+ISLAND = 0  # number of the body's island
+PHASE = 1  # of the island: a mark below
+MOMENTUM_ERROR = 2  # over units, as all errors
+ERROR_BEFORE = 3  # that of the iteration before
+CONTACT_ERROR = 4  # of the contacts' equations; -1 where momenta are not there yet
+OPENED = 5  # largest |g|
+MEAN = 6  # of gamma s of its contacts, over units of energy
+PREDICTED = 7  # that after a step without barrier
+AIM = 8  # barrier of the next step, over units of energy
+STEP_PART = 9  # part of the next step
+COUNT = 10
+CORRECTED = 11  # 1 if that step has a second order
+BEST = 12  # least contact error with momenta there
+STALLED = 13  # iterations since it was halved
+ISLAND_SIZE = 14
+#: Phases: its equations are being solved, are solved, or wait for another start.
+OPEN, SETTLED, LOST = 1.0, 0.0, -1.0
 
 # State: poses, momenta, velocities of this and the last interval, multipliers, contacts, and what
 # is kept of stiff forces
@@ -234,6 +257,11 @@ def node_size(bodies: int, all_rows: int, wrenches: int = 0) -> int:
     return (POSE + 9) * (bodies + 1) + 15 * all_rows + 1 + forces_size(bodies, wrenches)
 
 
+def contact_work_size(contacts: int, bodies: int) -> int:
+    """Length of the work arrays of contacts, the list of those that act, and islands."""
+    return (CONTACT_WORK + 1) * contacts + 1 + ISLAND_SIZE * bodies if contacts else 0
+
+
 def work_size(
     bodies: int,
     rows: int,
@@ -248,4 +276,5 @@ def work_size(
     node = node_size(bodies, all_rows, wrenches)
     saved = state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
     settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
-    return 2 * node + (3 + STORED) * unknowns + saved + slots + CONTACT_WORK * contacts + settled
+    touching = contact_work_size(contacts, bodies) + settled
+    return 2 * node + (3 + STORED) * unknowns + saved + slots + touching

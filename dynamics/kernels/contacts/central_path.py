@@ -10,7 +10,6 @@ import math
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
-    ACTIVE_AT,
     BARRIER_AT,
     BLOCK,
     BLOCK_MASS_AT,
@@ -21,7 +20,6 @@ from dynamics.kernels.base.layout import (
     CONTACT_FIELDS,
     CONTACT_SIZE,
     CONTACT_WORK,
-    CONTACTS,
     ENERGY,
     ETA,
     ETA0,
@@ -36,7 +34,12 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.contacts.condensation import normal_error, sliding
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
-from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
+from dynamics.kernels.contacts.rows import (
+    acting_contact,
+    acting_contacts,
+    contact_rate,
+    is_dry_friction,
+)
 
 
 @kernel
@@ -66,10 +69,9 @@ def cone_path(head, ratio, mass, z0, z1):
 @kernel
 def follow(plan, constant, h, least, u, c, contacts):
     """Every contact <- the point of its central path that its forces and velocities lead to."""
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
@@ -99,16 +101,15 @@ def follow(plan, constant, h, least, u, c, contacts):
 
 
 @kernel
-def slide(plan, constant, barrier, u, c, contacts):
+def slide(plan, constant, least, u, c, contacts):
     """`follow` for `interior_point`: eta <- T u, eta0 on the path; linearized cones as there."""
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        kappa = barrier * constant[p + ENERGY]
+        kappa = max(least * constant[p + ENERGY], contacts[w + BARRIER_AT])
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
             to = w + T_AT + T_SIZE * i

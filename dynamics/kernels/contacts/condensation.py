@@ -16,7 +16,6 @@ import math
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
     AB_AT,
-    ACTIVE_AT,
     BA_AT,
     BARRIER_AT,
     BLOCK,
@@ -26,11 +25,13 @@ from dynamics.kernels.base.layout import (
     CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
+    CONTACT_ERROR,
     CONTACT_FIELDS,
     CONTACT_PACE,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
+    CORRECTED,
     ENERGY,
     ETA,
     ETA0,
@@ -51,6 +52,7 @@ from dynamics.kernels.base.layout import (
     SLOT,
     SOFTNESS,
     SPEED_AT,
+    STEP_PART,
     SUM_AT,
     T_AT,
     T_SIZE,
@@ -62,8 +64,14 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.base.six import load_six, nothing, plus, put
+from dynamics.kernels.contacts.islands import contact_island
 from dynamics.kernels.contacts.linear_cone import polygon_law
-from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
+from dynamics.kernels.contacts.rows import (
+    acting_contact,
+    acting_contacts,
+    contact_rate,
+    is_dry_friction,
+)
 from dynamics.kernels.interval.matrix import add_outer
 
 #: Largest stiffness of a contact over its effective mass. Pivots of its bodies lose all digits
@@ -86,13 +94,24 @@ def normal_error(plan, constant, h, k, u, c, contacts):
 
 
 @kernel
+def take_step(plan, dc, contacts, c):
+    """c <- c + part dc of the contacts that act, with the part of each island."""
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        part = contacts[contact_island(plan, contacts, k) + STEP_PART]
+        slot = plan[at + SLOT]
+        for j in range(numbers_of(plan, at)):
+            c[slot + j] += part * dc[slot + j]
+
+
+@kernel
 def push_out(plan, c, contacts, r):
     """r <- r - W^T (gamma, beta)."""
     n = plan[BODIES]
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
         subtract_row(plan, n, at, contacts, w + W_AT, c[slot], r)
@@ -113,12 +132,16 @@ def subtract_row(plan, n, at, W, to, part, r):
 
 
 @kernel
-def errors(plan, constant, h, barrier, u, c, contacts):
-    """Largest residual of the contacts at a barrier, over units of speed and energy."""
-    most = 0.0
-    for k in range(plan[CONTACTS]):
-        w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
+def find_errors(plan, constant, h, barrier, u, c, contacts):
+    """Largest residual of contacts at a barrier, over units of speed and energy, of each island.
+
+    Those of islands whose momenta are not there yet stay -1.
+    """
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
+        w, island = k * CONTACT_WORK, contact_island(plan, contacts, k)
+        most = contacts[island + CONTACT_ERROR]
+        if most < 0.0:
             continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
@@ -140,7 +163,8 @@ def errors(plan, constant, h, barrier, u, c, contacts):
                 contact_rate(plan, at, contacts, to + SLOPES, u),
             )
             if i == 0 and plan[at + FACETS] > 0:
-                most = max(most, pace * max(abs(x - c[q + ETA]), abs(y - c[q + ETA + 1])))
+                error = max(abs(x - c[q + ETA]), abs(y - c[q + ETA + 1]))
+                most = max(most, pace * error)
                 continue
             if i > 0:
                 pace = constant[p + TURNING_PACE]
@@ -148,7 +172,7 @@ def errors(plan, constant, h, barrier, u, c, contacts):
             scale = 1.0 / (heat + head)
             e, f = scale * (head * x + heat * c[q]), scale * (head * y + heat * c[q + 1])
             most = max(most, pace * max(abs(e), abs(f)))
-    return most
+        contacts[island + CONTACT_ERROR] = most
 
 
 @kernel
@@ -226,6 +250,21 @@ def sliding_law(head, target, b0, b1, heat, x, y):
 
 
 @kernel
+def correct(plan, stepped, dc, contacts):
+    """Second order of gamma s along the step dc where there is one, for the next `condense`.
+
+    See Mehrotra, SIAM J. Optim. 2, 1992: islands that are aimed at the last barrier have none.
+    """
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
+        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
+        second = 0.0
+        if stepped and contacts[contact_island(plan, contacts, k) + CORRECTED] != 0.0:
+            second = dc[slot] * dc[slot + SLACK]
+        contacts[k * CONTACT_WORK + SECOND_AT] = second
+
+
+@kernel
 def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
     """K and the free steps of every contact at a barrier or its own; r <- r - W^T (free steps).
 
@@ -233,10 +272,9 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
     else by `sliding_law`.
     """
     n, least = plan[BODIES], kappa
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
@@ -299,10 +337,9 @@ def chord_steps(plan, constant, h, u, c, contacts, r):
     On the central path only speeds have an error e: gap and s, T u and eta. Free steps are K e.
     """
     n = plan[BODIES]
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         slot = plan[at + SLOT]
         e = normal_error(plan, constant, h, k, u, c, contacts)
@@ -350,11 +387,10 @@ def add_three(values, at, W, left, right):
 def add_contacts(plan, contacts, values):
     """values <- values + W^T K W_next of every contact; K as `condense` left it."""
     n = plan[BODIES]
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         a, b = plan[at + A], plan[at + B]
         stiff, next_at, row = contacts[w + K_AT], w + NEXT_AT, w + SUM_AT
         if plan[at + BLOCKS] == 0:
@@ -384,9 +420,13 @@ def add_contacts(plan, contacts, values):
 @kernel
 def clear_pairs(plan, values):
     """Blocks between the bodies of contacts <- 0, before anything is added."""
+    last = -1
     for k in range(plan[CONTACTS]):
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        for place in (plan[at + AB_AT], plan[at + BA_AT]):
+        if plan[at + AB_AT] == last:  # contacts of the same bodies mostly follow each other
+            continue
+        last = plan[at + AB_AT]
+        for place in (last, plan[at + BA_AT]):
             if place >= 0:
                 for j in range(0, 36, 6):
                     put(values, place + j, nothing())
@@ -401,16 +441,13 @@ def numbers_of(plan, at):
 
 @kernel
 def steps_of(plan, constant, h, du, u, c, contacts, dc):
-    """Step of every contact's numbers, given that of the velocities."""
-    for k in range(plan[CONTACTS]):
+    """Step of the numbers of contacts that act, given that of the velocities."""
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        if contacts[w + ACTIVE_AT] == 0.0:
-            for j in range(numbers_of(plan, at)):
-                dc[slot + j] = 0.0
-            continue
         normal = contact_rate(plan, at, contacts, w + NEXT_AT, du)
         dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
         for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):

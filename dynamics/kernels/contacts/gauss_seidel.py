@@ -9,7 +9,6 @@ but slowly, so it only decides which contacts close and which slide.
 
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
-    ACTIVE_AT,
     BLOCK,
     BLOCKS,
     BODIES,
@@ -22,7 +21,6 @@ from dynamics.kernels.base.layout import (
     CONTACT_PACE,
     CONTACT_SIZE,
     CONTACT_WORK,
-    CONTACTS,
     ENERGY,
     ETA,
     ETA0,
@@ -49,8 +47,14 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.contacts.central_path import cone_path
 from dynamics.kernels.contacts.condensation import normal_error, subtract_row
+from dynamics.kernels.contacts.islands import record_of
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_path
-from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
+from dynamics.kernels.contacts.rows import (
+    acting_contact,
+    acting_contacts,
+    contact_rate,
+    is_dry_friction,
+)
 from dynamics.kernels.contacts.single_contact import contact_alone
 from graphsys.kernels import clear_side_by_side, row_places, solve, solve_side_by_side
 
@@ -70,12 +74,11 @@ def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
     None are marked if no error is above `OPEN`, or if planes between bodies take part.
     """
     n, rows, most = plan[BODIES], 0, 0.0
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         contacts[w + UNDECIDED_AT] = 0.0
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         if plan[at + OF_PLANE] != 0:  # it creeps where a light plane passes on what presses on it
             decide_all(plan, contacts)
             return 0
@@ -99,7 +102,8 @@ def undecided(plan, constant, h, tolerance, part, x, c, r, contacts):
 @kernel
 def decide_all(plan, contacts):
     """No contact is undecided."""
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         contacts[k * CONTACT_WORK + UNDECIDED_AT] = 0.0
 
 
@@ -107,7 +111,8 @@ def decide_all(plan, contacts):
 def velocities_of(plan, contacts, dx, out):
     """Out <- W_next dx of the undecided contacts."""
     i = 0
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
@@ -144,7 +149,8 @@ def rates(W, at, x, p, out, fresh):
 def columns_of(plan, contacts, x, place, rows, count, eight, D):
     """The first columns of D <- W_next x of the undecided contacts."""
     n, i = plan[BODIES], 0
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
@@ -170,11 +176,13 @@ def responses(plan, program, solver, rows, contacts, D):
     eight = columns[(COLUMNS + 2) * size :]
     row_places(program, place, supernode)
     last = size  # where the first of their bodies is eliminated
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         if contacts[k * CONTACT_WORK + UNDECIDED_AT] != 0.0:
             last = first_of(plan, k, supernode, last)
     column, first = 0, size
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
@@ -251,7 +259,8 @@ def sweep(plan, constant, h, barrier, rows, contacts, D, v, c):
     The barrier is over the unit of energy.
     """
     i, changed, most = 0, 0.0, 0.0
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
@@ -302,7 +311,7 @@ def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
     """
     x, r, dx, dc, contacts = work.x, work.r, work.dx, work.dc, work.contacts
     n, unknowns = plan[BODIES], TWIST * plan[BODIES] + plan[ROWS]
-    D = pointer(contacts, CONTACT_WORK * plan[CONTACTS])
+    D = pointer(contacts, record_of(plan, n))
     v = pointer(D, rows * rows)
     responses(plan, program, solver, rows, contacts, D)
     solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
@@ -310,7 +319,8 @@ def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
     for i in range(rows):
         v[i] = -v[i]
     i = 0
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue
@@ -330,7 +340,8 @@ def gauss_seidel(plan, constant, program, h, barrier, rows, work, solver, c):
         changed, most = sweep(plan, constant, h, barrier, rows, contacts, D, v, c)
         if not changed > CONVERGED * most:
             break
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         if contacts[w + UNDECIDED_AT] == 0.0:
             continue

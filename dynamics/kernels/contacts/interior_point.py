@@ -8,6 +8,8 @@ starts cold, where `path_newton` has not arrived.
 from dynamics.kernels.base.jit import inlined, kernel, pointer
 from dynamics.kernels.base.layout import (
     ACTIVE_AT,
+    AIM,
+    BARRIER_AT,
     BODIES,
     BOUNCED,
     CONTACT_AT,
@@ -16,35 +18,68 @@ from dynamics.kernels.base.layout import (
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
-    ENERGY,
+    CORRECTED,
     GAP_AT,
+    INCLUDED,
     LEFT_OUT,
+    LOST,
     MASS_AT,
+    MEAN,
     MUST_ACT,
     OF_RATE,
+    OPEN,
+    PREDICTED,
     RESTITUTION,
     ROWS,
-    SECOND_AT,
     SLACK,
     SLOT,
-    SLOTS,
     SPEED_AT,
     TWIST,
 )
 from dynamics.kernels.base.settings import BARRIER
-from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
-from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, steps_of
+from dynamics.kernels.contacts.condensation import (
+    add_contacts,
+    clear_pairs,
+    condense,
+    correct,
+    steps_of,
+    take_step,
+)
 from dynamics.kernels.contacts.interior_residual import (
-    converged,
     evaluate_end_and_gaps,
     place_on_path,
+    settle,
     weigh,
 )
-from dynamics.kernels.contacts.interior_start import clear_contacts, set_dry_friction
+from dynamics.kernels.contacts.interior_start import clear_lost, lower, set_dry_friction
+from dynamics.kernels.contacts.islands import (
+    add_up,
+    aim,
+    count,
+    drop_lost,
+    enter,
+    hold,
+    longest,
+    lose_above,
+    lose_wrong,
+    open_all,
+    open_lost,
+    record_of,
+    start_attempt,
+    take_parts,
+    touches_lost,
+)
 from dynamics.kernels.contacts.path_newton import path_attempt
-from dynamics.kernels.contacts.rows import gaps, is_dry_friction
+from dynamics.kernels.contacts.rows import (
+    acting_contact,
+    acting_contacts,
+    gaps,
+    is_dry_friction,
+    list_all,
+)
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
 
@@ -53,63 +88,35 @@ MOST_ITERATIONS = 30
 ATTEMPTS = 6
 #: Mean gamma s over the last barrier, below which there is no more to predict.
 ARRIVED = 1.5
-#: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
-CLOSEST = 0.999
+#: Least part of the way to a bound that a step may go.
+SHORTEST = 0.95
 #: Least gamma s after an iteration, over the barrier.
 CENTRED = 0.1
 
 
 @kernel
-def complementarity(plan, constant, c, dc, part, contacts):
-    """Mean of gamma s, over units of energy, at c + part dc."""
-    total, count = 0.0, 0
-    for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 or is_dry_friction(plan, k):
-            continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        gamma = c[slot] + part * dc[slot]
-        unit = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + ENERGY]
-        total += gamma * (c[slot + SLACK] + part * dc[slot + SLACK]) / unit
-        count += 1
-    return total / max(1, count)
+def choose_barriers(plan, least, contacts):
+    """Next barrier of each island from the mean gamma s that a step without barrier leads to."""
+    for body in range(plan[BODIES]):
+        record = record_of(plan, body)
+        now, then = contacts[record + MEAN], contacts[record + PREDICTED]
+        if now > ARRIVED * least:
+            contacts[record + AIM] = max(least, (max(then, 0.0) / now) ** 3 * now)
+            contacts[record + CORRECTED] = 1.0
+        else:
+            contacts[record + AIM], contacts[record + CORRECTED] = least, 0.0
 
 
 @kernel
-def longest(plan, c, dc, keep, contacts):
-    """Largest step at most 1 that keeps the part ``1 - keep`` of the way to every bound."""
-    part = 1.0
-    for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
-            continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        for j in range(2):
-            if dc[slot + j] < 0.0:
-                part = min(part, -keep * c[slot + j] / dc[slot + j])
-    return part
-
-
-@kernel
-def correct(plan, part, dc, contacts):
-    """Second order of gamma s along the step dc, for the next `condense` (Mehrotra 1992)."""
-    for k in range(plan[CONTACTS]):
-        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
-        second = part * dc[slot] * dc[slot + SLACK] if part != 0.0 else 0.0  # dc may be infinite
-        contacts[k * CONTACT_WORK + SECOND_AT] = second
-
-
-@kernel
-def recentre(plan, constant, barrier, c, contacts):
+def recentre(plan, c, contacts):
     """Keep gamma s from falling far below the barrier: the smaller of both is lifted."""
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0 or is_dry_friction(plan, k):
+        if is_dry_friction(plan, k):
             continue
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        low = CENTRED * barrier * constant[p + ENERGY]
+        slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
+        low = CENTRED * contacts[w + BARRIER_AT]
         if c[slot] * c[slot + SLACK] < low:
             if contacts[w + MASS_AT] * c[slot + SLACK] < c[slot]:
                 c[slot + SLACK] = low / c[slot]
@@ -136,28 +143,32 @@ def interior_attempt(
     # Out:
     info,
 ):  # fmt: skip
-    """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
+    """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
+
+    Each is settled or lost then.
+    """
     x, r, dx, kept, c, dc = work.x, work.r, work.dx, work.kept, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found = settings[BARRIER], pointer(info, NEAREST)
-    every = info[EVERY_CONTACT] > 0.0
-    kappa = place_on_path(plan, constant, h, least, True, every, node, motion, trial, work, found)
-    if kappa < 0.0:
+    if place_on_path(plan, constant, h, least, True, node, motion, trial, work, found) != 0:
         return USER_FAILED
-    before = 1e300
+    start_attempt(plan, contacts)
     for iteration in range(MOST_ITERATIONS):
-        speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
-        if not merit < 1e300:
-            return NOT_FINITE
-        if converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
+        _, merit = weigh(plan, constant, h, node, c, trial, work)
+        if not merit < 1e300 and lose_wrong(plan, contacts, r):
+            drop_lost(plan, h, motion.u, motion.mu, x, contacts)
+            if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
+                return USER_FAILED
+        if settle(plan, constant, h, settings, node, c, work, info) == 0:
             return iteration
-        before = speed
+        hold(plan, contacts, r)
         clear_pairs(plan, values)  # before: dampers may join the same bodies
         assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
         for i in range(unknowns):
             kept[i] = r[i]
-        correct(plan, 0.0, dc, contacts)
+        lower(plan, 0.0, contacts)
+        correct(plan, False, dc, contacts)
         condense(plan, constant, h, least, False, x, c, contacts, r)
         add_contacts(plan, contacts, values)
         failed = factorize(
@@ -166,33 +177,32 @@ def interior_attempt(
         if failed != 0:
             return SINGULAR
         info[FACTORIZATIONS] += 1.0
-        now = complementarity(plan, constant, c, c, 0.0, contacts)
-        target, second = least, 0.0
-        if now > ARRIVED * least:  # how far a step without barrier would get says how far to go
+        most = add_up(plan, constant, c, dc, contacts, MEAN, False)
+        predicts = most > ARRIVED * least
+        if predicts:  # how far a step without barrier would get says how far to go
             solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
             steps_of(plan, constant, h, dx, x, c, contacts, dc)
-            part = longest(plan, c, dc, 1.0, contacts)
-            then = complementarity(plan, constant, c, dc, part, contacts)
-            target, second = max(least, (max(then, 0.0) / now) ** 3 * now), 1.0
+            longest(plan, c, dc, 1.0, contacts)
+            add_up(plan, constant, c, dc, contacts, PREDICTED, True)
+        choose_barriers(plan, least, contacts)
+        aim(plan, constant, AIM, contacts)
         for i in range(unknowns):
             r[i] = kept[i]
-        correct(plan, second, dc, contacts)
-        condense(plan, constant, h, target, False, x, c, contacts, r)
+        correct(plan, predicts, dc, contacts)
+        condense(plan, constant, h, least, False, x, c, contacts, r)
         solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
-        part = longest(plan, c, dc, min(CLOSEST, max(0.95, 1.0 - target)), contacts)
-        for i in range(unknowns):
-            x[i] += part * dx[i]
-        for i in range(plan[SLOTS]):
-            c[i] += part * dc[i]
-        recentre(plan, constant, target, c, contacts)
+        longest(plan, c, dc, SHORTEST, contacts)
+        take_parts(plan, dx, x, contacts)
+        take_step(plan, dc, contacts, c)
+        recentre(plan, c, contacts)
         if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
-        slide(plan, constant, target, x, c, contacts)
+        slide(plan, constant, least, x, c, contacts)
     return NOT_CONVERGED
 
 
@@ -200,7 +210,8 @@ def interior_attempt(
 def find_passed(plan, constant, h, x, trial, found, contacts):
     """Find contacts that were left out or bounced and are passed; their gaps are held from now on.
 
-    A bounce holds the velocity of a point; a rim that turns has another nearest point at the end.
+    Their islands are open again. A bounce holds the velocity of a point; a rim that turns has
+    another nearest point at the end.
     """
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
@@ -209,6 +220,7 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
             contacts[w + ACTIVE_AT] = LEFT_OUT
         elif contacts[w + SPEED_AT] != 0.0 and not held and not is_dry_friction(plan, k):
             contacts[w + ACTIVE_AT], contacts[w + SPEED_AT] = BOUNCED, 0.0
+    list_all(plan, contacts)
     gaps(plan, constant, h, x, trial, found, contacts)
     wrong = False
     for k in range(plan[CONTACTS]):
@@ -216,23 +228,31 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
         if contacts[w + ACTIVE_AT] < 0.0:
             if contacts[w + GAP_AT] < 0.0:
                 contacts[w + ACTIVE_AT], wrong = MUST_ACT, True
+                enter(plan, contacts, k, OPEN)
             else:
                 contacts[w + ACTIVE_AT] = 0.0 if contacts[w + ACTIVE_AT] == LEFT_OUT else 1.0
     return wrong
 
 
 @kernel
-def left_out(plan, contacts):
-    """Tell if any contact is left out."""
+def include_left_out(plan, contacts):
+    """Contacts of islands that are lost act, though they cannot close; whether there were any.
+
+    The islands that these connect to them are lost, too.
+    """
+    found = False
     for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0:
-            return True
-    return False
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 and touches_lost(plan, contacts, k):
+            contacts[k * CONTACT_WORK + ACTIVE_AT], found = INCLUDED, True
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] == INCLUDED:
+            enter(plan, contacts, k, LOST)
+    return found
 
 
 @kernel
 def release_bounces(plan, constant, contacts):
-    """Hold the gaps of all contacts that bounced; report if there were any.
+    """Hold the gaps of contacts that bounced in islands that are lost; whether there were any.
 
     Where a joint guides a body into the ground, friction can leave Newton's law without solution.
     """
@@ -240,7 +260,7 @@ def release_bounces(plan, constant, contacts):
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
         bounces = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0
-        if bounces and contacts[w + SPEED_AT] != 0.0:
+        if bounces and contacts[w + SPEED_AT] != 0.0 and touches_lost(plan, contacts, k):
             contacts[w + ACTIVE_AT], bounced = MUST_ACT, True
     return bounced
 
@@ -264,21 +284,21 @@ def interior(
     # Out:
     info,
 ):  # fmt: skip
-    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong."""
-    x, n = work.x, TWIST * plan[BODIES]
-    done = NOT_CONVERGED
+    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong.
+
+    Each is for the islands that the one before has lost.
+    """
+    x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
     info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
     set_dry_friction(plan, h, motion.c)
-    fresh = True
+    for i in range(n):
+        x[i] = motion.u[i]
+    for i in range(plan[ROWS]):
+        x[n + i] = h * motion.mu[i]
+    open_all(plan, contacts)
     for _ in range(ATTEMPTS):
-        if fresh:
-            for i in range(n):
-                x[i] = motion.u[i]
-            for i in range(plan[ROWS]):
-                x[n + i] = h * motion.mu[i]
         warm = info[COLD_START] == 0.0
         if warm:
-            correct(plan, 0.0, work.dc, work.contacts)
             done = path_attempt(
                 plan, constant, program, h, settings, node, motion, trial, work, solver, info
             )
@@ -288,20 +308,20 @@ def interior(
             )
         if done == USER_FAILED:
             return done
-        if done >= 0:
-            if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), work.contacts):
+        if done < 0:
+            lose_above(plan, 0.0, contacts)
+        if count(plan, contacts, LOST) == 0:
+            if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
                 return done
-            fresh = False
-        elif warm:
+            continue
+        if warm:
             info[COLD_START] = 1.0
-            fresh = True
-        elif info[EVERY_CONTACT] == 0.0 and left_out(plan, work.contacts):
+        elif info[EVERY_CONTACT] == 0.0 and include_left_out(plan, contacts):
             info[EVERY_CONTACT] = 1.0
-            fresh = True
-        elif release_bounces(plan, constant, work.contacts):
-            fresh = True
-        else:
-            return done
-        if fresh:  # nothing of the failed start is kept
-            clear_contacts(plan, motion.c)
+        elif not release_bounces(plan, constant, contacts):
+            return min(done, NOT_CONVERGED)
+        # nothing of a failed start is kept
+        drop_lost(plan, h, motion.u, motion.mu, x, contacts)
+        clear_lost(plan, contacts, motion.c)
+        open_lost(plan, contacts)
     return NOT_CONVERGED

@@ -1,34 +1,51 @@
-"""Residuals of an interval with contacts: where bodies go, what acts on them, when it is solved."""
-
-import math
+"""Residuals of an interval with contacts: where bodies go, what acts on them, which are solved."""
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
+    BEST,
     BODIES,
-    BODY_SIZE,
+    CONTACT_ERROR,
+    ERROR_BEFORE,
     GROUPS,
     HOLDING,
-    IMPULSE,
-    ROWS,
+    ISLAND,
+    MOMENTUM_ERROR,
+    OPEN,
+    OPENED,
+    PHASE,
+    SETTLED,
+    STALLED,
     TWIST,
-    UNITS_AT,
     WRENCHES,
 )
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, TOLERANCE
-from dynamics.kernels.base.six import largest, most_of, nothing, products
 from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
-from dynamics.kernels.contacts.condensation import errors, push_out
+from dynamics.kernels.contacts.condensation import find_errors, push_out
 from dynamics.kernels.contacts.gauss_seidel import decide_all
-from dynamics.kernels.contacts.interior_start import WARM, centre, first_barrier, lower
+from dynamics.kernels.contacts.interior_start import WARM, centre, first_barriers, lower
+from dynamics.kernels.contacts.islands import (
+    find_islands,
+    largest_impulse,
+    list_between_open,
+    list_open,
+    measure,
+    record_of,
+)
 from dynamics.kernels.contacts.rows import contact_rows, gaps, weigh_planes
 from dynamics.kernels.interval.newton import EPS
-from dynamics.kernels.interval.residual import extent, fastest, residual
+from dynamics.kernels.interval.residual import extent, residual
 from dynamics.kernels.rows.poses import move
 from dynamics.kernels.rows.rows import evaluate, roll
 from dynamics.kernels.rows.wrench import update_user_impulse
 
 #: Momentum error over the largest impulse that ends an iteration which gains no more.
 ROUNDING = 1e-7
+#: Iterations without half the error of contacts that end an island's, and the error that it may
+#: have then, over the tolerance: where friction is at its limit, Newton's method may cycle.
+STALLS, ROUGH = 3.0, 1e3
+#: Distance within which contacts act in any interval, over the unit of length: the least, and that
+#: over the barrier, which holds up the unit of acceleration at a distance of 1.
+CLOSE, REACH = 1e-9, 30.0
 
 
 @kernel
@@ -45,66 +62,97 @@ def evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts):
 
 @kernel
 def weigh(plan, constant, h, node, c, trial, work):
-    """r <- residuals after `evaluate_end_and_gaps`; the largest of momenta and |g|, over units.
+    """r <- residuals after `evaluate_end_and_gaps`; the errors of each open island, the largest.
 
-    The third result is NaN if any residual is.
+    The second result is NaN if any residual is.
     """
-    n = TWIST * plan[BODIES]
     x, r, kick = work.x, work.r, work.kick
     if plan[WRENCHES] > 0:
         update_user_impulse(plan, h, node, x, kick)
-    _, opened, merit = residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
+    _, _, merit = residual(plan, constant, h, kick, node.G, node.g, x, trial.g, r)
     push_out(plan, c, work.contacts, r)
-    wrong = 0  # `largest` may pass over what is no number
-    for i in range(n):
-        wrong += r[i] != r[i]
-    most = nothing()
-    for i in range(plan[BODIES]):
-        most = largest(most, products(nothing(), constant, i * BODY_SIZE + IMPULSE, r, TWIST * i))
-    return most_of(most), opened, math.nan if wrong > 0 else merit
+    for i in range(TWIST * plan[BODIES]):
+        merit += 0.0 * r[i]  # `largest` may pass over what is no number
+    return measure(plan, constant, h, r, work.contacts), merit
 
 
 @kernel
-def largest_impulse(plan, constant, x):
-    """Largest momentum of a body or impulse of a joint, over its unit."""
-    most, mu = fastest(plan, constant, 1, x), TWIST * plan[BODIES]
-    units = plan[UNITS_AT] + 1 + plan[ROWS]
-    for row in range(plan[ROWS]):
-        most = max(most, constant[units + row] * abs(x[mu + row]))
-    return most
+def place_on_path(plan, constant, h, least, cold, node, motion, trial, work, found):
+    """Contacts that can act in open islands, each on its central path at the guess x; 0 or 1.
 
-
-@kernel
-def place_on_path(plan, constant, h, least, cold, every, node, motion, trial, work, found):
-    """Contacts that can act, each on its central path at the guess x: the barrier; -1 of a user.
-
-    A cold start has one barrier for all, a warm one a barrier for each contact. What comes back is
-    over the contacts' units of energy.
+    A cold start has one barrier for each island, a warm one a barrier for each contact. 1 is a
+    user's failure.
     """
     x, c, contacts = work.x, motion.c, work.contacts
-    if contact_rows(plan, constant, h, node, x, every, found, contacts) != 0:
-        return -1.0
+    list_between_open(plan, contacts)
+    reach = max(CLOSE, REACH * least)
+    if contact_rows(plan, constant, h, node, x, reach, found, contacts) != 0:
+        return 1
+    find_islands(plan, contacts)
+    list_open(plan, contacts)
     if cold:
         weigh_planes(plan, constant, contacts)
     if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
-        return -1.0
+        return 1
     decide_all(plan, contacts)
-    energy = first_barrier(plan, constant, h, cold, x, motion.u_prev, c, contacts)
-    lower(plan, 0.0 if cold else WARM, contacts)
-    barrier = max(least, energy) if cold else least
-    centre(plan, constant, h, barrier, x, c, contacts)
-    return barrier
+    first_barriers(plan, constant, h, cold, x, motion.u_prev, c, contacts)
+    if not cold:
+        lower(plan, WARM, contacts)
+    centre(plan, constant, h, least, x, c, contacts)
+    return 0
 
 
 @kernel
-def converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
-    """Convergence test: x and c solve the interval at the last barrier."""
-    info[VELOCITY_ERROR], info[VIOLATION] = speed, opened
-    if speed > settings[CONTACT_TOLERANCE]:
-        # stiff contacts and large impulses: no better than rounding
-        if not 0.1 * before < speed <= ROUNDING * largest_impulse(plan, constant, work.x):
-            return False
-    worst = errors(plan, constant, h, settings[BARRIER], work.x, c, work.contacts)
-    info[VELOCITY_ERROR] = max(speed, worst)
+def cycles(contacts, record, tolerance):
+    """True if iterates of an island cycle near a solution, which friction at its limit may do."""
+    error, best = contacts[record + CONTACT_ERROR], contacts[record + BEST]
+    if error < 0.0:
+        return False
+    if error < 0.5 * best:
+        contacts[record + BEST], contacts[record + STALLED] = error, 0.0
+        return False
+    contacts[record + STALLED] += 1.0
+    return contacts[record + STALLED] >= STALLS and error <= min(ROUGH * tolerance, 2.0 * best)
+
+
+@kernel
+def settle(plan, constant, h, settings, node, c, work, info):
+    """Settle the open islands that x and c solve at the last barrier; how many are open still."""
+    x, contacts, tolerance = work.x, work.contacts, settings[CONTACT_TOLERANCE]
+    there, left = False, 0
+    for body in range(plan[BODIES]):
+        record = record_of(plan, body)
+        if contacts[record + PHASE] != OPEN or int(contacts[record + ISLAND]) != body:
+            continue
+        error, before = contacts[record + MOMENTUM_ERROR], contacts[record + ERROR_BEFORE]
+        contacts[record + CONTACT_ERROR], contacts[record + ERROR_BEFORE] = 0.0, error
+        if error > tolerance:
+            # stiff contacts and large impulses: no better than rounding
+            if (
+                not 0.1 * before
+                < error
+                <= ROUNDING * largest_impulse(plan, constant, record, x, contacts)
+            ):
+                contacts[record + CONTACT_ERROR] = -1.0
+        there = there or contacts[record + CONTACT_ERROR] == 0.0
+    if there:
+        find_errors(plan, constant, h, settings[BARRIER], x, c, contacts)
     closed = max(settings[TOLERANCE], 64.0 * EPS * extent(plan, constant, node.pose))
-    return worst <= settings[CONTACT_TOLERANCE] and opened <= closed
+    some, worst, opened = False, 0.0, 0.0
+    for body in range(plan[BODIES]):
+        record = record_of(plan, body)
+        if int(contacts[record + ISLAND]) != body:
+            continue
+        error = contacts[record + CONTACT_ERROR]
+        worst = max(worst, max(contacts[record + MOMENTUM_ERROR], error))
+        opened = max(opened, contacts[record + OPENED])
+        if contacts[record + PHASE] == OPEN:
+            good = 0.0 <= error <= tolerance or cycles(contacts, record, tolerance)
+            if good and contacts[record + OPENED] <= closed:
+                contacts[record + PHASE], some = SETTLED, True
+            else:
+                left += 1
+    info[VELOCITY_ERROR], info[VIOLATION] = worst, opened
+    if some and left > 0:
+        list_open(plan, contacts)
+    return left

@@ -2,11 +2,12 @@
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
-    ACTIVE_AT,
+    AIM,
     BARRIER_AT,
     BLOCK,
     BLOCK_MASS_AT,
     BLOCKS,
+    BODIES,
     CONES,
     CONTACT_AT,
     CONTACT_CONSTANT_AT,
@@ -19,7 +20,9 @@ from dynamics.kernels.base.layout import (
     ETA0,
     FACETS,
     FRICTION,
+    LOST,
     MASS_AT,
+    PHASE,
     SLACK,
     SLOPES,
     SLOT,
@@ -28,8 +31,14 @@ from dynamics.kernels.base.layout import (
     W_AT,
 )
 from dynamics.kernels.contacts.condensation import normal_error, numbers_of, sliding
+from dynamics.kernels.contacts.islands import aim, contact_island, record_of
 from dynamics.kernels.contacts.linear_cone import on_path, polygon_centre
-from dynamics.kernels.contacts.rows import contact_rate, is_dry_friction
+from dynamics.kernels.contacts.rows import (
+    acting_contact,
+    acting_contacts,
+    contact_rate,
+    is_dry_friction,
+)
 
 #: Part of the energy at a contact that a warm start begins from.
 WARM = 0.001
@@ -44,17 +53,17 @@ def expected(plan, constant, h, k, u, c, contacts):
 
 
 @kernel
-def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
-    """Largest energy, over its unit, that is likely to change at a contact; each contact's own.
+def first_barriers(plan, constant, h, cold, x, u_prev, c, contacts):
+    """Own barriers of contacts <- the energy that is likely to change there.
 
     A warm start expects impacts where gaps would close, and elsewhere velocities to change as they
-    did before; a cold one, that all motion at contacts ends.
+    did before; a cold one, that all motion at contacts ends, and takes the largest of each island.
     """
-    most = 0.0
-    for k in range(plan[CONTACTS]):
+    for body in range(plan[BODIES]):
+        contacts[record_of(plan, body) + AIM] = 0.0
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         rubbing = is_dry_friction(plan, k)
         mass = contacts[w + BLOCK_MASS_AT] if rubbing else contacts[w + MASS_AT]
@@ -69,24 +78,25 @@ def first_barrier(plan, constant, h, cold, x, u_prev, c, contacts):
             speed = max(speed, -ahead)
         contacts[w + BARRIER_AT] = mass * speed * speed
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
-        most = max(most, mass * speed * speed / constant[p + ENERGY])
-    return most
+        island, energy = contact_island(plan, contacts, k), mass * speed * speed
+        contacts[island + AIM] = max(contacts[island + AIM], energy / constant[p + ENERGY])
+    if cold:
+        aim(plan, constant, AIM, contacts)
 
 
 @kernel
 def lower(plan, part, contacts):
     """Own barriers of contacts <- a part of them."""
-    for k in range(plan[CONTACTS]):
-        contacts[k * CONTACT_WORK + BARRIER_AT] *= part
+    for nth in range(acting_contacts(plan, contacts)):
+        contacts[acting_contact(plan, contacts, nth) * CONTACT_WORK + BARRIER_AT] *= part
 
 
 @kernel
 def centre(plan, constant, h, least, u, c, contacts):
     """Numbers of every contact on its own central path: as if no other body felt its force."""
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
@@ -122,10 +132,11 @@ def set_dry_friction(plan, h, c):
 
 
 @kernel
-def clear_contacts(plan, c):
-    """C <- 0, but for what presses on dry friction."""
+def clear_lost(plan, contacts, c):
+    """C <- 0 of contacts in islands that are lost, but for what presses on dry friction."""
     for k in range(plan[CONTACTS]):
-        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
-        slot = plan[at + SLOT]
-        for j in range(1 if is_dry_friction(plan, k) else 0, numbers_of(plan, at)):
-            c[slot + j] = 0.0
+        if contacts[contact_island(plan, contacts, k) + PHASE] == LOST:
+            at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+            slot = plan[at + SLOT]
+            for j in range(1 if is_dry_friction(plan, k) else 0, numbers_of(plan, at)):
+                c[slot + j] = 0.0

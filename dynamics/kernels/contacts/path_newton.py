@@ -7,9 +7,9 @@ sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_p
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import BODIES, ROWS, SLOTS, TWIST
+from dynamics.kernels.base.layout import BODIES, OPEN, ROWS, TWIST
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, LARGEST_TURN
-from dynamics.kernels.base.status import NOT_CONVERGED, NOT_FINITE, SINGULAR, USER_FAILED
+from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import follow
 from dynamics.kernels.contacts.condensation import (
@@ -17,24 +17,36 @@ from dynamics.kernels.contacts.condensation import (
     chord_steps,
     clear_pairs,
     condense,
+    correct,
     steps_of,
+    take_step,
 )
 from dynamics.kernels.contacts.gauss_seidel import AGAIN, decide_all, gauss_seidel, undecided
 from dynamics.kernels.contacts.interior_residual import (
-    converged,
     evaluate_end_and_gaps,
     place_on_path,
+    settle,
     weigh,
 )
 from dynamics.kernels.contacts.interior_start import lower
+from dynamics.kernels.contacts.islands import (
+    count,
+    drop_lost,
+    forget_errors,
+    hold,
+    lose_above,
+    lose_turned,
+    lose_wrong,
+    start_attempt,
+)
 from dynamics.kernels.interval.matrix import assemble
-from dynamics.kernels.rows.poses import turns
 from graphsys.kernels import factorize, solve
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
-#: Iteration from which a momentum error of so many tolerances ends a start: few of these arrive.
-EARLY, LOST = 4, 1e6
+#: Iteration from which a momentum error of so many tolerances ends the start of an island: few of
+#: these arrive.
+EARLY, HOPELESS = 4, 1e6
 #: Iterations from one use of the Gauss-Seidel method to the next.
 ROUND = 2
 #: |phi| of a body (the sine of half its turn) beyond which iterates do not come back.
@@ -65,37 +77,44 @@ def path_attempt(
     # Out:
     info,
 ):  # fmt: skip
-    """Solve one interval with contacts from the guess x, c; iterations, or what went wrong."""
+    """Solve the open islands of an interval from the guess x, c; iterations, or what went wrong.
+
+    Each is settled or lost then.
+    """
     x, r, dx, c, dc = work.x, work.r, work.dx, motion.c, work.dc
     contacts, values = work.contacts, pointer(solver.values, 0)
     least, found = settings[BARRIER], pointer(info, NEAREST)
-    unknowns = TWIST * plan[BODIES] + plan[ROWS]
-    barrier = place_on_path(
-        plan, constant, h, least, False, False, node, motion, trial, work, found
-    )
-    if barrier < 0.0:
+    unknowns, tolerance = TWIST * plan[BODIES] + plan[ROWS], settings[CONTACT_TOLERANCE]
+    if place_on_path(plan, constant, h, least, False, node, motion, trial, work, found) != 0:
         return USER_FAILED
-    before, rows, fresh = 1e300, 0, False
+    start_attempt(plan, contacts)
+    correct(plan, False, dc, contacts)
+    rows, fresh = 0, False
     for iteration in range(PATIENCE + 1):
-        speed, opened, merit = weigh(plan, constant, h, node, c, trial, work)
-        if not merit < 1e300:
-            return NOT_FINITE
-        if converged(plan, constant, h, settings, speed, opened, before, node, c, work, info):
+        speed, merit = weigh(plan, constant, h, node, c, trial, work)
+        if not merit < 1e300 and lose_wrong(plan, contacts, r):
+            drop_lost(plan, h, motion.u, motion.mu, x, contacts)
+            if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
+                return USER_FAILED
+        if settle(plan, constant, h, settings, node, c, work, info) == 0:
             return iteration
-        lost = iteration >= EARLY and speed > LOST * settings[CONTACT_TOLERANCE]
-        if lost or iteration == PATIENCE:
-            break
+        if iteration >= EARLY:
+            error = HOPELESS * tolerance if iteration < PATIENCE else 0.0
+            if lose_above(plan, error, contacts):
+                drop_lost(plan, h, motion.u, motion.mu, x, contacts)
+                if count(plan, contacts, OPEN) == 0:
+                    return iteration
+        hold(plan, contacts, r)
         lower(plan, FALL, contacts)
-        before, again, rows = speed, rows > 0, 0
-        if fresh and speed <= NEAR * settings[CONTACT_TOLERANCE]:
+        again, rows = rows > 0, 0
+        if fresh and speed <= NEAR * tolerance:
             chord_steps(plan, constant, h, x, c, contacts, r)
-            before, fresh = 1e300, False  # old factors may gain little, short of rounding
+            forget_errors(plan, contacts)  # old factors may gain little, short of rounding
+            fresh = False
         else:
             if again or (iteration > 0 and iteration % ROUND == 0):
                 part = AGAIN if again else 1.0
-                rows = undecided(
-                    plan, constant, h, settings[CONTACT_TOLERANCE], part, x, c, r, contacts
-                )
+                rows = undecided(plan, constant, h, tolerance, part, x, c, r, contacts)
             clear_pairs(plan, values)  # before: dampers may join the same bodies
             assemble(plan, constant, h, x, node.g, node.G, trial.G, values)
             condense(plan, constant, h, least, True, x, c, contacts, r)
@@ -116,10 +135,11 @@ def path_attempt(
         steps_of(plan, constant, h, dx, x, c, contacts, dc)
         for i in range(unknowns):
             x[i] += dx[i]
-        for i in range(plan[SLOTS]):
-            c[i] += dc[i]
-        if turns(plan[BODIES], h, x) > max(FAR, settings[LARGEST_TURN]):
-            break
+        take_step(plan, dc, contacts, c)
+        if lose_turned(plan, h, max(FAR, settings[LARGEST_TURN]), x, contacts):
+            drop_lost(plan, h, motion.u, motion.mu, x, contacts)
+            if count(plan, contacts, OPEN) == 0:
+                return iteration
         if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
             return USER_FAILED
         follow(plan, constant, h, least, x, c, contacts)

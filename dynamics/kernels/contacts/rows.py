@@ -54,10 +54,51 @@ from dynamics.kernels.contacts.geometry import DRY_FRICTION, LIMITED, TINY, gap
 from dynamics.kernels.interval.matrix import stretched
 from dynamics.kernels.rows.rows import turned_back, write
 
-#: Accelerations of an interval that make no bounce, and that bring a contact near, over its unit.
+#: Accelerations of an interval that make no bounce, over the contact's unit.
 FALLS = 3.0
-#: Distance that is near in any interval, over the unit of length.
-CLOSE = 1e-9
+
+
+@kernel
+def acting_contacts(plan, contacts):
+    """Number of contacts in the list of those that act."""
+    return int(contacts[CONTACT_WORK * plan[CONTACTS]])
+
+
+@kernel
+def acting_contact(plan, contacts, nth):
+    """The nth of them."""
+    return int(contacts[CONTACT_WORK * plan[CONTACTS] + 1 + nth])
+
+
+@kernel
+def start_list(plan, contacts):
+    """Empty the list of contacts that act: most are far, and their numbers would fill caches."""
+    contacts[CONTACT_WORK * plan[CONTACTS]] = 0.0
+
+
+@kernel
+def list_contact(plan, contacts, k):
+    """Add a contact to the list."""
+    at = CONTACT_WORK * plan[CONTACTS]
+    contacts[at] += 1.0
+    contacts[at + int(contacts[at])] = k
+
+
+@kernel
+def list_all(plan, contacts):
+    """List all contacts."""
+    start_list(plan, contacts)
+    for k in range(plan[CONTACTS]):
+        list_contact(plan, contacts, k)
+
+
+@kernel
+def list_acting(plan, contacts):
+    """List the contacts whose ACTIVE is not 0."""
+    start_list(plan, contacts)
+    for k in range(plan[CONTACTS]):
+        if contacts[k * CONTACT_WORK + ACTIVE_AT] != 0.0:
+            list_contact(plan, contacts, k)
 
 
 @kernel
@@ -147,10 +188,11 @@ def effective_mass(plan, constant, at, W, to):
 @kernel
 def weigh_planes(plan, constant, contacts):
     """Effective masses of contacts with planes <- those of the body: a plane weighs little."""
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
-        b, acts = plan[at + B], contacts[w + ACTIVE_AT] != 0.0
-        if plan[at + OF_PLANE] == 0 or b == plan[BODIES] or not acts:
+        b = plan[at + B]
+        if plan[at + OF_PLANE] == 0 or b == plan[BODIES]:
             continue
         contacts[w + MASS_AT] = 1.0 / mobility(constant, b, contacts, w + W_AT + TWIST)
         for i in range(plan[at + BLOCKS]):
@@ -208,18 +250,20 @@ def contact_rows(
     h,
     node,
     u,
-    every,
+    reach,
     # Work:
     found,
     # Out:
     contacts,
 ):  # fmt: skip
-    """Rows N of all contacts at the node, all of those that can act; 0, or 1 + a user's failure.
+    """Rows N of listed contacts at the node, all of those that can act; 0, or 1 + a failure.
 
-    A contact acts if its bodies can close its gap in the interval, at three times their speed.
+    A contact acts if its bodies can close its gap in the interval: at their speeds, whatever their
+    directions, and its unit of acceleration; or within ``reach``, over its unit of length.
     """
     n = plan[BODIES]
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         w = k * CONTACT_WORK
@@ -243,16 +287,16 @@ def contact_rows(
                 part = abs(contacts[w + RESTITUTION_AT])
                 contacts[w + SPEED_AT] = part * constant[c + RESTITUTION] * approaching
                 contacts[w + RESTITUTION_AT] = -part
-        way = h * (3.0 * speed + FALLS * h * constant[c + FALL])
-        near = distance < way + CLOSE * constant[c + CONTACT_LENGTH]
+        way = h * (speed + h * constant[c + FALL])
+        near = distance < way + reach * constant[c + CONTACT_LENGTH]
         if constant[c + OF_RATE] != 0.0:  # s = sign (G u - limit), in every interval
             bound = -constant[c + SIGN] * constant[c + LIMIT]
             contacts[w + SPEED_AT] = bound if bound != 0.0 else TINY
             near = True
         if is_dry_friction(plan, k):  # s = 1
             contacts[w + SPEED_AT], near = 1.0, True
-        if contacts[w + ACTIVE_AT] != MUST_ACT:
-            contacts[w + ACTIVE_AT] = 1.0 if (every or near) else 0.0
+        if contacts[w + ACTIVE_AT] < MUST_ACT:
+            contacts[w + ACTIVE_AT] = 1.0 if near else 0.0
         if contacts[w + ACTIVE_AT] != 0.0:
             friction_rows(plan, k, node, 0.0, found, contacts, w + W_AT)
             if not is_dry_friction(plan, k):
@@ -274,12 +318,11 @@ def bounced(plan, contacts):
 
 @kernel
 def gaps(plan, constant, h, u, trial, found, contacts):
-    """Gap and row N at the end of the interval, stretched to velocities; see `contact_rows`."""
+    """Gap and row N of contacts that act at the end, stretched to velocities: `contact_rows`."""
     n = plan[BODIES]
-    for k in range(plan[CONTACTS]):
+    for nth in range(acting_contacts(plan, contacts)):
+        k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
-        if contacts[w + ACTIVE_AT] == 0.0:
-            continue
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         a, b = plan[at + A], plan[at + B]

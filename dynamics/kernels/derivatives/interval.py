@@ -6,6 +6,8 @@ for all columns. Directions are columns: ``dz[6 n]`` (x, theta), ``dp[6 n]``, ``
 `derivatives.contacts`.
 """
 
+import math
+
 from dynamics.kernels.base.arguments import Inputs, node_of_tuple
 from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import (
@@ -47,7 +49,7 @@ from dynamics.kernels.base.layout import (
     B,
 )
 from dynamics.kernels.contacts.condensation import add_contacts, clear_pairs, condense, push_out
-from dynamics.kernels.contacts.rows import contact_rate, contact_rows, gaps
+from dynamics.kernels.contacts.rows import contact_rate, contact_rows, gaps, list_acting, list_all
 from dynamics.kernels.derivatives.arguments import (
     Columns,
     ContactWork,
@@ -93,7 +95,8 @@ def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
     x, c = solution.x, solution.c
     for k in range(plan[CONTACTS]):
         contacts[k * CONTACT_WORK + RESTITUTION_AT] = 1.0
-    if contact_rows(plan, constant, h, node, solution.before, True, found, contacts) != 0:
+    list_all(plan, contacts)
+    if contact_rows(plan, constant, h, node, solution.before, math.inf, found, contacts) != 0:
         return 1
     for k in range(plan[CONTACTS]):
         at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
@@ -103,6 +106,7 @@ def touching(plan, constant, h, solution, node, trial, found, spare, contacts):
             missed = contact_rate(plan, at, contacts, w + W_AT, x) + speed - c[slot + SLACK]
             if abs(missed) > BOUNCES * abs(speed):  # it was held by its gap: see `interior_point`
                 contacts[w + SPEED_AT] = 0.0
+    list_acting(plan, contacts)
     if gaps(plan, constant, h, x, trial, found, contacts) != 0:
         return 1
     condense(plan, constant, h, 0.0, True, x, c, contacts, spare)

@@ -57,6 +57,7 @@ from dynamics.kernels.contacts.rows import (
     effective_mass,
     is_dry_friction,
     limit_row,
+    list_all,
     point_row,
 )
 from dynamics.kernels.rows.poses import rotation_matrices
@@ -68,6 +69,8 @@ NEAREST_AND_ROW = NEAREST_SIZE + SLOPES
 HELD = 1e7
 #: Speed, over its unit, below which what closes a gap is rounding.
 CLOSING = 1e-9
+#: Distance within which contacts act, over the unit of length.
+CLOSE = 1e-9
 #: Rounds that look for rows to hold.
 ROUNDS = 8
 
@@ -118,7 +121,9 @@ def find_closed(plan, constant, h, every, node, found, state, contacts):
     of the cone is: strict complementarity, in impulses.
     """
     u = state[(POSE + TWIST) * plan[BODIES] : (POSE + 2 * TWIST) * plan[BODIES]]
-    if contact_rows(plan, constant, h, node, u, every, found, contacts) != 0:
+    list_all(plan, contacts)
+    reach = math.inf if every else CLOSE
+    if contact_rows(plan, constant, h, node, u, reach, found, contacts) != 0:
         return 1
     first = (POSE + 3 * TWIST) * plan[BODIES] + plan[ROWS]
     for k in range(plan[CONTACTS]):
