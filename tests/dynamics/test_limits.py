@@ -187,3 +187,29 @@ def test_limits_that_exclude_each_other_say_so():
         dy.simulate(model, state, 0.1)
     with pytest.raises(dy.InconsistentStateError, match="cannot be moved apart together with all"):
         dy.separate(model, state)
+
+
+@pytest.mark.parametrize("mass", [1e-3, 1e-6, 1e-10])
+def test_limits_of_a_body_almost_without_mass_are_reached_as_those_of_any_other(mass):
+    # several hinges between two bodies of a robot file: what is between weighs nothing
+    mechanism = dy.Mechanism()
+    rod = mechanism.add_body(dy.Box(0.1, 0.1, 0.6, mass=2.0), name="rod", position=(0, 0, -0.3))
+    between = mechanism.add_body(None, name="between", mass=mass, inertia=np.full(3, 1e-2 * mass))
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, between, (0, 1, 0), name="swing", limits=(-0.2, 0.2))
+    )
+    mechanism.add_joint(
+        dy.Revolute(between, rod, (1, 0, 0), child_point=(0, 0, 0.3), name="tilt",
+                    limits=(-0.3, 0.3))
+    )  # fmt: skip
+    model = mechanism.finalize(0.01)
+    state, reached, factorizations = model.initial_state(), 0, 0
+    for k in range(120):
+        push = [12.0 * np.sin(0.11 * k), 9.0 * np.cos(0.07 * k), 0, 0, 0, 0]
+        state, info = model.step(state, wrenches={"rod": push})
+        factorizations += info.factorizations
+        angles = [float(model.joint(state, name)[0][0]) for name in ("swing", "tilt")]
+        assert abs(angles[0]) < 0.2 + 1e-9 and abs(angles[1]) < 0.3 + 1e-9
+        reached += abs(angles[0]) > 0.2 - 1e-6 or abs(angles[1]) > 0.3 - 1e-6
+    assert reached > 10
+    assert factorizations < 10 * 120

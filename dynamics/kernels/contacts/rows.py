@@ -18,10 +18,12 @@ from dynamics.kernels.base.layout import (
     CONTACT_FIELDS,
     CONTACT_KIND,
     CONTACT_LENGTH,
+    CONTACT_PACE,
     CONTACT_SIZE,
     CONTACT_WORK,
     CONTACTS,
     DISTANCE_AT,
+    ENERGY,
     FACETS,
     FALL,
     GAP_AT,
@@ -43,6 +45,7 @@ from dynamics.kernels.base.layout import (
     SPEED_AT,
     T_AT,
     T_SIZE,
+    TURNING_PACE,
     TWIST,
     W_AT,
     A,
@@ -56,6 +59,9 @@ from dynamics.kernels.rows.rows import turned_back, write
 
 #: Accelerations of an interval that make no bounce, over the contact's unit.
 FALLS = 3.0
+#: Least effective mass, over the contact's unit: a body without mass between two hinges moves with
+#: those that it joins, and a thousandth of theirs is what planes weigh.
+LEAST_MASS = 1e-4
 
 
 @kernel
@@ -299,10 +305,14 @@ def contact_rows(
             contacts[w + ACTIVE_AT] = 1.0 if near else 0.0
         if contacts[w + ACTIVE_AT] != 0.0:
             friction_rows(plan, k, node, 0.0, found, contacts, w + W_AT)
+            least = LEAST_MASS * constant[c + ENERGY]
+            linear, turning = constant[c + CONTACT_PACE] ** 2, constant[c + TURNING_PACE] ** 2
             if not is_dry_friction(plan, k):
-                contacts[w + MASS_AT] = effective_mass(plan, constant, at, contacts, w + W_AT)
+                mass = effective_mass(plan, constant, at, contacts, w + W_AT)
+                contacts[w + MASS_AT] = max(mass, least * linear)
             for i in range(plan[at + BLOCKS]):
                 mass = effective_mass(plan, constant, at, contacts, w + T_AT + T_SIZE * i)
+                mass = max(mass, least * (linear if i == 0 else turning))
                 contacts[w + BLOCK_MASS_AT + i] = mass
     return 0
 
