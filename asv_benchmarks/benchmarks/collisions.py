@@ -80,7 +80,6 @@ class Scene:
     model: dy.Model
     state: dy.State
     path: Path
-    limits: bool = True
 
     def ours(self, seconds=SECONDS, every=10):
         return dy.simulate(self.model, self.state, seconds, every=every)
@@ -91,8 +90,6 @@ class Scene:
 
         model = mujoco.MjModel.from_xml_path(str(self.path))
         model.opt.timestep = self.model.timestep
-        if not self.limits:
-            model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_LIMIT
         data = mujoco.MjData(model)
         start = time.process_time()
         mujoco.mj_step(model, data, round(seconds / self.model.timestep))
@@ -111,11 +108,8 @@ def scene(name):
         path.write_text(SCENES[name]())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        # with its limits the humanoid ends on the floor in a heap whose steps are not solved
-        limits = name != "humanoid"
-        mechanism = dy.load(path, collide=True, without=[] if limits else ["limits"])
-    model = mechanism.finalize(H)
-    return Scene(name, model, dy.separate(model, model.initial_state()), path, limits)
+        model = dy.load(path, collide=True).finalize(H)
+    return Scene(name, model, dy.separate(model, model.initial_state()), path)
 
 
 def in_turns(made, rounds=3, seconds=SECONDS):
