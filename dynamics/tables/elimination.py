@@ -99,7 +99,7 @@ def symbolic_of(
     for record in records:
         if record.joins_bodies:
             graph.add_edge(record.parent.name, record.child.name)
-            touching |= record.touch is not None
+            touching = True
     system = gs.System(graph, sizes)
     if coupled or any(len(joint.bodies) > 2 for joint in joints):
         order = loops_last(bodies, joints)

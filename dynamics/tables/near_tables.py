@@ -158,6 +158,8 @@ class NearTables:
         self.group_plan = cut(plan, at["GROUP_AT"], self.groups, layout.GROUP_FIELDS)
         self.row_plan = cut(plan, at["ROW_AT"], self.rows, layout.ROW_FIELDS)
         self.contact_plan = cut(plan, at["CONTACT_AT"], self.records, layout.CONTACT_FIELDS)
+        sides = self.contact_plan[:, layout.A : layout.B + 1]
+        self.touching = bool((sides < self.n).all(axis=1).any())  # limits between bodies
         self.added = cut(plan, at["ADDED_AT"], int(plan[layout.ADDED]), layout.ADDED_FIELDS)
         self.wrenches = cut(plan, at["WRENCH_AT"], int(plan[layout.WRENCHES]), layout.WRENCH_FIELDS)
         self.bodies = constant[: n * layout.BODY_SIZE]
@@ -395,7 +397,7 @@ class NearTables:
         j = np.concatenate([edges[1], other, ends[at, side]])
         labels = [*self.labels[:n], *names, *self.labels[n:]]
         sizes = np.concatenate([self.sizes[:n], np.full(p, layout.TWIST), self.sizes[n:]])
-        touching = one.size + at.size > 0
+        touching = self.touching or one.size + at.size > 0
         ones = np.ones(i.size, np.int8)
         pattern = coo_array((ones, (i, j)), shape=(len(labels), len(labels)))
         system = gs.System(pattern, sizes, nodelist=labels)
