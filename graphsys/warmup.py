@@ -6,7 +6,6 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from graphsys.analysis.block_triangular import block_triangular_form
-from graphsys.block_triangular import BlockTriangularFactor
 from graphsys.compiler import bind_all, compile_all
 from graphsys.families import (
     body_joint_tree,
@@ -18,6 +17,7 @@ from graphsys.families import (
     random_system,
 )
 from graphsys.matrix.from_scipy import canonical
+from graphsys.numeric.sparse_lu import SparseLUFactor
 
 __all__ = ["warm_up"]
 
@@ -52,11 +52,12 @@ def warm_up() -> int:
 
 
 def _block_triangular() -> int:
-    """Solve a triangular system."""
-    rows = canonical(csr_array(np.tril(np.ones((3, 3)))))
+    """Solve a system of one block of two rows, and one after it."""
+    rows = canonical(csr_array([[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
     form = block_triangular_form(rows)
     assert form is not None
-    factor = BlockTriangularFactor(rows, form)
+    factor = SparseLUFactor.of(rows, form, 9)
+    assert factor is not None
     factor.solve(np.ones(3))
     factor.solve(np.ones(3), "T")
     return 1

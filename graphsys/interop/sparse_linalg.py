@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array, issparse
+from scipy.sparse import issparse
 
-from graphsys.analysis.block_triangular import block_triangular_form
-from graphsys.block_triangular import BlockTriangularFactor
-from graphsys.errors import SingularPivotError
+from graphsys.analysis.block_triangular import BlockTriangularForm, block_triangular_form
 from graphsys.factor import Factor
+from graphsys.kernels.single.sparse_lu import DONE, OTHER_PATTERN
 from graphsys.matrix.block import as_numbers
 from graphsys.matrix.from_scipy import canonical
+from graphsys.numeric.sparse_lu import SparseLUFactor
 from graphsys.system import System
 
 __all__ = ["FactorizedMatrix", "factorized", "splu", "spsolve"]
@@ -31,10 +31,18 @@ ORDERINGS = {
 }
 
 
+#: Operations per entry of the matrix up to which sparse LU factors are made. Matrices with more
+#: fill-in, such as grids, take less time with the dense panels of `Factor`.
+SPARSE = 32
+#: The same where the alternative delays pivots, which takes 4 to 8 times as long.
+SPARSE_BEFORE_DELAYS = 1024
+
+
 class FactorizedMatrix:
     """Factorization of a scipy sparse matrix, as `scipy.sparse.linalg.SuperLU`; made by `splu`.
 
-    A matrix with a block triangular form is factorized block by block, as KLU does.
+    A matrix with little fill-in is factorized block by block of its block triangular form, with
+    threshold pivoting in the blocks. Others get a `Factor`.
 
     Parameters
     ----------
@@ -55,7 +63,7 @@ class FactorizedMatrix:
         The matrix in blocks.
     factor : Factor
         Factorization of the whole matrix, with determinant, inertia, selected inverse and more.
-        Where a block triangular form is used it is made when it is first asked for.
+        Where sparse LU factors are used it is made when it is first asked for.
     """
 
     def __init__(self, A: Any, permc_spec: str | None = None) -> None:
@@ -68,18 +76,25 @@ class FactorizedMatrix:
         self._ordering: Any = ORDERINGS[permc_spec]
         rows = canonical(A)
         self.shape, self.dtype = rows.shape, rows.dtype
-        self._rows = csr_array((rows.data.copy(), rows.indices, rows.indptr), shape=rows.shape)
-        self._blocks = None if self._ordering == "natural" else _by_blocks(rows, self._ordering)
-        self._uses_blocks = self._blocks is not None
+        self._rows = rows.copy()
         self._system: System | None = None
         self._factor: Factor | None = None
         self._stale = False  # if system and factor are of an earlier matrix
-        if not self._uses_blocks:
+        natural = self._ordering == "natural"
+        form = None if natural or not rows.nnz else block_triangular_form(rows)
+        self._lu = None if form is None else _sparse_lu(self._rows, form, SPARSE)
+        self._uses_lu = self._lu is not None
+        if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
+            if form is not None and self._factor.delayed_pivots > 0:
+                self._lu = _sparse_lu(self._rows, form, SPARSE_BEFORE_DELAYS)
+                self._uses_lu = self._lu is not None
 
     @property
     def system(self) -> System:
         """The matrix in blocks."""
+        if self._uses_lu and self._lu is not None:
+            self._rows.data = self._lu.data.copy()
         if self._system is None:
             self._system = System.from_scipy(self._rows)
         elif self._stale:
@@ -102,13 +117,13 @@ class FactorizedMatrix:
     @property
     def diagonal_blocks(self) -> int:
         """Blocks of the block triangular form; 1 where it is not used."""
-        return self._blocks.form.block.size - 1 if self._blocks and self._uses_blocks else 1
+        return self._lu.form.block.size - 1 if self._lu and self._uses_lu else 1
 
     @property
     def nnz(self) -> int:
         """Entries that are stored for the factors."""
-        if self._blocks is not None and self._uses_blocks:
-            return self._blocks.nnz
+        if self._lu is not None and self._uses_lu:
+            return self._lu.nnz
         return int(self.factor.symbolic.arena_size)
 
     def solve(self, rhs: Any, trans: str = "N") -> Array:
@@ -129,8 +144,8 @@ class FactorizedMatrix:
         ValueError
             If rhs has another shape or is not finite.
         """
-        if self._blocks is not None and self._uses_blocks:
-            return self._blocks.solve(np.asarray(rhs), trans)
+        if self._uses_lu and self._lu is not None:
+            return self._lu.solve(np.asarray(rhs), trans)
         return np.asarray(self.factor.solve(np.asarray(rhs), trans))
 
     def refactorize(self, A: Any) -> None:
@@ -139,7 +154,8 @@ class FactorizedMatrix:
         Parameters
         ----------
         A : scipy sparse matrix or array, shape (N, N)
-            With no entry outside the pattern of the first.
+            With no entry outside the pattern of the first. CSR with equal patterns and types is
+            fastest.
 
         Raises
         ------
@@ -148,38 +164,30 @@ class FactorizedMatrix:
         SingularPivotError
             If the matrix is singular.
         """
-        if self._blocks is None:
+        if self._lu is None:
             self.system.set_from_scipy(A)
             self.factor.refactorize(self.system.values)
             return
-        self._rows.data = self._entries(A)
-        self._stale = True
-        try:
-            self._blocks.refactorize(self._rows.data)
-            self._uses_blocks = True
-        except SingularPivotError:
-            self._uses_blocks = False
+        status = OTHER_PATTERN
+        if getattr(A, "format", "") == "csr" and A.shape == self.shape:
+            values = A.data
+            status = self._lu.refactorize(A.indptr, A.indices, values)
+        if status == OTHER_PATTERN:
+            values = self._entries(A)
+            status = self._lu.refactorize(self._rows.indptr, self._rows.indices, values)
+        self._stale, self._uses_lu = True, status == DONE
+        if status != DONE:
+            self._rows.data = values.copy()
             self._factor = self.factor  # now, to refuse what is singular
 
     def _entries(self, A: Any) -> Array:
         """Entries of another matrix, in the pattern of the first."""
         old, n = self._rows, self.shape[0]
 
-        def same(rows: Any) -> bool:
-            return bool(
-                np.array_equal(rows.indptr, old.indptr)
-                and np.array_equal(rows.indices, old.indices)
-            )
-
-        # An equal pattern needs no more checks, which take ten times as long as small matrices.
-        if getattr(A, "format", "") == "csr" and same(A) and np.isfinite(A.data).all():
-            return as_numbers(A.data, self.dtype, "A").copy()
         new = canonical(A)
         if new.shape != self.shape:
             raise ValueError(f"A has shape {new.shape}, the first matrix has {self.shape}")
         given = as_numbers(new.data, self.dtype, "A")
-        if same(new):
-            return given.copy()
         names = [np.repeat(np.arange(n), np.diff(one.indptr)) * n + one.indices
                  for one in (old, new)]  # fmt: skip
         place = np.searchsorted(*names)
@@ -192,15 +200,9 @@ class FactorizedMatrix:
         return entries
 
 
-def _by_blocks(rows: Any, ordering: str) -> BlockTriangularFactor | None:
-    """Factors by the block triangular form; None where there is none, or a block is singular."""
-    form = block_triangular_form(rows)
-    if form is None:
-        return None
-    try:
-        return BlockTriangularFactor(rows, form, ordering)
-    except SingularPivotError:
-        return None
+def _sparse_lu(rows: Any, form: BlockTriangularForm, per_entry: int) -> SparseLUFactor | None:
+    """Sparse LU factors; None where they take too many operations, or have no good pivots."""
+    return SparseLUFactor.of(rows, form, per_entry * rows.nnz)
 
 
 def splu(

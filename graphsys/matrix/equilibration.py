@@ -145,7 +145,7 @@ def scaled(x: Array, exponent: Ints) -> Array:
         return found
 
 
-def _exponents(values: Array) -> NDArray[np.float64]:
+def exponents(values: Array) -> NDArray[np.float64]:
     """Logarithm to base 2 of each magnitude; -inf for zeros."""
     parts = (values.real, values.imag) if values.dtype.kind == "c" else (values,)
     with np.errstate(divide="ignore"):
@@ -178,7 +178,7 @@ class _Entries:
     ) -> _Entries:
         """Entries outside the rows and columns of the nodes ``last``."""
         rows, columns = coordinates(graph)
-        size = _exponents(values)
+        size = exponents(values)
         some = size > -np.inf
         if last:
             inside = ~np.isin(np.repeat(np.arange(graph.size.size), graph.size), list(last))

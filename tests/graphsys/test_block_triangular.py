@@ -1,4 +1,7 @@
-"""Block triangular form: what it is, and solves with it."""
+"""Block triangular form, and sparse LU factors of its blocks."""
+
+import copy
+import pickle
 
 import networkx as nx
 import numpy as np
@@ -8,7 +11,10 @@ from hypothesis import strategies as st
 from scipy.sparse import block_diag, coo_array, csr_array, diags_array, eye_array, random_array
 
 import graphsys as gs
-from graphsys.analysis.block_triangular import DENSE, block_triangular_form
+from graphsys.analysis.block_triangular import block_triangular_form
+from graphsys.kernels.program.sparse_lu import AFTER, LONG, PART_FIELDS, REST
+from graphsys.kernels.single.dense_lu import factorize_dense
+from graphsys.numeric.sparse_lu import SparseLUFactor
 
 
 def shuffled(A, rng):
@@ -50,21 +56,14 @@ def test_blocks_by_hand():
     form = block_triangular_form(A)
     assert form.block.tolist() == [0, 2, 3, 4]
     assert form.column.tolist() == form.row.tolist() == [0, 3, 2, 1]
-    assert form.run.tolist() == [0, 3]
     x = gs.splu(A).solve([3.0, 5.0, 7.0, 4.0])
     assert x == pytest.approx([1.0, 1.0, 1.0, 1.0], abs=4e-16)
 
 
-@pytest.mark.parametrize(
-    "matrix",
-    [
-        np.ones((3, 3)),  # irreducible
-        np.diag([1.0, 2.0, 3.0]),  # nothing outside the blocks
-        [[1.0, 1.0], [0.0, 0.0]],  # structurally singular
-    ],
-)
-def test_no_form_where_it_changes_nothing(matrix):
-    assert block_triangular_form(csr_array(np.asarray(matrix))) is None
+def test_forms_of_matrices_without_a_finer_one():
+    assert block_triangular_form(csr_array(np.ones((3, 3)))).block.tolist() == [0, 3]
+    assert block_triangular_form(csr_array(np.diag([1.0, 2.0]))).block.tolist() == [0, 1, 2]
+    assert block_triangular_form(csr_array([[1.0, 1.0], [0.0, 0.0]])) is None  # no pivot in row 1
 
 
 def test_the_order_of_rows_is_kept_on_request():
@@ -88,10 +87,6 @@ def test_the_form_is_block_triangular_and_cannot_be_finer(seed, n, degree):
     for i, j in zip(rows.tolist(), columns.tolist(), strict=True):
         graph.add_edge(matched[i] - n, j)
     parts = {frozenset(part) for part in nx.strongly_connected_components(graph)}
-    if form is None:
-        components = {frozenset(part) for part in nx.weakly_connected_components(graph)}
-        assert parts == components
-        return
     blocks = [form.column[a:b] for a, b in zip(form.block[:-1], form.block[1:], strict=True)]
     assert {frozenset(block.tolist()) for block in blocks} == parts
     assert np.array_equal(np.sort(form.row), np.arange(n))
@@ -101,18 +96,209 @@ def test_the_form_is_block_triangular_and_cannot_be_finer(seed, n, degree):
     assert not dense[block_of[:, None] < block_of].any()
 
 
-def test_large_blocks_of_a_run_do_not_need_each_other():
-    m = DENSE + 4
-    A = reducible([m, 1, m, m, 2, 3, m, 1, m], seed=3)
-    form = block_triangular_form(A)
-    size, before = np.diff(form.block), A[form.row][:, form.column].toarray() != 0
-    for first, after in zip(form.run[:-1], form.run[1:], strict=True):
-        small = size[first:after] <= DENSE
-        assert small.all() or not small.any()
-        if not small.any():
-            for k in range(first, after):
-                inside = before[form.block[k] : form.block[k + 1], form.block[first] :]
-                assert not inside[:, : form.block[k] - form.block[first]].any()
+def test_single_rows_come_in_few_runs():
+    form = block_triangular_form(reducible([20, 1, 20, 20, 1, 1, 20, 1], seed=3))
+    single = np.diff(form.block) == 1
+    assert np.count_nonzero(single[1:] & ~single[:-1]) <= 4  # one after each large block at most
+
+
+def lu_of(A, most=10**9):
+    """Sparse LU factors of a matrix, whatever they cost."""
+    A = csr_array(A)
+    factor = SparseLUFactor.of(A, block_triangular_form(A), most)
+    return factor, factor._program.tables.part.reshape(-1, PART_FIELDS)
+
+
+def assert_stable(A, factor, seed=0):
+    """Solutions by A and its transpose have backward errors of threshold pivoting.
+
+    Entries of U are at most 10 with columns scaled, and entries of L grow at most (1 + 10)^k in k
+    eliminations; what random matrices show is a growth of far below 100. Rows and columns are
+    compared in the scaling in which pivots are chosen.
+    """
+    n, eps = A.shape[0], np.finfo(A.dtype).eps
+    row = 1.0 / np.abs(A).max(axis=1).toarray().ravel()
+    scaled = diags_array(row) @ np.abs(A)
+    column = 1.0 / scaled.max(axis=0).toarray().ravel()
+    for trans, M in (("N", A), ("T", A.T)):
+        left, right = (row, column) if trans == "N" else (column, row)
+        b = np.random.default_rng(seed).normal(size=n) / left
+        x = factor.solve(b.astype(A.dtype), trans)
+        size = (diags_array(left) @ np.abs(M) @ diags_array(right)).sum(axis=1).max()
+        error = np.abs(left * (M @ x - b)).max()
+        assert error <= 100.0 * n * eps * (size * np.abs(x / right).max() + np.abs(left * b).max())
+
+
+def test_an_arrow_takes_no_fill_in():
+    A = eye_array(30, format="lil") * 2.0
+    A[0, :] = A[:, 0] = 1.0
+    A[0, 0] = 2.0
+    factor, part = lu_of(A)
+    assert part[0, REST] >= 29 - 24 and factor.nnz <= csr_array(A).nnz + 24**2
+    assert gs.splu(csr_array(A)).nnz == factor.nnz
+
+
+def test_pivots_are_no_small_entries():
+    # By the pivots on the diagonal, L U = A would lose most digits of all other entries.
+    A = csr_array([[1e-12, 1.0, 0.0], [1.0, 1e-12, 1.0], [1.0, 0.0, 1e-12]])
+    x = np.array([1.0, 2.0, 3.0])
+    assert gs.splu(A)._uses_lu and gs.splu(A).solve(A @ x) == pytest.approx(x, rel=1e-15)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+@pytest.mark.parametrize(
+    ("n", "degree", "rest", "long"),
+    [
+        (8, 2.0, False, False),
+        (60, 1.5, False, False),
+        (120, 4.0, True, False),
+        (400, 6.0, True, True),
+    ],
+)
+def test_irreducible_matrices_without_dominance(n, degree, rest, long, dtype):
+    for seed in range(3):
+        A = reducible([n], seed, dtype, density=degree / n)
+        A = csr_array(A - 3.0 * diags_array(np.ones(n), dtype=dtype)).astype(dtype)
+        factor, part = lu_of(A)
+        assert (part[:, AFTER] > part[:, REST]).any() == rest
+        assert part[:, LONG].any() == long
+        assert_stable(A, factor, seed)
+
+
+@given(st.integers(0, 2**32 - 1), st.integers(2, 50), st.floats(0.0, 4.0), st.booleans())
+def test_random_matrices(seed, n, degree, reducible_too):
+    rng = np.random.default_rng(seed)
+    A = random_array((n, n), density=min(1.0, degree / n), rng=rng, data_sampler=rng.normal)
+    A = csr_array(A + diags_array(rng.normal(size=n))) if reducible_too else A
+    A = shuffled(A, rng)
+    try:
+        factors = gs.splu(A)
+    except gs.SingularPivotError:
+        assert np.linalg.cond(A.toarray()) > 1e12
+        return
+    assert_stable(A, factors)
+    A.data *= rng.uniform(0.1, 10.0, A.nnz)
+    try:
+        factors.refactorize(A)
+    except gs.SingularPivotError:
+        assert np.linalg.cond(A.toarray()) > 1e12
+        return
+    assert_stable(A, factors)
+
+
+def test_every_scale_of_rows_and_columns():
+    rng = np.random.default_rng(0)
+    for dtype, most in ((np.float64, 60), (np.float32, 8), (np.complex128, 60)):
+        A = reducible([1, 40, 2, 9, 1], 1, dtype)
+        row, column = 10.0 ** rng.uniform(-most, most, (2, 53))
+        A = csr_array(diags_array(row) @ A @ diags_array(column)).astype(dtype)
+        assert_stable(A, lu_of(A)[0])
+
+
+def test_other_values_keep_the_pivots_while_these_are_good():
+    A = reducible([30, 1, 12], 2)
+    factor, _ = lu_of(A)
+    for scale in (1.0, 1e-4, 30.0):
+        B = A.copy()
+        B.data = scale * A.data * np.random.default_rng(0).uniform(0.5, 2.0, A.nnz)
+        factor.refactorize(B.indptr, B.indices, B.data)
+        assert_stable(B, factor)
+    assert factor.orders == 1
+
+
+def test_pivots_are_chosen_anew_where_they_are_weak():
+    for seed in range(5):
+        A = reducible([30, 1, 12], seed)
+        factor, _ = lu_of(A)
+        B = A.copy()
+        B.data = 10.0 ** np.random.default_rng(seed).uniform(-9.0, 0.0, A.nnz)
+        factor.refactorize(B.indptr, B.indices, B.data)
+        assert factor.orders == 2
+        assert_stable(B, factor)
+        C = A * 1e12  # larger than the values by which a pivot is judged
+        factor.refactorize(C.indptr, C.indices, C.data)
+        assert factor.orders == 3
+        assert_stable(C, factor)
+
+
+def test_solves_refine_where_factors_grew():
+    n = 40  # x_i = b_i - g x_(i-1): L and U of the first values hold, those of the others grow
+    A = diags_array([np.full(n - 1, 1.0), np.ones(n), np.full(n - 1, 0.1)], offsets=[-1, 0, 1])
+    A = csr_array(A)
+    factor, _ = lu_of(A)
+    assert not factor.refines
+    A[0, 1], A[1, 0], A[2, 1] = 30.0, 30.0, 30.0
+    factor.refactorize(A.indptr, A.indices, A.data)
+    b = np.random.default_rng(0).normal(size=(n, 2))
+    for trans, M in (("N", A), ("T", A.T)):
+        x = factor.solve(b, trans)
+        assert (np.abs(M @ x - b) <= 1e-15 * 4.0 * (np.abs(M) @ np.abs(x) + np.abs(b))).all()
+    assert factor.orders == 1 and factor.refines
+
+
+def test_much_fill_in_is_for_dense_panels():
+    n = 40
+    line = diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
+    grid = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(n, n)) + eye_array(n * n))
+    assert not gs.splu(grid)._uses_lu and gs.splu(line)._uses_lu
+    factor, _ = lu_of(grid)
+    assert SparseLUFactor.of(grid, block_triangular_form(grid), 1000) is None
+    assert_stable(grid, factor)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 9, 30, 41])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.complex128])
+def test_dense_factors_are_those_of_partial_pivoting(n, dtype):
+    A = np.random.default_rng(n).normal(size=(n, n)).astype(dtype)
+    a, name = np.concatenate([np.zeros(3), A.T.ravel()]).astype(dtype), np.zeros(n, np.int64)
+    assert factorize_dense(a, 3, n, name) == n
+    f = a[3:].reshape(n, n).T
+    L, U = np.tril(f, -1) + np.eye(n), np.triu(f)
+    assert np.abs(np.tril(L, -1)).max(initial=0.0) <= 1.0 + 4.0 * np.finfo(dtype).eps
+    # |L U - P A| <= n eps |L| |U| (Higham 2002, theorem 9.3); complex products err twice as much
+    bound = 4.0 * n * np.finfo(dtype).eps * (np.abs(L) @ np.abs(U))
+    assert (np.abs(L @ U - A[name]) <= bound).all()
+    a[:] = 0.0
+    assert factorize_dense(a, 3, n, name) == 0
+
+
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda f: pickle.loads(pickle.dumps(f))])
+def test_copies_have_factors_of_their_own(make):
+    A, b = reducible([1, 30, 3, 1], 1), np.ones(35)
+    factors = gs.splu(A)
+    x, other = factors.solve(b), make(factors)
+    factors.refactorize(2.0 * A)
+    assert np.array_equal(other.solve(b), x)
+    other.refactorize(4.0 * A)
+    assert factors.solve(b) == pytest.approx(0.5 * x) and other.solve(b) == pytest.approx(0.25 * x)
+
+
+def test_every_kind_of_matrix_is_taken_again():
+    A, b = reducible([1, 20, 3, 1], 1), np.ones(25)
+    factors = gs.splu(A)
+    x, kinds = factors.solve(b), [A, A.tocsc(), A.tocoo(), A.astype(np.float32)]
+    wide = csr_array((A.data, A.indices.astype(np.int64), A.indptr.astype(np.int64)))
+    backward = A[:, ::-1].tocsr()
+    backward.indices = 24 - backward.indices  # not sorted
+    backward.has_sorted_indices = False
+    fixed = A.copy()
+    fixed.data.flags.writeable = fixed.indices.flags.writeable = False
+    for other in [*kinds, wide, backward, fixed]:
+        factors.refactorize(other)
+        assert factors.solve(b) == pytest.approx(x, rel=1e-5 if other is kinds[3] else 1e-12)
+    assert gs.splu(fixed).solve(b) == pytest.approx(x)
+
+
+def test_a_thread_that_refactorizes_is_not_disturbed():
+    A, b = reducible([1, 20, 3], 1), np.ones(24)
+    factors = gs.splu(A)
+    x, flag = factors.solve(b), factors._lu._program.frame
+    flag = flag[-1] if isinstance(flag, tuple) else flag
+    flag[-1] = 1  # as if another thread were at work
+    with pytest.raises(RuntimeError, match="another thread is refactorizing"):
+        factors.refactorize(2.0 * A)
+    flag[-1] = 0
+    assert np.array_equal(factors.solve(b), x)
 
 
 SIZES = [[1] * 40, [1, 5, 2, 16, 1, 1, 3], [30], [1, 30, 1, 20, 17, 2, 1, 40, 1]]

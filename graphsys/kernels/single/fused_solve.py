@@ -51,7 +51,12 @@ def entry(function: Any, misfit: Any, *arguments: Any) -> Any:
         return (x.dtype, x.ndim, x.flags.c_contiguous) if array else type(x)
 
     kinds = [kind(argument) for argument in arguments]
-    return lambda *given: function(*given) if [*map(kind, given)] == kinds else misfit
+
+    def call(*given):
+        with np.errstate(all="ignore"):  # compiled code does not warn
+            return function(*given) if [*map(kind, given)] == kinds else misfit
+
+    return call
 
 
 @kernel

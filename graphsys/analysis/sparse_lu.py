@@ -1,0 +1,386 @@
+"""Tables of a sparse LU factorization: pivots chosen by values, places of entries, operations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from graphsys.analysis.block_triangular import BlockTriangularForm
+from graphsys.kernels.analysis.markowitz import (
+    FULL,
+    LENGTH,
+    LINE_FIELDS,
+    ROOM,
+    START,
+    choose_pivots,
+)
+from graphsys.kernels.program.sparse_lu import (
+    AFTER,
+    DENSE_AT,
+    FIRST,
+    LONG,
+    PART_FIELDS,
+    REST,
+    count_entries,
+    find_levels,
+    write_operations,
+    write_tables,
+)
+from graphsys.matrix.equilibration import exponents, matched, scaled
+
+Array = npt.NDArray[Any]
+Ints = npt.NDArray[np.int64]
+
+#: Least pivot relative to its row, columns scaled: as in MA48 and in simplex codes.
+THRESHOLD = 0.1
+
+
+#: Pivot relative to its row, in machine epsilons, that may be cancellation.
+CANCELLED = 64.0
+#: Largest entry of a row relative to that of the first values, so that its pivot can be judged.
+GROWS = 1024.0
+#: Largest entries of L and U, rows and columns scaled, that are not doubtful: growth of L as in
+#: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales.
+LARGEST = 64.0, 16.0
+#: Mean length of rows of U from which loops over them take less time than a list of operations:
+#: 0.7 against 1.1 ns each.
+LONG_ROWS = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SparseLU:
+    """Order of pivots, and all that the kernels of `kernels.single.sparse_lu` read.
+
+    Diagonal blocks of more than one row are *parts*. Rows of L are raw, those of U divided by
+    their pivots.
+
+    Attributes
+    ----------
+    row, column : ndarray of int, shape (N,)
+        Row and column of the matrix of each pivot.
+    part : ndarray of int, shape (5 P,)
+        Blocks of more than one row: see `kernels.program.sparse_lu`.
+    before_start, before_at, before_column : ndarray of int
+        Entries of the matrix outside the diagonal blocks, by rows of parts.
+    lower_start, lower_column, upper_start, upper_column : ndarray of int
+        Entries of L and U by rows, with columns of the matrix.
+    single, single_at : ndarray of int
+        Blocks of one row, and their entry of the matrix.
+    load_at, load_to : ndarray of int
+        Entries inside the parts, and their places in the factors.
+    step : ndarray of int
+        Where operations, pivots and entries of U of each level begin: see
+        `kernels.single.sparse_lu`.
+    pivots : ndarray of int
+        Rows of parts, by levels.
+    place : ndarray of int, shape (N,)
+        Pivot of each column.
+    operation, scaled : ndarray of int32
+        Places of three and of two numbers each.
+    bound : ndarray, shape (nnz,)
+        Largest magnitudes of values for which these pivots serve.
+    floor : ndarray, shape (N,)
+        Magnitudes of pivots that may be cancellation.
+    limit : ndarray
+        Largest magnitudes of the entries of L and U that are not doubtful.
+    rest_scale : ndarray, shape (N,)
+        Powers of two that scale the rows of dense rests.
+    size : int
+        Numbers of the factors.
+    widest : int
+        Rows of the largest dense rest.
+    """
+
+    row: Ints
+    column: Ints
+    part: Ints
+    before_start: Ints
+    before_at: Ints
+    before_column: Ints
+    lower_start: Ints
+    lower_column: Ints
+    upper_start: Ints
+    upper_column: Ints
+    single: Ints
+    single_at: Ints
+    load_at: Ints
+    load_to: Ints
+    step: Ints
+    pivots: Ints
+    place: Ints
+    operation: npt.NDArray[np.int32]
+    scaled: npt.NDArray[np.int32]
+    bound: npt.NDArray[np.float64]
+    floor: npt.NDArray[np.float64]
+    limit: npt.NDArray[np.float64]
+    rest_scale: npt.NDArray[np.float64]
+    size: int
+    widest: int
+
+
+def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> SparseLU | None:
+    """Choose pivots of a matrix, and write the tables.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_array, shape (N, N)
+        Canonical; its values are not read.
+    form : BlockTriangularForm
+    data : ndarray
+        Values by which pivots are chosen.
+    most : int
+        Operations that the factorization may take.
+
+    Returns
+    -------
+    SparseLU or None
+        None if a block has no pivots, or takes more operations.
+    """
+    n, block, part = rows.shape[0], form.block, _parts(form.block)
+    i = np.repeat(_inverse(form.row), np.diff(rows.indptr))
+    j = _inverse(form.column)[rows.indices]
+    size = np.diff(block)
+    block_of = np.repeat(np.arange(size.size), size)
+    in_part, is_inside = size[block_of[i]] > 1, block_of[i] == block_of[j]
+    inside = np.flatnonzero(is_inside & in_part)
+    i_in, j_in, entries = i[inside], j[inside], data[inside]
+    scales = _scales(n, i_in, j_in, entries)
+    if scales is None:
+        return None
+    row_scale, column_scale = scales
+    lines = _Lines(n, i_in, j_in, scaled(entries, row_scale[i_in] + column_scale[j_in]))
+    order = lines.eliminate(part, most)
+    if order is None:
+        return None
+    level = _Rows.of(part, order, lines).level
+    _sort_by_level(part, order, level)
+    factors = _Rows.of(part, order, lines)
+    lower_start, upper_start, upper = factors.lower_start, factors.upper_start, factors.upper
+    widths = part[:, AFTER] - part[:, REST]
+    factors_end = int(lower_start[-1] + upper_start[-1]) + n
+    part[:, DENSE_AT] = factors_end + np.cumsum(widths**2) - widths**2
+
+    k, column = _inverse(order[0])[i_in], _inverse(order[1])[j_in]
+    by_row = np.argsort(k, kind="stable")
+    load_to = np.empty(inside.size, np.int64)
+    step, pivots, operation, to_scale = _program(
+        part, factors, _starts(k, n), column[by_row], load_to
+    )
+    r, c = row_scale[order[0]], column_scale[order[1]]
+    dense = np.zeros(n, np.bool_)
+    dense[_ranges(part[:, [REST, AFTER]])] = True
+    info = np.finfo(data.dtype)
+    bound = np.full(rows.nnz, info.max)
+    in_row = np.repeat(np.arange(n), np.diff(upper_start))
+    of_lower = np.repeat(np.arange(n), np.diff(lower_start))
+    with np.errstate(all="ignore"):
+        largest = GROWS * np.exp2(-1.0 * row_scale[i_in] - column_scale[j_in])
+        floor = CANCELLED * GROWS * info.eps * np.exp2(-1.0 * np.where(dense, 0, r) - c)
+        lower_limit = LARGEST[0] * np.exp2(-1.0 * r[of_lower] - c[factors.lower])
+        upper_limit = LARGEST[1] * np.exp2(1.0 * c[in_row] - c[upper])
+    bound[inside] = np.minimum(largest, info.max)
+    single = np.flatnonzero(is_inside & ~in_part)
+    outside = np.flatnonzero(~is_inside & in_part)
+    at_row = _inverse(order[0])[i[outside]]
+    before_at = outside[np.argsort(at_row, kind="stable")]
+    matrix_column = form.column[order[1]]
+    return SparseLU(
+        row=form.row[order[0]],
+        column=matrix_column,
+        part=part.ravel(),
+        before_start=_starts(at_row, n),
+        before_at=before_at,
+        before_column=rows.indices[before_at].astype(np.int64),
+        lower_start=lower_start,
+        lower_column=matrix_column[factors.lower],
+        upper_start=upper_start,
+        upper_column=matrix_column[upper],
+        single=i[single],
+        single_at=single,
+        load_at=inside[by_row],
+        load_to=load_to,
+        step=step,
+        pivots=pivots,
+        place=_inverse(matrix_column),
+        operation=operation,
+        scaled=to_scale,
+        bound=bound.astype(np.float64),
+        floor=floor,
+        limit=np.concatenate([lower_limit, upper_limit]),
+        rest_scale=np.exp2(1.0 * r),
+        size=factors_end + int((widths**2).sum()),
+        widest=int(widths.max(initial=0)),
+    )
+
+
+def _parts(block: Ints) -> Ints:
+    """Blocks of more than one row, their other fields still 0."""
+    large = np.flatnonzero(np.diff(block) > 1)
+    part = np.zeros((large.size, PART_FIELDS), np.int64)
+    part[:, FIRST], part[:, AFTER] = block[large], block[large + 1]
+    return part
+
+
+def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints] | None:
+    """Powers of two for rows and columns, after which entries are at most 1 and pivots can be 1.
+
+    None if the entries that are not zero have no perfect matching: the matrix is singular.
+    """
+    size = exponents(entries)
+    some = size > -np.inf
+    rows = np.unique(i)
+    more = np.setdiff1d(np.arange(n), rows)  # rows that are outside the parts
+    found = matched(
+        np.append(i[some], more), np.append(j[some], more), np.append(size[some], 0.0 * more), n
+    )
+    if found is None:
+        return None
+    return np.rint(found[0]).astype(np.int64), np.rint(found[1]).astype(np.int64)
+
+
+class _Lines:
+    """Rows and columns of the parts, of which elimination makes those of U and L.
+
+    Parameters
+    ----------
+    n : int
+    i, j : ndarray of int
+    values : ndarray
+        Rows, columns and numbers of the entries.
+    """
+
+    def __init__(self, n: int, i: Ints, j: Ints, values: Array) -> None:
+        self.n, self.values = n, values
+        self.entries = [(j, np.argsort(i, kind="stable"), np.bincount(i, minlength=n)),
+                        (i, np.argsort(j, kind="stable"), np.bincount(j, minlength=n))]  # fmt: skip
+
+    def eliminate(self, part: Ints, most: int) -> Ints | None:
+        """Order of rows and columns, with the dense rests of parts; None if there is none."""
+        n, count = self.n, self.values.size
+        room, status = 4 * count + 64, FULL
+        order, head = np.empty((2, n), np.int64), np.empty((2, n + 1), np.int64)
+        rest, blocks = np.empty(len(part), np.int64), part[:, [FIRST, AFTER]]
+        while status == FULL:
+            lines, index = np.empty((2, LINE_FIELDS, n), np.int64), np.empty((2, room), np.int64)
+            value = np.empty(room, self.values.dtype)
+            for side, (other, by_line, counts) in enumerate(self.entries):
+                lines[side, START] = np.cumsum(counts) - counts
+                lines[side, LENGTH] = lines[side, ROOM] = counts
+                index[side, :count] = other[by_line]
+            value[:count] = self.values[self.entries[0][1]]
+            order[:] = np.arange(n)
+            status = choose_pivots(
+                blocks, THRESHOLD, most, lines[0], lines[1], index[0], value, index[1],
+                head[0], head[1], np.empty(n), np.empty(n, np.int64), np.empty(2, np.int64),
+                order, rest,
+            )  # fmt: skip
+            room *= 2
+        self.row, self.column = lines
+        self.row_index, self.column_index = index
+        part[:, REST] = rest
+        return None if status else order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """Rows of L and U, their columns by pivots, and the level of each row.
+
+    Attributes
+    ----------
+    lower_start, lower, upper_start, upper : ndarray of int
+    level : ndarray of int, shape (N,)
+    """
+
+    lower_start: Ints
+    lower: Ints
+    upper_start: Ints
+    upper: Ints
+    level: Ints
+
+    @classmethod
+    def of(cls, part: Ints, order: Ints, lines: _Lines) -> _Rows:
+        """Rows in an order of pivots."""
+        n, parts = order.shape[1], part.ravel()
+        row_place, column_place = _inverse(order[0]), _inverse(order[1])
+        lower_start, upper_start = np.empty(n + 1, np.int64), np.empty(n + 1, np.int64)
+        count_entries(
+            parts, order[1], lines.row, lines.column, lines.column_index, row_place,
+            lower_start, upper_start,
+        )  # fmt: skip
+        lower, upper = np.empty(lower_start[-1], np.int64), np.empty(upper_start[-1], np.int64)
+        level = np.empty(n, np.int64)
+        write_tables(
+            parts, order[0], order[1], lines.row, lines.column, lines.row_index,
+            lines.column_index, row_place, column_place, lower_start, upper_start,
+            level, lower, upper,
+        )  # fmt: skip
+        find_levels(parts, lower_start, lower, upper_start, upper, level)
+        return cls(lower_start, lower, upper_start, upper, level)
+
+
+def _sort_by_level(part: Ints, order: Ints, level: Ints) -> None:
+    """Pivots of each part level by level: those of one do not depend on each other."""
+    for ends in ([FIRST, REST], [REST, AFTER]):
+        places = _ranges(part[:, ends])
+        of_part = np.repeat(part[:, FIRST], part[:, ends[1]] - part[:, ends[0]])
+        order[:, places] = order[:, places[np.lexsort((level[places], of_part))]]
+
+
+def _program(
+    part: Ints, factors: _Rows, load_start: Ints, load_column: Ints, load_to: Ints
+) -> tuple[Ints, Ints, Any, Any]:
+    """Steps, pivots, operations and scaled entries, level by level; fills ``load_to``."""
+    counts, level = np.diff(factors.upper_start), factors.level
+    done = np.concatenate([[0], np.cumsum(counts[factors.lower])])[factors.lower_start]
+    ends = part[:, [FIRST, AFTER]]
+    operations, entries = (np.diff(x[ends], axis=1)[:, 0] for x in (done, factors.lower_start))
+    part[:, LONG] = operations > LONG_ROWS * entries
+    total = int(operations[part[:, LONG] == 0].sum())
+    operation, moment = np.empty((total, 3), np.int32), np.empty(total, np.int64)
+    write_operations(
+        part.ravel(), factors.lower_start, factors.lower, factors.upper_start, factors.upper,
+        load_start, load_column, level, np.empty(level.size, np.int64), operation, moment, load_to,
+    )  # fmt: skip
+    by_time = np.argsort(moment, kind="stable")
+    pivots = _ranges(part[part[:, LONG] == 0][:, [FIRST, REST]])
+    pivots = pivots[np.argsort(level[pivots], kind="stable")]
+    starts = factors.upper_start[pivots]
+    scaled = np.stack(
+        [_ranges(np.stack([starts, starts + counts[pivots]], axis=1)),
+         np.repeat(pivots, counts[pivots])], axis=1
+    )  # fmt: skip
+    levels = np.arange(int(level.max(initial=0)) + 2)
+    steps = [3 * np.searchsorted(moment[by_time] >> 32, levels),
+             np.searchsorted(level[pivots], levels),
+             np.searchsorted(level[scaled[:, 1]], levels)]  # fmt: skip
+    return (
+        np.stack(steps, axis=1).ravel(),
+        pivots,
+        operation[by_time].ravel(),
+        scaled.astype(np.int32).ravel(),
+    )
+
+
+def _inverse(order: Ints) -> Ints:
+    """Place of each number in an order."""
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return place
+
+
+def _starts(rows: Ints, n: int) -> Ints:
+    """Where the entries of each row begin, once they are sorted by rows."""
+    starts = np.zeros(n + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=n), out=starts[1:])
+    return starts
+
+
+def _ranges(ends: Ints) -> Ints:
+    """All numbers of ranges one after another."""
+    length = ends[:, 1] - ends[:, 0]
+    first = np.cumsum(length) - length
+    numbers: Ints = np.arange(int(length.sum())) + np.repeat(ends[:, 0] - first, length)
+    return numbers

@@ -1,0 +1,385 @@
+"""Block triangular systems: sparse LU of the diagonal blocks, substitution in the rest.
+
+Rows and columns are in the order of pivots. Blocks of one row need no tables: they are the rows
+between the parts, and substitution reads the user's rows.
+"""
+
+import numpy as np
+
+from graphsys.kernels.base.address_table import doubles, enter, indices, integers, leave, numbers
+from graphsys.kernels.base.jit import inlined, kernel
+from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.program.sparse_lu import AFTER, DENSE_AT, FIRST, LONG, PART_FIELDS, REST
+from graphsys.kernels.single.dense_lu import factorize_dense
+
+#: Arrays of a frame.
+(
+    START, INDEX, ROW, COLUMN, PART, BEFORE_START, BEFORE_AT, BEFORE_COLUMN, LOWER_START,
+    LOWER_COLUMN, UPPER_START, UPPER_COLUMN, SINGLE, SINGLE_AT, LOAD_AT, LOAD_TO, STEP, PIVOTS,
+    PLACE, NAMES, BOUND, FLOOR, LIMIT, REST_SCALE, DATA, FACTORS, WORK,
+) = range(27)  # fmt: skip
+#: Fields of a step: first operation, first pivot to invert, first entry of U to scale by one.
+STEP_FIELDS = 3
+#: Entries of L and U that ask for new pivots, relative to those that make factors doubtful.
+WEAKEST = 64.0
+#: Status: factors; factors that grew; a pivot is too small for the values, or these are too large
+#: or not finite; values of another pattern; another thread is at work; arrays of other types.
+DONE, DOUBTFUL, WEAK, OTHER_PATTERN, BUSY, MISFIT = range(6)
+
+
+@kernel
+def factorize_parts(
+    # Tables and factors:
+    frame,
+    operation,
+    scaled,
+    # In:
+    start,
+    index,
+    values,
+):
+    """L U = A of all parts, and 1 / a of the rows between them; a status.
+
+    ``operation`` lists t, l, u of f_t <- f_t - f_l f_u, and ``scaled`` an entry of U and its pivot,
+    level by level. Values of another pattern, or beyond their bounds, change nothing.
+    """
+    own_start, own_index = indices(frame, START, values), indices(frame, INDEX, values)
+    data, f = numbers(frame, DATA, values), numbers(frame, FACTORS, values)
+    bound = doubles(frame, BOUND, values)
+    if start.size != own_start.size or index.size != own_index.size or values.size != data.size:
+        return OTHER_PATTERN
+    different = wrong = 0
+    for k in range(start.size):
+        different |= start[k] != own_start[k]
+    for e in range(index.size):
+        different |= index[e] != own_index[e]
+    if different != 0:
+        return OTHER_PATTERN
+    for e in range(values.size):
+        wrong |= not abs(values[e]) <= bound[e]
+    if wrong != 0:
+        return WEAK
+    if not enter(frame):
+        return BUSY
+    for e in range(values.size):
+        data[e] = values[e]
+    status = _factorize(frame, operation, scaled, data, f)
+    leave(frame)
+    return status
+
+
+@inlined
+def _factorize(frame, operation, scaled, data, f):
+    """`factorize_parts` of good values."""
+    part, row = indices(frame, PART, data), indices(frame, ROW, data)
+    single, single_at = indices(frame, SINGLE, data), indices(frame, SINGLE_AT, data)
+    load_at, load_to = indices(frame, LOAD_AT, data), indices(frame, LOAD_TO, data)
+    lower_start, upper_start = indices(frame, LOWER_START, data), indices(frame, UPPER_START, data)
+    step, pivots = indices(frame, STEP, data), indices(frame, PIVOTS, data)
+    floor, limit = doubles(frame, FLOOR, data), doubles(frame, LIMIT, data)
+    n = row.size
+    operation, scaled = pointer(operation, 0), pointer(scaled, 0)
+    g, given = pointer(f, 0), pointer(data, 0)
+    upper, pivot = pointer(f, lower_start[n]), pointer(f, lower_start[n] + upper_start[n])
+    wrong = 0
+    for e in range(f.size):
+        f[e] = 0.0
+    for s in range(single.size):
+        inverse = 1.0 / given[single_at[s]]
+        pivot[single[s]] = inverse
+        wrong |= not 0.0 < abs(inverse) < np.inf
+    for e in range(load_at.size):
+        g[load_to[e]] = given[load_at[e]]
+    for s in range(0, step.size - STEP_FIELDS, STEP_FIELDS):
+        for e in range(step[s], step[s + STEP_FIELDS], 3):
+            g[operation[e]] -= g[operation[e + 1]] * g[operation[e + 2]]
+        for e in range(step[s + 1], step[s + 1 + STEP_FIELDS]):
+            k = pivots[e]
+            wrong |= not abs(pivot[k]) > floor[k]
+            pivot[k] = 1.0 / pivot[k]
+        for e in range(step[s + 2], step[s + 2 + STEP_FIELDS]):
+            u = scaled[2 * e]
+            upper[u] *= pivot[scaled[2 * e + 1]]
+    for s in range(0, part.size, PART_FIELDS):
+        if part[s + LONG] != 0:
+            wrong |= _factorize_rows(frame, s, f, floor)
+        wrong |= _factorize_rest(frame, s, f, floor)
+    weak, doubtful = 0, 0
+    for e in range(lower_start[n] + upper_start[n]):
+        weak |= not abs(f[e]) <= WEAKEST * limit[e]
+        doubtful |= not abs(f[e]) <= limit[e]
+    if wrong != 0 or weak != 0:
+        return WEAK
+    return DONE if doubtful == 0 else DOUBTFUL
+
+
+@inlined
+def _factorize_rows(frame, s, f, floor):
+    """Rows of L and U of a part one after another, each in ``w``: not 0 where a pivot is weak."""
+    n, part = indices(frame, ROW, f).size, indices(frame, PART, f)
+    column = pointer(indices(frame, COLUMN, f), 0)
+    lower_start = pointer(indices(frame, LOWER_START, f), 0)
+    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
+    upper_start = pointer(indices(frame, UPPER_START, f), 0)
+    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
+    place, w = pointer(indices(frame, PLACE, f), 0), pointer(numbers(frame, WORK, f), 0)
+    lower, upper = pointer(f, 0), pointer(f, lower_start[n])
+    pivot, dense = pointer(upper, upper_start[n]), pointer(f, part[s + DENSE_AT])
+    rest, m, wrong = part[s + REST], part[s + AFTER] - part[s + REST], 0
+    for k in range(part[s + FIRST], part[s + AFTER]):
+        begin, end = lower_start[k], lower_start[k + 1]
+        for e in range(begin, end):
+            w[lower_column[e]] = lower[e]
+        if k < rest:
+            w[column[k]] = pivot[k]
+            for e in range(upper_start[k], upper_start[k + 1]):
+                w[upper_column[e]] = upper[e]
+        else:
+            for j in range(m):
+                w[column[rest + j]] = dense[j * m + k - rest]
+        for e in range(begin, end):
+            factor, j = w[lower_column[e]], place[lower_column[e]]
+            lower[e] = factor
+            for u in range(upper_start[j], upper_start[j + 1]):
+                w[upper_column[u]] -= factor * upper[u]
+        if k < rest:
+            size, inverse = abs(w[column[k]]), 1.0 / w[column[k]]
+            wrong |= not size > floor[k]
+            pivot[k] = inverse
+            for e in range(upper_start[k], upper_start[k + 1]):
+                upper[e] = w[upper_column[e]] * inverse
+        else:
+            for j in range(m):
+                dense[j * m + k - rest] = w[column[rest + j]]
+    return wrong
+
+
+@inlined
+def _factorize_rest(frame, s, f, floor):
+    """Dense rest of a part, its rows scaled by powers of two: not 0 where a pivot is weak."""
+    part, names = indices(frame, PART, f), integers(frame, NAMES, f)
+    rest_scale = doubles(frame, REST_SCALE, f)
+    rest, at, m = part[s + REST], part[s + DENSE_AT], part[s + AFTER] - part[s + REST]
+    for j in range(m):
+        for i in range(m):
+            f[at + j * m + i] *= rest_scale[rest + i]
+    wrong = 1 if factorize_dense(f, at, m, pointer(names, rest)) < m else 0
+    for k in range(m):
+        wrong |= not abs(f[at + k * m + k]) > floor[rest + k]
+    return wrong
+
+
+@kernel
+def solve_parts(
+    # Tables and factors:
+    frame,
+    # In:
+    b,
+    # Work:
+    work,
+    # Out:
+    x,
+):
+    """A x = b for columns in turn, by the factors of `factorize_parts`; 1 if x is not finite."""
+    n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
+    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
+    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
+    data = pointer(numbers(frame, DATA, b), 0)
+    pivot = pointer(f, indices(frame, LOWER_START, b)[n] + indices(frame, UPPER_START, b)[n])
+    wrong = 0
+    for c in range(0, b.size, n):
+        given, found = pointer(b, c), pointer(x, c)
+        for k in range(n):
+            found[k] = 0.0
+        done = 0
+        for s in range(0, part.size + 1, PART_FIELDS):
+            end = part[s + FIRST] if s < part.size else n
+            for k in range(done, end):
+                r = row[k]
+                total = given[r]
+                for e in range(start[r], start[r + 1]):
+                    total -= data[e] * found[index[e]]
+                found[column[k]] = total * pivot[k]
+            if s < part.size:
+                _solve_part(frame, s, f, given, pointer(work, 0), found)
+                done = part[s + AFTER]
+        for k in range(n):
+            wrong |= not abs(found[k]) < np.inf
+    return wrong
+
+
+@inlined
+def _solve_part(frame, s, f, given, y, x):
+    """x <- U^-1 L^-1 b for one part; its rest in ``y``."""
+    n, part, names = indices(frame, ROW, f).size, indices(frame, PART, f), integers(frame, NAMES, f)
+    row, column = pointer(indices(frame, ROW, f), 0), pointer(indices(frame, COLUMN, f), 0)
+    before_start = pointer(indices(frame, BEFORE_START, f), 0)
+    before_at = pointer(indices(frame, BEFORE_AT, f), 0)
+    before_column = pointer(indices(frame, BEFORE_COLUMN, f), 0)
+    lower_start = pointer(indices(frame, LOWER_START, f), 0)
+    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
+    upper_start = pointer(indices(frame, UPPER_START, f), 0)
+    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
+    data, lower = pointer(numbers(frame, DATA, f), 0), pointer(f, 0)
+    rest_scale = doubles(frame, REST_SCALE, f)
+    first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
+    m = after - rest
+    upper = pointer(f, lower_start[n])
+    pivot = pointer(upper, upper_start[n])
+    for i in range(first, after):
+        k = i if i < rest else rest + names[i]
+        total = given[row[k]]
+        for e in range(before_start[k], before_start[k + 1]):
+            total -= data[before_at[e]] * x[before_column[e]]
+        for e in range(lower_start[k], lower_start[k + 1]):
+            total -= lower[e] * x[lower_column[e]]
+        if i < rest:
+            x[column[k]] = total * pivot[k]
+        else:
+            y[i - rest] = total * rest_scale[k]
+    if m > 0:
+        _solve_rest(pointer(f, part[s + DENSE_AT]), m, y)
+        for k in range(m):
+            x[column[rest + k]] = y[k]
+    for k in range(rest - 1, first - 1, -1):
+        total = x[column[k]]
+        for e in range(upper_start[k], upper_start[k + 1]):
+            total -= upper[e] * x[upper_column[e]]
+        x[column[k]] = total
+
+
+@inlined
+def _solve_rest(f, m, y):
+    """y <- U^-1 L^-1 y for a dense rest."""
+    for k in range(m):
+        factor, lower = y[k], pointer(f, k * m)
+        for i in range(k + 1, m):
+            y[i] -= lower[i] * factor
+    for k in range(m - 1, -1, -1):
+        upper = pointer(f, k * m)
+        factor = y[k] / upper[k]
+        y[k] = factor
+        for i in range(k):
+            y[i] -= upper[i] * factor
+
+
+@kernel
+def solve_parts_transposed(
+    # Tables and factors:
+    frame,
+    # In:
+    b,
+    # Work:
+    work,
+    # Out:
+    x,
+):
+    """A^T x = b as `solve_parts`."""
+    n, part, f = indices(frame, ROW, b).size, indices(frame, PART, b), numbers(frame, FACTORS, b)
+    start, index = pointer(indices(frame, START, b), 0), pointer(indices(frame, INDEX, b), 0)
+    row, column = pointer(indices(frame, ROW, b), 0), pointer(indices(frame, COLUMN, b), 0)
+    data = pointer(numbers(frame, DATA, b), 0)
+    pivot = pointer(f, indices(frame, LOWER_START, b)[n] + indices(frame, UPPER_START, b)[n])
+    w, wrong = pointer(work, work.size - n), 0
+    for c in range(0, b.size, n):
+        given, found = pointer(b, c), pointer(x, c)
+        for k in range(n):
+            w[k] = given[k]
+        done = n
+        for s in range(part.size - PART_FIELDS, -1 - PART_FIELDS, -PART_FIELDS):
+            for k in range(done - 1, (part[s + AFTER] if s >= 0 else 0) - 1, -1):
+                r = row[k]
+                value = w[column[k]] * pivot[k]
+                found[r] = value
+                for e in range(start[r], start[r + 1]):
+                    w[index[e]] -= data[e] * value
+            if s >= 0:
+                _solve_part_transposed(frame, s, f, w, pointer(work, 0), found)
+                done = part[s + FIRST]
+        for k in range(n):
+            wrong |= not abs(found[k]) < np.inf
+    return wrong
+
+
+@inlined
+def _solve_part_transposed(frame, s, f, w, y, x):
+    """x <- L^-T U^-T w for one part, then w <- w - B^T x; its rest in ``y``."""
+    n, part, names = indices(frame, ROW, f).size, indices(frame, PART, f), integers(frame, NAMES, f)
+    row, column = pointer(indices(frame, ROW, f), 0), pointer(indices(frame, COLUMN, f), 0)
+    before_start = pointer(indices(frame, BEFORE_START, f), 0)
+    before_at = pointer(indices(frame, BEFORE_AT, f), 0)
+    before_column = pointer(indices(frame, BEFORE_COLUMN, f), 0)
+    lower_start = pointer(indices(frame, LOWER_START, f), 0)
+    lower_column = pointer(indices(frame, LOWER_COLUMN, f), 0)
+    upper_start = pointer(indices(frame, UPPER_START, f), 0)
+    upper_column = pointer(indices(frame, UPPER_COLUMN, f), 0)
+    data, lower = pointer(numbers(frame, DATA, f), 0), pointer(f, 0)
+    rest_scale = doubles(frame, REST_SCALE, f)
+    first, rest, after = part[s + FIRST], part[s + REST], part[s + AFTER]
+    m = after - rest
+    upper = pointer(f, lower_start[n])
+    pivot = pointer(upper, upper_start[n])
+    for k in range(first, rest):
+        value = w[column[k]]
+        for e in range(upper_start[k], upper_start[k + 1]):
+            w[upper_column[e]] -= upper[e] * value
+    for k in range(m):
+        y[k] = w[column[rest + k]]
+    _solve_rest_transposed(pointer(f, part[s + DENSE_AT]), m, y)
+    for i in range(after - 1, first - 1, -1):
+        if i < rest:
+            k, value = i, w[column[i]] * pivot[i]
+        else:
+            k = rest + names[i]
+            value = y[i - rest] * rest_scale[k]
+        x[row[k]] = value
+        for e in range(lower_start[k], lower_start[k + 1]):
+            w[lower_column[e]] -= lower[e] * value
+        for e in range(before_start[k], before_start[k + 1]):
+            w[before_column[e]] -= data[before_at[e]] * value
+
+
+@inlined
+def _solve_rest_transposed(f, m, y):
+    """y <- L^-T U^-T y for a dense rest."""
+    for k in range(m):
+        upper, total = pointer(f, k * m), y[k]
+        for i in range(k):
+            total -= upper[i] * y[i]
+        y[k] = total / upper[k]
+    for k in range(m - 1, -1, -1):
+        lower, total = pointer(f, k * m), y[k]
+        for i in range(k + 1, m):
+            total -= lower[i] * y[i]
+        y[k] = total
+
+
+@kernel
+def residual_of_parts(
+    # Tables and factors:
+    frame,
+    # In:
+    b,
+    x,
+    transposed,
+    # Work:
+    size,
+    # Out:
+    r,
+):
+    """r <- b - A x, or b - A^T x, of one vector; the largest |r| / (|A| |x| + |b|)."""
+    start, index = indices(frame, START, b), pointer(indices(frame, INDEX, b), 0)
+    data, worst = pointer(numbers(frame, DATA, b), 0), 0.0
+    n = start.size - 1
+    for i in range(n):
+        r[i], size[i] = b[i], abs(b[i])
+    for i in range(n):
+        for e in range(start[i], start[i + 1]):
+            to, of = (index[e], i) if transposed else (i, index[e])
+            product = data[e] * x[of]
+            r[to] -= product
+            size[to] += abs(product)
+    for i in range(n):
+        if size[i] > 0.0:
+            worst = max(worst, abs(r[i]) / size[i])
+    return worst

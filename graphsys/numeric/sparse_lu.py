@@ -1,0 +1,260 @@
+"""Sparse LU factors of a block triangular form: one call to factorize, and one to solve."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from graphsys.analysis.block_triangular import BlockTriangularForm
+from graphsys.analysis.sparse_lu import SparseLU, sparse_lu
+from graphsys.kernels.base.address_table import new_frame
+from graphsys.kernels.single.fused_solve import entry
+from graphsys.kernels.single.refinement import REACHED
+from graphsys.kernels.single.sparse_lu import (
+    BUSY,
+    DONE,
+    DOUBTFUL,
+    MISFIT,
+    OTHER_PATTERN,
+    WEAK,
+    factorize_parts,
+    residual_of_parts,
+    solve_parts,
+    solve_parts_transposed,
+)
+from graphsys.matrix.block import as_numbers
+from graphsys.numeric.residuals import EPS
+
+Array = NDArray[Any]
+
+#: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
+REFINEMENTS = 3
+#: Error of a thread that refactorizes at the same time as another.
+OTHER_THREAD = (
+    "another thread is refactorizing this matrix: threads may share its solves, but each needs a "
+    "matrix of its own to refactorize, such as copy.deepcopy(factors)"
+)
+
+
+class _Program:
+    """Tables and arrays for one order of pivots, with the calls of the kernels.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_array
+    tables : SparseLU
+
+    Attributes
+    ----------
+    data : ndarray
+        Entries of the matrix that was factorized.
+    """
+
+    def __init__(self, rows: Any, tables: SparseLU) -> None:
+        self.rows, self.tables = rows, tables
+        self.data, self.factors = rows.data.copy(), np.empty(tables.size, rows.dtype)
+        self.names = np.zeros(2 * rows.shape[0], np.int64)
+        self.index = rows.indptr.astype(np.int64), rows.indices.astype(np.int64)
+        self._bind()
+
+    def _bind(self) -> None:
+        """Hand the arrays to the kernels."""
+        tables, rows, n = self.tables, self.rows, self.rows.shape[0]
+        self.row = np.empty(n, self.data.dtype)
+        self.frame = new_frame(
+            *self.index, tables.row, tables.column, tables.part, tables.before_start,
+            tables.before_at, tables.before_column, tables.lower_start, tables.lower_column,
+            tables.upper_start, tables.upper_column, tables.single, tables.single_at,
+            tables.load_at, tables.load_to, tables.step, tables.pivots, tables.place, self.names,
+            tables.bound, tables.floor, tables.limit, tables.rest_scale, self.data, self.factors,
+            self.row,
+        )  # fmt: skip
+        self.spare: list[Array] = []
+        self._factorize: Callable[..., int] = entry(
+            factorize_parts, MISFIT, self.frame, tables.operation, tables.scaled,
+            rows.indptr.copy(), rows.indices.copy(), self.data,
+        )  # fmt: skip
+        self._solve: dict[bool, Callable[..., int]] = {}
+
+    def __getstate__(self) -> dict[str, Any]:
+        kept = ("rows", "tables", "data", "factors", "names", "index")
+        return {name: getattr(self, name) for name in kept}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._bind()
+
+    def factorize(self, start: Any, index: Any, values: Any) -> int:
+        """Factorize entries in compressed rows: a status of the kernel."""
+        tables = self.tables
+        return self._factorize(self.frame, tables.operation, tables.scaled, start, index, values)
+
+    def solve(self, b: Any, x: Array, transposed: bool) -> int:
+        """Solve for columns one after another: not 0 if x is not finite, or b does not fit."""
+        try:
+            work = self.spare.pop()  # several threads may solve at once
+        except IndexError:
+            work = np.empty(self.rows.shape[0] + self.tables.widest, self.data.dtype)
+        if transposed not in self._solve:
+            kernel = solve_parts_transposed if transposed else solve_parts
+            self._solve[transposed] = entry(kernel, MISFIT, self.frame, x, work, x)
+        failed = self._solve[transposed](self.frame, b, work, x)
+        self.spare.append(work)
+        return failed
+
+    def refine(self, b: Array, x: Array, transposed: bool) -> None:
+        """Refine a solution of one vector while its componentwise backward error gets smaller."""
+        eps = EPS[self.data.dtype]
+        r, better, size = np.empty_like(x), np.empty_like(x), np.empty(x.size)
+        error = residual_of_parts(self.frame, b, x, transposed, size, r)
+        for _ in range(REFINEMENTS):
+            if error <= REACHED * eps or self.solve(r, better, transposed) != 0:
+                return
+            better += x
+            before, error = error, residual_of_parts(self.frame, b, better, transposed, size, r)
+            if not error < before:
+                return
+            x[:] = better
+
+
+class SparseLUFactor:
+    """LU factors of the diagonal blocks of a block triangular form, with threshold pivoting.
+
+    The first values choose the pivots. Others are factorized in the same order, as ``klu_refactor``
+    does; if a pivot is too weak for them, pivots are chosen anew.
+
+    Parameters
+    ----------
+    rows : scipy.sparse.csr_array, shape (N, N)
+        Canonical.
+    form : BlockTriangularForm
+    most : int
+        Operations that a factorization may take.
+
+    Attributes
+    ----------
+    orders : int
+        How often pivots were chosen.
+    refines : bool
+        Whether solves refine: entries of L or U grew.
+    """
+
+    def __init__(self, rows: Any, form: BlockTriangularForm, most: int) -> None:
+        self.form, self.most, self.dtype, self.orders = form, most, rows.dtype, 0
+        self._rows, self._size = rows, rows.shape[0]
+        self.refines = False
+        self._program: _Program | None = None
+
+    @classmethod
+    def of(cls, rows: Any, form: BlockTriangularForm, most: int) -> SparseLUFactor | None:
+        """Factors of a matrix; None if it has no good pivots, or takes more operations."""
+        factor = cls(rows, form, most)
+        return None if factor._choose_pivots(rows.data) == WEAK else factor
+
+    @property
+    def data(self) -> Array:
+        """Entries of the matrix that was factorized."""
+        data: Array = self._good.data
+        return data
+
+    @property
+    def nnz(self) -> int:
+        """Entries that are stored for the factors."""
+        tables = self._good.tables
+        return int(tables.size + self.data.size - tables.load_at.size - tables.single.size)
+
+    @property
+    def _good(self) -> _Program:
+        assert self._program is not None
+        return self._program
+
+    def _choose_pivots(self, values: Array) -> int:
+        """Choose pivots by values, and factorize these: a status."""
+        self.orders += 1
+        tables = sparse_lu(self._rows, self.form, values, self.most)
+        if tables is None:
+            return WEAK
+        self._program = _Program(self._rows, tables)
+        status = self._program.factorize(self._rows.indptr, self._rows.indices, values)
+        self.refines = status == DOUBTFUL
+        return DONE if status == DOUBTFUL else status
+
+    def refactorize(self, start: Any, index: Any, values: Any) -> int:
+        """Factorize other entries of the same pattern.
+
+        Parameters
+        ----------
+        start, index, values : ndarray
+            Of a CSR array of this shape, with the index type of the first one.
+
+        Returns
+        -------
+        int
+            `DONE`; `WEAK` if there are no good pivots, so that there are no factors; or
+            `OTHER_PATTERN`, with the factors as they were, if the arrays do not fit the first ones
+            or values are not finite.
+
+        Raises
+        ------
+        RuntimeError
+            If another thread does so.
+        """
+        status = self._good.factorize(start, index, values)
+        if status <= DOUBTFUL:
+            self.refines = status == DOUBTFUL
+            return DONE
+        if status == BUSY:
+            raise RuntimeError(OTHER_THREAD)
+        if status != WEAK or not np.isfinite(values).all():
+            return OTHER_PATTERN
+        return self._choose_pivots(values.copy())
+
+    def solve(self, b: Array, trans: str = "N") -> Array:
+        """Solution of A x = b.
+
+        Parameters
+        ----------
+        b : ndarray, shape (N,) or (N, k)
+        trans : {"N", "T", "H"}, optional
+
+        Returns
+        -------
+        ndarray, shape of b
+
+        Raises
+        ------
+        ValueError
+            If b has another shape or is not finite.
+        OverflowError
+            If the solution is not finite.
+        """
+        if trans == "N" and b.ndim == 1 and b.size == self._size and b.dtype == self.dtype:
+            x = np.empty(self._size, self.dtype)
+            if not self.refines and self._good.solve(b, x, False) == 0:
+                return x
+        if trans not in ("N", "T", "H"):
+            raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
+        if b.dtype.kind == "c" and self.dtype.kind != "c":
+            return np.asarray(self.solve(b.real, trans) + 1j * self.solve(b.imag, trans))
+        n = self._size
+        if b.ndim not in (1, 2) or b.shape[0] != n:
+            raise ValueError(f"b has shape {b.shape}, it must be ({n},) or ({n}, k)")
+        b = as_numbers(b, self.dtype, "b")
+        if not np.isfinite(b).all():
+            raise ValueError(f"b is not finite at row {np.argwhere(~np.isfinite(b))[0][0]}")
+        columns = np.array(b.T, order="C").ravel()
+        conjugate = trans == "H" and self.dtype.kind == "c"
+        if conjugate:
+            np.conjugate(columns, out=columns)
+        out = np.empty_like(columns)
+        if self._good.solve(columns, out, trans != "N") != 0:
+            raise OverflowError("the solution overflows: scale the matrix or the right-hand side")
+        if self.refines:
+            for at in range(0, out.size, n):
+                self._good.refine(columns[at : at + n], out[at : at + n], trans != "N")
+        if conjugate:
+            np.conjugate(out, out=out)
+        return out if b.ndim == 1 else out.reshape(-1, n).T
