@@ -221,7 +221,7 @@ def splu(
         Of any format; integers become float64.
     permc_spec : {"NATURAL", "COLAMD", "MMD_ATA", "MMD_AT_PLUS_A"}, optional
         "NATURAL" eliminates in the order of the rows, or in one with the same fill-in. All others
-        choose the order by counted operations, of a symmetric pattern.
+        choose the order by values and fill-in.
     diag_pivot_thresh, relax, panel_size, options
         For SuperLU; they have no effect here.
 
