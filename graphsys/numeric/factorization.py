@@ -48,9 +48,9 @@ SINGULAR_RATIO = 64.0
 DOUBTFUL = 0.125
 #: Factor by which a step of refinement must reduce the residual, for refinement to converge soon.
 CONTRACTS = 0.1
-#: Power of machine epsilon above which a condition number may be one of a poor scaling: 8e3 in
-#: double precision.
-CLEAR = -0.25
+#: Power of machine epsilon above which a condition number may be one of a poor scaling: 1.4e3 in
+#: double precision, a seventh of 1e4, for the estimate is a lower bound.
+CLEAR = -0.2
 #: Range of the exponents of an equilibration beyond which the equilibrated matrix is factorized:
 #: the floor of the backward error (`kernels.refinement.FLOOR`) could hide errors of small unknowns.
 WILD = 20
