@@ -483,8 +483,10 @@ def test_effort_bounds_the_search_for_an_order(monkeypatch):
     # 10,000 scalars on a plane are factorized in a fraction of what METIS takes
     assert dissections(gs.net(100), 1) == 0
     assert dissections(gs.net(100), 1, effort=np.inf) == orders.SEEDS
-    # crystal(8): 2e8 operations, METIS counts as 5e4 (512 + 2 1344) = 1.6e8
+    # crystal(8), in ns: 0.026 times 2e8 operations, METIS 1000 (512 + 2 1344) = 3.2e6
     assert dissections(gs.crystal(8), 6, effort=1) == 1
+    # 8e7 operations on scalars take longer than 0.026 ns each: narrow rows are memory traffic
+    assert 1 <= dissections(gs.crystal(15), 1) < orders.SEEDS
     for effort in (-1.0, np.nan):
         with pytest.raises(ValueError, match="counts factorizations, so give 0 or more"):
             gs.System(gs.chain(3), 1).analyze(effort=effort)
