@@ -13,6 +13,9 @@ from graphsys.kernels.blocks.blocks import largest_of, subtract_product
 
 #: Columns that are factorized before all others are updated: these stay in the first caches.
 PANEL = 32
+#: The same of a front of few rows that is not symmetric: all of it is in these caches, and columns
+#: in a panel are updated by plain loops. Fronts of 30 to 190 rows take 0.77 to 0.85 of the time.
+NARROW_PANEL, FEW_ROWS = 8, 192
 #: Columns of a symmetric front that are updated together, from their diagonal down.
 STRIP = 16
 #: Fields of ``info`` that a front changes: least pivot relative to the largest entry of its column,
@@ -37,13 +40,13 @@ def factorize_front(a, m, f, threshold, weak, symmetric, ids, double, info):
     if symmetric:
         return _factorize_symmetric(a, m, f, threshold, weak, ids, double, info)
     done = passed = 0
-    fresh = f  # columns that this pass has not tried
+    fresh, widest = f, NARROW_PANEL if m <= FEW_ROWS else PANEL
     while done < f:
-        if fresh == 0:
+        if fresh == 0:  # columns that this pass has not tried
             if passed == 0:
                 break
             fresh, passed = f - done, 0
-        width = min(PANEL, fresh)
+        width = min(widest, fresh)
         end = done + width
         found = _panel(a, m, f, done, end, threshold, ids, info)
         if found > 0 and end < m:
