@@ -20,8 +20,8 @@ from graphsys.kernels.single.sparse_lu import (
     OTHER_PATTERN,
     WEAK,
     factorize_parts,
-    residual_of_parts,
     solve_parts,
+    solve_parts_refined,
     solve_parts_transposed,
 )
 from graphsys.matrix.block import as_numbers
@@ -31,8 +31,6 @@ Array = NDArray[Any]
 
 #: Componentwise backward error, in machine epsilons, that needs no refinement: 1.4e-14.
 GOOD = 64.0
-#: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
-REFINEMENTS = 3
 #: Error of a thread that refactorizes at the same time as another.
 OTHER_THREAD = (
     "another thread is refactorizing this matrix: threads may share its solves, but each needs a "
@@ -79,6 +77,7 @@ class _Program:
             rows.indptr.copy(), rows.indices.copy(), self.data,
         )  # fmt: skip
         self._solve: dict[bool, Callable[..., int]] = {}
+        self._solve_refined: Callable[..., int] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         kept = ("rows", "tables", "data", "factors", "names", "index")
@@ -93,32 +92,35 @@ class _Program:
         tables = self.tables
         return self._factorize(self.frame, tables.operation, tables.scaled, start, index, values)
 
-    def solve(self, b: Any, x: Array, transposed: bool) -> int:
-        """Solve for columns one after another: not 0 if x is not finite, or b does not fit."""
+    def solve(self, b: Any, x: Array, transposed: bool, refines: bool) -> int:
+        """Solve for one vector after another: not 0 if x is not finite, or b does not fit."""
         try:
             work = self.spare.pop()  # several threads may solve at once
         except IndexError:
             work = np.empty(self.rows.shape[0] + self.tables.widest, self.data.dtype)
-        if transposed not in self._solve:
-            kernel = solve_parts_transposed if transposed else solve_parts
-            self._solve[transposed] = entry(kernel, MISFIT, self.frame, x, work, x)
-        failed = self._solve[transposed](self.frame, b, work, x)
+        if refines:
+            failed = self._refined(b, x, transposed, work)
+        else:
+            if transposed not in self._solve:
+                kernel = solve_parts_transposed if transposed else solve_parts
+                self._solve[transposed] = entry(kernel, MISFIT, self.frame, x, work, x)
+            failed = self._solve[transposed](self.frame, b, work, x)
         self.spare.append(work)
         return failed
 
-    def refine(self, b: Array, x: Array, transposed: bool) -> None:
-        """Refine a solution of one vector while its componentwise backward error gets smaller."""
-        eps = EPS[self.data.dtype]
-        r, better, size = np.empty_like(x), np.empty_like(x), np.empty(x.size)
-        error = residual_of_parts(self.frame, b, x, transposed, size, r)
-        for _ in range(REFINEMENTS):
-            if error <= GOOD * eps or self.solve(r, better, transposed) != 0:
-                return
-            better += x
-            before, error = error, residual_of_parts(self.frame, b, better, transposed, size, r)
-            if not error < before:
-                return
-            x[:] = better
+    def _refined(self, b: Any, x: Array, transposed: bool, work: Array) -> int:
+        n, good = self.rows.shape[0], GOOD * EPS[self.data.dtype]
+        size, r, better = np.empty(n), np.empty(n, x.dtype), np.empty(n, x.dtype)
+        if self._solve_refined is None:
+            self._solve_refined = entry(
+                solve_parts_refined, MISFIT, self.frame, r, transposed, good, work, size, r,
+                better, r,
+            )  # fmt: skip
+        call, failed = self._solve_refined, 0
+        for at in range(0, x.size, n):
+            part = slice(at, at + n)
+            failed |= call(self.frame, b[part], transposed, good, work, size, r, better, x[part])
+        return failed
 
 
 class SparseLUFactor:
@@ -234,7 +236,7 @@ class SparseLUFactor:
         """
         if trans == "N" and b.ndim == 1 and b.size == self._size and b.dtype == self.dtype:
             x = np.empty(self._size, self.dtype)
-            if not self.refines and self._good.solve(b, x, False) == 0:
+            if self._good.solve(b, x, False, self.refines) == 0:
                 return x
         if trans not in ("N", "T", "H"):
             raise ValueError(f"trans is {trans!r}, it must be 'N', 'T' or 'H'")
@@ -251,11 +253,8 @@ class SparseLUFactor:
         if conjugate:
             np.conjugate(columns, out=columns)
         out = np.empty_like(columns)
-        if self._good.solve(columns, out, trans != "N") != 0:
+        if self._good.solve(columns, out, trans != "N", self.refines) != 0:
             raise OverflowError("the solution overflows: scale the matrix or the right-hand side")
-        if self.refines:
-            for at in range(0, out.size, n):
-                self._good.refine(columns[at : at + n], out[at : at + n], trans != "N")
         if conjugate:
             np.conjugate(out, out=out)
         return out if b.ndim == 1 else out.reshape(-1, n).T

@@ -20,6 +20,8 @@ from graphsys.kernels.single.dense_lu import factorize_dense
 ) = range(27)  # fmt: skip
 #: Fields of a step: first operation, first pivot to invert, first entry of U to scale by one.
 STEP_FIELDS = 3
+#: Steps of refinement at most: each gains the digits that growth leaves, 6 or more.
+REFINEMENTS = 3
 #: Entries of L and U that ask for new pivots, relative to those that make factors doubtful.
 WEAKEST = 64.0
 #: Status: factors; factors that grew; a pivot is too small for the values, or these are too large
@@ -352,6 +354,50 @@ def _solve_rest_transposed(f, m, y):
         for i in range(k + 1, m):
             total -= lower[i] * y[i]
         y[k] = total
+
+
+@kernel
+def solve_parts_refined(
+    # Tables and factors:
+    frame,
+    # In:
+    b,
+    transposed,
+    good,
+    # Work:
+    work,
+    size,
+    r,
+    better,
+    # Out:
+    x,
+):
+    """A x = b or A^T x = b for one vector, refined until the backward error is ``good``.
+
+    1 if x is not finite. A step that does not reduce the error is not taken.
+    """
+    if _solve(frame, b, transposed, work, x) != 0:
+        return 1
+    error = residual_of_parts(frame, b, x, transposed, size, r)
+    for _ in range(REFINEMENTS):
+        if error <= good or _solve(frame, r, transposed, work, better) != 0:
+            break
+        for i in range(x.size):
+            better[i] += x[i]
+        before, error = error, residual_of_parts(frame, b, better, transposed, size, r)
+        if not error < before:
+            break
+        for i in range(x.size):
+            x[i] = better[i]
+    return 0
+
+
+@inlined
+def _solve(frame, b, transposed, work, x):
+    """A x = b or A^T x = b."""
+    if transposed:
+        return solve_parts_transposed(frame, b, work, x)
+    return solve_parts(frame, b, work, x)
 
 
 @kernel
