@@ -229,16 +229,16 @@ def _scales(n: int, i: Ints, j: Ints, entries: Array) -> tuple[Ints, Ints] | Non
 
     None if the entries that are not zero have no perfect matching: the matrix is singular.
     """
-    size = exponents(entries)
-    some = size > -np.inf
-    rows = np.unique(i)
-    more = np.setdiff1d(np.arange(n), rows)  # rows that are outside the parts
-    found = matched(
-        np.append(i[some], more), np.append(j[some], more), np.append(size[some], 0.0 * more), n
-    )
-    if found is None:
-        return None
-    return np.rint(found[0]).astype(np.int64), np.rint(found[1]).astype(np.int64)
+    row_scale, column_scale = np.zeros(n, np.int64), np.zeros(n, np.int64)
+    places = np.unique(i)  # of parts: rows and columns have the same
+    if places.size:
+        size, number = exponents(entries), np.zeros(n, np.int64)
+        some, number[places] = size > -np.inf, np.arange(places.size)
+        found = matched(number[i[some]], number[j[some]], size[some], places.size)
+        if found is None:
+            return None
+        row_scale[places], column_scale[places] = np.rint(found[0]), np.rint(found[1])
+    return row_scale, column_scale
 
 
 class _Lines:

@@ -36,6 +36,9 @@ ORDERINGS = {
 SPARSE = 32
 #: The same where the alternative delays pivots, which takes 4 to 8 times as long.
 SPARSE_BEFORE_DELAYS = 1024
+#: Entries of a matrix with a symmetric pattern from which `Factor` is tried first: most such
+#: matrices are meshes, and to find that they fill in takes as long as their analysis.
+MESH = 20_000
 
 
 class FactorizedMatrix:
@@ -49,6 +52,8 @@ class FactorizedMatrix:
     A : scipy sparse matrix or array, shape (N, N)
     permc_spec : str, optional
         As for `splu`.
+    effort : float, optional
+        What the search for an order of a `Factor` may cost: see `System.analyze`.
 
     Attributes
     ----------
@@ -66,7 +71,7 @@ class FactorizedMatrix:
         Where sparse LU factors are used it is made when it is first asked for.
     """
 
-    def __init__(self, A: Any, permc_spec: str | None = None) -> None:
+    def __init__(self, A: Any, permc_spec: str | None = None, effort: float = 10.0) -> None:
         if not issparse(A):
             A = _sparse(A)
         if len(A.shape) != 2 or A.shape[0] != A.shape[1]:
@@ -74,6 +79,7 @@ class FactorizedMatrix:
         if permc_spec not in ORDERINGS:
             raise ValueError(f"permc_spec {permc_spec!r} is unknown; use {list(ORDERINGS)[1:]}")
         self._ordering: Any = ORDERINGS[permc_spec]
+        self._effort = effort
         rows = canonical(A)
         self.shape, self.dtype = rows.shape, rows.dtype
         self._rows = rows.copy()
@@ -82,7 +88,9 @@ class FactorizedMatrix:
         self._stale = False  # if system and factor are of an earlier matrix
         natural = self._ordering == "natural"
         form = None if natural or not rows.nnz else block_triangular_form(rows)
-        self._lu = None if form is None else _sparse_lu(self._rows, form, SPARSE)
+        self._lu = None
+        if form is not None and not _is_mesh(rows, form):
+            self._lu = _sparse_lu(self._rows, form, SPARSE)
         self._uses_lu = self._lu is not None
         if not self._uses_lu:
             self._factor = self.factor  # now, to refuse what is singular
@@ -108,7 +116,7 @@ class FactorizedMatrix:
         if self._factor is None:
             natural = self._ordering == "natural"
             order = list(system.labels) if natural else self._ordering
-            self._factor = system.factorize(system.analyze(order))
+            self._factor = system.factorize(system.analyze(order, effort=self._effort))
         elif self._stale:
             self._factor.refactorize(system.values)
         self._stale = False
@@ -198,6 +206,16 @@ class FactorizedMatrix:
         entries = np.zeros(old.nnz, self.dtype)
         entries[place] = given
         return entries
+
+
+def _is_mesh(rows: Any, form: BlockTriangularForm) -> bool:
+    """True for one large block with a symmetric pattern."""
+    if rows.nnz < MESH or form.block.size > 2:
+        return False
+    columns = rows.T.tocsr()
+    return np.array_equal(rows.indptr, columns.indptr) and np.array_equal(
+        rows.indices, columns.indices
+    )
 
 
 def _sparse_lu(rows: Any, form: BlockTriangularForm, per_entry: int) -> SparseLUFactor | None:
@@ -307,7 +325,7 @@ def spsolve(A: Any, b: Any, permc_spec: str | None = None, use_umfpack: Any = No
         dtype = np.dtype(np.complex128)
     one = right.ndim == 1 or right.shape[1] == 1
     columns = right.ravel() if one else right
-    x = splu(A.astype(dtype), permc_spec).solve(columns.astype(dtype))
+    x = FactorizedMatrix(A.astype(dtype), permc_spec, 0.0).solve(columns.astype(dtype))
     if not sparse or one:
         return x
     return type(A)(x) if A.format in ("csr", "csc") else _sparse(x).asformat(A.format)

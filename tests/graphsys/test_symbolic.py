@@ -483,7 +483,7 @@ def test_effort_bounds_the_search_for_an_order(monkeypatch):
     # 10,000 scalars on a plane are factorized in a fraction of what METIS takes
     assert dissections(gs.net(100), 1) == 0
     assert dissections(gs.net(100), 1, effort=np.inf) == orders.SEEDS
-    # crystal(8), in ns: 0.026 times 2e8 operations, METIS 1000 (512 + 2 1344) = 3.2e6
+    # crystal(8), in ns: 0.026 times 2e8 operations, METIS 75 (512 + 2 1344) log2(3200) = 2.8e6
     assert dissections(gs.crystal(8), 6, effort=1) == 1
     # 8e7 operations on scalars take longer than 0.026 ns each: narrow rows are memory traffic
     assert 1 <= dissections(gs.crystal(15), 1) < orders.SEEDS
