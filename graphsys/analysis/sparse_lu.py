@@ -45,6 +45,9 @@ GROWS = 1024.0
 #: Largest entries of L and U, rows and columns scaled, that are not doubtful: growth of L as in
 #: `kernels.blocks.growth`, and of U what `THRESHOLD` allows at first, and rounding of scales.
 LARGEST = 64.0, 16.0
+#: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
+#: be invisible in the rows that are used to judge factors.
+WILD = 20
 #: Mean length of rows of U from which loops over them take less time than a list of operations:
 #: 0.7 against 1.1 ns each.
 LONG_ROWS = 16
@@ -88,6 +91,8 @@ class SparseLU:
         Largest magnitudes of the entries of L and U that are not doubtful.
     rest_scale : ndarray, shape (N,)
         Powers of two that scale the rows of dense rests.
+    wild : bool
+        Whether entries differ so much that solves must check their backward error.
     size : int
         Numbers of the factors.
     widest : int
@@ -117,6 +122,7 @@ class SparseLU:
     floor: npt.NDArray[np.float64]
     limit: npt.NDArray[np.float64]
     rest_scale: npt.NDArray[np.float64]
+    wild: bool
     size: int
     widest: int
 
@@ -151,7 +157,9 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     if scales is None:
         return None
     row_scale, column_scale = scales
-    lines = _Lines(n, i_in, j_in, scaled(entries, row_scale[i_in] + column_scale[j_in]))
+    exponent = row_scale[i_in] + column_scale[j_in]
+    wild = bool((exponents(entries[entries != 0]) + exponent[entries != 0] < -WILD).any())
+    lines = _Lines(n, i_in, j_in, scaled(entries, exponent))
     order = lines.eliminate(part, most)
     if order is None:
         return None
@@ -211,6 +219,7 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
         floor=floor,
         limit=np.concatenate([lower_limit, upper_limit]),
         rest_scale=np.exp2(1.0 * r),
+        wild=wild,
         size=factors_end + int((widths**2).sum()),
         widest=int(widths.max(initial=0)),
     )

@@ -142,7 +142,8 @@ class SparseLUFactor:
     orders : int
         How often pivots were chosen.
     refines : bool
-        Whether solves refine: entries of L or U grew.
+        Whether solves check their backward error and refine: entries of L or U grew, or those of
+        the matrix differ by more than 2^20 in a good scaling.
     """
 
     def __init__(self, rows: Any, form: BlockTriangularForm, most: int) -> None:
@@ -182,7 +183,7 @@ class SparseLUFactor:
             return WEAK
         self._program = _Program(self._rows, tables)
         status = self._program.factorize(self._rows.indptr, self._rows.indices, values)
-        self.refines = status == DOUBTFUL
+        self.refines = status == DOUBTFUL or tables.wild
         return DONE if status == DOUBTFUL else status
 
     def refactorize(self, start: Any, index: Any, values: Any) -> int:
@@ -207,7 +208,7 @@ class SparseLUFactor:
         """
         status = self._good.factorize(start, index, values)
         if status <= DOUBTFUL:
-            self.refines = status == DOUBTFUL
+            self.refines = status == DOUBTFUL or self._good.tables.wild
             return DONE
         if status == BUSY:
             raise RuntimeError(OTHER_THREAD)

@@ -236,11 +236,23 @@ def test_solves_refine_where_factors_grew():
     assert factor.orders == 1 and factor.refines
 
 
+def test_entries_of_many_magnitudes_have_small_errors_in_every_row():
+    for seed in range(10):
+        A = reducible([1, 40, 2, 9, 1], seed)
+        A.data *= 10.0 ** np.random.default_rng(seed).uniform(-6.0, 6.0, A.nnz)
+        factors, b = gs.splu(A), np.random.default_rng(seed).normal(size=53)
+        for trans, M in (("N", A), ("T", A.T)):
+            x = factors.solve(b, trans)
+            assert (np.abs(M @ x - b) <= 1.5e-14 * (np.abs(M) @ np.abs(x) + np.abs(b))).all()
+
+
 def test_much_fill_in_is_for_dense_panels():
     n = 40
     line = diags_array([-np.ones(n - 1), 2.1 * np.ones(n), -np.ones(n - 1)], offsets=[-1, 0, 1])
     grid = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(n, n)) + eye_array(n * n))
     assert not gs.splu(grid)._uses_lu and gs.splu(line)._uses_lu
+    large = csr_array(nx.laplacian_matrix(nx.grid_2d_graph(80, 80)) + eye_array(6400))
+    assert large.nnz > 20_000 and gs.splu(large)._lu is None  # not even tried
     factor, _ = lu_of(grid)
     assert SparseLUFactor.of(grid, block_triangular_form(grid), 1000) is None
     assert_stable(grid, factor)
