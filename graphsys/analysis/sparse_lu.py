@@ -48,6 +48,8 @@ LARGEST = 64.0, 16.0
 #: Exponent of the smallest entry, rows and columns scaled, below which errors of small unknowns may
 #: be invisible in the rows that are used to judge factors.
 WILD = 20
+#: Numbers of the factors at most: 16 GB, and places in operations have 32 bits.
+MOST_NUMBERS = 2**31
 #: Mean length of rows of U from which loops over them take less time than a list of operations:
 #: 0.7 against 1.1 ns each.
 LONG_ROWS = 16
@@ -143,7 +145,7 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     Returns
     -------
     SparseLU or None
-        None if a block has no pivots, or takes more operations.
+        None if a block has no pivots, or takes more operations or too much room.
     """
     n, block, part = rows.shape[0], form.block, _parts(form.block)
     i = np.repeat(_inverse(form.row), np.diff(rows.indptr))
@@ -169,6 +171,8 @@ def sparse_lu(rows: Any, form: BlockTriangularForm, data: Array, most: int) -> S
     lower_start, upper_start, upper = factors.lower_start, factors.upper_start, factors.upper
     widths = part[:, AFTER] - part[:, REST]
     factors_end = int(lower_start[-1] + upper_start[-1]) + n
+    if factors_end + int((widths**2).sum()) >= MOST_NUMBERS:
+        return None
     part[:, DENSE_AT] = factors_end + np.cumsum(widths**2) - widths**2
 
     k, column = _inverse(order[0])[i_in], _inverse(order[1])[j_in]

@@ -221,6 +221,14 @@ def test_pivots_are_chosen_anew_where_they_are_weak():
         assert_stable(C, factor)
 
 
+def test_factors_without_room_are_not_made(monkeypatch):
+    A = reducible([1, 20, 3], 1)
+    monkeypatch.setattr("graphsys.analysis.sparse_lu.MOST_NUMBERS", 40)
+    factors, b = gs.splu(A), np.ones(24)
+    assert factors._lu is None and factors.diagonal_blocks == 1
+    assert np.abs(A @ factors.solve(b) - b).max() <= 1e-13
+
+
 def test_solves_refine_where_factors_grew():
     n = 40  # x_i = b_i - g x_(i-1): L and U of the first values hold, those of the others grow
     A = diags_array([np.full(n - 1, 1.0), np.ones(n), np.full(n - 1, 0.1)], offsets=[-1, 0, 1])
