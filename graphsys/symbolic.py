@@ -287,9 +287,10 @@ def analyze(
     zero_diagonal : iterable of labels, optional
         Nodes whose diagonal block is zero. By default they are found in `values`.
     effort : float, optional
-        What "auto" may spend on nested dissection, in numeric factorizations of the matrix; up to
-        four orders are tried. 0 leaves it out, which suits a single solve; `numpy.inf` suits an
-        order that many thousand factorizations share. With 0 "nd" tries one order, else four.
+        What "auto" may spend on nested dissection, in numeric factorizations of the matrix; four
+        orders are tried, up to 16 if they cost next to nothing of that. 0 leaves it out, which
+        suits a single solve; `numpy.inf` suits an order that many thousand factorizations share.
+        With 0 "nd" tries one order, else four.
     values : ndarray, shape (graph.nnz,), optional
         The blocks, searched for singular diagonal blocks only.
     symmetric : bool, optional
@@ -337,15 +338,15 @@ def analyze(
         return Elimination.of(graph, edges, precedence, symmetric, kept.size, method, order)
 
     def dissected(count: int) -> Elimination:
-        found = (orders.order_by_name("nd", edges, kept, seed) for seed in range(count))
-        return min((eliminated("nd", order) for order in found), key=OPERATIONS).arranged()
+        found = (orders.order_by_name("nd", edges, kept, attempt) for attempt in range(count))
+        return min((eliminated("nd", order) for order in found), key=OPERATIONS)
 
     tried: list[Elimination] = []
     if not isinstance(ordering, str):
         order = orders.with_last(kept, orders.order_as_given(ordering, graph))
         tried.append(eliminated(name, order))
     elif name == "nd":
-        tried.append(dissected(orders.SEEDS if effort > 0.0 else 1))
+        tried.append(dissected(orders.DISSECTIONS if effort > 0.0 else 1))
     else:
         for one in _worth_trying(graph) if name == "auto" else (name,):
             tried.append(eliminated(one, orders.order_by_name(one, edges, kept)))
@@ -355,7 +356,11 @@ def analyze(
     if name == "auto" and (count := best.dissections(effort)) and find_spec("pymetis"):
         tried.append(dissected(count))
         best = min(tried, key=OPERATIONS)
-    return _finished(best, {candidate.name: candidate.operations for candidate in tried})
+    candidates = {candidate.name: candidate.operations for candidate in tried}
+    if "nd" in candidates:
+        best = best.with_better_subtrees().arranged()
+        candidates[best.name] = best.operations
+    return _finished(best, candidates)
 
 
 def _worth_trying(graph: BlockGraph) -> list[str]:

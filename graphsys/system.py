@@ -496,9 +496,10 @@ class System(Sealed):
         zero_diagonal : iterable of labels, optional
             Nodes whose diagonal block is zero. By default they are found in the values.
         effort : float, optional
-            What "auto" may spend on nested dissection, in numeric factorizations of the matrix; up
-            to four orders are tried. 0 leaves it out, which suits a single solve; `numpy.inf`
-            suits an order that many thousand factorizations share.
+            What "auto" may spend on nested dissection, in numeric factorizations of the matrix;
+            four orders are tried, up to 16 if they cost next to nothing of that. 0 leaves it out,
+            which suits a single solve; `numpy.inf` suits an order that many thousand factorizations
+            share.
 
         Returns
         -------

@@ -118,7 +118,8 @@ def minimum_degree(
 ):
     """Elimination order of all nodes, whose first ``found`` are those of `peel`.
 
-    ``waits`` (n,), outstanding suppliers, is used up. ``work`` is (WORK_ROWS, n), ``lists`` and
+    A shorter ``order`` gets the first nodes only. ``waits`` (n,), outstanding suppliers, is used
+    up. ``work`` is (WORK_ROWS, n), ``lists`` and
     ``spare`` have room for all neighbours twice, ``head`` for one more than all weights.
     """
     n = weight.size
@@ -162,7 +163,7 @@ def minimum_degree(
             _insert(head, after, before, degree[i], i)
     lowest = 0
     left = total
-    while found < n:
+    while found < order.size:
         while lowest <= total and head[lowest] == -1:
             lowest += 1
         if lowest > total:  # only waiting nodes are left: suppliers that do not exist
