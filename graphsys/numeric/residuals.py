@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
-from graphsys.kernels.single.refinement import REACHED, refine, refined_work, vector_error
+from graphsys.kernels.single.refinement import REACHED, refine, refined_work, residual_error
 from graphsys.matrix import from_scipy
 from graphsys.matrix.block import SYMMETRY_ULP
 from graphsys.matrix.graph import BlockGraph
@@ -133,15 +134,14 @@ class Matrix:
     def _errors(
         self, b: Array, x: Array, count: int, transposed: bool
     ) -> tuple[Array, float, float]:
-        """b - A x, and the largest backward errors of its columns: see `vector_error`."""
-        r, rows = self.residual(b, x, count, transposed), self.graph.rows
-        sizes, tables = np.empty(2 * rows, x.dtype), self.graph.tables()
-        found = [
-            vector_error(tables, self.values, transposed, b, x, j * rows, EPS[x.dtype], sizes, r)
-            for j in range(count)
-        ]
-        floored, plain = (max(errors, default=0.0) for errors in zip(*found, strict=True))
-        return r, floored, plain
+        """b - A x, and the largest backward errors of its columns: see `residual_error`."""
+        r, graph = np.empty_like(b), self.graph
+        sizes = np.empty(2 * max(graph.rows, LANES), x.dtype)
+        error, strict = residual_error(
+            graph.tables(), int(graph.size.max(initial=0)), self.values, transposed, b, count, x,
+            EPS[x.dtype], np.inf, sizes, r,
+        )  # fmt: skip
+        return r, error, strict
 
 
 def relative_residual(of_r: Array, norm: Any, of_x: Array, of_b: Array) -> Array:

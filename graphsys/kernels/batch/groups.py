@@ -14,6 +14,7 @@ from graphsys.kernels.base.layout import (
     STARTS_AT,
     SUPERNODES,
     WEAKEST,
+    WIDEST,
 )
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.batch.substitution import (
@@ -77,8 +78,8 @@ def backward_errors(
     for k in range(systems.size * columns):
         s, first, last = systems[k // columns], k * rows, (k + 1) * rows
         errors[0, k], errors[1, k] = residual_error(
-            tables, program, values[s * nnz : (s + 1) * nnz], transposed, b[first:last], 1,
-            x[first:last], eps, np.inf, sizes, r[first:last],
+            tables, program[WIDEST], values[s * nnz : (s + 1) * nnz], transposed,
+            b[first:last], 1, x[first:last], eps, np.inf, sizes, r[first:last],
         )  # fmt: skip
 
 

@@ -98,14 +98,14 @@ def refine(
     ``info`` (3,) gets the steps taken, at most ``most``, the backward error, and what it would be
     without `FLOOR`. The status is 1 where a solution is not finite, else 0.
     """
-    length, rows = program[ROWS] * count, program[ROWS]
+    length, rows, widest = program[ROWS] * count, program[ROWS], program[WIDEST]
     residual, trial = work[:length], work[length : 2 * length]
     following = work[2 * length : 3 * length]
     sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
     solving = work[3 * length + 2 * max(rows, LANES) :]
     reached = REACHED * eps
     error, strict = residual_error(
-        tables, program, values, transposed, b, count, x, eps, reached, sizes, residual
+        tables, widest, values, transposed, b, count, x, eps, reached, sizes, residual
     )
     steps, last = 0, np.inf
     while error > reached and steps < most:
@@ -119,7 +119,7 @@ def refine(
         for i in range(length):
             trial[i] += x[i]
         new_error, new_strict = residual_error(
-            tables, program, values, transposed, b, count, trial, eps, np.inf, sizes, following
+            tables, widest, values, transposed, b, count, trial, eps, np.inf, sizes, following
         )
         converging = new_error <= error / 2.0 or correction <= last / 2.0
         if not (new_error < error or (converging and new_error < np.inf)):
@@ -133,7 +133,7 @@ def refine(
             break
     if steps == 0 and error > reached:  # of the first rows that are so
         error, strict = residual_error(
-            tables, program, values, transposed, b, count, x, eps, np.inf, sizes, residual
+            tables, widest, values, transposed, b, count, x, eps, np.inf, sizes, residual
         )
     info[0], info[1], info[2] = steps, error, strict
     return 0
@@ -141,15 +141,15 @@ def refine(
 
 @kernel
 def residual_error(
-    tables, program, values, transposed, b, count, x, eps, enough, sizes, r
+    tables, widest, values, transposed, b, count, x, eps, enough, sizes, r
 ):  # fmt: skip
     """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`.
 
-    Where the former is larger than ``enough``, both may be those of some rows only. ``sizes`` is
-    workspace, ``2 max(rows, LANES)``.
+    Where the former is larger than ``enough``, both may be those of some rows only. No block has
+    more than ``widest`` rows. ``sizes`` is workspace, ``2 max(rows, LANES)``.
     """
-    rows = program[ROWS]
-    if program[WIDEST] <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
+    rows = tables[1][tables[0].size]
+    if widest <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
         floor = eps**FLOOR * _size(x, 0, rows)
         small_residual(r, sizes, b, values, x, floor, enough, *tables)
         return (
