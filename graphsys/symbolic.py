@@ -23,6 +23,7 @@ from graphsys.analysis.cycles import (
 )
 from graphsys.analysis.elimination import Elimination
 from graphsys.analysis.pivot_supply import NONE, Precedence, find_precedence, missing_rows
+from graphsys.kernels.analysis.branches import is_postorder
 from graphsys.kernels.base.layout import ARENA_TOTAL, BY_CONDITION, NO_BLOCKS, REFINED, WIDEST
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.graph import BlockGraph
@@ -143,11 +144,25 @@ class Symbolic:
         times, others within a factor of 2 (`tests.graphsys.ipopt_problems`).
         """
         if self.ordering == "given":
-            return self
+            return self.in_postorder
         ordering = "nd" if find_spec("pymetis") is not None else self.ordering
         if ordering == self.ordering and not self.precedence.needy.any():
+            return self.in_postorder
+        found = analyze(
+            self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric, effort=0.0
+        )
+        return found.in_postorder
+
+    @cached_property
+    def in_postorder(self) -> Symbolic:
+        """The same order with each subtree's steps consecutive, as the multifrontal method needs.
+
+        All orders are such but those of long chains, whose branches are by turns.
+        """
+        if is_postorder(self.parent, *np.empty((2, self.parent.size), np.int64)):
             return self
-        return analyze(self.graph, ordering, zero_diagonal=(), symmetric=self.symmetric, effort=0.0)
+        found = analyze(self.graph, self.order, zero_diagonal=(), symmetric=self.symmetric)
+        return replace(found, ordering=self.ordering, candidates=self.candidates)
 
     # Computed from the fields, once, when they are first asked for.
 
@@ -360,7 +375,7 @@ def analyze(
     if "nd" in candidates:
         best = best.with_better_subtrees().arranged()
         candidates[best.name] = best.operations
-    return _finished(best, candidates)
+    return _finished(best if name == "given" else best.by_turns(), candidates)
 
 
 def _worth_trying(graph: BlockGraph) -> list[str]:

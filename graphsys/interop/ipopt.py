@@ -160,7 +160,8 @@ class Pattern:
         with self._lock:
             if not self._fronts:
                 self.system.values[...] = self.values(a)
-                self._fronts[True] = Fronts(self.system.analyze(), a.dtype, self.entries)
+                order = self.system.analyze().in_postorder
+                self._fronts[True] = Fronts(order, a.dtype, self.entries)
             if weak not in self._fronts:
                 order = self._fronts[True].symbolic.for_delayed_pivots
                 self._fronts[weak] = Fronts(order, a.dtype, self.entries)

@@ -45,7 +45,7 @@ def weak_system(seed, symmetric=False, dtype=np.float64):
 
 def fronts_of(system):
     """Fronts of a system in an order that knows nothing of its values."""
-    symbolic = system.analyze(zero_diagonal=())
+    symbolic = system.analyze(zero_diagonal=()).in_postorder
     fronts = Fronts(symbolic, system.dtype)
     failed = fronts.factorize(system.values)
     return fronts, failed
