@@ -39,32 +39,11 @@ const long long graph_work_length = GRAPH_WORK;
 class CompiledSolver:
     """Solver for the matrices of one graph, whose code is compiled for this graph alone.
 
-    The code is that of `Symbolic.to_c`. It pays for small systems of unequal blocks, of bodies and
-    joints above all, that are solved many thousand times: compiling takes a second. A solution that
-    it cannot vouch for is that of a `Factor` instead.
+    From `System.compile`. A solution that it cannot vouch for is that of a `Factor` instead.
 
-    Parameters
+    Attributes
     ----------
     symbolic : Symbolic
-        From `System.analyze`; matrices are of float64.
-
-    Raises
-    ------
-    RuntimeError
-        Without a C compiler (``cc``, ``gcc``, ``clang``, the environment variable ``CC``, or
-        the package ``ziglang``), or where it fails.
-    ValueError
-        Where the graph has too many block updates, see `Symbolic.to_c`.
-    NotImplementedError
-        Where kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
-
-    Examples
-    --------
-    >>> import graphsys as gs
-    >>> system = gs.System(gs.chain(2), 1, blocks={(0, 0): 4, (0, 1): 1, (1, 0): 2, (1, 1): 3})
-    >>> solver = gs.CompiledSolver(system.analyze())  # doctest: +SKIP
-    >>> solver.solve_once(system.values, [9.0, 7.0])  # doctest: +SKIP
-    array([2., 1.])
     """
 
     def __init__(self, symbolic: Symbolic) -> None:
@@ -75,7 +54,7 @@ class CompiledSolver:
         good = GOOD * float(np.finfo(FLOAT).eps)
         text = source(symbolic, "graph") + ONCE.format(good=good, processor=machine.processor())
         path = shared_library(
-            text.encode(), "one-graph", "gs.CompiledSolver", ("-O3", "-march=native")
+            text.encode(), "one-graph", "system.compile()", ("-O3", "-march=native")
         )
         self._library = ctypes.CDLL(str(path))
         length = ctypes.c_longlong.in_dll(self._library, "graph_work_length").value

@@ -17,6 +17,7 @@ from graphsys.matrix.graph import block_graph
 from graphsys.matrix.vectors import check_rows, join, split
 
 if TYPE_CHECKING:
+    from graphsys.compiled_solver import CompiledSolver
     from graphsys.factor import Factor
     from graphsys.symbolic import Symbolic
 
@@ -532,14 +533,61 @@ class System(Sealed):
         Factor
         """
         from graphsys.factor import Factor
+
+        return Factor(self._analyzed(symbolic), self._values, **options)
+
+    def compile(self, symbolic: Symbolic | None = None) -> CompiledSolver:
+        """Solver for matrices of this graph, whose code is compiled for this graph alone.
+
+        The code is that of `Symbolic.to_c`. It pays for small systems of unequal blocks, of bodies
+        and joints above all, that are solved many thousand times: compiling takes a second. The
+        code is kept with other machine code, where later processes find it.
+
+        Parameters
+        ----------
+        symbolic : Symbolic, optional
+            By default that of the last `analyze`, or a new one.
+
+        Returns
+        -------
+        CompiledSolver
+            Its ``solve_once(values, b)`` returns the solution of A x = b.
+
+        Raises
+        ------
+        RuntimeError
+            Without a C compiler (``cc``, ``gcc``, ``clang``, the environment variable ``CC``, or
+            the package ``ziglang``), or where it fails.
+        ValueError
+            Where the graph has too many block updates (`Symbolic.to_c`), and for numbers other than
+            float64.
+        NotImplementedError
+            Where kernels are plain Python (``NUMBA_DISABLE_JIT=1``).
+
+        Examples
+        --------
+        >>> import graphsys as gs
+        >>> system = gs.System(gs.chain(2), 1, blocks={(0, 0): 4, (0, 1): 1, (1, 0): 2, (1, 1): 3})
+        >>> solver = system.compile()  # doctest: +SKIP
+        >>> solver.solve_once(system.values, [9.0, 7.0])  # doctest: +SKIP
+        array([2., 1.])
+        """
+        from graphsys.compiled_solver import FLOAT, CompiledSolver
+
+        if self.dtype != FLOAT:
+            raise ValueError(f"compiled code is for float64, this system is of {self.dtype}")
+        return CompiledSolver(self._analyzed(symbolic))
+
+    def _analyzed(self, symbolic: Symbolic | None) -> Symbolic:
+        """The one that is given, that of the last `analyze`, or a new one."""
         from graphsys.symbolic import analyze
 
         symbolic = self._symbolic if symbolic is None else symbolic
         if symbolic is None:
-            symbolic = analyze(self.graph, values=self._values, symmetric=self.symmetric)
-        elif not symbolic.graph.lies_like(self.graph) or symbolic.symmetric != self.symmetric:
+            return analyze(self.graph, values=self._values, symmetric=self.symmetric)
+        if not symbolic.graph.lies_like(self.graph) or symbolic.symmetric != self.symmetric:
             raise ValueError(f"{symbolic!r} is not of this system: use what its analyze() returns")
-        return Factor(symbolic, self._values, **options)
+        return symbolic
 
     def solve(self, b: Any, **options: Any) -> Any:
         """Solution x of A x = b.

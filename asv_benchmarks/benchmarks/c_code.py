@@ -1,4 +1,4 @@
-"""Code of one graph against the compiled kernels: the C file, and `graphsys.CompiledSolver`.
+"""Code of one graph against the compiled kernels: the C file, and `System.compile`.
 
 ``python -m benchmarks.c_code [FAMILY NODES]`` in ``asv_benchmarks`` prints microseconds of one
 factorization and solution: first called from C, where neither refines, then from Python, where both
@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 
-import graphsys as gs
 from benchmarks import cases, clock
 from graphsys import kernels
 
@@ -74,7 +73,7 @@ def loops(family, nodes):
     own = np.empty(library.work_length())
     file_given = [pointer(one) for one in (system.values, b, own, second)]
 
-    factor, solver = system.factorize(), gs.CompiledSolver(symbolic)
+    factor, solver = system.factorize(), system.compile(symbolic)
 
     def kernel(count, _kept=arrays):
         library.loop_kernel(ctypes.c_int64(count), address, *given)
@@ -94,7 +93,7 @@ def loops(family, nodes):
 
 
 def main(rows):
-    print("| workload | kernels us | C file us | ratio | Factor us | CompiledSolver us | ratio |")
+    print("| workload | kernels us | C file us | ratio | Factor us | compiled us | ratio |")
     for family, nodes in rows:
         ways, (first, second) = loops(family, nodes)
         count = max(NODES // nodes, 1)

@@ -45,7 +45,7 @@ def two_nodes():
 
 def test_two_nodes_by_hand():
     system = two_nodes()
-    solver = gs.CompiledSolver(system.analyze())
+    solver = system.compile()
 
     assert solver.solve_once(system.values, np.array([9.0, 7.0])) == pytest.approx([2.0, 1.0])
     assert solver.solve_once([4, 1, 3, 2], [9, 7]) == pytest.approx([2.0, 1.0])  # integers
@@ -56,7 +56,7 @@ def test_two_nodes_by_hand():
 
 
 def test_what_it_cannot_vouch_for_is_left_to_a_factor():
-    solver = gs.CompiledSolver(two_nodes().analyze())
+    solver = two_nodes().compile()
     with pytest.raises(gs.SingularPivotError, match="node"):
         solver.solve_once([1.0, 1.0, 1.0, 1.0], [1.0, 1.0])
     # no pivot at node 0, but the matrix is regular: an exchange of 0 and 1
@@ -76,7 +76,7 @@ def test_what_it_cannot_vouch_for_is_left_to_a_factor():
 )
 def test_solutions_are_those_of_a_factor(graph, sizes):
     system = random_system(graph, sizes)
-    solver, factor = gs.CompiledSolver(system.analyze()), system.factorize()
+    solver, factor = system.compile(), system.factorize()
     rng, dense = np.random.default_rng(0), system.to_dense()
     condition = np.linalg.cond(dense)
     for scale in (1.0, 1e100):
@@ -89,7 +89,7 @@ def test_solutions_are_those_of_a_factor(graph, sizes):
 
 def test_doubtful_solutions_are_refined_to_what_a_factor_accepts():
     system = random_saddle_system(body_joint_chain(6))
-    solver, dense = gs.CompiledSolver(system.analyze()), system.to_dense()
+    solver, dense = system.compile(), system.to_dense()
     for seed in range(20):
         b = np.random.default_rng(seed).standard_normal(len(dense))
         x = solver.solve_once(system.values, b)
@@ -99,7 +99,7 @@ def test_doubtful_solutions_are_refined_to_what_a_factor_accepts():
 @pytest.mark.parametrize("seed", range(8))
 def test_matrices_of_any_kind_on_one_graph(seed):
     system = random_system(gs.ladder(3), [1, 2, 3, 3, 2, 1])
-    solver, rng = gs.CompiledSolver(system.analyze()), np.random.default_rng(seed)
+    solver, rng = system.compile(), np.random.default_rng(seed)
     values = system.values.copy()
     for i in rng.integers(0, 6, 3).tolist():  # some diagonal blocks are zero, or tiny
         at, d = int(system.graph.diagonal_at[i]), int(system.graph.size[i])
@@ -111,10 +111,10 @@ def test_matrices_of_any_kind_on_one_graph(seed):
 
 
 def test_it_is_compiled_once_for_each_graph(cache, monkeypatch):
-    gs.CompiledSolver(two_nodes().analyze())
+    two_nodes().compile()
     count = len(list(cache.iterdir()))
     monkeypatch.setattr(build, "compiler", lambda _: pytest.fail("it is there"))
-    solver = gs.CompiledSolver(two_nodes().analyze())
+    solver = two_nodes().compile()
     assert len(list(cache.iterdir())) == count
 
     for other in (copy.copy(solver), pickle.loads(pickle.dumps(solver))):
@@ -126,7 +126,7 @@ def test_it_is_compiled_once_for_each_graph(cache, monkeypatch):
 
 
 def test_bad_input_is_refused_and_leaves_the_solver_as_it_was():
-    solver = gs.CompiledSolver(two_nodes().analyze())
+    solver = two_nodes().compile()
     values, b = [4.0, 1.0, 3.0, 2.0], [9.0, 7.0]
     for bad in ([1.0], [1.0, 2.0, 3.0], np.ones((2, 2))):
         with pytest.raises(ValueError, match="b has shape"):
@@ -143,7 +143,7 @@ def test_bad_input_is_refused_and_leaves_the_solver_as_it_was():
 
 
 def test_two_threads_at_once_are_refused():
-    solver = gs.CompiledSolver(two_nodes().analyze())
+    solver = two_nodes().compile()
     solver._frame[LOCK] = 1  # another one is at work
     with pytest.raises(RuntimeError, match="each needs one of its own"):
         solver.solve_once(np.array([4.0, 1.0, 3.0, 2.0]), np.array([9.0, 7.0]))
@@ -151,12 +151,29 @@ def test_two_threads_at_once_are_refused():
 
 def test_graphs_that_are_too_large_are_refused():
     with pytest.raises(ValueError, match="block updates"):
-        gs.CompiledSolver(gs.System(gs.net(30), 1).analyze())
+        gs.System(gs.net(30), 1).compile()
 
 
 def test_without_a_compiler_the_error_names_one(monkeypatch):
     monkeypatch.delenv("CC", raising=False)
     monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    with pytest.raises(RuntimeError, match=r"gs\.CompiledSolver needs a C compiler once"):
-        gs.CompiledSolver(gs.System(nx.path_graph(4), [3, 1, 4, 2]).analyze())
+    with pytest.raises(RuntimeError, match=r"system\.compile\(\) needs a C compiler once"):
+        gs.System(nx.path_graph(4), [3, 1, 4, 2]).compile()
+
+
+def test_only_float64_and_only_what_this_system_analyzed():
+    for dtype in (np.float32, np.complex128):
+        with pytest.raises(ValueError, match=f"for float64, this system is of {np.dtype(dtype)}"):
+            gs.System(gs.chain(2), 1, dtype=dtype).compile()
+    with pytest.raises(ValueError, match="is not of this system"):
+        two_nodes().compile(gs.System(gs.chain(3), 1).analyze())
+
+
+def test_another_process_finds_the_code(cache, monkeypatch):
+    system = gs.System(nx.path_graph(3), [2, 3, 2])
+    for i in range(3):
+        system[i, i] = np.eye(system[i, i].shape[0])
+    expected = system.compile().solve_once(system.values, np.arange(7.0))
+    monkeypatch.setattr(build, "compiler", lambda needed_by: pytest.fail("compiled again"))
+    assert system.compile().solve_once(system.values, np.arange(7.0)).tolist() == expected.tolist()
