@@ -117,3 +117,12 @@ def test_dissected_graphs_need_fewer_operations(graph, monkeypatch):
     assert sorted(found.order) == sorted(plain.order)
     assert found.operations < 0.97 * plain.operations
     assert found.candidates == {"nd": found.operations}
+
+
+@pytest.mark.skipif(find_spec("pymetis") is None, reason="nested dissection needs pymetis")
+@pytest.mark.parametrize("graph", [gs.net(24), gs.crystal(8)], ids=["net", "crystal"])
+def test_separators_have_few_rows(graph):
+    size = np.random.default_rng(0).choice([2, 9], len(graph)).tolist()
+    by_nodes = gs.System(graph, size).analyze(gs.System(graph, 6).analyze("nd").order)
+
+    assert gs.System(graph, size).analyze("nd").operations < 0.8 * by_nodes.operations
