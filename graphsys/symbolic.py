@@ -353,8 +353,14 @@ def analyze(
         return Elimination.of(graph, edges, precedence, symmetric, kept.size, method, order)
 
     def dissected(count: int) -> Elimination:
-        found = (orders.order_by_name("nd", edges, kept, attempt) for attempt in range(count))
-        return min((eliminated("nd", order) for order in found), key=OPERATIONS)
+        found: list[Elimination] = []
+        for seed in range(count):  # one of each kind, then those of the better kind
+            kind = seed if seed < 2 else int(OPERATIONS(found[1]) < OPERATIONS(found[0]))
+            several = orders.IMBALANCES[kind]
+            imbalance = several[max(seed - 1, 0) % len(several)]
+            order = orders.order_by_name("nd", edges, kept, seed, imbalance)
+            found.append(eliminated("nd", order))
+        return min(found, key=OPERATIONS)
 
     tried: list[Elimination] = []
     if not isinstance(ordering, str):

@@ -21,11 +21,10 @@ DISSECTIONS = 4
 #: And if they cost next to nothing. Sixteen save another 2 % of the operations, now and then 20 %:
 #: METIS' orders of crystals are of two kinds, and which one it finds is a matter of luck.
 MOST_DISSECTIONS = 16
-#: Imbalance of the parts that METIS may take, in turns, in thousandths: its default of 200 suits
-#: grids in space, parts of very different sizes suit grids in the plane (0.8 of the operations of
-#: net(100), 0.76 of net(200)). In this order the best of one, two and four were best on 36 grids,
-#: meshes and random graphs.
-IMBALANCES = 300, 600, 200, 450
+#: Imbalances of the parts that METIS may take, in thousandths, for grids in space and in the plane:
+#: its default is 200. Parts of very different sizes save a fifth of the operations of plane grids
+#: and triangulations and cost 10 to 40 % on grids in space.
+IMBALANCES = (300, 200, 250), (600, 450, 500)
 #: Separators that METIS finds at every step, of which it takes the best: 0.6 of the operations of
 #: crystal(20) with one.
 SEPARATORS = 4
@@ -152,7 +151,9 @@ def with_last(last: Ints, order: Ints) -> Ints:
     return np.concatenate((order[~moved], order[moved]))
 
 
-def order_by_name(name: str, edges: Adjacency, last: Ints, attempt: int = 0) -> Ints:
+def order_by_name(
+    name: str, edges: Adjacency, last: Ints, seed: int = 0, imbalance: int = IMBALANCES[0][0]
+) -> Ints:
     """Elimination order by a named method.
 
     Parameters
@@ -162,8 +163,8 @@ def order_by_name(name: str, edges: Adjacency, last: Ints, attempt: int = 0) -> 
     edges : Adjacency
     last : ndarray of int
         Nodes to eliminate after all others.
-    attempt : int, optional
-        METIS' seed; its imbalance changes with it.
+    seed, imbalance : int, optional
+        Of METIS.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def order_by_name(name: str, edges: Adjacency, last: Ints, attempt: int = 0) -> 
             start, neighbor, edges.weight, waits, *releases, work, starts, head, lists, order
         )
     else:
-        order = _nested_dissection(edges, attempt)
+        order = _nested_dissection(edges, seed, imbalance)
         if edges.release.size:
             waits, free = edges.waits.copy(), order
             order = np.empty(n, np.int64)
@@ -206,7 +207,7 @@ def order_by_name(name: str, edges: Adjacency, last: Ints, attempt: int = 0) -> 
     return with_last(last, order) if last.size else order
 
 
-def _nested_dissection(edges: Adjacency, attempt: int) -> Ints:
+def _nested_dissection(edges: Adjacency, seed: int, imbalance: int) -> Ints:
     """METIS on a breadth-first numbering: hardly any two labellings differ then.
 
     Separators have few rows, not few nodes: that takes 0.3 to 0.7 of the operations of grids with
@@ -223,8 +224,7 @@ def _nested_dissection(edges: Adjacency, attempt: int) -> Ints:
     waiting = edges.release.size > 0
     number_by_levels(edges.neighbor_start, edges.neighbor, waiting, key, levels, position, *pattern)
     options = pymetis.Options()
-    options.seed, options.nseps = attempt, SEPARATORS
-    options.ufactor = IMBALANCES[attempt % len(IMBALANCES)]
+    options.seed, options.nseps, options.ufactor = seed, SEPARATORS, imbalance
     weight = edges.weight[levels] if edges.weight.min() < edges.weight.max() else None
     order, _ = pymetis.nested_dissection(
         pymetis.CSRAdjacency(*pattern), vweights=weight, options=options
