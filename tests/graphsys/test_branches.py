@@ -93,3 +93,14 @@ def test_delayed_pivots_of_a_chain_by_turns(installed, monkeypatch):
     np.testing.assert_allclose(system @ x, b, atol=1e-13 * np.abs(x).max())
     ordered = factor.symbolic.for_delayed_pivots
     assert ordered.in_postorder is ordered
+
+
+def test_batches_take_the_postorder():
+    # in lanes, branches by turns take longer
+    system = random_system(gs.chain(60), 3, seed=0)
+    batch = gs.Batch(system.analyze(), np.tile(system.values, (9, 1)))
+    b = np.random.default_rng(0).standard_normal((9, 180))
+    expected = [system.factorize().solve(one) for one in b]
+    np.testing.assert_allclose(batch.solve(b), expected, rtol=1e-10, atol=1e-12)
+    assert batch.symbolic.order[:2] == (0, 59)
+    assert batch._engine.symbolic is batch.symbolic.in_postorder
