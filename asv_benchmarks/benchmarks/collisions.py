@@ -32,7 +32,12 @@ SHAPES = (
     'type="capsule" size="0.05 0.1"',
     'type="sphere" size="0.1"',
 )
-ROBOTS = {"humanoid": "humanoid", "ant": "ant", "half cheetah": "half_cheetah"}
+ROBOTS = {
+    "humanoid": "humanoid", "ant": "ant", "half cheetah": "half_cheetah", "hopper": "hopper",
+    "walker": "walker2d",
+}  # fmt: skip
+#: Name of a scene with random commands within their ranges, each held for so many steps.
+DRIVEN, HELD = ", driven", 5
 
 
 def numbers(x):
@@ -69,6 +74,7 @@ SCENES = {
     **{f"balls {n}": lambda n=n: pile(n, SHAPES[3:]) for n in (5, 10, 20, 200)},
     **{f"pile {n}": lambda n=n: pile(n) for n in (5, 10, 20, 200)},
     "dominoes 12": lambda: dominoes(12), **dict.fromkeys(ROBOTS),
+    **dict.fromkeys(name + DRIVEN for name in ROBOTS),
 }  # fmt: skip
 
 
@@ -80,9 +86,14 @@ class Scene:
     model: dy.Model
     state: dy.State
     path: Path
+    commands: np.ndarray | None = None
 
     def ours(self, seconds=SECONDS, every=10):
-        return dy.simulate(self.model, self.state, seconds, every=every)
+        controls = None
+        if self.commands is not None:
+            held = np.array([self.model.controls(command) for command in self.commands])
+            controls = np.repeat(held, HELD, axis=0)
+        return dy.simulate(self.model, self.state, seconds, controls=controls, every=every)
 
     def theirs(self, seconds=SECONDS):
         """Processor seconds of MuJoCo's own loop."""
@@ -91,25 +102,39 @@ class Scene:
         model = mujoco.MjModel.from_xml_path(str(self.path))
         model.opt.timestep = self.model.timestep
         data = mujoco.MjData(model)
+        steps = round(seconds / self.model.timestep)
         start = time.process_time()
-        mujoco.mj_step(model, data, round(seconds / self.model.timestep))
+        if self.commands is None:
+            mujoco.mj_step(model, data, steps)
+        else:
+            for command in self.commands[: steps // HELD]:
+                data.ctrl[:] = command
+                mujoco.mj_step(model, data, HELD)
         return time.process_time() - start
 
 
 def scene(name):
     """A scene by name."""
-    if name in ROBOTS:
+    robot = name.removesuffix(DRIVEN)
+    if robot in ROBOTS:
         spec = find_spec("gymnasium")
         if spec is None or spec.origin is None:
             raise NotImplementedError("gymnasium is not installed")
-        path = Path(spec.origin).parent / "envs" / "mujoco" / "assets" / f"{ROBOTS[name]}.xml"
+        path = Path(spec.origin).parent / "envs" / "mujoco" / "assets" / f"{ROBOTS[robot]}.xml"
     else:
         path = Path(tempfile.mkdtemp()) / "scene.xml"
         path.write_text(SCENES[name]())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         model = dy.load(path, collide=True).finalize(H)
-    return Scene(name, model, dy.separate(model, model.initial_state()), path)
+    made = Scene(name, model, dy.separate(model, model.initial_state()), path)
+    if name != robot:
+        import mujoco
+
+        low, high = mujoco.MjModel.from_xml_path(str(path)).actuator_ctrlrange.T
+        rng, count = np.random.default_rng(0), round(SECONDS / H / HELD)
+        made.commands = rng.uniform(low, high, (count, low.size))
+    return made
 
 
 def in_turns(made, rounds=3, seconds=SECONDS):

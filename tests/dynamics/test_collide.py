@@ -495,4 +495,8 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
     watch.look(watched, away)
     watch.begin(watched)  # another division of the step
     watch.look(watched, start)
+    # what one set of pairs lets stray, another may not: the ways of all tries of a step count
+    assert watched[watch.WAYS][0] == 0.2
     assert not watch.taken_back(watched, state, work, info)
+    assert not watch.keep(watched, state, work, info)  # the next step
+    assert watched[watch.WAYS][0] == 0.0

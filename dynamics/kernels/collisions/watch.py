@@ -41,6 +41,8 @@ def keep(watch, state, work, info):
     """Keep all that a step changes; whether this step was taken back, its controls are there."""
     if watch is not None:
         again = watch[FLAGS][TAKEN_BACK] == 1
+        if not again:  # ways add up while a step is taken back: pairs could come and go in turns
+            watch[WAYS][:] = 0.0
         watch[FLAGS][RENEW] = watch[FLAGS][TAKEN_BACK] = 0
         copy(state, watch[STATE])
         lasting = watch[WORK]
@@ -56,7 +58,6 @@ def begin(watch):
     """Begin a division of the step into intervals."""
     if watch is not None:
         watch[FLAGS][TAKEN_BACK] = 0
-        watch[WAYS][:] = 0.0
 
 
 @kernel
