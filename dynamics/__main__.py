@@ -85,6 +85,9 @@ def _parser() -> argparse.ArgumentParser:
     parts.add_argument("--timestep", type=_positive, default=0.01, help="s (0.01)")
     parts.add_argument("--order", type=int, choices=(2, 4, 6), default=2, help="of accuracy in "
                        "time (2); 4 and 6 take no contacts, limits or friction")  # fmt: skip
+    parts.add_argument("--accuracy", type=_positive, metavar="E", help="error that a second of "
+                       "motion may add, m and rad: steps take the intervals that it asks for, and "
+                       "impacts end one")  # fmt: skip
     parts.add_argument("--controls", type=_setting, action="append", default=[],
                        metavar="JOINT=VALUE", help="control of a joint throughout: force, torque, "
                        "or target of a servo; several of one joint with commas")  # fmt: skip
@@ -228,6 +231,7 @@ def _simulate(arguments: argparse.Namespace) -> None:
             arguments.seconds,
             every=arguments.every,
             controls=controls,
+            accuracy=arguments.accuracy,
             progress=bar.show if bar.shown else False,
         )
     except (ConvergenceError, KeyboardInterrupt) as error:  # the motion so far

@@ -20,6 +20,7 @@ from dynamics.kinematics.plane_placement import placed
 from dynamics.state import State, interval_of
 from dynamics.tables import inputs
 from dynamics.tables.callbacks import Callback
+from dynamics.tables.error_control import ErrorControl, Event, check_accuracy
 from dynamics.tables.model_tables import row_units
 from dynamics.tables.workspace import Workspace
 from dynamics.trajectory import Trajectory
@@ -47,6 +48,7 @@ def simulate(
     wrenches: ArrayLike | None = None,
     every: int = 1,
     start: str = "legendre",
+    accuracy: float | None = None,
     progress: bool | Callable[[float], None] = False,
     workspace: Workspace | None = None,
 ) -> Trajectory:
@@ -71,6 +73,11 @@ def simulate(
         External force (world) and torque (body frame) on every body.
     every : int, optional
         Steps between records.
+    accuracy : float, optional
+        Error that a second of motion may add to a position, m, and to an orientation, rad. Steps
+        then consist of as many intervals as this asks for, and impacts of contacts and limits end
+        an interval: see docs/theory/error_control. Times of records and of controls stay those of
+        the model's steps, which no interval exceeds.
     start : {"legendre", "discrete"}, optional
         What the velocities of the first state are: those of its momenta (discrete Legendre
         transform), or those of the first interval, which the papers print:
@@ -83,27 +90,32 @@ def simulate(
     Returns
     -------
     Trajectory
-        Of the first state and every ``every``-th.
+        Of the first state and every ``every``-th; with an accuracy also ``trajectory.events``.
 
     Raises
     ------
     ConvergenceError
-        Where a step's equations were not solved; ``error.trajectory`` is the motion before it. So
+        Where a step's equations were not solved, or the accuracy was not reached by the shortest
+        intervals; ``error.trajectory`` is the motion before it. So
         it is of what a controller raises, which comes through, and of Ctrl-C.
     KeyboardInterrupt
         By Ctrl-C in the main thread, within about 0.1 s or a step. The model stays usable.
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
     ValueError
-        For a start, times and controls that make no sense, and tables of fewer rows than steps.
+        For a start, times and controls that make no sense, and tables of fewer rows than steps. For
+        an accuracy that is not positive, that Newton's tolerance does not allow, or of a model in
+        the papers' form or of `compose`.
     """
     steps = _steps(model, seconds, every)
+    if accuracy is not None:
+        check_accuracy(model, accuracy, start)
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     state = placed(model, state)
     if model.near is not None:
         return _through_near_models(
-            model, state, steps, table, outside, controller, every, start, progress
+            model, state, steps, table, outside, controller, every, start, accuracy, progress
         )
     given, first = [state], _is_discrete(model, start) and steps > 0
     if first:
@@ -114,6 +126,11 @@ def simulate(
         check_apart(model, given[1], CONSISTENT)
         table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
     space = (model.workspace if workspace is None else workspace).free()
+    kernel, work, control = model.kernel, space.work, None
+    events: list[Event] = []
+    if accuracy is not None:
+        control = ErrorControl(model, accuracy)
+        kernel, work = control.kernel, control.work(space)
     stride, run_steps = (1, steps - 1) if first else (every, steps)
     record = np.empty((run_steps // stride, state.data.size + 2))
     call = None
@@ -127,16 +144,22 @@ def simulate(
     most = max(every, steps // 100 // every * every)
 
     def run(done: int, count: int) -> int:
-        return int(model.kernel.simulate(
-            *space.step_tables, model.timestep, model.settings, count, stride,
-            (0 if call is None else call.address, table, outside), None, now.data, space.work,
-            space.step_solver, (record, info, totals),
-        ))  # fmt: skip
+        took = 0
+        while took < count:
+            took += int(kernel.simulate(
+                *space.step_tables, model.timestep, model.settings, count - took, stride,
+                (0 if call is None else call.address, table, outside), None, now.data, work,
+                space.step_solver, (record, info, totals),
+            ))  # fmt: skip
+            if control is None or control.take_events(model, events):
+                break
+        return took
 
     with Deferred() as deferred, space:
         totals[run_totals.END_TIME], totals[run_totals.RESUMED] = space.begin(now, info)
+        info[step_info.REJECTED], info[step_info.SHORTEST] = 0.0, 0.0
         stopped = in_portions(
-            deferred, run, run_steps, PORTION // now.data.size, 0 if progress is False else most,
+            deferred, run, run_steps, _portion(now, accuracy), 0 if progress is False else most,
             None if progress is False else lambda done: _show(progress, done, run_steps),
         )  # fmt: skip
         done = int(totals[run_totals.STEPS])
@@ -147,7 +170,7 @@ def simulate(
         states, intervals = states[:: every // stride], intervals[:: every // stride]
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
-        trajectory.intervals = intervals
+        trajectory.intervals, trajectory.events = intervals, sorted(events, key=_time)
         if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0:
             last = trajectory.final
             kicked = now.data if space.first_order else None
@@ -171,6 +194,7 @@ def _through_near_models(
     controller: Callable[..., Any] | None,
     every: int,
     start: str,
+    accuracy: float | None,
     progress: bool | Callable[[float], None],
 ) -> Trajectory:
     """`simulate` of a model that finds its contacts, from one near model to the next."""
@@ -180,11 +204,12 @@ def _through_near_models(
     if controller is not None:
         table = np.zeros((1, model.n_controls))
         call = _controller(model, controller, state, lambda data, time: run.seen(time))
-    run = NearRun(model.near, state, every, (0 if call is None else call.address, table, outside))
+    given = 0 if call is None else call.address, table, outside
+    run = NearRun(model.near, state, every, given, accuracy)
     most = max(every, steps // 100 // every * every)
     with Deferred() as deferred, run:
         stopped = in_portions(
-            deferred, run.advance, steps, PORTION // run.state.data.size,
+            deferred, run.advance, steps, _portion(run.state, accuracy),
             0 if progress is False else most,
             None if progress is False else lambda done: _show(progress, done, steps),
         )  # fmt: skip
@@ -195,6 +220,7 @@ def _through_near_models(
         time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
         trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)
+        trajectory.events = sorted(run.events, key=_time)
         if done and done % every == 0 and info[step_info.STATUS] == 0.0:
             trajectory.memory = run.whole(float(time[-1])).memory
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
@@ -207,6 +233,15 @@ def _through_near_models(
     return trajectory
 
 
+def _portion(state: State, accuracy: float | None) -> int:
+    """Steps of the first portion of a run: one where any number of intervals may follow."""
+    return PORTION // state.data.size if accuracy is None else 1
+
+
+def _time(event: Event) -> float:
+    return event.time
+
+
 def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     """Summary of a run, see `Trajectory.info`."""
     names = ["iterations", "intervals", "most_iterations", "most_intervals", "factorizations"]
@@ -214,6 +249,9 @@ def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
     what: dict[str, Any] = dict(
         zip(names, totals[run_totals.TOTAL_ITERATIONS : run_totals.STEPS].astype(int).tolist())
     )
+    if info[step_info.SHORTEST] > 0.0:
+        what["rejected_intervals"] = int(info[step_info.REJECTED])
+        what["shortest_interval"] = float(info[step_info.SHORTEST])
     what["unexplained_energy"] = float(totals[run_totals.MOST_WORK])
     what["accumulated_energy"] = float(info[step_info.LARGEST_RISE])
     return {"steps": done, "intervals_per_step": what["intervals"] / max(1, done)} | what

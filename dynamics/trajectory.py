@@ -19,6 +19,7 @@ from dynamics.kernels.rows import rows as kinds
 from dynamics.kinematics.near_run import Part, at_record, chosen_parts
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
+from dynamics.tables.error_control import Event
 from dynamics.tables.model_tables import recombination, with_own_rows
 
 if TYPE_CHECKING:
@@ -50,7 +51,8 @@ class Trajectory:
         What the run took: ``steps``; ``intervals_per_step``, above 1 where steps were cut, whose
         intervals are shorter than the timestep; ``iterations`` and ``intervals`` of all steps, the
         most of one step, and how many were ``softened``, see `StepInfo.softening`;
-        ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J.
+        ``unexplained_energy`` and ``accumulated_energy``, the largest of `StepInfo`'s, J. Of a run
+        with an accuracy also ``rejected_intervals`` and ``shortest_interval``, s.
     memory : object
         That of the last state, see `State`.
     parts : tuple of Part
@@ -58,6 +60,10 @@ class Trajectory:
         `collide`.
     intervals : ndarray of float, shape (k, 2)
         See `State.interval`; by default as if no step had been cut.
+    events : sequence of Event
+        Impacts and releases of contacts and limits in a run with an accuracy: ``time`` in s,
+        ``name`` of the contact or joint, and ``kind``, "closes" or "opens". A contact closes with
+        the first of its touches, such as corners, and opens with the last.
     """
 
     model: Model
@@ -68,6 +74,7 @@ class Trajectory:
     memory: object = field(default=None, init=False)
     parts: tuple[Part, ...] = field(default=(), init=False)
     intervals: Float = field(init=False)
+    events: Sequence[Event] = field(default=(), init=False)
 
     def __post_init__(self) -> None:
         self.time, self.states = as_plain(self.time), as_plain(self.states)
@@ -250,7 +257,7 @@ class Trajectory:
         Trajectory
         """
         made = Trajectory(self.model, self.time[chosen], self.states[chosen])
-        made.intervals = self.intervals[chosen]
+        made.intervals, made.events = self.intervals[chosen], self.events
         if self.parts:
             made.parts = chosen_parts(self.parts, np.asarray(chosen))
         return made

@@ -10,7 +10,13 @@ from numpy.typing import NDArray
 
 from dynamics.errors import ConvergenceError
 from dynamics.kernels.base import layout, status
-from dynamics.kernels.base.step_info import VELOCITY_ERROR, VIOLATION
+from dynamics.kernels.base.step_info import (
+    LEAST_ERROR,
+    VELOCITY_ERROR,
+    VIOLATION,
+    WANTED_LENGTH,
+    WORST_BODY,
+)
 from dynamics.kernels.stepping.cuts import DEPTH
 
 if TYPE_CHECKING:
@@ -23,6 +29,7 @@ WENT_WRONG = {
     status.USER_FAILED: "a user's distance function failed",
     status.TURNED_TOO_FAR: "a body turns too far in one interval",
     status.PASSED_THROUGH: "bodies that touch go through each other between two nodes",
+    status.INACCURATE: "the accuracy is not reached",
     status.ENERGY_GAINED: "energy appears that no force accounts for",
 }
 
@@ -55,10 +62,28 @@ def failure(
         call.reraise()
     name, what = model.workspace.worst()
     residual, violation = float(info[VELOCITY_ERROR]), float(info[VIOLATION])
+    wanted = float(info[WANTED_LENGTH])
+    shortest = f"intervals of {wanted:.1e} s" if wanted > 0.0 else f"{2**DEPTH} intervals"
+    if bad == status.INACCURATE:
+        body = list(model.tables.body_index)[int(info[WORST_BODY])]
+        implicit = int(model.tables.plan[layout.STIFF_NUMBERS]) > 0
+        hint = (
+            ". Servos, and springs and dampers that are too stiff for the timestep, are of first "
+            "order, which asks for short intervals"
+        )
+        return ConvergenceError(
+            f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}: the error of body {body!r} is "
+            f"{info[LEAST_ERROR]:.1e} times what it may be, even in {shortest} and 2^18 of "
+            "them in a step. Use a larger accuracy, or look at the forces and contacts of that "
+            "body" + hint * implicit,
+            step,
+            residual,
+            body,
+        )
     if bad == status.ENERGY_GAINED:
         names = _risen(model, *_last_velocities(model))
         return ConvergenceError(
-            f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals: more "
+            f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {shortest}: more "
             "than a tenth of the kinetic energy in one of them, or a twentieth of the largest one "
             f"in all; that of {names} rises most. Use a smaller timestep, look at the masses and "
             'forces of these bodies, or take the step all the same with energy_audit="warn"',
@@ -67,7 +92,7 @@ def failure(
             name,
         )
     return ConvergenceError(
-        f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {2**DEPTH} intervals; "
+        f"step {step} at {time:.6g} s: {WENT_WRONG[bad]}, even in {shortest}; "
         f"the largest residual is {residual:.2e} in {what} {name!r} (constraints open by "
         f"{violation:.2e}). Use a smaller timestep, or look at that part's masses, forces and "
         "state",

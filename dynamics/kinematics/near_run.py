@@ -15,6 +15,7 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
 from dynamics.state import State, interval_of
 from dynamics.tables.collisions import given_of, lasting
+from dynamics.tables.error_control import ErrorControl, Event
 
 __all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
 
@@ -48,6 +49,8 @@ class NearRun:
         Steps between records.
     inputs : tuple
         A controller's address, controls and wrenches.
+    accuracy : float, optional
+        Of `simulate`.
 
     Attributes
     ----------
@@ -57,9 +60,18 @@ class NearRun:
         `State.interval` of the records of each portion.
     info, totals : ndarray of float
         Of the whole run.
+    events : list of Event
     """
 
-    def __init__(self, models: NearModels, state: State, every: int, inputs: Any) -> None:
+    def __init__(
+        self,
+        models: NearModels,
+        state: State,
+        every: int,
+        inputs: Any,
+        accuracy: float | None = None,
+    ) -> None:
+        self.accuracy, self.events = accuracy, list[Event]()
         self.models, self.every, self.inputs = models, every, inputs
         entry = models.entry(state)
         assert entry.watch is not None
@@ -88,7 +100,11 @@ class NearRun:
         self.models.free(self.search)
 
     def _look_out(self) -> None:
-        """Arrays of the watch in this near model."""
+        """Arrays of the watch and of error control in this near model."""
+        self._kernel, self._work, self._control = self.near.model.kernel, self.space.work, None
+        if self.accuracy is not None:
+            self._control = ErrorControl(self.near.model, self.accuracy)
+            self._kernel, self._work = self._control.kernel, self._control.work(self.space)
         kept = lasting(self.space.plan)
         self._watched: Any = self.search.arrays(self.state.data.size, kept, self.info.size)
 
@@ -99,9 +115,9 @@ class NearRun:
             record = self._record(done + took, count - took)
             model, space = self.near.model, self.space
             flags = self.search.flags
-            steps = int(model.kernel.simulate(
+            steps = int(self._kernel.simulate(
                 *space.step_tables, model.timestep, model.settings, count - took, self.every,
-                self.inputs, self._watched, self.state.data, space.work, space.step_solver,
+                self.inputs, self._watched, self.state.data, self._work, space.step_solver,
                 (record, self.info, self.totals),
             ))  # fmt: skip
             rows = (done + took + steps) // self.every - (done + took) // self.every
@@ -109,8 +125,11 @@ class NearRun:
                 self.parts.append(Part(self.near.pairs, record[:rows, :-2].copy()))
                 self.intervals.append(record[:rows, -2:].copy())
             took += steps
+            room = self._control is None or self._control.take_events(model, self.events)
             if flags[watching.RENEW] == 0:
-                break
+                if room:
+                    break
+                continue
             if flags[watching.TAKEN_BACK] == 0 or watching.renew(
                 self._watched, self.state.n, model.timestep, self.state.data
             ):

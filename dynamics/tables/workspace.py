@@ -163,7 +163,7 @@ class Workspace:
             self.projector = symbolic.program
             with around(self.callbacks):
                 failed = kernel.project(
-                    self.plan, self.constant, self.projector, self.timestep, states,
+                    self.plan, self.constant, self.projector, self.timestep, False, states,
                     (self.pose, self.matrix, self.g, self.G), (self.x, self.r, self.dx),
                     self.contacts, self.solver, twists,
                 )  # fmt: skip

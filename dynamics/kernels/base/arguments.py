@@ -76,6 +76,7 @@ class Place(NamedTuple):
     count: Any  # intervals of the step
     last: Any  # whether no finer division follows: any turn is accepted
     moving: Any  # whether u is the velocity of an interval, and not of a state given by the user
+    guess: Any  # (N,) of each stage: first guess of Newton's method; None: the predictor's
 
 
 @record

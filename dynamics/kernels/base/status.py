@@ -10,3 +10,4 @@ TURNED_TOO_FAR = -4  # a body turns by more than `settings.LARGEST_TURN`
 USER_FAILED = -5  # a user's distance function failed
 PASSED_THROUGH = -6  # bodies pass through each other between the nodes
 ENERGY_GAINED = -7  # joints and contacts give energy: see `interval.energy_audit`
+INACCURATE = -8  # the shortest intervals differ by more than the accuracy: see `error_control`

@@ -64,4 +64,12 @@ RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would
 LENGTH = 51  # of the last interval, s; 0 if velocities were given at its start
 SPACING = 52  # time over which its impulses acted: half of it and of the one before, s
 
-INFO_SIZE = 53
+# Error control: `stepping.error_control`
+WANTED_LENGTH = 53  # of the next pair of intervals, s; 0 before the first
+LAST_ERROR = 54  # of the last pair, over what it may be
+REJECTED = 55  # intervals that were solved and rejected since the run began
+SHORTEST = 56  # shortest interval accepted since then, s
+LEAST_ERROR = 57  # of the pair that failed, over what it may be
+WORST_BODY = 58  # body with that error
+
+INFO_SIZE = 59

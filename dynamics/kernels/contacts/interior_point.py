@@ -29,7 +29,6 @@ from dynamics.kernels.base.layout import (
     OF_RATE,
     OPEN,
     PREDICTED,
-    RESTITUTION,
     ROWS,
     SLACK,
     SLOT,
@@ -132,6 +131,7 @@ def interior_attempt(
     program,
     # In:
     h,
+    spacing,
     settings,
     node,
     # In and out:
@@ -151,7 +151,9 @@ def interior_attempt(
     contacts, values = work.contacts, pointer(solver.values, 0)
     unknowns = TWIST * plan[BODIES] + plan[ROWS]
     least, found = settings[BARRIER], pointer(info, NEAREST)
-    if place_on_path(plan, constant, h, least, True, node, motion, trial, work, found) != 0:
+    if place_on_path(
+        plan, constant, h, spacing, least, True, node, motion, trial, work, found
+    ) != 0:  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
     for iteration in range(MOST_ITERATIONS):
@@ -259,7 +261,8 @@ def release_bounces(plan, constant, contacts):
     bounced = False
     for k in range(plan[CONTACTS]):
         w = k * CONTACT_WORK
-        bounces = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + RESTITUTION] > 0.0
+        held = constant[plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE + OF_RATE] != 0.0
+        bounces = not held and not is_dry_friction(plan, k)
         if bounces and contacts[w + SPEED_AT] != 0.0 and touches_lost(plan, contacts, k):
             contacts[w + ACTIVE_AT], bounced = MUST_ACT, True
     return bounced
@@ -273,6 +276,7 @@ def interior(
     program,
     # In:
     h,
+    spacing,
     settings,
     node,
     # In and out:
@@ -290,7 +294,7 @@ def interior(
     """
     x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
     info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
-    set_dry_friction(plan, h, motion.c)
+    set_dry_friction(plan, h, spacing, motion.c)
     for i in range(n):
         x[i] = motion.u[i]
     for i in range(plan[ROWS]):
@@ -300,12 +304,14 @@ def interior(
         warm = info[COLD_START] == 0.0
         if warm:
             done = path_attempt(
-                plan, constant, program, h, settings, node, motion, trial, work, solver, info
-            )
+                plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,
+                info,
+            )  # fmt: skip
         else:
             done = interior_attempt(
-                plan, constant, program, h, settings, node, motion, trial, work, solver, info
-            )
+                plan, constant, program, h, spacing, settings, node, motion, trial, work, solver,
+                info,
+            )  # fmt: skip
         if done == USER_FAILED:
             return done
         if done < 0:

@@ -32,6 +32,7 @@ from dynamics.kernels.contacts.islands import (
     record_of,
 )
 from dynamics.kernels.contacts.rows import contact_rows, gaps, weigh_planes
+from dynamics.kernels.contacts.varying_lengths import centre_friction, stop_impacts
 from dynamics.kernels.interval.newton import EPS
 from dynamics.kernels.interval.residual import extent, residual
 from dynamics.kernels.rows.poses import move
@@ -77,17 +78,20 @@ def weigh(plan, constant, h, node, c, trial, work):
 
 
 @kernel
-def place_on_path(plan, constant, h, least, cold, node, motion, trial, work, found):
+def place_on_path(plan, constant, h, spacing, least, cold, node, motion, trial, work, found):
     """Contacts that can act in open islands, each on its central path at the guess x; 0 or 1.
 
     A cold start has one barrier for each island, a warm one a barrier for each contact. 1 is a
-    user's failure.
+    user's failure. ``spacing`` is 0, or positive where lengths vary.
     """
     x, c, contacts = work.x, motion.c, work.contacts
     list_between_open(plan, contacts)
     reach = max(CLOSE, REACH * least)
     if contact_rows(plan, constant, h, node, x, reach, found, contacts) != 0:
         return 1
+    if spacing > 0.0:
+        stop_impacts(plan, constant, h, x, contacts)
+        centre_friction(plan, constant, h, node, motion.u, trial, found, contacts)
     find_islands(plan, contacts)
     list_open(plan, contacts)
     if cold:

@@ -123,12 +123,17 @@ def centre(plan, constant, h, least, u, c, contacts):
 
 
 @kernel
-def set_dry_friction(plan, h, c):
-    """Gamma of dry friction: the interval, and half of it at the first node of a motion."""
+def set_dry_friction(plan, h, spacing, c):
+    """Gamma of dry friction: the interval, and half of it at the first node of a motion.
+
+    Where lengths vary, ``spacing`` is half of the last interval and of this one; 0 elsewhere.
+    """
     for k in range(plan[CONTACTS]):
         slot = plan[plan[CONTACT_AT] + k * CONTACT_FIELDS + SLOT]
         if is_dry_friction(plan, k):
             c[slot] = h if c[slot] > 0.0 else 0.5 * h
+            if spacing > 0.0:
+                c[slot] = spacing
 
 
 @kernel

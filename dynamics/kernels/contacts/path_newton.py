@@ -66,6 +66,7 @@ def path_attempt(
     program,
     # In:
     h,
+    spacing,
     settings,
     node,
     # In and out:
@@ -85,7 +86,9 @@ def path_attempt(
     contacts, values = work.contacts, pointer(solver.values, 0)
     least, found = settings[BARRIER], pointer(info, NEAREST)
     unknowns, tolerance = TWIST * plan[BODIES] + plan[ROWS], settings[CONTACT_TOLERANCE]
-    if place_on_path(plan, constant, h, least, False, node, motion, trial, work, found) != 0:
+    if place_on_path(
+        plan, constant, h, spacing, least, False, node, motion, trial, work, found
+    ) != 0:  # fmt: skip
         return USER_FAILED
     start_attempt(plan, contacts)
     correct(plan, False, dc, contacts)

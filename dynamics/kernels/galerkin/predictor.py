@@ -54,6 +54,19 @@ def predict_from_ends(plan, rule, h, bend, motion, x):
 
 
 @kernel
+def begin_guess(plan, constant, rule, h, whole, guess, info, table, motion, x):
+    """x <- the unknowns that are given; else `predict` after whole steps, or from the ends."""
+    if guess is None:
+        if whole and info[STORED_STEPS] >= FEWEST:
+            predict(plan, constant, rule.s, info, table, x)
+        else:
+            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, motion, x)
+    else:
+        for i in range(rule.s * (TWIST * plan[BODIES] + plan[ROWS])):
+            x[i] = guess[i]
+
+
+@kernel
 def update_differences(first, last, size, x, table, sums):
     """Table of x_i, first <= i < last, <- that with x as the last step's; what `choose` sums up."""
     one, three, aa, ab, bb, ae, be, ee = sums

@@ -34,7 +34,7 @@ from dynamics.kernels.galerkin.newton import (
     goal_of,
     schedule_middle,
 )
-from dynamics.kernels.galerkin.predictor import FEWEST, predict, predict_from_ends, store_step
+from dynamics.kernels.galerkin.predictor import begin_guess, store_step
 from dynamics.kernels.galerkin.residual import end_momentum
 from dynamics.kernels.rows.poses import rotation_matrices
 from dynamics.kernels.rows.rows import evaluate, turned_back
@@ -92,6 +92,16 @@ def store_interval(plan, s, h, nodes, x, motion):
         for b in range(s):
             total += x[b * (n + rows) + n + i]
         mu[i] = rate * total
+
+
+@kernel
+def remember(plan, s, whole, guess, x, table, info):
+    """Table of differences <- that with x, where steps are of one length."""
+    if guess is None:
+        if whole:
+            store_step(plan, s, x, table, info)
+            return
+    info[STORED_STEPS] = 0.0
 
 
 @kernel
@@ -168,10 +178,7 @@ def interval(
     inputs = Inputs(control=work.driven, wrench=inputs.wrench)
     equations = StageEquations(method=method, time=time, h=h, inputs=inputs, p=p, nodes=nodes)
     for _ in range(2):
-        if whole and info[STORED_STEPS] >= FEWEST:
-            predict(plan, constant, s, info, work.table, x)
-        else:
-            predict_from_ends(plan, rule, h, 1.0 if whole else 0.0, motion, x)
+        begin_guess(plan, constant, rule, h, whole, part.guess, info, work.table, motion, x)
         goal = goal_of(plan, constant, method, h, settings[TOLERANCE], nodes, info)
         done = attempt(plan, constant, program, goal, equations, work, solver, info)
         if done >= 0:
@@ -192,10 +199,7 @@ def interval(
         return ENERGY_GAINED
     make_up(plan, s, work.r, nodes, p)
     store_interval(plan, s, h, nodes, x, motion)
-    if whole:
-        store_step(plan, s, x, work.table, info)
-    else:
-        info[STORED_STEPS] = 0.0
+    remember(plan, s, whole, part.guess, x, work.table, info)
     return done
 
 

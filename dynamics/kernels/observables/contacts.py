@@ -29,6 +29,7 @@ from dynamics.kernels.base.layout import (
     ETA,
     FACETS,
     FREE_AT,
+    FREE_BLOCKS_AT,
     FRICTION,
     GROUPS,
     K_AT,
@@ -197,6 +198,52 @@ def hold_more(plan, constant, x, contacts):
                 contacts[one], contacts[two] = 0.0, 0.0
                 changed += 1
     return changed
+
+
+@lazy("None")
+def direct_sliding(plan, constant, state, contacts):
+    """Friction over the push of a contact, along both rows of each block that slides; else 0."""
+    first = (POSE + 3 * TWIST) * plan[BODIES] + plan[ROWS]
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        c = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+        for i in range(plan[at + BLOCKS]):
+            q, one = first + plan[at + SLOT] + CONES + BLOCK * i, w + K_AT + 1 + 2 * i
+            size = strength(plan[at + FACETS] if i == 0 else 0, state[q], state[q + 1])
+            part = 0.0
+            if contacts[one] == 0.0 and contacts[one + 1] == 0.0 and size > 0.0:
+                part = (1.0 if is_dry_friction(plan, k) else constant[c + FRICTION + i]) / size
+            for j in range(2):
+                contacts[w + FREE_BLOCKS_AT + 2 * i + j] = part * state[q + j]
+
+
+@lazy("None")
+def add_sliding_rows(plan, contacts, values):
+    """values <- values + K T^T N over the rows that slide, whose friction follows the push."""
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        for i in range(2 * plan[at + BLOCKS]):
+            part = contacts[w + K_AT] * contacts[w + FREE_BLOCKS_AT + i]
+            row = w + T_AT + SLOPES * i
+            add_contact_row(plan, plan[BODIES], at, part, contacts, row, w + W_AT, values)
+
+
+@lazy("None")
+def subtract_sliding_rows(plan, x, contacts, r):
+    """r <- r - K T^T N x, and the half of dry friction that momenta lack."""
+    for k in range(plan[CONTACTS]):
+        at, w = plan[CONTACT_AT] + k * CONTACT_FIELDS, k * CONTACT_WORK
+        if contacts[w + ACTIVE_AT] == 0.0:
+            continue
+        push = contacts[w + FREE_AT]
+        push -= contacts[w + K_AT] * contact_rate(plan, at, contacts, w + W_AT, x)
+        for i in range(2 * plan[at + BLOCKS]):
+            part = -push * contacts[w + FREE_BLOCKS_AT + i]
+            subtract_row(plan, plan[BODIES], at, contacts, w + T_AT + SLOPES * i, part, r)
 
 
 @lazy("None")

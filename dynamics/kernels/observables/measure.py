@@ -44,9 +44,12 @@ from dynamics.kernels.interval.matrix import bodies, rotors
 from dynamics.kernels.observables.contacts import (
     ROUNDS,
     add_held_rows,
+    add_sliding_rows,
+    direct_sliding,
     find_closed,
     hold_more,
     subtract_held_rows,
+    subtract_sliding_rows,
 )
 from dynamics.kernels.observables.stiff_forces import (
     add_stiff_slopes,
@@ -247,6 +250,7 @@ def project(
     program,
     # In:
     h,
+    sliding,
     states,
     # Work:
     node,
@@ -260,7 +264,8 @@ def project(
 
     Two refinements take out the regularization of redundant rows; closed contacts are held, see
     `observables.contacts`. Forces of stiff springs, dampers and servos act as in
-    `observables.stiff_forces`.
+    `observables.stiff_forces`. If ``sliding``, friction that slides acts for half an interval more,
+    as it does in the next one.
     """
     blocks, magnitude, factors, workspace, status = solver
     pose, matrix, g, G = node
@@ -293,6 +298,9 @@ def project(
                 add_stiff_slopes(plan, constant, stiff, G, values)
             if touching:
                 add_held_rows(plan, contacts, values)
+            if sliding and touching:
+                direct_sliding(plan, constant, states[k], contacts)
+                add_sliding_rows(plan, contacts, values)
             if factorize(program, blocks, 1e-15, magnitude, factors, status) != 0:
                 return 1 + k
             for _ in range(3):
@@ -306,6 +314,8 @@ def project(
                 mobility(plan, constant, x, G, r)
                 if touching:
                     subtract_held_rows(plan, x, contacts, r)
+                if sliding and touching:
+                    subtract_sliding_rows(plan, x, contacts, r)
                 solve(program, factors, rhs, 1, workspace, solution)
                 for i in range(m + rows):
                     x[i] += dx[i]

@@ -53,10 +53,18 @@ def record_step(k, every, h, info, state, totals, record):
             record[row, state.size], record[row, state.size + 1] = info[LENGTH], info[SPACING]
 
 
-def make_simulate(step):
+@kernel
+def never(work):
+    """Whether a run is to end early: its workspace holds nothing to be read."""
+    return False
+
+
+def make_simulate(step, keep=keep, taken_back=taken_back, full=never):
     """Kernel `simulate` of the module of a ``step``, which is linked into it.
 
-    The module has to assign it to that name: machine code is found by module and name.
+    The module has to assign it to that name: machine code is found by module and name. ``keep`` and
+    ``taken_back`` are those of the watch, for workspaces of another kind; ``full(work)`` says that
+    these are to be read before the run goes on.
     """
 
     def simulate(
@@ -111,7 +119,7 @@ def make_simulate(step):
                 return k - done
             totals[RESUMED] = 1.0
             record_step(k, every, h, info, state, totals, record)
-            if expires(watch, plan[BODIES], h, state):
+            if expires(watch, plan[BODIES], h, state) or full(work):
                 return k + 1 - done
         return steps
 

@@ -8,13 +8,21 @@ from dynamics.kernels.base.jit import kernel, pointer
 from dynamics.kernels.base.layout import ACTIVE_AT, CONTACT_WORK, CONTACTS, RESTITUTION_AT
 from dynamics.kernels.base.settings import TOLERANCE
 from dynamics.kernels.base.status import PASSED_THROUGH
-from dynamics.kernels.base.step_info import HAS_SLOPES, NEAREST, RESTITUTION_PART
+from dynamics.kernels.base.step_info import HAS_SLOPES, LENGTH, NEAREST, RESTITUTION_PART
 from dynamics.kernels.contacts.interior_point import interior
 from dynamics.kernels.contacts.rows import impulses
 from dynamics.kernels.contacts.sweep import passed
 from dynamics.kernels.interval.equations import Equations, attempt
 from dynamics.kernels.interval.newton import EPS, Goal
 from dynamics.kernels.interval.residual import extent
+
+
+@kernel
+def spacing_of(guess, h, info):
+    """Half of the last interval and of this one where lengths vary, else 0."""
+    if guess is None:
+        return 0.0
+    return 0.5 * (info[LENGTH] + h)
 
 
 @kernel
@@ -56,6 +64,7 @@ def solve_interval(
             constant,
             program,
             h,
+            spacing_of(part.guess, h, info),
             settings,
             node,
             motion,

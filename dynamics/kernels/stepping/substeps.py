@@ -134,7 +134,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
                         part = Place(
                             time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
                             length=length, index=i, count=count, last=half == 2 * DEPTH,
-                            moving=ready or i > 0,
+                            moving=ready or i > 0, guess=None,
                         )  # fmt: skip
                         for order in (program, fallback):
                             done = interval(

@@ -1,0 +1,1 @@
+"""Error control inside a run: intervals as long as the accuracy allows."""

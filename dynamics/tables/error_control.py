@@ -1,0 +1,190 @@
+"""Arrays and checks of error control inside a run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.base.settings import CONTACT_TOLERANCE, SETTINGS_SIZE, TOLERANCE
+from dynamics.kernels.error_control import touch
+from dynamics.tables.units import planes_of
+
+if TYPE_CHECKING:
+    from dynamics.model import Model
+    from dynamics.tables.workspace import Workspace
+
+__all__ = ["ErrorControl", "Event", "check_accuracy"]
+
+#: Difference that Newton's method leaves, over its tolerance and the unit of length: rounding
+#: without contacts, as momenta are made up for; else that of each interval compared.
+ROUNDED, LEFT = 0.01, 3.0
+#: Least accuracy over the tolerance and the unit of speed: that of positions.
+COMPARED = 3.0
+#: Events that a portion of a run may have before it is interrupted to read them.
+EVENTS = 1000
+
+
+class Event(NamedTuple):
+    """Impact or release in a run with error control.
+
+    Attributes
+    ----------
+    time : float
+        s.
+    name : hashable
+        Of the contact, or of the joint or spring whose limit it is.
+    kind : {"closes", "opens"}
+    """
+
+    time: float
+    name: Hashable
+    kind: str
+
+
+class ErrorControl:
+    """Error control of one model.
+
+    Parameters
+    ----------
+    model : Model
+    accuracy : float
+        Error that a second of motion may add, m and rad.
+
+    Attributes
+    ----------
+    kernel : module
+        With ``simulate``.
+    """
+
+    def __init__(self, model: Model, accuracy: float) -> None:
+        from dynamics.kernels.error_control import galerkin, second_order
+
+        self.kernel = second_order if model.stages is None else galerkin
+        self.order = model.order
+        sharpness = (touch.EVENT * accuracy / longest(model)) ** 2
+        self.goal = np.array([accuracy, unseen(model), model.order, sharpness])
+        contacts = int(model.tables.plan[layout.CONTACTS])
+        self.held = np.zeros((contacts, touch.HELD_SIZE))
+        self.held[:, [touch.CODE, touch.SHUT]] = -1.0
+        self.events = np.zeros((EVENTS + 8 * contacts, 3))
+        self.count = np.zeros(2, np.int64)
+        self.closed: Counter[Hashable] = Counter()
+        planes = planes_of(model.mechanism)
+        self.counted = np.array([float(name not in planes) for name in model.tables.body_index])
+
+    def take_events(self, model: Model, events: list[Event]) -> bool:
+        """Append the events since the last call; whether there was room for more of them.
+
+        Parameters
+        ----------
+        model : Model
+            The one whose contacts they are.
+        events : list of Event
+            A contact closes with the first of its touches, as of corners, and opens with the last.
+
+        Returns
+        -------
+        bool
+        """
+        found = self.events[: self.count[0]]
+        for time, k, kind in found.tolist():
+            name = model.tables.contact_touches[int(k)][0]
+            before = self.closed[name]
+            self.closed[name] = max(0, before + (-1 if kind == touch.OPENS else 1))
+            if kind == touch.CLOSES and before == 0:
+                events.append(Event(time, name, "closes"))
+            elif kind == touch.OPENS and self.closed[name] == 0:
+                events.append(Event(time, name, "opens"))
+        room = 4 * len(found) <= 3 * len(self.events)
+        self.count[:] = 0
+        return room
+
+    def work(self, space: Workspace) -> tuple[Any, ...]:
+        """Workspace of its steps around that of a run."""
+        size, m = space.tables.state_size, layout.TWIST * len(self.counted)
+        unknowns = (self.order // 2) * (m + int(space.plan[layout.ROWS]))
+        fallback = space.tables.fallback
+        programs = (
+            space.program,
+            space.program[:0] if fallback is None else fallback.program,
+        )
+        own = (
+            self.goal, self.counted, np.zeros(size), np.zeros(step_info.INFO_SIZE),
+            np.zeros(2 * m), np.zeros(unknowns), np.zeros((2, size)), np.zeros((2, m)),
+            np.zeros(SETTINGS_SIZE), self.held, np.zeros(layout.SLOPES), self.events,
+            self.count, np.zeros(2),
+        )  # fmt: skip
+        observer = (
+            programs, (space.pose, space.matrix, space.g, space.G), (space.x, space.r, space.dx),
+            space.contacts, space.solver,
+        )  # fmt: skip
+        return own, observer, space.work
+
+
+def touching(model: Model) -> bool:
+    """Whether intervals have contacts."""
+    return int(model.tables.plan[layout.CONTACTS]) > 0 or model.near is not None
+
+
+def unseen(model: Model) -> float:
+    """Difference of two states that Newton's tolerance explains, m and rad."""
+    if touching(model):
+        return LEFT * longest(model) * float(model.settings[CONTACT_TOLERANCE])
+    return ROUNDED * longest(model) * float(model.settings[TOLERANCE])
+
+
+def longest(model: Model) -> float:
+    """Largest unit of length of the parts, m."""
+    bodies = model.tables.constant[: layout.BODY_SIZE * model.n_bodies]
+    extents = bodies.reshape(-1, layout.BODY_SIZE)[:, layout.EXTENT]
+    return float((1.0 / extents).max())
+
+
+def slowness(model: Model) -> float:
+    """Least reciprocal unit of speed of the parts, s/m."""
+    bodies = model.tables.constant[: layout.BODY_SIZE * model.n_bodies]
+    return float(bodies.reshape(-1, layout.BODY_SIZE)[:, layout.PACE].min())
+
+
+def check_accuracy(model: Model, accuracy: float, start: str) -> None:
+    """Refuse an accuracy that no run of the model can have.
+
+    Parameters
+    ----------
+    model : Model
+    accuracy : float
+    start : str
+
+    Raises
+    ------
+    ValueError
+    """
+    if not (math.isfinite(accuracy) and accuracy > 0.0):
+        raise ValueError(f"accuracy is {accuracy}, and must be positive and finite")
+    if model.form != "second order":
+        raise ValueError(
+            'accuracy needs form="second order": the other is of first order from its start'
+        )
+    if start != "legendre":
+        raise ValueError(f'accuracy needs start="legendre": start={start!r} is of the first order')
+    if hasattr(model.stages, "scheme"):
+        raise ValueError(
+            "accuracy is not offered with compose, whose steps go back in time; use order=4 or "
+            "order=6 of finalize"
+        )
+    name, place, least = "tolerance", TOLERANCE, 0.0
+    if touching(model):
+        name, place, least = "contact_tolerance", CONTACT_TOLERANCE, unseen(model) / model.timestep
+    else:
+        least = COMPARED * float(model.settings[TOLERANCE]) / slowness(model)
+    if accuracy < least:
+        raise ValueError(
+            f"accuracy is {accuracy:.2e}, below the {least:.2e} that {name}="
+            f"{model.settings[place]:.1e} allows in steps of {model.timestep} s: give the model a "
+            f"smaller {name}, or a larger accuracy"
+        )
