@@ -230,9 +230,9 @@ def touches_of(one: Any, two: Any) -> list[Touch] | None:
             if touches is None:
                 return None
             if isinstance(two, Compound):
-                touches = [_moved_other(touch, y, r) for touch in touches]
+                touches = _moved_others(touches, y, r)
             if isinstance(one, Compound):
-                touches = [_moved_first(touch, x, q) for touch in touches]
+                touches = _moved_firsts(touches, x, q)
             found += touches
     return found
 
@@ -241,15 +241,17 @@ def _parts(shape: Any) -> list[tuple[Any, Float, Float]]:
     """Simple shapes of a compound, nested ones included, each with its place."""
     if not isinstance(shape, Compound):
         return [(shape, ZERO, np.array([1.0, 0.0, 0.0, 0.0]))]
-    return [
-        (
-            own,
-            part.position + rotation.rotate(part.orientation, x),
-            rotation.multiply(part.orientation, q),
-        )
-        for part in shape.parts
-        for own, x, q in _parts(part.shape)
-    ]
+    found: list[tuple[Any, Float, Float]] = []
+    for part in shape.parts:
+        at, turn = part.position, part.orientation
+        if isinstance(part.shape, Compound):
+            found += [
+                (own, at + rotation.rotate(turn, x), rotation.multiply(turn, q))
+                for own, x, q in _parts(part.shape)
+            ]
+        else:
+            found.append((part.shape, at, turn))
+    return found
 
 
 def _pair(one: Any, two: Any) -> list[Touch] | None:
@@ -306,21 +308,28 @@ def _on_plane(one: HalfSpace, two: Any) -> list[Touch] | None:
     return [Touch(kinds.PLANE_SPHERE, **plane, other=at, radius_other=r) for at, r in spheres]
 
 
-def _moved_other(touch: Touch, position: Float, orientation: Float) -> Touch:
-    """Touch whose other shape is a part of a compound, in the compound's frame."""
-    other = position + rotation.rotate(orientation, touch.other)
-    second = rotation.rotate(orientation, touch.second_other)
-    if touch.kind != kinds.PLANE_RIM:  # of a rim it is a direction
-        second = position + second
-    return replace(touch, other=other, second_other=second)
+def _moved_others(touches: list[Touch], position: Float, orientation: Float) -> list[Touch]:
+    """Touches whose other shape is a part of a compound, in the compound's frame."""
+    points = [(touch.other, touch.second_other) for touch in touches]
+    turned = rotation.rotate(orientation, points)
+    moved = position + turned
+    return [
+        # the second of a rim is a direction
+        replace(touch, other=at[0], second_other=(way if touch.kind == kinds.PLANE_RIM else at)[1])
+        for touch, at, way in zip(touches, moved, turned)
+    ]
 
 
-def _moved_first(touch: Touch, position: Float, orientation: Float) -> Touch:
-    """Touch whose first shape is a part of a compound, in the compound's frame."""
-    if touch.kind in (kinds.PLANE_SPHERE, kinds.PLANE_RIM):  # half-spaces are no parts
-        return touch
-    first = position + rotation.rotate(orientation, touch.first)
-    if touch.kind == kinds.BOX_SPHERE:  # half sizes, along the axes of `frame`
-        return replace(touch, first=first, frame=rotation.multiply(orientation, touch.frame))
-    second = position + rotation.rotate(orientation, touch.second_first)
-    return replace(touch, first=first, second_first=second)
+def _moved_firsts(touches: list[Touch], position: Float, orientation: Float) -> list[Touch]:
+    """Touches whose first shape is a part of a compound, in the compound's frame."""
+    if touches[0].kind in (kinds.PLANE_SPHERE, kinds.PLANE_RIM):  # half-spaces are no parts
+        return touches
+    points = [(touch.first, touch.second_first) for touch in touches]
+    moved = position + rotation.rotate(orientation, points)
+    return [
+        # of a box: half sizes, along the axes of `frame`
+        replace(touch, first=at[0], frame=rotation.multiply(orientation, touch.frame))
+        if touch.kind == kinds.BOX_SPHERE
+        else replace(touch, first=at[0], second_first=at[1])
+        for touch, at in zip(touches, moved)
+    ]
