@@ -13,7 +13,7 @@ from graphsys.matrix.assembly import Chosen, graph_of_blocks
 from graphsys.matrix.block import Block, as_block, as_dtype, as_numbers, symmetric_block
 from graphsys.matrix.checksums import Sealed
 from graphsys.matrix.from_networkx import attribute_blocks
-from graphsys.matrix.graph import block_graph
+from graphsys.matrix.graph import block_graph, graph_of_edges
 from graphsys.matrix.vectors import check_rows, join, split
 
 if TYPE_CHECKING:
@@ -181,6 +181,46 @@ class System(Sealed):
         system.entry_at = system._entries.at
         system.set_from_scipy(rows)
         return system
+
+    @classmethod
+    def from_edges(
+        cls,
+        i: Any,
+        j: Any,
+        dims: Any,
+        *,
+        labels: Iterable[Hashable] | None = None,
+        dtype: Any = float,
+        symmetric: bool = False,
+    ) -> System:
+        """System without values whose edges are pairs of nodes by number: the quickest to make.
+
+        Parameters
+        ----------
+        i, j : array_like of int, shape (m,)
+            Nodes of each edge, from 0: in any order, either way round, repeats and i == j allowed.
+        dims : int, sequence of int, or mapping of label to int
+            Block sizes as for `System`.
+        labels : iterable of hashable, optional
+            Of the nodes; 0, 1, ... by default, as many as `dims` has.
+        dtype, symmetric
+            As for `System`.
+
+        Returns
+        -------
+        System
+
+        Raises
+        ------
+        TypeError, ValueError
+            Where i and j are no numbers of nodes, or dims do not fit.
+
+        Examples
+        --------
+        >>> System.from_edges([0, 1], [1, 2], [2, 1, 2])
+        System(3 nodes, 2 edges, 5 unknowns, float64)
+        """
+        return cls(graph_of_edges(i, j, dims, labels), dtype=dtype, symmetric=symmetric)
 
     @classmethod
     def from_blocks(

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
 
 import graphsys as gs
 from dynamics.kernels.base import layout
+from dynamics.kernels.collisions import near_plan
+from dynamics.kernels.collisions.near_plan import THE_PLANE, THE_WORLD
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contacts import Contact
 from dynamics.tables import contacts as contact_tables
@@ -35,12 +36,10 @@ __all__ = ["NearTables", "Places", "spread"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
-#: Ends of touches that are no body of the model.
-THE_WORLD, THE_PLANE = -1, -2
 
 
 class Rows:
-    """Rows of an array, to which others are added.
+    """Rows of an array, to which others are added; the array has room for more.
 
     Parameters
     ----------
@@ -51,20 +50,20 @@ class Rows:
     """
 
     def __init__(self, kind: type, *shape: int) -> None:
-        self._array: NDArray[Any] = np.empty((16, *shape), kind)
+        self.array: NDArray[Any] = np.empty((16, *shape), kind)
         self.count = 0
 
     def add(self, rows: Any) -> None:
         """Add rows, shape (k, ...)."""
         last = self.count + len(rows)
-        if last > len(self._array):
-            more = np.empty((2 * last, *self._array.shape[1:]), self._array.dtype)
-            more[: self.count] = self._array[: self.count]
-            self._array = more
-        self._array[self.count : last], self.count = rows, last
+        if last > len(self.array):
+            more = np.empty((2 * last, *self.array.shape[1:]), self.array.dtype)
+            more[: self.count] = self.array[: self.count]
+            self.array = more
+        self.array[self.count : last], self.count = rows, last
 
     def __getitem__(self, chosen: Any) -> Any:
-        return self._array[chosen]
+        return self.array[chosen]
 
 
 class PairParts:
@@ -103,6 +102,19 @@ class PairParts:
         self.group, self.rows = Rows(int, layout.GROUP_FIELDS), Rows(int, 6 * layout.ROW_FIELDS)
         self.group_constant = Rows(float, layout.GROUP_SIZE)
         self.row_constants = Rows(float, 6 * layout.ROW_SIZE)
+
+    def ties(self) -> tuple[Any, ...]:
+        """Arrays of planes and their ties, for `near_plan.join`."""
+        rows = (
+            self.plane, self.owner, self.body, self.group, self.rows, self.group_constant,
+            self.row_constants,
+        )  # fmt: skip
+        return tuple(one.array for one in rows)
+
+    def of_touches(self) -> tuple[Any, ...]:
+        """Arrays of touches, for `near_plan.join`."""
+        rows = self.touches, self.plan, self.constant, self.touch_slots
+        return tuple(one.array for one in rows)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,28 +160,19 @@ class NearTables:
         self.records = int(plan[layout.CONTACTS])
         self.touches = len(tables.contact_touches)
         at = {name: int(plan[getattr(layout, name)]) for name in (
-            "GROUP_AT", "ROW_AT", "CONTACT_AT", "ADDED_AT", "WRENCH_AT", "GROUP_CONSTANT_AT",
-            "ROW_CONSTANT_AT", "CONTACT_CONSTANT_AT", "UNITS_AT",
+            "GROUP_AT", "CONTACT_AT", "ADDED_AT", "WRENCH_AT", "CONTACT_CONSTANT_AT", "UNITS_AT",
         )}  # fmt: skip
 
         def cut(table: Any, first: int, count: int, size: int) -> Any:
             return table[first : first + count * size].reshape(count, size)
 
         self.group_plan = cut(plan, at["GROUP_AT"], self.groups, layout.GROUP_FIELDS)
-        self.row_plan = cut(plan, at["ROW_AT"], self.rows, layout.ROW_FIELDS)
-        self.contact_plan = cut(plan, at["CONTACT_AT"], self.records, layout.CONTACT_FIELDS)
-        sides = self.contact_plan[:, layout.A : layout.B + 1]
+        contacts = cut(plan, at["CONTACT_AT"], self.records, layout.CONTACT_FIELDS)
+        sides = contacts[:, layout.A : layout.B + 1]
         self.touching = bool((sides < self.n).all(axis=1).any())  # limits between bodies
         self.added = cut(plan, at["ADDED_AT"], int(plan[layout.ADDED]), layout.ADDED_FIELDS)
         self.wrenches = cut(plan, at["WRENCH_AT"], int(plan[layout.WRENCHES]), layout.WRENCH_FIELDS)
-        self.bodies = constant[: n * layout.BODY_SIZE]
-        first = at["GROUP_CONSTANT_AT"]
-        self.group_constants = constant[first : first + self.groups * layout.GROUP_SIZE]
-        first = at["ROW_CONSTANT_AT"]
-        self.row_constants = constant[first : first + self.rows * layout.ROW_SIZE]
-        first = at["CONTACT_CONSTANT_AT"]
-        self.contact_constants = cut(constant, first, self.records, layout.CONTACT_SIZE)
-        self.spatial_at = first + self.records * layout.CONTACT_SIZE
+        self.spatial_at = at["CONTACT_CONSTANT_AT"] + self.records * layout.CONTACT_SIZE
         self.spatial = constant[self.spatial_at : at["UNITS_AT"]]
         self.units = constant[at["UNITS_AT"] :]
         self.parts = PairParts()
@@ -199,8 +202,9 @@ class NearTables:
             places.append(k * layout.GROUP_FIELDS + field)
             first.append(one[k])
             second.append(two[k])
-        self.group_blocks = np.concatenate(places), np.concatenate(first), np.concatenate(second)
-        self.in_world = groups[:, layout.A : layout.B + 1] == n
+        nodes = np.stack([np.concatenate(first), np.concatenate(second)])
+        tables = self.tables
+        self.whole = tables.plan, tables.constant, np.concatenate(places), nodes, self.touches
         self.held = self.joints > 0
 
     def add(self, contacts: Sequence[Contact]) -> None:
@@ -298,68 +302,26 @@ class NearTables:
         Places
         """
         base, n, parts = self.tables, self.n, self.parts
-        owners = parts.owner[numbers]
-        tied = owners >= 0
-        planes = np.where(tied, n + np.cumsum(tied) - 1, -1)
-        ties, owners = parts.plane[numbers[tied]], owners[tied]
-        p = len(ties)
-        N = n + p
         chosen = numbers.tolist()
         names, units = [], {}
-        for k in numbers[tied].tolist():
+        for k in numbers[parts.plane[numbers] >= 0].tolist():
             name = parts.contacts[k].plane.body.name
             names.append(name)
             units[name] = parts.units[k]
-        symbolic, fallback = self._symbolic(parts.ends[numbers], planes, names)
+        symbolic, fallback = self._symbolic(numbers, names)
         graph = symbolic.graph
-
-        def shifted(nodes: Ints) -> Ints:
-            return nodes + p * (nodes >= n)
-
-        groups = np.empty((self.groups + p, layout.GROUP_FIELDS), np.int64)
-        groups[: self.groups] = self.group_plan
-        groups[: self.groups, layout.A : layout.B + 1][self.in_world] = N
-        flat = groups.reshape(-1)
-        at, first, second = self.group_blocks
-        flat[at] = graph.blocks_at(shifted(first), shifted(second))
-        if p:
-            more = groups[self.groups :]
-            more[:] = parts.group[ties]
-            own = n + np.arange(p)
-            more[:, layout.A], more[:, layout.B] = own, owners
-            more[:, layout.FIRST_ROW] = more[:, layout.EQUATION] = self.rows + 6 * np.arange(p)
-            more[:, layout.NEXT] = self.groups + np.arange(p)
-            more[:, layout.AJ_AT] = graph.blocks_at(own, owners)
-            more[:, layout.JA_AT] = graph.blocks_at(owners, own)
-        rows = np.concatenate([self.row_plan.ravel(), parts.rows[ties].ravel()])
-
-        touches, counts = parts.touches[numbers].T
-        touched = spread(touches, counts)
-        new = parts.plan[touched]
-        ends, of_plane = new[:, layout.A : layout.B + 1], np.repeat(planes, counts)[:, None]
-        ends[:] = np.where(ends == THE_PLANE, of_plane, np.where(ends == THE_WORLD, N, ends))
-        slots = parts.touch_slots[touched]
-        head, slots_more = int(base.contact_slot[self.touches]), int(slots.sum())
-        near_slots = head + np.cumsum(slots) - slots
-        new[:, layout.SLOT] = near_slots
-        old = self.contact_plan.copy()
-        old[:, layout.A : layout.B + 1][old[:, layout.A : layout.B + 1] == n] = N
-        old[self.touches :, layout.SLOT] += slots_more
-        contacts = np.concatenate([old[: self.touches], new, old[self.touches :]])
-        a, b = contacts[:, layout.A], contacts[:, layout.B]
-        both = np.flatnonzero(contacts[:, layout.AB_AT] >= 0)
-        contacts[both, layout.AB_AT] = graph.blocks_at(a[both], b[both])
-        contacts[both, layout.BA_AT] = graph.blocks_at(b[both], a[both])
-        constants = np.concatenate([
-            self.contact_constants[: self.touches], parts.constant[touched],
-            self.contact_constants[self.touches :],
-        ])  # fmt: skip
-        plan, constant = self._assembled(ties, groups, rows, contacts, constants, slots_more, graph)
-        if fallback is not None:
-            plan[layout.FALLBACK_AT], plan[layout.FALLBACK_SIZE] = plan.size, fallback.program.size
-            plan = np.concatenate([plan, fallback.program])
-        every = parts.slots[numbers]
-        places = Places(planes, head + np.cumsum(every) - every, every)
+        touches, sizes = int(parts.touches[numbers, 1].sum()), parts.slots[numbers]
+        head, more = int(base.contact_slot[self.touches]), int(sizes.sum())
+        plan, constant = self._room(len(names), touches, more, fallback)
+        slots = np.empty(self.touches + touches + 1, np.int64)
+        slots[: self.touches + 1] = base.contact_slot
+        planes = np.empty(numbers.size, np.int64)
+        near_plan.join(
+            self.whole, parts.ties(), parts.of_touches(),
+            (graph.neighbor_start, graph.neighbor, graph.diagonal_at, graph.block_at),
+            numbers, plan, constant, planes, slots,
+        )  # fmt: skip
+        places = Places(planes, head + np.cumsum(sizes) - sizes, sizes)
         tables = Tables(
             plan,
             constant,
@@ -372,11 +334,8 @@ class NearTables:
             base.control_start,
             {},
             base.contact_touches + tuple(chain.from_iterable(parts.labels[k] for k in chosen)),
-            np.concatenate([
-                base.contact_slot[: self.touches], near_slots,
-                base.contact_slot[self.touches :] + slots_more,
-            ]),
-            {label: slot + slots_more for label, slot in base.friction_slot.items()},
+            slots,
+            {label: slot + more for label, slot in base.friction_slot.items()},
             base.cycles,
             base.units | units,
             base.stiff,
@@ -385,22 +344,21 @@ class NearTables:
         return tables, places
 
     def _symbolic(
-        self, ends: Ints, planes: Ints, names: list[Hashable]
+        self, numbers: Ints, names: list[Hashable]
     ) -> tuple[gs.Symbolic, gs.Symbolic | None]:
         """Symbolic factorization of the graph with planes, and a second one where there may be."""
         n, p = self.n, len(names)
+        plane, ends = self.parts.plane[numbers] >= 0, self.parts.ends[numbers]
+        planes = n - 1 + np.cumsum(plane)
+        alone = ~plane & (ends >= 0).all(axis=1)
+        at, side = np.nonzero(plane[:, None] & (ends >= 0))
         edges = self.edges + p * (self.edges >= n)
-        tied = planes >= 0
-        one, other = ends[~tied & (ends >= 0).all(axis=1)].T
-        at, side = np.nonzero(tied[:, None] & (ends >= 0))
-        i = np.concatenate([edges[0], one, planes[at]])
-        j = np.concatenate([edges[1], other, ends[at, side]])
+        i = np.concatenate([edges[0], ends[alone, 0], planes[at]])
+        j = np.concatenate([edges[1], ends[alone, 1], ends[at, side]])
         labels = [*self.labels[:n], *names, *self.labels[n:]]
         sizes = np.concatenate([self.sizes[:n], np.full(p, layout.TWIST), self.sizes[n:]])
-        touching = self.touching or one.size + at.size > 0
-        ones = np.ones(i.size, np.int8)
-        pattern = coo_array((ones, (i, j)), shape=(len(labels), len(labels)))
-        system = gs.System(pattern, sizes, nodelist=labels)
+        touching = self.touching or i.size > edges.shape[1]
+        system = gs.System.from_edges(i, j, sizes, labels=labels)
         if self.held:  # pivots of joints come from the same bodies as without contacts
             first, second = self.tables.symbolic, self.tables.fallback
             found = system.analyze([*names, *first.order]).refining(touching)
@@ -409,60 +367,50 @@ class NearTables:
             return found, system.analyze([*names, *second.order]).refining(touching)
         return system.analyze().refining(touching), None
 
-    def _assembled(
-        self,
-        ties: Ints,
-        groups: Ints,
-        rows: Ints,
-        contacts: Ints,
-        numbers: Float,
-        more: int,
-        graph: Any,
+    def _room(
+        self, planes: int, touches: int, slots: int, fallback: gs.Symbolic | None
     ) -> tuple[Ints, Float]:
-        """Plan without the second order, and constants."""
-        header = self.tables.plan[: layout.HEADER].copy()
-        p, parts = len(ties), self.parts
-        bodies = self.n + p
-        group_at = layout.HEADER + bodies
-        row_at = group_at + groups.size
-        contact_at = row_at + rows.size
-        added_at = contact_at + contacts.size
-        wrench_at = added_at + self.added.size
-        spatial_at = (
-            bodies * layout.BODY_SIZE + len(groups) * layout.GROUP_SIZE
-            + (self.rows + 6 * p) * layout.ROW_SIZE + numbers.size
-        )  # fmt: skip
-        every = self.rows + 6 * p
+        """Plan and constants in which all is written but bodies, groups, rows and contacts."""
+        old, added, wrenches = self.tables.plan, self.added, self.wrenches
+        header = old[: layout.HEADER].copy()
+        bodies, groups = self.n + planes, self.groups + planes
+        rows, contacts = self.rows + near_plan.TIE_ROWS * planes, self.records + touches
         header[layout.BODIES] = bodies
-        header[layout.GROUPS] = header[layout.MEASURES] = len(groups)
-        header[layout.ALL_ROWS] = header[layout.MEASURED_ROWS] = every
-        header[layout.GROUP_AT], header[layout.ROW_AT] = group_at, row_at
-        header[layout.GROUP_CONSTANT_AT] = bodies * layout.BODY_SIZE
-        row_constant_at = (bodies * layout.BODY_SIZE) + len(groups) * layout.GROUP_SIZE
-        header[layout.ROW_CONSTANT_AT] = row_constant_at
-        header[layout.CONTACTS], header[layout.CONTACT_AT] = len(contacts), contact_at
-        header[layout.CONTACT_CONSTANT_AT] = spatial_at - numbers.size
-        header[layout.SLOTS] += more
-        header[layout.ADDED_AT], header[layout.WRENCH_AT] = added_at, wrench_at
-        header[layout.UNITS_AT] = spatial_at + self.spatial.size
-        header[layout.FALLBACK_AT] = header[layout.FALLBACK_SIZE] = 0
+        header[layout.GROUPS] = header[layout.MEASURES] = groups
+        header[layout.ALL_ROWS] = header[layout.MEASURED_ROWS] = rows
+        header[layout.CONTACTS] = contacts
+        header[layout.SLOTS] += slots
+        at = layout.HEADER + bodies
+        header[layout.GROUP_AT] = at
+        header[layout.ROW_AT] = at = at + groups * layout.GROUP_FIELDS
+        header[layout.CONTACT_AT] = at = at + rows * layout.ROW_FIELDS
+        header[layout.ADDED_AT] = at = at + contacts * layout.CONTACT_FIELDS
+        header[layout.WRENCH_AT] = at = at + added.size
+        end = at + wrenches.size
+        header[layout.FALLBACK_AT] = 0 if fallback is None else end
+        header[layout.FALLBACK_SIZE] = 0 if fallback is None else fallback.program.size
+        header[layout.GROUP_CONSTANT_AT] = at = bodies * layout.BODY_SIZE
+        header[layout.ROW_CONSTANT_AT] = at = at + groups * layout.GROUP_SIZE
+        header[layout.CONTACT_CONSTANT_AT] = at = at + rows * layout.ROW_SIZE
+        spatial_at = at + contacts * layout.CONTACT_SIZE
+        header[layout.UNITS_AT] = units_at = spatial_at + self.spatial.size
         header[layout.WORK_SIZE] = layout.work_size(
-            bodies, int(header[layout.ROWS]), every, len(contacts), int(header[layout.SLOTS]),
-            len(self.wrenches), int(header[layout.STIFF_NUMBERS]),
+            bodies, int(header[layout.ROWS]), rows, contacts, int(header[layout.SLOTS]),
+            len(wrenches), int(header[layout.STIFF_NUMBERS]),
         )  # fmt: skip
-        added = self.added.copy()
-        added[:, layout.SPATIAL] += spatial_at - self.spatial_at
-        wrenches = self.wrenches.copy()
-        ends = wrenches[:, layout.A : layout.B + 1]
-        ends[ends == self.n] = bodies
-        plan = np.concatenate([
-            header, graph.diagonal_at[:bodies], groups.ravel(), rows, contacts.ravel(),
-            added.ravel(), wrenches.ravel(),
-        ])  # fmt: skip
-        constant = np.concatenate([
-            self.bodies, parts.body[ties].ravel(),
-            self.group_constants, parts.group_constant[ties].ravel(),
-            self.row_constants, parts.row_constants[ties].ravel(),
-            numbers.ravel(), self.spatial, self.units,
-        ])  # fmt: skip
+        plan = np.empty(end + int(header[layout.FALLBACK_SIZE]), np.int64)
+        plan[: layout.HEADER] = header
+        if added.size:
+            added = added.copy()
+            added[:, layout.SPATIAL] += spatial_at - self.spatial_at
+            plan[header[layout.ADDED_AT] : header[layout.WRENCH_AT]] = added.ravel()
+        if wrenches.size:
+            wrenches = wrenches.copy()
+            ends = wrenches[:, layout.A : layout.B + 1]
+            ends[ends == self.n] = bodies
+            plan[header[layout.WRENCH_AT] : end] = wrenches.ravel()
+        if fallback is not None:
+            plan[end:] = fallback.program
+        constant = np.empty(units_at + self.units.size)
+        constant[spatial_at:units_at], constant[units_at:] = self.spatial, self.units
         return plan, constant

@@ -18,7 +18,7 @@ from graphsys.errors import UnknownEdgeError, UnknownNodeError
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.scipy_tables import checked
 
-__all__ = ["BlockGraph", "block_graph", "block_sizes", "from_pairs"]
+__all__ = ["BlockGraph", "block_graph", "block_sizes", "from_pairs", "graph_of_edges"]
 
 Int = NDArray[np.int64]
 
@@ -289,6 +289,25 @@ def block_sizes(
         usual = type(value) is int and 0 <= value <= LARGEST_SIZE
         size[i] = value if usual else _size(value, f"{whose} of node {label!r}")
     return size
+
+
+def graph_of_edges(
+    i: Any, j: Any, dims: Any, labels: Iterable[Hashable] | None = None
+) -> BlockGraph:
+    """Graph whose edges are pairs of nodes by number; see `System.from_edges`."""
+    ends = [np.asarray(i), np.asarray(j)]
+    if labels is None and np.ndim(dims) != 1:
+        raise ValueError("how many nodes there are is missing: give labels, or a list as dims")
+    names = tuple(range(len(dims)) if labels is None else labels)
+    if ends[0].ndim != 1 or ends[0].shape != ends[1].shape:
+        raise ValueError(f"i and j have shapes {ends[0].shape} and {ends[1].shape}, not one (k,)")
+    for name, numbers in zip("ij", ends):
+        if numbers.size and numbers.dtype.kind not in "iu":
+            raise TypeError(f"{name} must hold numbers of nodes, not {numbers.dtype}")
+        if numbers.size and not (numbers.min() >= 0 and numbers.max() < len(names)):
+            raise ValueError(f"{name} names nodes outside 0 to {len(names) - 1}")
+    one, other = (numbers.astype(np.int64, copy=False) for numbers in ends)
+    return from_pairs(names, block_sizes(dims, names), one, other)
 
 
 def from_pairs(labels: tuple[Hashable, ...], size: Int, i: Int, j: Int) -> BlockGraph:

@@ -1,0 +1,184 @@
+"""Plan and constants of a near model: rows of the whole model and of the parts of its pairs."""
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import (
+    A,
+    AB_AT,
+    AJ_AT,
+    ALL_ROWS,
+    B,
+    BA_AT,
+    BODIES,
+    BODY_SIZE,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_SIZE,
+    CONTACTS,
+    EQUATION,
+    FIRST_ROW,
+    GROUP_AT,
+    GROUP_CONSTANT_AT,
+    GROUP_FIELDS,
+    GROUP_SIZE,
+    GROUPS,
+    HEADER,
+    JA_AT,
+    NEXT,
+    ROW_AT,
+    ROW_CONSTANT_AT,
+    ROW_FIELDS,
+    ROW_SIZE,
+    SLOT,
+)
+
+#: Ends of touches that are no body of the model.
+THE_WORLD, THE_PLANE = -1, -2
+#: Rows of a plane's tie.
+TIE_ROWS = 6
+
+
+@kernel
+def copy_run(source, first, count, target, at):
+    """target[at:at + count] <- source[first:first + count]."""
+    for k in range(count):
+        target[at + k] = source[first + k]
+
+
+@kernel
+def copy_row(source, row, target, at):
+    """target[at:at + columns] <- source[row]."""
+    for k in range(source.shape[1]):
+        target[at + k] = source[row, k]
+
+
+@kernel
+def place_of_block(graph, i, j):
+    """Place of block (i, j) in the matrix values; -1 where the nodes share no edge."""
+    neighbor_start, neighbor, diagonal_at, block_at = graph
+    if i == j:
+        return diagonal_at[i]
+    low, end = neighbor_start[i], neighbor_start[i + 1]
+    high = end
+    while low < high:
+        middle = (low + high) // 2
+        if neighbor[middle] < j:
+            low = middle + 1
+        else:
+            high = middle
+    return block_at[low] if low < end and neighbor[low] == j else -1
+
+
+@kernel
+def join(whole, ties, touches, graph, numbers, plan, constant, plane_of, slots):
+    """Plan after its header, constants before those of added mass, planes and slots of contacts.
+
+    ``whole`` are plan and constants of the whole model, the places of blocks in its groups, the two
+    nodes of each of these, and its number of contacts; ``ties`` and ``touches`` arrays of
+    `dynamics.tables.near_tables.PairParts`; ``slots`` begins with those of its contacts.
+    """
+    old, old_constant, block_place, block_nodes, head = whole
+    for i in range(plan[BODIES]):
+        plan[HEADER + i] = graph[2][i]
+    join_groups(
+        (old, old_constant, block_place, block_nodes), ties, graph, numbers, plan, constant,
+        plane_of,
+    )  # fmt: skip
+    join_contacts(
+        (old, old_constant, head), touches, graph, numbers, plane_of, plan, constant, slots
+    )
+
+
+@kernel
+def join_groups(whole, ties, graph, numbers, plan, constant, plane_of):
+    """Groups and rows of the whole model, then those of the ties of planes, which are numbered."""
+    old, old_constant, where, nodes = whole
+    plane, owner, body, group, rows, group_constant, row_constants = ties
+    n, many, every, N = old[BODIES], old[GROUPS], old[ALL_ROWS], plan[BODIES]
+    at, row_at = plan[GROUP_AT], plan[ROW_AT]
+    body_at, number_at = n * BODY_SIZE, plan[GROUP_CONSTANT_AT]
+    row_number_at = plan[ROW_CONSTANT_AT]
+    copy_run(old, old[GROUP_AT], many * GROUP_FIELDS, plan, at)
+    copy_run(old, old[ROW_AT], every * ROW_FIELDS, plan, row_at)
+    copy_run(old_constant, 0, body_at, constant, 0)
+    copy_run(old_constant, old[GROUP_CONSTANT_AT], many * GROUP_SIZE, constant, number_at)
+    copy_run(old_constant, old[ROW_CONSTANT_AT], every * ROW_SIZE, constant, row_number_at)
+    for k in range(many):
+        for side in (A, B):
+            if plan[at + k * GROUP_FIELDS + side] == n:
+                plan[at + k * GROUP_FIELDS + side] = N
+    for k in range(where.size):
+        i, j = nodes[0, k], nodes[1, k]
+        i, j = i + (N - n if i >= n else 0), j + (N - n if j >= n else 0)
+        plan[at + where[k]] = place_of_block(graph, i, j)
+    more = 0
+    for q in range(numbers.size):
+        tie, own = plane[numbers[q]], n + more
+        if tie < 0:
+            plane_of[q] = -1
+            continue
+        plane_of[q] = own
+        g, first = at + (many + more) * GROUP_FIELDS, every + TIE_ROWS * more
+        copy_row(group, tie, plan, g)
+        copy_row(rows, tie, plan, row_at + first * ROW_FIELDS)
+        copy_row(body, tie, constant, own * BODY_SIZE)
+        copy_row(group_constant, tie, constant, number_at + (many + more) * GROUP_SIZE)
+        copy_row(row_constants, tie, constant, row_number_at + first * ROW_SIZE)
+        plan[g + A], plan[g + B] = own, owner[numbers[q]]
+        plan[g + FIRST_ROW] = plan[g + EQUATION] = first
+        plan[g + NEXT] = many + more
+        plan[g + AJ_AT] = place_of_block(graph, own, plan[g + B])
+        plan[g + JA_AT] = place_of_block(graph, plan[g + B], own)
+        more += 1
+
+
+@kernel
+def copy_contacts(old, old_constant, first, count, more, plan, constant, to):
+    """Contacts of the whole model from number ``first``, whose slots are ``more`` later."""
+    n, N = old[BODIES], plan[BODIES]
+    c, number = plan[CONTACT_AT] + to * CONTACT_FIELDS, plan[CONTACT_CONSTANT_AT]
+    copy_run(
+        old, old[CONTACT_AT] + first * CONTACT_FIELDS, count * CONTACT_FIELDS, plan, c
+    )
+    copy_run(
+        old_constant, old[CONTACT_CONSTANT_AT] + first * CONTACT_SIZE, count * CONTACT_SIZE,
+        constant, number + to * CONTACT_SIZE,
+    )  # fmt: skip
+    for k in range(count):
+        for side in (A, B):
+            if plan[c + k * CONTACT_FIELDS + side] == n:
+                plan[c + k * CONTACT_FIELDS + side] = N
+        plan[c + k * CONTACT_FIELDS + SLOT] += more
+
+
+@kernel
+def join_contacts(whole, touches, graph, numbers, plane_of, plan, constant, slots):
+    """Contacts of the whole model, those of the pairs, then limits and dry friction of joints."""
+    old, old_constant, head = whole
+    spans, records, record_constants, sizes = touches
+    copy_contacts(old, old_constant, 0, head, 0, plan, constant, 0)
+    first, k = slots[head], head
+    slot = first
+    for q in range(numbers.size):
+        start, count = spans[numbers[q], 0], spans[numbers[q], 1]
+        for touch in range(start, start + count):
+            c = plan[CONTACT_AT] + k * CONTACT_FIELDS
+            copy_row(records, touch, plan, c)
+            copy_row(
+                record_constants, touch, constant, plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
+            )
+            for side in (A, B):
+                if plan[c + side] == THE_PLANE:
+                    plan[c + side] = plane_of[q]
+                elif plan[c + side] == THE_WORLD:
+                    plan[c + side] = plan[BODIES]
+            plan[c + SLOT] = slots[k] = slot
+            slot += sizes[touch]
+            k += 1
+    copy_contacts(old, old_constant, head, old[CONTACTS] - head, slot - first, plan, constant, k)
+    slots[k] = slot
+    for k in range(plan[CONTACTS]):
+        c = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        if plan[c + AB_AT] >= 0:
+            plan[c + AB_AT] = place_of_block(graph, plan[c + A], plan[c + B])
+            plan[c + BA_AT] = place_of_block(graph, plan[c + B], plan[c + A])
