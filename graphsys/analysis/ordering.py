@@ -147,6 +147,8 @@ def with_last(last: Ints, order: Ints) -> Ints:
     -------
     ndarray of int, shape (n,)
     """
+    if not last.size:
+        return order
     moved = np.isin(order, last)
     return np.concatenate((order[~moved], order[moved]))
 
@@ -204,7 +206,7 @@ def order_by_name(
         place = np.empty(n, np.int64)
         place[order] = np.arange(n)
         order = np.argsort(place[edges.members], kind="stable")
-    return with_last(last, order) if last.size else order
+    return with_last(last, order)
 
 
 def _nested_dissection(edges: Adjacency, seed: int, imbalance: int) -> Ints:
@@ -252,18 +254,14 @@ def order_as_given(labels: Sequence[Hashable], graph: BlockGraph) -> Ints:
     ValueError
         Where a node is missing or given twice.
     """
-    order = []
-    for label in labels:
-        if label not in graph.index:
-            raise UnknownNodeError(f"ordering names {label!r}, which is no node of the graph")
-        order.append(graph.index[label])
-    seen = (
-        np.bincount(order, minlength=len(graph.labels))
-        if order
-        else np.zeros(len(graph.labels), np.int64)
-    )
+    try:
+        order = np.array([graph.index[label] for label in labels], np.int64)
+    except KeyError as error:
+        (label,) = error.args
+        raise UnknownNodeError(f"ordering names {label!r}, which is no node of the graph") from None
+    seen = np.bincount(order, minlength=len(graph.labels))
     if (seen != 1).any():
         at = int(np.flatnonzero(seen != 1)[0])
         what = "is missing from" if seen[at] == 0 else "occurs twice in"
         raise ValueError(f"node {graph.labels[at]!r} {what} the ordering; give every node once")
-    return np.array(order, np.int64)
+    return order

@@ -346,19 +346,15 @@ def _from_neighbors(
     if len(index) < n:
         twice = next(label for i, label in enumerate(labels) if index[label] != i)
         raise ValueError(f"node {twice!r} is named twice")
-    degree = np.diff(neighbor_start)
-    width = size + np.bincount(
-        np.repeat(np.arange(n), degree), weights=size[neighbor], minlength=n
-    ).astype(np.int64)  # of the rows of a node: exact, for sizes sum up to far less than 2**53
-    if float(size.astype(float) @ width.astype(float)) > 2.0**62:
-        raise ValueError("the blocks have more than 2**62 entries in all: dims are too large")
-
     # Each block in the order of `values`: the diagonal first, then the neighbors.
-    i = np.repeat(np.arange(n), degree)
+    i = np.repeat(np.arange(n), np.diff(neighbor_start))
+    own, other, reals = size[i], size[neighbor], size.astype(float)
+    if float(reals @ reals + own.astype(float) @ other) > 2.0**62:
+        raise ValueError("the blocks have more than 2**62 entries in all: dims are too large")
     block = np.arange(neighbor.size) + i + 1  # the block of neighbor[p] is block[p] of all
     diagonal = neighbor_start[:-1] + np.arange(n)
     length = np.empty(n + neighbor.size, dtype=np.int64)
-    length[block] = size[i] * size[neighbor]
+    length[block] = own * other
     length[diagonal] = size * size
     at = _starts(length)
     return BlockGraph(
