@@ -166,7 +166,10 @@ class Model:
         super().__setattr__(name, value)
 
     def _replace(self, **changes: Any) -> Model:
-        """Copy of the model with other attributes, and with workspaces of its own."""
+        """Copy of the model with other attributes, and with workspaces of its own.
+
+        With ``memory``, a `WorkMemory`, their numbers lie there.
+        """
         made = object.__new__(type(self))
         made.__setstate__({**self.__dict__, **changes})
         return made
@@ -182,10 +185,11 @@ class Model:
         return {name: value for name, value in self.__dict__.items() if name not in left_out}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update({k: v for k, v in state.items() if k != "_workspaces"})
+        own = ("_workspaces", "memory")
+        self.__dict__.update({k: v for k, v in state.items() if k not in own})
         self.kernel = kernel if self.stages is None else self.stages.kernel
         self.near = NearModels(self) if self.mechanism.collisions else None
-        self._workspaces = ThreadWorkspaces(self)
+        self._workspaces = ThreadWorkspaces(self, state.get("memory"))
 
     # States
 

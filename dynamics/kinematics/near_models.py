@@ -25,6 +25,7 @@ from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
 from dynamics.tables.collisions import Search, Watch, given_of, lasting, shape_tables
 from dynamics.tables.near_tables import NearTables, Places, spread
+from dynamics.tables.workspace import WorkMemory
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -124,6 +125,7 @@ class NearModels:
         self._parts = np.full(len(self.candidates.pairs), -1)  # number of a pair's part
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._nbytes = 0
+        self._memory = WorkMemory()
         self._searches: list[Search] = []
         self._lock = threading.RLock()
 
@@ -189,11 +191,10 @@ class NearModels:
             n_bodies=len(tables.body_index),
             late_at=int(plan[layout.SLOTS]),
             state_size=tables.state_size,
+            memory=self._memory,
         )
         columns = self._columns(model.n_bodies, int(places.slots.sum()))
-        space = model.workspace
-        arrays = (plan, tables.constant, space.work, space.contacts, space.G, *space.solver)
-        nbytes = sum(array.nbytes for array in arrays) + tables.symbolic.nbytes
+        nbytes = plan.nbytes + tables.constant.nbytes + tables.symbolic.nbytes
         return NearModel(model, pairs, numbers, places, columns, nbytes)
 
     def _columns(self, bodies: int, more: int) -> Ints:

@@ -147,10 +147,10 @@ class NearRun:
         near = self.models.of(self.search.pairs)
         after = self.models.carried(self.near, self.state, near)
         given = given_of(self.space.plan, self.space.work).copy()
+        self.space.__exit__()  # the new workspace may lie in the same memory
         space = near.model.workspace.free()
         if self.totals[run_totals.RESUMED] != 0.0:
             self.models.resume(self.near, self.state, near, after, self.info, given, space)
-        self.space.__exit__()
         space.__enter__()
         self.near, self.state, self.space = near, after, space
         self._look_out()

@@ -20,6 +20,7 @@ __all__ = [
     "residual_of",
     "row_units",
     "solver_arrays",
+    "solver_sizes",
     "with_own_rows",
     "worst_part",
 ]
@@ -184,8 +185,8 @@ def with_own_rows(tables: Tables, values: Float) -> Float:
     return values
 
 
-def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
-    """Matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
+def solver_sizes(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[int, ...]:
+    """Lengths of matrix values, magnitudes, arena, workspace and status of `graphsys.kernels`.
 
     Parameters
     ----------
@@ -197,17 +198,16 @@ def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tupl
 
     Returns
     -------
-    tuple of ndarray
+    tuple of int
     """
     sizes = [solver_kernels.work_sizes(one.program, columns) for one in (symbolic, fallback) if one]
-    arena, magnitude, work = np.max(sizes, axis=0)
-    return (
-        np.zeros(symbolic.graph.nnz),
-        np.empty(magnitude),
-        np.empty(arena),
-        np.empty(work),
-        np.zeros(3),
-    )
+    arena, magnitude, work = (max(several) for several in zip(*sizes))
+    return symbolic.graph.nnz, magnitude, arena, work, 3
+
+
+def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
+    """Arrays of `solver_sizes`."""
+    return tuple(np.zeros(size) for size in solver_sizes(symbolic, fallback, columns))
 
 
 def settling_columns(plan: Ints, work: Float) -> Float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 from threading import local
 from typing import TYPE_CHECKING, Any
 
@@ -14,15 +15,17 @@ from dynamics.errors import UnknownNameError
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.observables import measure as kernel
-from dynamics.tables.model_tables import residual_of, settling_columns, solver_arrays, worst_part
+from dynamics.tables.model_tables import residual_of, settling_columns, solver_sizes, worst_part
 
 if TYPE_CHECKING:
     from dynamics.model import Model
     from dynamics.state import State
 
-__all__ = ["ThreadWorkspaces", "Workspace", "refuse_callbacks"]
+__all__ = ["ThreadWorkspaces", "WorkMemory", "Workspace", "refuse_callbacks"]
 
 Float = NDArray[np.float64]
+#: Numbers of a line of cache: arrays begin at whole lines of their memory.
+LINE = 8
 
 
 @dataclass(slots=True, eq=False)  # not frozen: half a microsecond instead of two, in every step
@@ -38,12 +41,37 @@ class Memory:
     arrays: list[Float]
 
 
+class WorkMemory(local):
+    """Memory of workspaces, other numbers in every thread: of one model, or of all near models.
+
+    One run at a time is in it. Only a model that is larger than all before gets new memory.
+
+    Attributes
+    ----------
+    running : bool
+        Whether a run of this thread is in it.
+    """
+
+    def __init__(self) -> None:
+        self.running = False
+        self._numbers = np.zeros(0)
+
+    def arrays(self, *sizes: int) -> list[Float]:
+        """Arrays of these lengths, apart from each other, with the numbers that are there."""
+        starts = list(accumulate(sizes, lambda at, size: at + size + -size % LINE, initial=0))
+        if starts[-1] > self._numbers.size:
+            self._numbers = np.zeros(starts[-1])
+        return [self._numbers[at : at + size] for at, size in zip(starts, sizes)]
+
+
 class Workspace:
     """Arrays for steps and measurements of one model.
 
     Parameters
     ----------
     model : Model
+    memory : WorkMemory, optional
+        That of other models, by default its own.
 
     Attributes
     ----------
@@ -55,7 +83,7 @@ class Workspace:
         Matrix values, magnitudes, arena, solution workspace and status of `graphsys.kernels`.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, memory: WorkMemory | None = None) -> None:
         tables = model.tables
         self.plan, self.constant = tables.plan, tables.constant
         self.program = tables.symbolic.program
@@ -64,38 +92,46 @@ class Workspace:
         self.callbacks = tables.callbacks
         self.row_start, self.joint_index = tables.row_start, tables.joint_index
         self.body_index, self.measure_group = tables.body_index, tables.measure_group
-        columns = layout.COLUMNS if self.plan[layout.CONTACTS] > 0 else 1
         self.tables = tables
-        self.solver = solver_arrays(tables.symbolic, tables.fallback, columns)
         self.stages = model.stages
+        self._memory = WorkMemory() if memory is None else memory
+        self._model = model
+        n, rows, contacts = (
+            int(self.plan[k]) for k in (layout.BODIES, layout.MEASURED_ROWS, layout.CONTACTS)
+        )
+        unknowns = max(layout.TWIST * n + int(self.plan[layout.ROWS]), 10)
+        columns = layout.COLUMNS if contacts > 0 else 1
+        solver = solver_sizes(tables.symbolic, tables.fallback, columns)
+        step = 0 if self.stages is not None else int(self.plan[layout.WORK_SIZE])
+        arrays = self._memory.arrays(
+            *solver, layout.POSE * (n + 1), 9 * (n + 1), rows, 12 * rows, *[unknowns] * 3,
+            layout.contact_work_size(contacts, n), step,
+        )  # fmt: skip
+        self.solver = tuple(arrays[: len(solver)])
+        (
+            self.pose, self.matrix, self.g, self.G, self.x, self.r, self.dx, self.contacts, work,
+        ) = arrays[len(solver) :]  # fmt: skip
         self.work: Any
         self.step_solver: tuple[Any, ...]
         if self.stages is None:
-            self.work = np.zeros(int(self.plan[layout.WORK_SIZE]))
+            self.work = work
             self.step_solver = (*self.solver, settling_columns(self.plan, self.work))
             self.step_tables = (self.plan, self.constant, self.program)
         else:
             self.work, self.step_solver = self.stages.work(), self.stages.solver()
             self.step_tables = self.stages.tables
-        n, rows = int(self.plan[layout.BODIES]), int(self.plan[layout.MEASURED_ROWS])
-        unknowns = layout.TWIST * n + int(self.plan[layout.ROWS])
-        self.pose, self.matrix = np.zeros(layout.POSE * (n + 1)), np.zeros(9 * (n + 1))
-        self.g, self.G = np.zeros(rows), np.zeros(12 * rows)
-        self.x, self.r, self.dx = np.zeros((3, max(unknowns, 10)))
-        self.contacts = np.zeros(layout.contact_work_size(int(self.plan[layout.CONTACTS]), n))
-        self._model, self._running = model, False
         self._kept = list(_arrays(self.work))
 
     def free(self) -> Workspace:
         """Workspace for a run: another one while a run is in this, whose controller asks."""
-        return Workspace(self._model) if self._running else self
+        return Workspace(self._model) if self._memory.running else self
 
     def __enter__(self) -> Workspace:
-        self._running = True
+        self._memory.running = True
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._running = False
+        self._memory.running = False
 
     def begin(self, state: State, info: Float) -> tuple[float, bool]:
         """Time of a state, and whether the workspace now holds node and guess of its step.
@@ -306,8 +342,8 @@ def _arrays(work: Any) -> Iterator[Float]:
 class ThreadWorkspaces(local):
     """Workspace of a model, another one in every thread that asks."""
 
-    def __init__(self, model: Model) -> None:
-        self.mine = Workspace(model)
+    def __init__(self, model: Model, memory: WorkMemory | None = None) -> None:
+        self.mine = Workspace(model, memory)
 
 
 def refuse_callbacks(mechanism: Any) -> None:
