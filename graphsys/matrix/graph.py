@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from graphsys.errors import UnknownEdgeError, UnknownNodeError
+from graphsys.kernels.analysis.graph import lay_blocks, list_neighbors
 from graphsys.matrix.checksums import check, checksum
 from graphsys.matrix.scipy_tables import checked
 
@@ -23,6 +24,7 @@ __all__ = ["BlockGraph", "block_graph", "block_sizes", "from_pairs", "graph_of_e
 Int = NDArray[np.int64]
 
 LARGEST_SIZE = 2**31 - 1  # so that the offset of any entry of a block fits in int64
+MOST_ENTRIES = 2.0**62  # of all blocks, for the same reason
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -321,11 +323,11 @@ def from_pairs(labels: tuple[Hashable, ...], size: Int, i: Int, j: Int) -> Block
         Nodes by index; a pair with i == j adds nothing.
     """
     n = len(labels)
-    apart = i != j
-    i, j = i[apart], j[apart]
-    key = distinct(np.concatenate([i * n + j, j * n + i]))
-    start = np.searchsorted(key, np.arange(n + 1, dtype=np.int64) * n)
-    return _from_neighbors(labels, size, start, key % max(n, 1))
+    ends = np.empty((2, i.size), np.int64)
+    ends[0], ends[1] = i, j
+    start, neighbor, bucket = np.empty(n + 1, np.int64), *np.empty((2, 2 * i.size), np.int64)
+    count = list_neighbors(ends, np.empty((2, n), np.int64), bucket, start, neighbor)
+    return _from_neighbors(labels, size, start, neighbor[:count])
 
 
 def distinct(numbers: Int) -> Int:
@@ -346,29 +348,20 @@ def _from_neighbors(
     if len(index) < n:
         twice = next(label for i, label in enumerate(labels) if index[label] != i)
         raise ValueError(f"node {twice!r} is named twice")
-    # Each block in the order of `values`: the diagonal first, then the neighbors.
-    i = np.repeat(np.arange(n), np.diff(neighbor_start))
-    own, other, reals = size[i], size[neighbor], size.astype(float)
-    if float(reals @ reals + own.astype(float) @ other) > 2.0**62:
-        raise ValueError("the blocks have more than 2**62 entries in all: dims are too large")
-    block = np.arange(neighbor.size) + i + 1  # the block of neighbor[p] is block[p] of all
-    diagonal = neighbor_start[:-1] + np.arange(n)
-    length = np.empty(n + neighbor.size, dtype=np.int64)
-    length[block] = own * other
-    length[diagonal] = size * size
-    at = _starts(length)
-    return BlockGraph(
-        labels=labels,
-        index=index,
-        size=_frozen(size),
-        row_start=_frozen(_starts(size)),
-        neighbor_start=_frozen(neighbor_start),
-        neighbor=_frozen(neighbor),
-        diagonal_at=_frozen(at[diagonal]),
-        block_at=_frozen(at[block]),
-        nnz=int(at[-1]),
-        rows=int(size.sum()),
+    size, neighbor_start, neighbor = map(_frozen, (size, neighbor_start, neighbor))
+    row_start, diagonal_at = np.empty(n + 1, np.int64), np.empty(n, np.int64)
+    block_at = np.empty(neighbor.size, np.int64)
+    nnz = lay_blocks(
+        size, neighbor_start, neighbor, MOST_ENTRIES, row_start, diagonal_at, block_at
     )
+    if nnz < 0:
+        raise ValueError("the blocks have more than 2**62 entries in all: dims are too large")
+    for table in (row_start, diagonal_at, block_at):
+        table.setflags(write=False)
+    return BlockGraph(
+        labels, index, size, row_start, neighbor_start, neighbor, diagonal_at, block_at,
+        nnz, row_start.item(n),
+    )  # fmt: skip
 
 
 def _from_networkx(graph: Any, dims: Any, nodelist: Iterable[Hashable] | None) -> BlockGraph:
@@ -419,13 +412,6 @@ def _size(value: Any, whose: str) -> int:
     if not 0 <= size <= LARGEST_SIZE:
         raise ValueError(f"{whose} is {size}: a block size is from 0 to {LARGEST_SIZE}")
     return size
-
-
-def _starts(length: Int) -> Int:
-    """0, length[0], length[0] + length[1], ..."""
-    start = np.zeros(length.size + 1, dtype=np.int64)
-    np.cumsum(length, out=start[1:])
-    return start
 
 
 def _frozen(array: Int) -> Int:

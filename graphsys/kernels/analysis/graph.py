@@ -1,0 +1,81 @@
+"""Neighbor lists of a graph from its edges, and the layout of its blocks."""
+
+from graphsys.kernels.base.jit import interpreted
+
+
+@interpreted
+def list_neighbors(
+    # In:
+    ends,
+    # Work:
+    place,
+    bucket,
+    # Out:
+    start,
+    neighbor,
+):
+    """Ascending neighbors of each node, each once; how many. An edge p is ends[0, p] - ends[1, p].
+
+    Two passes of a counting sort: edges by their one end, then in that order by the other.
+    """
+    n, m = start.size - 1, ends.shape[1]
+    for i in range(n + 1):
+        start[i] = 0
+    for p in range(m):
+        i, j = ends[0, p], ends[1, p]
+        if i != j:
+            start[i + 1] += 1
+            start[j + 1] += 1
+    for i in range(n):
+        start[i + 1] += start[i]
+        place[0, i] = place[1, i] = start[i]
+    for p in range(m):
+        i, j = ends[0, p], ends[1, p]
+        if i != j:
+            bucket[place[0, i]], bucket[place[0, j]] = j, i
+            place[0, i] += 1
+            place[0, j] += 1
+    for j in range(n):
+        for p in range(start[j], start[j + 1]):
+            i = bucket[p]
+            if place[1, i] == start[i] or neighbor[place[1, i] - 1] != j:
+                neighbor[place[1, i]] = j
+                place[1, i] += 1
+    count = 0  # close the gaps that repeats have left
+    for i in range(n):
+        first, start[i] = start[i], count
+        for p in range(first, place[1, i]):
+            neighbor[count] = neighbor[p]
+            count += 1
+    start[n] = count
+    return count
+
+
+@interpreted
+def lay_blocks(
+    # In:
+    size,
+    neighbor_start,
+    neighbor,
+    most,
+    # Out:
+    row_start,
+    diagonal_at,
+    block_at,
+):
+    """Rows of nodes and places of blocks as in `BlockGraph`; their entries, -1 if above ``most``."""
+    total, at, row = 0.0, 0, 0
+    for i in range(size.size):
+        row_start[i], diagonal_at[i] = row, at
+        width = size[i]
+        at += size[i] * size[i]
+        for p in range(neighbor_start[i], neighbor_start[i + 1]):
+            block_at[p] = at
+            width += size[neighbor[p]]
+            at += size[i] * size[neighbor[p]]
+        total += float(size[i]) * float(width)
+        if total > most:
+            return -1
+        row += size[i]
+    row_start[size.size] = row
+    return at
