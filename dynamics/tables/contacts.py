@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,19 +24,25 @@ if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
 
 Float = NDArray[np.float64]
+#: Numbers and vectors of a touch.
+OF_TOUCH = attrgetter(
+    "kind", "radius_first", "radius_other", "grip",
+    "first", "second_first", "other", "second_other", "frame",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One contact or limit.
+    """Touches of a contact between the same bodies, or a limit; each is a row of the tables.
 
     Attributes
     ----------
-    label : tuple
+    labels : tuple of tuple, length k
         Name of the contact or joint, and number of the touch or coordinate.
     parent, child : Body or world
     contact : Contact or None
-    touch : Touch or None
+    touches : tuple of Touch, length k
+        None of a limit, for which k is 1.
     callback : int
         Address of a user's distance.
     row : int
@@ -50,11 +58,11 @@ class Record:
         Whether the limited or rubbing row is an angle's.
     """
 
-    label: tuple[Hashable, int]
+    labels: tuple[tuple[Hashable, int], ...]
     parent: Any
     child: Any
     contact: Contact | None = None
-    touch: Any = None
+    touches: tuple[Any, ...] = ()
     callback: int = 0
     row: int = 0
     limit: float = 0.0
@@ -78,6 +86,17 @@ class Record:
     def joins_bodies(self) -> bool:
         """True if neither side is the world."""
         return self.parent is not WORLD and self.child is not WORLD
+
+
+def touching_records(contact: Contact, callback: int = 0) -> list[Record]:
+    """Records of the touches of a contact."""
+    records, first = [], 0
+    for _, several in groupby(contact.touches, attrgetter("of_parent")):
+        touches = tuple(several)
+        labels = tuple((contact.name, first + k) for k in range(len(touches)))
+        records.append(Record(labels, *contact.ends(touches[0]), contact, touches, callback))
+        first += len(touches)
+    return records
 
 
 def records_of(
@@ -104,9 +123,7 @@ def records_of(
         if contact.distance is not None:
             calls.append(callbacks.distance(contact.distance, f"contact {contact.name!r}"))
             address = calls[-1].address
-        for k, touch in enumerate(contact.touches):
-            label = (contact.name, k)
-            records.append(Record(label, *contact.ends(touch), contact, touch, address))
+        records += touching_records(contact, address)
     for joint in mechanism.joints.values():
         if joint.limits is not None:
             records += _limits(joint, joint.limits, joint.rest, limited_row[joint.name], 0.0)
@@ -122,7 +139,7 @@ def records_of(
     for joint in mechanism.joints.values():  # last: what is no contact to look at
         records += [
             Record(
-                (joint.name, i), joint.parent, joint.child, row=rated_row[joint.name] + i,
+                ((joint.name, i),), joint.parent, joint.child, row=rated_row[joint.name] + i,
                 friction=bound, angular=joint.rates[i].kind in UNITLESS,
             )
             for i, bound in enumerate(joint.friction)
@@ -139,7 +156,7 @@ def _limits(
     row_kinds = row_kinds or [kind_of.DISTANCE]  # of a spring
     return [
         Record(
-            (owner.name, i), owner.parent, owner.child, row=row + i, limit=limit - rest[i],
+            ((owner.name, i),), owner.parent, owner.child, row=row + i, limit=limit - rest[i],
             sign=sign, softness=softness, of_rate=of_rate, angular=kind in UNITLESS,
         )
         for i, (ends, kind) in enumerate(zip(limits, row_kinds))
@@ -166,76 +183,85 @@ def written(
 
     Returns
     -------
-    plan : ndarray of int, shape (records * CONTACT_FIELDS,)
-    constant : ndarray of float, shape (records * CONTACT_SIZE,)
-    slots : ndarray of int, shape (records + 1,)
+    plan : ndarray of int, shape (k * CONTACT_FIELDS,)
+        Of k touches and limits.
+    constant : ndarray of float, shape (k * CONTACT_SIZE,)
+    slots : ndarray of int, shape (k + 1,)
     """
-    n, count = len(body_index), len(records)
+    n, counts = len(body_index), [len(r.labels) for r in records]
+    count = sum(counts)
     plan = np.zeros(count * layout.CONTACT_FIELDS, np.int64)
     constant = np.zeros(count * layout.CONTACT_SIZE)
-    blocks, facets = [r.blocks for r in records], [r.facets for r in records]
-    slots = np.cumsum([0, *map(layout.slots_of, blocks, facets)], dtype=np.int64)
     p, c = view(plan, CONTACT, 0, count), view(constant, CONTACT_CONSTANTS, 0, count)
-    for k, end in enumerate(("parent", "child")):
-        p["ab"[k]] = [body_index.get(getattr(r, end).name, n) for r in records]
-    p["blocks"], p["facets"], p["slot"] = blocks, facets, slots[:-1]
-    p["callback"], p["limited_row"] = [r.callback for r in records], [r.row for r in records]
-    p["kind"], p["ab_at"], p["ba_at"] = kinds.LIMITED, -1, -1
-    for k, record in enumerate(records):
-        if record.joins_bodies:
-            a, b = int(p["a"][k]), int(p["b"][k])
-            p["ab_at"][k], p["ba_at"][k] = graph.edge_at(a, b), graph.edge_at(b, a)
-    _write_units(c, records, units)
-    touching = [k for k, r in enumerate(records) if r.touch is not None]
-    _write_limits(p, c, [k for k in range(count) if records[k].touch is None], records)
-    _write_touches(p, c, touching, records)
+    slots = np.zeros(count + 1, np.int64)
+    fields = []
+    for r in records:
+        a, b = body_index.get(r.parent.name, n), body_index.get(r.child.name, n)
+        blocks, facets = r.blocks, r.facets
+        places = (graph.edge_at(a, b), graph.edge_at(b, a)) if r.joins_bodies else (-1, -1)
+        size = layout.slots_of(blocks, facets)
+        fields.append((a, b, *places, blocks, facets, r.callback, r.row, size))
+    each = np.repeat(np.array(fields, np.int64).reshape(-1, 9), counts, axis=0).T
+    for name, numbers in zip(
+        ("a", "b", "ab_at", "ba_at", "blocks", "facets", "callback", "limited_row"), each
+    ):
+        p[name] = numbers
+    np.cumsum(each[8], out=slots[1:])
+    p["slot"], p["kind"] = slots[:-1], kinds.LIMITED
+    _write_units(c, records, counts, units)
+    touching = [record for record in records if record.contact is not None]
+    t = sum(counts[: len(touching)])  # these are the first
+    _write_touches(p[:t], c[:t], touching)
+    _write_limits(p[t:], c[t:], records[len(touching) :])
     return plan, constant, slots
 
 
-def _write_units(c: Any, records: list[Record], units: dict[Hashable, Unit]) -> None:
+def _write_units(
+    c: Any, records: list[Record], counts: list[int], units: dict[Hashable, Unit]
+) -> None:
     """Unit of each record: that of the lighter of its ends."""
-    known: dict[tuple[int, int], Unit] = {}
+    numbers = []
     for record in records:
-        ends = id(record.parent), id(record.child)
-        if ends not in known:
-            known[ends] = lighter(units, record.parent, record.child)
-    lighters = [known[id(r.parent), id(r.child)] for r in records]
-    length, speed = np.array([(unit.length, unit.speed) for unit in lighters]).reshape(-1, 2).T
-    arm = np.where([r.angular for r in records], length, 1.0)
-    c["energy"] = [unit.energy for unit in lighters]
+        unit = lighter(units, record.parent, record.child)
+        arm = unit.length if record.angular else 1.0
+        numbers.append((unit.energy, unit.length, unit.speed, arm))
+    every = np.repeat(np.array(numbers).reshape(-1, 4), counts, axis=0)
+    energy, length, speed, arm = every.T
+    c["energy"] = energy
     c["pace"], c["turning_pace"], c["length"] = arm / speed, length / speed, length / arm
     c["fall"] = speed**2 / (length * arm)
 
 
-def _write_limits(p: Any, c: Any, at: list[int], records: list[Record]) -> None:
+def _write_limits(p: Any, c: Any, records: list[Record]) -> None:
     """Records of limits and of dry friction."""
-    for k in at:
-        record, numbers = records[k], c[k]
+    for k, record in enumerate(records):
+        numbers = c[k]
         numbers["limit"], numbers["sign"] = record.limit, record.sign
         numbers["softness"], numbers["of_rate"] = record.softness, record.of_rate
         if record.friction > 0.0:
             p["kind"][k], numbers["friction"][0] = kinds.DRY_FRICTION, record.friction
 
 
-def _write_touches(p: Any, c: Any, at: list[int], records: list[Record]) -> None:
+def _write_touches(p: Any, c: Any, records: list[Record]) -> None:
     """Records of pairs of features."""
-    if not at:
+    if not records:
         return
-    touches = [records[k].touch for k in at]
-    contacts: list[Any] = [records[k].contact for k in at]
-    p["kind"][at] = [touch.kind for touch in touches]
-    for name, of in (
-        ("point_a", "first"), ("second_a", "second_first"), ("point_b", "other"),
-        ("second_b", "second_other"), ("radius_a", "radius_first"), ("radius_b", "radius_other"),
-        ("frame_a", "frame"),
-    ):  # fmt: skip
-        c[name][at] = [getattr(touch, of) for touch in touches]
-    of_plane = np.array([one.plane is not None for one in contacts])
-    p["of_plane"][at] = of_plane
-    c["restitution"][at] = [one.restitution for one in contacts]
+    touches = [touch for record in records for touch in record.touches]
+    kind, radius_a, radius_b, grip, *vectors = zip(*map(OF_TOUCH, touches))
+    p["kind"], c["radius_a"], c["radius_b"] = kind, radius_a, radius_b
+    for name, numbers in zip(("point_a", "second_a", "point_b", "second_b", "frame_a"), vectors):
+        c[name] = np.concatenate(numbers).reshape(len(touches), -1)
+    contacts: list[Any] = [record.contact for record in records]
     # of two touches of a plane one is after the other
-    c["softness"][at] = np.where(of_plane, 0.5, 1.0) * [one.compliance for one in contacts]
-    coefficients = np.array([(one.friction, one.torsional, one.rolling) for one in contacts])
-    grips = np.array([touch.grip for touch in touches])[:, None]
+    numbers = [
+        (
+            one.plane is not None, one.restitution,
+            (0.5 if one.plane is not None else 1.0) * one.compliance,
+            one.friction, one.torsional, one.rolling,
+        )
+        for one in contacts
+    ]  # fmt: skip
+    each = np.repeat(numbers, [len(record.touches) for record in records], axis=0)
+    p["of_plane"], c["restitution"], c["softness"] = each[:, :3].T
     # a block in the middle may have none: its cone is then a sliver
-    c["friction"][at] = np.maximum(grips * coefficients, 1e-12)
+    c["friction"] = np.maximum(np.array(grip)[:, None] * each[:, 3:], 1e-12)

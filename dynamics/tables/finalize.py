@@ -187,8 +187,9 @@ def tables_of(
         mechanism, thetas, units, groups, forces, measures, body_index, symbolic.graph
     )
     more, numbers, slots = contact_tables.written(records, units, body_index, symbolic.graph)
+    rubbing = [record for record in records if record.friction > 0.0]  # the last
     header = view(plan, HEADER, 0, 1)
-    header["controls"], header["contacts"], header["slots"] = len(names), len(records), slots[-1]
+    header["controls"], header["contacts"], header["slots"] = len(names), len(slots) - 1, slots[-1]
     if order == 2 and (stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()):
         header["stiff_numbers"] = 1 + KEPT * sum(group.n_rows for group in forces if group.implicit)
     header["contact_at"], header["contact_constant_at"] = plan.size, constant.size
@@ -196,7 +197,7 @@ def tables_of(
         len(body_index),
         int(header["rows"][0]),
         int(header["all_rows"][0]),
-        len(records),
+        len(slots) - 1,
         int(slots[-1]),
         len(mechanism.wrenches),
         int(header["stiff_numbers"][0]),
@@ -221,9 +222,9 @@ def tables_of(
         tuple(names),
         controls,
         measure_group,
-        tuple(record.label for record in records if record.friction == 0.0),
+        tuple(label for record in records if record.friction == 0.0 for label in record.labels),
         slots,
-        {r.label: int(slot) for r, slot in zip(records, slots) if r.friction > 0.0},
+        dict(zip((r.labels[0] for r in rubbing), slots[len(slots) - 1 - len(rubbing) :].tolist())),
         cycles,
         units,
         stiff,

@@ -217,21 +217,19 @@ class NearTables:
         index, parts, n = self.tables.body_index, self.parts, self.n
         planes = {one.plane.body.name: one for one in contacts if one.plane is not None}
         units = dict(self.tables.units)
+        records = []
         for contact in contacts:
+            own = contact_tables.touching_records(contact)
+            records += own
             parts.contacts.append(contact)
-            parts.labels.append(tuple((contact.name, k) for k in range(len(contact.touches))))
+            parts.labels.append(tuple(chain.from_iterable(record.labels for record in own)))
             parts.units.append(lighter(self.tables.units, contact.parent, contact.child))
             if contact.plane is not None:
                 units[contact.plane.body.name] = parts.units[-1]
-        records = [
-            contact_tables.Record(label, *contact.ends(touch), contact, touch)
-            for contact, labels in zip(contacts, parts.labels[-len(contacts) :])
-            for label, touch in zip(labels, contact.touches)
-        ]
         places = SimpleNamespace(edge_at=lambda i, j: 0)
         local = index | {name: n + k for k, name in enumerate(planes)}
         plan, constant, slots = contact_tables.written(records, units, local, places)
-        plan = plan.reshape(len(records), layout.CONTACT_FIELDS)
+        plan = plan.reshape(-1, layout.CONTACT_FIELDS)
         ends = plan[:, layout.A : layout.B + 1]
         ends[ends >= n] = np.where(ends[ends >= n] < len(local), THE_PLANE, THE_WORLD)
         counts = np.array([len(contact.touches) for contact in contacts])
@@ -247,7 +245,7 @@ class NearTables:
         parts.owner.add([-1 if name is None else index[name] for name in owners])
         parts.slots.add(slots[last] - slots[last - counts])
         parts.plan.add(plan)
-        parts.constant.add(constant.reshape(len(records), layout.CONTACT_SIZE))
+        parts.constant.add(constant.reshape(-1, layout.CONTACT_SIZE))
         parts.touch_slots.add(np.diff(slots))
         if planes:
             self._add_planes(planes, units)
