@@ -126,6 +126,10 @@ class NearModels:
         self._models: OrderedDict[tuple[int, ...], NearModel] = OrderedDict()
         self._nbytes = 0
         self._memory = WorkMemory()
+        n, tables = model.n_bodies, model.tables
+        head = model.n_rows + int(tables.contact_slot[len(tables.contact_touches)])
+        portions = [layout.POSE * n, *[layout.TWIST * n] * 3, head]
+        self._portions = [*portions, model.state_size - sum(portions)]  # of a state
         self._searches: list[Search] = []
         self._lock = threading.RLock()
 
@@ -199,16 +203,10 @@ class NearModels:
 
     def _columns(self, bodies: int, more: int) -> Ints:
         """Where the numbers of the whole model's states are in a state with planes."""
-        n, rows = self.model.n_bodies, self.model.n_rows
-        sizes = (layout.POSE, layout.TWIST, layout.TWIST, layout.TWIST)
-        starts = np.cumsum([0, *(size * bodies for size in sizes)])
-        found = [np.arange(at, at + size * n) for at, size in zip(starts, sizes)]
-        first = int(starts[-1])
-        head = int(self.model.tables.contact_slot[len(self.model.tables.contact_touches)])
-        found.append(np.arange(first, first + rows + head))
-        tail = self.model.state_size - sum(map(len, found))
-        found.append(first + rows + head + more + np.arange(tail))
-        return np.concatenate(found)
+        n = self.model.n_bodies
+        later = np.cumsum([0, layout.POSE, layout.TWIST, layout.TWIST, layout.TWIST, 0])
+        shift = later * (bodies - n) + [0, 0, 0, 0, 0, more]
+        return np.arange(self.model.state_size) + np.repeat(shift, self._portions)
 
     # States in near models
 
@@ -348,7 +346,8 @@ class NearModels:
         info[step_info.NODE_SIDE] = 0.0
         info[step_info.EQUAL_LENGTHS] = min(info[step_info.EQUAL_LENGTHS], 2.0)
         here, there = kept(near.numbers, old.numbers)
-        come, gone = np.delete(near.places.plane, here), np.delete(old.places.plane, there)
+        come, gone = near.places.plane.copy(), old.places.plane.copy()
+        come[here] = gone[there] = -1
         info[step_info.HELD] += self._held(near, after, come) - self._held(old, state, gone)
 
     def _held(self, near: NearModel, state: State, planes: Ints) -> float:
@@ -376,10 +375,11 @@ class NearModels:
             return
         n, shapes = self.model.n_bodies, self.shapes
         pairs, owners = near.numbers[fresh], self.tables.parts.owner
-        contacts = [self.contact(k) for k in pairs.tolist()]
+        parts = self.parts_of(pairs)
+        contacts = [self.tables.parts.contacts[k] for k in parts.tolist()]
         heights = np.array([one.plane.height for one in contacts])  # type: ignore[union-attr]
         placing = (
-            near.places.plane[fresh], owners[self.parts_of(pairs)], heights,
+            near.places.plane[fresh], owners[parts], heights,
             shapes.bounds.pairs[pairs],
         )  # fmt: skip
         solids = shapes.points, shapes.starts, shapes.cores, shapes.bounds.shapes
@@ -404,5 +404,8 @@ class NearModels:
 
 def kept(new: Ints, old: Ints) -> tuple[Ints, Ints]:
     """Places of numbers that are in both arrays, which ascend."""
-    _, here, there = np.intersect1d(new, old, assume_unique=True, return_indices=True)
-    return here, there
+    if not old.size:
+        return NO_PAIRS, NO_PAIRS
+    there = np.minimum(np.searchsorted(old, new), old.size - 1)
+    both = old[there] == new
+    return np.flatnonzero(both), there[both]

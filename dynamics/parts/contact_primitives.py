@@ -20,7 +20,7 @@ from dynamics.parts.shapes import Box, Capsule, Compound, Cylinder, Rod, Sphere
 __all__ = ["HalfSpace", "Touch", "core_of", "rank", "shape_of", "touches_of"]
 
 Float = NDArray[np.float64]
-ZERO = np.zeros(3)
+ZERO, IDENTITY = np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
 #: Signs of the coordinates of a box's corners.
 CORNERS = np.array(np.meshgrid([-1, 1], [-1, 1], [-1, 1])).reshape(3, -1).T
 
@@ -78,7 +78,7 @@ class Touch:
     second_other: Float = field(default_factory=lambda: ZERO)
     radius_first: float = 0.0
     radius_other: float = 0.0
-    frame: Float = field(default_factory=lambda: np.array([1.0, 0.0, 0.0, 0.0]))
+    frame: Float = field(default_factory=lambda: IDENTITY)
     of_parent: bool = False
     grip: float = 1.0
 
@@ -240,7 +240,7 @@ def touches_of(one: Any, two: Any) -> list[Touch] | None:
 def _parts(shape: Any) -> list[tuple[Any, Float, Float]]:
     """Simple shapes of a compound, nested ones included, each with its place."""
     if not isinstance(shape, Compound):
-        return [(shape, ZERO, np.array([1.0, 0.0, 0.0, 0.0]))]
+        return [(shape, ZERO, IDENTITY)]
     found: list[tuple[Any, Float, Float]] = []
     for part in shape.parts:
         at, turn = part.position, part.orientation

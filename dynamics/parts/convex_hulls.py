@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dynamics import rotation
+
 __all__ = ["Core", "Hull", "Separation", "hull_of", "outermost", "separation"]
 
 Float = NDArray[np.float64]
@@ -133,10 +135,10 @@ class Core:
         """
         if self.rim == 0.0:
             return self.points
-        one = np.cross(self.axis, np.eye(3)[abs(self.axis).argmin()])
+        one = rotation.cross(self.axis, np.eye(3)[abs(self.axis).argmin()])
         one *= self.rim / np.linalg.norm(one) / (np.cos(np.pi / count) if around else 1.0)
         angle = 2.0 * np.pi * np.arange(count)[:, None] / count
-        ring = np.cos(angle) * one + np.sin(angle) * np.cross(self.axis, one)
+        ring = np.cos(angle) * one + np.sin(angle) * rotation.cross(self.axis, one)
         return np.asarray((self.points[:, None] + ring).reshape(-1, 3))
 
 

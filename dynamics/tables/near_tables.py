@@ -140,6 +140,27 @@ def spread(first: Ints, counts: Ints) -> Ints:
     return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
 
 
+def _written_tie(tie: Any) -> tuple[Ints, Ints, Float, Float]:
+    """Group and rows of a plane's tie, those of all planes but for stiffness and damping."""
+    group = Group(tie, [*tie.positions[:3], *tie.rates[3:]], tie.offset)
+    group.theta[:] = 0.5
+    count = near_plan.TIE_ROWS
+    plan, constant = (
+        np.zeros(count * layout.ROW_FIELDS, np.int64),
+        np.zeros(count * layout.ROW_SIZE),
+    )
+    write_rows([group], view(plan, ROW, 0, count), view(constant, ROW_CONSTANTS, 0, count))
+    record, numbers = np.zeros(layout.GROUP_FIELDS, np.int64), np.zeros(layout.GROUP_SIZE)
+    place = view(record, GROUP, 0, 1)
+    place["n_rows"], place["turns"] = count, layout.ALIGNED
+    for name in ("diagonal_at", "bj_at", "jb_at"):
+        place[name] = -1
+    constants = view(numbers, GROUP_CONSTANTS, 0, 1)
+    constants["point_a"], constants["point_b"] = group.points
+    constants["offset"] = group.offset
+    return record, plan, numbers, constant
+
+
 class NearTables:
     """Tables of a model, ready to be joined with parts of pairs.
 
@@ -176,6 +197,7 @@ class NearTables:
         self.spatial = constant[self.spatial_at : at["UNITS_AT"]]
         self.units = constant[at["UNITS_AT"] :]
         self.parts = PairParts()
+        self._tie: tuple[NDArray[Any], ...] | None = None
         self._read_graph()
 
     def _read_graph(self) -> None:
@@ -262,29 +284,22 @@ class NearTables:
         write_bodies(alone, thetas, units, view(bodies, BODY, 0, len(planes)))
         parts.body.add(bodies.reshape(-1, layout.BODY_SIZE))
         kept = (parts.group, parts.rows, parts.group_constant, parts.row_constants)
-        for one in planes.values():
-            for rows, numbers in zip(kept, self._tie(one.plane)):
-                rows.add(numbers[None])
+        for rows, numbers in zip(kept, self._ties([one.plane for one in planes.values()])):
+            rows.add(numbers)
 
-    def _tie(self, plane: Any) -> tuple[Ints, Ints, Float, Float]:
-        """Group and rows of a plane's tie, no stiffer than what a step takes explicitly."""
-        tie, h = plane.tie, self.timestep
-        inertias = np.array([plane.body.mass] * 3 + [plane.body.inertia[0, 0]] * 3)
-        group = Group(tie, [*tie.positions[:3], *tie.rates[3:]], tie.offset)
-        group.stiffness = np.minimum(tie.stiffness, inertias / h**2)
-        group.damping = np.minimum(tie.damping, inertias / h)
-        group.theta[:] = 0.5
-        plan, constant = np.zeros(6 * layout.ROW_FIELDS, np.int64), np.zeros(6 * layout.ROW_SIZE)
-        write_rows([group], view(plan, ROW, 0, 6), view(constant, ROW_CONSTANTS, 0, 6))
-        record, numbers = np.zeros(layout.GROUP_FIELDS, np.int64), np.zeros(layout.GROUP_SIZE)
-        place = view(record, GROUP, 0, 1)
-        place["n_rows"], place["turns"] = 6, layout.ALIGNED
-        for name in ("diagonal_at", "bj_at", "jb_at"):
-            place[name] = -1
-        constants = view(numbers, GROUP_CONSTANTS, 0, 1)
-        constants["point_a"], constants["point_b"] = group.points
-        constants["offset"] = group.offset
-        return record, plan, numbers, constant
+    def _ties(self, planes: list[Any]) -> list[NDArray[Any]]:
+        """Groups and rows of planes' ties, no stiffer than what a step takes explicitly."""
+        if self._tie is None:
+            self._tie = _written_tie(planes[0].tie)
+        many = [np.repeat(one[None], len(planes), axis=0) for one in self._tie]
+        rows, h = many[3].reshape(len(planes), near_plan.TIE_ROWS, layout.ROW_SIZE), self.timestep
+        moving = [(plane.body.mass, plane.body.inertia[0, 0]) for plane in planes]
+        inertias = np.repeat(moving, 3, axis=1)
+        stiffness = np.array([plane.tie.stiffness for plane in planes])
+        damping = np.array([plane.tie.damping for plane in planes])
+        rows[:, :, layout.STIFFNESS] = np.minimum(stiffness, inertias / h**2)
+        rows[:, :, layout.DAMPING] = np.minimum(damping, inertias / h)
+        return many
 
     def joined(self, numbers: Ints) -> tuple[Tables, Places]:
         """Tables with the contacts of some pairs.

@@ -60,7 +60,7 @@ class WorkMemory(local):
         """Arrays of these lengths, apart from each other, with the numbers that are there."""
         starts = list(accumulate(sizes, lambda at, size: at + size + -size % LINE, initial=0))
         if starts[-1] > self._numbers.size:
-            self._numbers = np.zeros(starts[-1])
+            self._numbers = np.zeros(max(starts[-1], 2 * self._numbers.size))
         return [self._numbers[at : at + size] for at, size in zip(starts, sizes)]
 
 

@@ -351,9 +351,7 @@ def _from_neighbors(
     size, neighbor_start, neighbor = map(_frozen, (size, neighbor_start, neighbor))
     row_start, diagonal_at = np.empty(n + 1, np.int64), np.empty(n, np.int64)
     block_at = np.empty(neighbor.size, np.int64)
-    nnz = lay_blocks(
-        size, neighbor_start, neighbor, MOST_ENTRIES, row_start, diagonal_at, block_at
-    )
+    nnz = lay_blocks(size, neighbor_start, neighbor, MOST_ENTRIES, row_start, diagonal_at, block_at)
     if nnz < 0:
         raise ValueError("the blocks have more than 2**62 entries in all: dims are too large")
     for table in (row_start, diagonal_at, block_at):

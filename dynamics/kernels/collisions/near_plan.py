@@ -2,11 +2,9 @@
 
 from dynamics.kernels.base.jit import kernel
 from dynamics.kernels.base.layout import (
-    A,
     AB_AT,
     AJ_AT,
     ALL_ROWS,
-    B,
     BA_AT,
     BODIES,
     BODY_SIZE,
@@ -30,6 +28,8 @@ from dynamics.kernels.base.layout import (
     ROW_FIELDS,
     ROW_SIZE,
     SLOT,
+    A,
+    B,
 )
 
 #: Ends of touches that are no body of the model.
@@ -137,9 +137,7 @@ def copy_contacts(old, old_constant, first, count, more, plan, constant, to):
     """Contacts of the whole model from number ``first``, whose slots are ``more`` later."""
     n, N = old[BODIES], plan[BODIES]
     c, number = plan[CONTACT_AT] + to * CONTACT_FIELDS, plan[CONTACT_CONSTANT_AT]
-    copy_run(
-        old, old[CONTACT_AT] + first * CONTACT_FIELDS, count * CONTACT_FIELDS, plan, c
-    )
+    copy_run(old, old[CONTACT_AT] + first * CONTACT_FIELDS, count * CONTACT_FIELDS, plan, c)
     copy_run(
         old_constant, old[CONTACT_CONSTANT_AT] + first * CONTACT_SIZE, count * CONTACT_SIZE,
         constant, number + to * CONTACT_SIZE,
