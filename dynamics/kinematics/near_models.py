@@ -206,7 +206,8 @@ class NearModels:
         n = self.model.n_bodies
         later = np.cumsum([0, layout.POSE, layout.TWIST, layout.TWIST, layout.TWIST, 0])
         shift = later * (bodies - n) + [0, 0, 0, 0, 0, more]
-        return np.arange(self.model.state_size) + np.repeat(shift, self._portions)
+        found: Ints = np.arange(self.model.state_size) + np.repeat(shift, self._portions)
+        return found
 
     # States in near models
 
@@ -377,7 +378,7 @@ class NearModels:
         pairs, owners = near.numbers[fresh], self.tables.parts.owner
         parts = self.parts_of(pairs)
         contacts = [self.tables.parts.contacts[k] for k in parts.tolist()]
-        heights = np.array([one.plane.height for one in contacts])  # type: ignore[union-attr]
+        heights = np.array([one.plane.height for one in contacts])
         placing = (
             near.places.plane[fresh], owners[parts], heights,
             shapes.bounds.pairs[pairs],

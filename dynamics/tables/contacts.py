@@ -253,7 +253,7 @@ def _write_touches(p: Any, c: Any, records: list[Record]) -> None:
         c[name] = np.concatenate(numbers).reshape(len(touches), -1)
     contacts: list[Any] = [record.contact for record in records]
     # of two touches of a plane one is after the other
-    numbers = [
+    options = [
         (
             one.plane is not None, one.restitution,
             (0.5 if one.plane is not None else 1.0) * one.compliance,
@@ -261,7 +261,7 @@ def _write_touches(p: Any, c: Any, records: list[Record]) -> None:
         )
         for one in contacts
     ]  # fmt: skip
-    each = np.repeat(numbers, [len(record.touches) for record in records], axis=0)
+    each = np.repeat(options, [len(record.touches) for record in records], axis=0)
     p["of_plane"], c["restitution"], c["softness"] = each[:, :3].T
     # a block in the middle may have none: its cone is then a sliver
     c["friction"] = np.maximum(np.array(grip)[:, None] * each[:, 3:], 1e-12)

@@ -202,7 +202,7 @@ class NearTables:
 
     def _read_graph(self) -> None:
         """Nodes and edges, and the blocks that each place of the plan holds."""
-        graph, n = self.tables.symbolic.graph, self.n
+        graph = self.tables.symbolic.graph
         self.sizes, self.labels = graph.size, graph.labels
         i, j = graph.pairs()
         self.edges = np.stack([i[i < j], j[i < j]])

@@ -63,7 +63,7 @@ def lay_blocks(
     diagonal_at,
     block_at,
 ):
-    """Rows of nodes and places of blocks as in `BlockGraph`; their entries, -1 if above ``most``."""
+    """Rows of nodes and places of blocks as in `BlockGraph`; their entries, -1 if over ``most``."""
     total, at, row = 0.0, 0, 0
     for i in range(size.size):
         row_start[i], diagonal_at[i] = row, at
