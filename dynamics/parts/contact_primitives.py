@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,8 +50,7 @@ class HalfSpace:
         object.__setattr__(self, "point", point)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Touch:
+class Touch(NamedTuple):
     """One pair of simple features; see `dynamics.kernels.contacts.geometry`.
 
     Attributes
@@ -72,13 +71,13 @@ class Touch:
     """
 
     kind: int
-    first: Float = field(default_factory=lambda: ZERO)
-    second_first: Float = field(default_factory=lambda: ZERO)
-    other: Float = field(default_factory=lambda: ZERO)
-    second_other: Float = field(default_factory=lambda: ZERO)
+    first: Float = ZERO
+    second_first: Float = ZERO
+    other: Float = ZERO
+    second_other: Float = ZERO
     radius_first: float = 0.0
     radius_other: float = 0.0
-    frame: Float = field(default_factory=lambda: IDENTITY)
+    frame: Float = IDENTITY
     of_parent: bool = False
     grip: float = 1.0
 
@@ -315,7 +314,7 @@ def _moved_others(touches: list[Touch], position: Float, orientation: Float) -> 
     moved = position + turned
     return [
         # the second of a rim is a direction
-        replace(touch, other=at[0], second_other=(way if touch.kind == kinds.PLANE_RIM else at)[1])
+        touch._replace(other=at[0], second_other=(way if touch.kind == kinds.PLANE_RIM else at)[1])
         for touch, at, way in zip(touches, moved, turned)
     ]
 
@@ -328,8 +327,8 @@ def _moved_firsts(touches: list[Touch], position: Float, orientation: Float) -> 
     moved = position + rotation.rotate(orientation, points)
     return [
         # of a box: half sizes, along the axes of `frame`
-        replace(touch, first=at[0], frame=rotation.multiply(orientation, touch.frame))
+        touch._replace(first=at[0], frame=rotation.multiply(orientation, touch.frame))
         if touch.kind == kinds.BOX_SPHERE
-        else replace(touch, first=at[0], second_first=at[1])
+        else touch._replace(first=at[0], second_first=at[1])
         for touch, at in zip(touches, moved)
     ]

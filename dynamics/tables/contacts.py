@@ -24,11 +24,6 @@ if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
 
 Float = NDArray[np.float64]
-#: Numbers and vectors of a touch.
-OF_TOUCH = attrgetter(
-    "kind", "radius_first", "radius_other", "grip",
-    "first", "second_first", "other", "second_other", "frame",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,9 +242,10 @@ def _write_touches(p: Any, c: Any, records: list[Record]) -> None:
     if not records:
         return
     touches = [touch for record in records for touch in record.touches]
-    kind, radius_a, radius_b, grip, *vectors = zip(*map(OF_TOUCH, touches))
+    kind, *vectors, radius_a, radius_b, frame, _, grip = zip(*touches)
     p["kind"], c["radius_a"], c["radius_b"] = kind, radius_a, radius_b
-    for name, numbers in zip(("point_a", "second_a", "point_b", "second_b", "frame_a"), vectors):
+    names = "point_a", "second_a", "point_b", "second_b", "frame_a"
+    for name, numbers in zip(names, (*vectors, frame)):
         c[name] = np.concatenate(numbers).reshape(len(touches), -1)
     contacts: list[Any] = [record.contact for record in records]
     # of two touches of a plane one is after the other

@@ -374,11 +374,11 @@ class NearTables:
         system = gs.System.from_edges(i, j, sizes, labels=labels)
         if self.held:  # pivots of joints come from the same bodies as without contacts
             first, second = self.tables.symbolic, self.tables.fallback
-            found = system.analyze([*names, *first.order]).refining(touching)
+            found = system.analyze([*names, *first.order], ()).refining(touching)
             if second is None:
                 return found, None
-            return found, system.analyze([*names, *second.order]).refining(touching)
-        return system.analyze().refining(touching), None
+            return found, system.analyze([*names, *second.order], ()).refining(touching)
+        return system.analyze(zero_diagonal=()).refining(touching), None
 
     def _room(
         self, planes: int, touches: int, slots: int, fallback: gs.Symbolic | None
