@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics.kernels.base import layout, step_info
+from dynamics.kernels.collisions import carry as carrying
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kernels.collisions.planes import lay_planes
 from dynamics.kernels.stepping.load_node import load_node
@@ -24,7 +25,7 @@ from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
 from dynamics.tables.collisions import Search, Watch, given_of, lasting, shape_tables
-from dynamics.tables.near_tables import NearTables, Places, spread
+from dynamics.tables.near_tables import NearTables, Places
 from dynamics.tables.workspace import WorkMemory
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ class NearModel:
     places: Places
     columns: Ints
     nbytes: int
+
+    def tables(self) -> tuple[Any, ...]:
+        """Tables for `dynamics.kernels.collisions.carry`."""
+        places = self.places
+        return (
+            self.numbers, places.plane, places.slot, places.slots, self.columns,
+            self.model.n_bodies,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -299,20 +308,12 @@ class NearModels:
         State
             Planes that appear are placed between their shapes, and move with their body.
         """
-        after = near.model.state_of(np.zeros(near.model.state_size), state.time)
-        after.data[near.columns] = state.data[old.columns]
-        here, there = kept(near.numbers, old.numbers)
-        new, before = near.places, old.places
-        counts = new.slots[here]
-        numbers = state.contacts[spread(before.slot[there], counts)]
-        after.contacts[spread(new.slot[here], counts)] = numbers
-        tied = new.plane[here] >= 0
-        at, of = new.plane[here][tied], before.plane[there][tied]
-        for name in ("pose", "momentum", "interval_velocity", "interval_velocity_before"):
-            getattr(after, name)[at] = getattr(state, name)[of]
-        fresh = new.plane >= 0
-        fresh[here] = False
-        self._place(near, after, np.flatnonzero(fresh))
+        after = near.model.state_of(np.empty(near.model.state_size), state.time)
+        fresh = np.empty(near.numbers.size, np.int64)
+        count = carrying.carry(
+            old.tables(), near.tables(), self.model.n_rows, state.data, after.data, fresh
+        )
+        self._place(near, after, fresh[:count])
         return after
 
     def resume(
@@ -346,23 +347,16 @@ class NearModels:
         given_of(plan, space.work)[:m] = given[:m]
         info[step_info.NODE_SIDE] = 0.0
         info[step_info.EQUAL_LENGTHS] = min(info[step_info.EQUAL_LENGTHS], 2.0)
-        here, there = kept(near.numbers, old.numbers)
-        come, gone = near.places.plane.copy(), old.places.plane.copy()
-        come[here] = gone[there] = -1
-        info[step_info.HELD] += self._held(near, after, come) - self._held(old, state, gone)
+        come, gone = self._held(near, after, old), self._held(old, state, near)
+        info[step_info.HELD] += come - gone
 
-    def _held(self, near: NearModel, state: State, planes: Ints) -> float:
-        """What some planes add to the energy balance of an interval."""
-        planes = planes[planes >= 0]
-        if not planes.size:
-            return 0.0
-        bodies = near.model.tables.constant[: layout.BODY_SIZE * near.model.n_bodies]
-        numbers = bodies.reshape(-1, layout.BODY_SIZE)[planes]
-        v, omega = np.split(state.interval_velocity[planes], 2, axis=1)
-        mass, inertia = numbers[:, layout.MASS], numbers[:, layout.INERTIA]
-        gravity = numbers[:, layout.GRAVITY : layout.GRAVITY + 3]
-        kinetic = 0.5 * (mass @ (v * v).sum(axis=1) + inertia @ (omega * omega).sum(axis=1))
-        return float(kinetic + 0.5 * self.model.timestep * mass @ (gravity * v).sum(axis=1))
+    def _held(self, near: NearModel, state: State, other: NearModel) -> float:
+        """What planes that another near model has not add to the energy balance of an interval."""
+        energy: float = carrying.energy_of_others(
+            near.model.tables.constant, state.data, state.n, self.model.timestep, near.numbers,
+            near.places.plane, other.numbers,
+        )  # fmt: skip
+        return energy
 
     def _place(
         self, near: NearModel, state: State, fresh: Ints, twists: Float | None = None
@@ -401,12 +395,3 @@ class NearModels:
             given = True
         for of, old in zip(velocities, before):
             of[:n] = old
-
-
-def kept(new: Ints, old: Ints) -> tuple[Ints, Ints]:
-    """Places of numbers that are in both arrays, which ascend."""
-    if not old.size:
-        return NO_PAIRS, NO_PAIRS
-    there = np.minimum(np.searchsorted(old, new), old.size - 1)
-    both = old[there] == new
-    return np.flatnonzero(both), there[both]

@@ -32,7 +32,7 @@ from dynamics.tables.units import lighter
 if TYPE_CHECKING:
     from dynamics.mechanism import Mechanism
 
-__all__ = ["NearTables", "Places", "spread"]
+__all__ = ["NearTables", "Places"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -132,12 +132,6 @@ class Places:
     plane: Ints
     slot: Ints
     slots: Ints
-
-
-def spread(first: Ints, counts: Ints) -> Ints:
-    """first[0], first[0] + 1, ... counts[0] of them, then those of first[1], ..."""
-    before = np.cumsum(counts) - counts
-    return np.repeat(first - before, counts) + np.arange(int(counts.sum()))
 
 
 def _written_tie(tie: Any) -> tuple[Ints, Ints, Float, Float]:
