@@ -354,18 +354,15 @@ class NearTables:
         self, numbers: Ints, names: list[Hashable]
     ) -> tuple[gs.Symbolic, gs.Symbolic | None]:
         """Symbolic factorization of the graph with planes, and a second one where there may be."""
-        n, p = self.n, len(names)
-        plane, ends = self.parts.plane[numbers] >= 0, self.parts.ends[numbers]
-        planes = n - 1 + np.cumsum(plane)
-        alone = ~plane & (ends >= 0).all(axis=1)
-        at, side = np.nonzero(plane[:, None] & (ends >= 0))
-        edges = self.edges + p * (self.edges >= n)
-        i = np.concatenate([edges[0], ends[alone, 0], planes[at]])
-        j = np.concatenate([edges[1], ends[alone, 1], ends[at, side]])
+        n, p, parts, own = self.n, len(names), self.parts, self.edges.shape[1]
+        edges = np.empty((2, own + 2 * numbers.size), np.int64)
+        count = near_plan.join_edges(
+            self.edges, n, p, parts.plane.array, parts.ends.array, numbers, edges
+        )
         labels = [*self.labels[:n], *names, *self.labels[n:]]
         sizes = np.concatenate([self.sizes[:n], np.full(p, layout.TWIST), self.sizes[n:]])
-        touching = self.touching or i.size > edges.shape[1]
-        system = gs.System.from_edges(i, j, sizes, labels=labels)
+        touching = self.touching or count > own
+        system = gs.System.from_edges(*edges[:, :count], sizes, labels=labels)
         if self.held:  # pivots of joints come from the same bodies as without contacts
             first, second = self.tables.symbolic, self.tables.fallback
             found = system.analyze([*names, *first.order], ()).refining(touching)

@@ -9,7 +9,7 @@ import dynamics as dy
 from dynamics import rotation
 from dynamics.kernels.base import layout
 from dynamics.kernels.collisions import broad_phase as bp
-from dynamics.kernels.collisions import watch
+from dynamics.kernels.collisions import carry, watch
 from dynamics.kinematics import near_models
 from dynamics.kinematics.near_run import NearRun
 from dynamics.parts.geometry import Geometry
@@ -225,6 +225,66 @@ def test_near_models_are_kept_up_to_a_size_and_made_again_the_same(monkeypatch):
     np.testing.assert_array_equal(motions[0].states, motions[1].states)
 
 
+def heap():
+    """Model and start of four boxes that fall on each other, next to a motor."""
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(4):
+        mechanism.add_body(SHAPES[0], name=k, position=(0, 0.01 * k, 0.2 + 0.27 * k))
+    slider = mechanism.add_body(SHAPES[1], name="slider", position=(5, 0, 5))
+    joint = dy.Prismatic(mechanism.world, slider, (1, 0, 0), parent_point=(5, 0, 5), actuated=True)
+    mechanism.add_joint(joint)
+    mechanism.collide()
+    model = mechanism.finalize(0.01)
+    return model, model.initial_state()
+
+
+def test_a_run_reads_nothing_that_another_near_model_left_in_their_memory():
+    model, state = heap()
+    motion = dy.simulate(model, state, 0.5)
+    memory = model.near._memory
+    assert len(model.near._models) > 3 and memory._numbers.size > 0
+    memory._numbers[:] = np.nan
+    np.testing.assert_array_equal(dy.simulate(model, state, 0.5).states, motion.states)
+
+
+def test_a_run_inside_a_run_has_memory_of_its_own():
+    model, state = heap()
+    wanted = dy.simulate(model, state, 0.4, controller=lambda now, time: [0.0])
+    seen = []
+
+    def look_ahead(now, time):
+        seen.append(dy.simulate(model, now, 0.2, every=20).final.data)
+        return [0.0]
+
+    found = dy.simulate(model, state, 0.4, controller=look_ahead)
+    np.testing.assert_array_equal(found.states, wanted.states)
+    assert len(seen) == 40 and not model.near._memory.running
+    np.testing.assert_array_equal(seen[0], dy.simulate(model, state, 0.2).final.data)
+
+
+def test_planes_that_appear_add_their_energy_to_the_balance():
+    model, state = heap()
+    motion = dy.simulate(model, state, 0.4)
+    near = model.near.of(motion.parts[-1].pairs)
+    after = near.model.state_of(motion.parts[-1].states[-1].copy())
+    rng = np.random.default_rng(0)
+    after.interval_velocity[:] = rng.normal(size=after.interval_velocity.shape)
+    one = np.flatnonzero(near.places.plane >= 0)[0]
+    planes, others = near.places.plane[[one]], np.delete(near.numbers, one)
+    rows = near.model.tables.constant[: layout.BODY_SIZE * after.n].reshape(after.n, -1)[planes]
+    v, omega = np.split(after.interval_velocity[planes], 2, axis=1)
+    gravity = rows[:, layout.GRAVITY : layout.GRAVITY + 3]
+    kinetic = 0.5 * rows[:, layout.MASS] @ (v**2).sum(axis=1)
+    kinetic += 0.5 * rows[:, layout.INERTIA] @ (omega**2).sum(axis=1)
+    wanted = kinetic + 0.5 * model.timestep * rows[:, layout.MASS] @ (gravity * v).sum(axis=1)
+    found = carry.energy_of_others(
+        near.model.tables.constant, after.data, after.n, model.timestep, near.numbers,
+        near.places.plane, others,
+    )  # fmt: skip
+    assert found == pytest.approx(wanted.item(), rel=1e-12)
+
+
 # Tables
 
 
@@ -233,8 +293,3 @@ def test_rows_keep_what_was_added_while_they_grow():
     for k in range(50):
         rows.add(wanted[k : k + 1])
     np.testing.assert_array_equal(rows[np.arange(50)], wanted)
-
-
-def test_runs_of_numbers_are_spread():
-    found = near_tables.spread(np.array([5, 0, 9]), np.array([2, 0, 3]))
-    assert found.tolist() == [5, 6, 9, 10, 11]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.sparse import bsr_array, csr_array
+from scipy.sparse import bsr_array, coo_array, csr_array
 from scipy.sparse.linalg import LinearOperator, aslinearoperator, cg
 
 import graphsys as gs
@@ -76,6 +76,47 @@ def test_places_are_found_once_and_used_often():
     system.values[places] = B
     for label, block in zip(labels, B):
         assert np.array_equal(system[label, label], block)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_a_graph_of_edges_is_that_of_an_adjacency(seed):
+    rng = np.random.default_rng(seed)
+    n = 12
+    i, j = rng.integers(0, n, (2, 40))
+    dims = rng.integers(0, 4, n)
+    labels = [f"node {k}" for k in range(n)]
+    pattern = coo_array((np.ones(40), (i, j)), shape=(n, n))
+    found = gs.System.from_edges(i, j, dims, labels=labels)
+    wanted = gs.System(pattern, dims, nodelist=labels)
+    dense = np.zeros((n, n), bool)
+    dense[i, j] = dense[j, i] = True
+    np.fill_diagonal(dense, False)
+    graph = found.graph
+    for k in range(n):
+        own = graph.neighbor[graph.neighbor_start[k] : graph.neighbor_start[k + 1]]
+        assert own.tolist() == np.flatnonzero(dense[k]).tolist()
+    assert graph.lies_like(wanted.graph) and graph.nnz == wanted.graph.nnz
+
+
+def test_edges_without_nodes_make_an_empty_system():
+    assert gs.System.from_edges([], [], []).shape == (0, 0)
+    assert gs.System.from_edges([], [], 2, labels="ab").shape == (4, 4)
+
+
+@pytest.mark.parametrize(
+    ("edges", "dims", "error", "words"),
+    [
+        (([0], [3]), [1, 1, 1], ValueError, "j names nodes outside 0 to 2"),
+        (([-1], [1]), [1, 1, 1], ValueError, "i names nodes outside"),
+        (([0.5], [1]), [1, 1, 1], TypeError, "i must hold numbers of nodes"),
+        (([0, 1], [1]), [1, 1, 1], ValueError, "shapes"),
+        (([0], [1]), 2, ValueError, "how many nodes"),
+        (([0], [1]), [1, -1], ValueError, "block size"),
+    ],
+)
+def test_edges_that_make_no_sense_are_refused(edges, dims, error, words):
+    with pytest.raises(error, match=words):
+        gs.System.from_edges(*edges, dims)
 
 
 def test_from_blocks_makes_the_graph_and_a_solution():

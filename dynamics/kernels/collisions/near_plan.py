@@ -180,3 +180,28 @@ def join_contacts(whole, touches, graph, numbers, plane_of, plan, constant, slot
         if plan[c + AB_AT] >= 0:
             plan[c + AB_AT] = place_of_block(graph, plan[c + A], plan[c + B])
             plan[c + BA_AT] = place_of_block(graph, plan[c + B], plan[c + A])
+
+
+@kernel
+def join_edges(edges, n, planes, plane, ends, numbers, joined):
+    """Edges of the whole model and of pairs, of which two bodies or one and a plane; how many.
+
+    The nodes of so many planes come after the n bodies and before the joints.
+    """
+    for k in range(edges.shape[1]):
+        for side in range(2):
+            i = edges[side, k]
+            joined[side, k] = i + planes if i >= n else i
+    count, own = edges.shape[1], n
+    for q in range(numbers.size):
+        a, b = ends[numbers[q], 0], ends[numbers[q], 1]
+        if plane[numbers[q]] >= 0:
+            for end in (a, b):
+                if end >= 0:
+                    joined[0, count], joined[1, count] = own, end
+                    count += 1
+            own += 1
+        elif a >= 0 and b >= 0:
+            joined[0, count], joined[1, count] = a, b
+            count += 1
+    return count
