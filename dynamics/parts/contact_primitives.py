@@ -209,13 +209,15 @@ def _spheres(shape: Any) -> list[tuple[Float, float]] | None:
     return None
 
 
-def touches_of(one: Any, two: Any) -> list[Touch] | None:
+def touches_of(one: Any, two: Any, **marks: Any) -> list[Touch] | None:
     """Pairs of features of two shapes, each part of the one with each part of the other.
 
     Parameters
     ----------
     one, two : HalfSpace, Shape, Hull or ndarray of float, shape (3,)
         Of the first and of the other body of the touches.
+    **marks
+        ``of_parent`` and ``grip`` of touches with a half-space.
 
     Returns
     -------
@@ -225,7 +227,7 @@ def touches_of(one: Any, two: Any) -> list[Touch] | None:
     found: list[Touch] = []
     for own, x, q in _parts(one):
         for other, y, r in _parts(two):
-            touches = _pair(own, other)
+            touches = _pair(own, other, marks)
             if touches is None:
                 return None
             if isinstance(two, Compound):
@@ -253,10 +255,10 @@ def _parts(shape: Any) -> list[tuple[Any, Float, Float]]:
     return found
 
 
-def _pair(one: Any, two: Any) -> list[Touch] | None:
+def _pair(one: Any, two: Any, marks: dict[str, Any]) -> list[Touch] | None:
     """Touches of two simple shapes in their own frames; None as in `touches_of`."""
     if isinstance(one, HalfSpace):
-        return _on_plane(one, two)
+        return _on_plane(one, two, marks)
     round_two = isinstance(two, (Sphere, np.ndarray))  # a point is a sphere without a radius
     if isinstance(one, Box):
         if not round_two:  # corners or ends alone would let edges and sides through
@@ -281,11 +283,12 @@ def _pair(one: Any, two: Any) -> list[Touch] | None:
     return None
 
 
-def _on_plane(one: HalfSpace, two: Any) -> list[Touch] | None:
+def _on_plane(one: HalfSpace, two: Any, marks: dict[str, Any]) -> list[Touch] | None:
     """Touches of a simple shape with a half-space."""
     plane: dict[str, Any] = {
         "first": np.asarray(one.point),
         "second_first": np.asarray(one.normal),
+        **marks,
     }
     if isinstance(two, Cylinder):
         # the lowest point of each rim, on which it rolls, and four that it stands on

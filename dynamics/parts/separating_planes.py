@@ -152,11 +152,9 @@ def plane_between(
     )  # fmt: skip
     up, at = np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, height])
     grips = (GRIP, 1.0) if owner is first else (1.0, GRIP)
-    front = touches_of(HalfSpace(up, at), two) or ()
-    back = touches_of(HalfSpace(-up, at), one) or ()
-    touches = [touch._replace(grip=grips[1]) for touch in front]
-    touches += [touch._replace(of_parent=True, grip=grips[0]) for touch in back]
-    return Plane(made, tie, owner, height, *cores), touches
+    front = touches_of(HalfSpace(up, at), two, grip=grips[1]) or []
+    back = touches_of(HalfSpace(-up, at), one, grip=grips[0], of_parent=True) or []
+    return Plane(made, tie, owner, height, *cores), front + back
 
 
 def _is_rounded(core: Core) -> bool:
