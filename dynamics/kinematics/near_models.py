@@ -41,8 +41,8 @@ NO_PAIRS = np.zeros(0, np.int64)
 
 #: Allowance of a body: part of the least half size of its shapes, and steps at its present speed.
 PART, STEPS = 0.1, 2.0
-#: Near models are kept up to this size of their arrays, bytes: 8 of 340 pairs of 200 mixed shapes,
-#: 100 of a pile of 20. The newest always is.
+#: Near models are kept up to this size of their arrays, bytes: 46 of 460 pairs of 200 mixed shapes,
+#: 800 of a pile of 20. The newest always is.
 KEPT = 256e6
 
 
