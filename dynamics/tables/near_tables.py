@@ -362,7 +362,8 @@ class NearTables:
         labels = [*self.labels[:n], *names, *self.labels[n:]]
         sizes = np.concatenate([self.sizes[:n], np.full(p, layout.TWIST), self.sizes[n:]])
         touching = self.touching or count > own
-        system = gs.System.from_edges(*edges[:, :count], sizes, labels=labels)
+        i, j = edges[:, :count]
+        system = gs.System.from_edges(i, j, sizes, labels=labels)
         if self.held:  # pivots of joints come from the same bodies as without contacts
             first, second = self.tables.symbolic, self.tables.fallback
             found = system.analyze([*names, *first.order], ()).refining(touching)
