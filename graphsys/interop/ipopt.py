@@ -57,13 +57,13 @@ LONGEST_PAUSE = 63
 #: Largest power of two of a row's scaling.
 MOST_EXPONENT = 500
 #: What the callbacks return instead of a handle or a count, as in ma27.c.
-NOT_REGULAR, UNKNOWN, FAILED = -1, -2, -101
+INTERRUPTED, NOT_REGULAR, UNKNOWN, FAILED = 0, -1, -2, -101
 
 _INT, _LONG, _DOUBLE, _ADDRESS = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
 _KINDS: tuple[Any, ...] = (
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _ADDRESS),
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT),
-    ctypes.CFUNCTYPE(None, _INT, _INT, _ADDRESS),
+    ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS),
 )
 
 
@@ -429,13 +429,15 @@ def _analyze(n: int, nz: int, irn: int | None, icn: int | None) -> int:
     """ma27ad: the handle of an instance."""
     try:
         return STORE.open(n, _array(ctypes.c_int, irn, nz), _array(ctypes.c_int, icn, nz))
+    except KeyboardInterrupt:  # C calls again, and raises the signal later
+        return INTERRUPTED
     except BaseException:  # nothing may pass through C
         traceback.print_exc()
         return FAILED
 
 
 def _factorize(handle: int, nz: int, a: int | None, pivot_tolerance: float, tried: int) -> int:
-    """ma27bd, where C cannot: the number of negative eigenvalues."""
+    """ma27bd, where C cannot: 1 + the number of negative eigenvalues."""
     try:
         instance = STORE.get(handle)
         if instance is None:
@@ -444,23 +446,28 @@ def _factorize(handle: int, nz: int, a: int | None, pivot_tolerance: float, trie
         weak = pivot_tolerance <= WEAK_UP_TO
         negative = instance.factorize(_array(ctypes.c_double, a, nz), weak, bool(tried))
         STORE.lend(handle, instance)
-        return NOT_REGULAR if negative is None else negative
+        return NOT_REGULAR if negative is None else 1 + negative
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BaseException:
         traceback.print_exc()
         return FAILED
 
 
-def _solve(handle: int, n: int, rhs: int | None) -> None:
-    """ma27cd, where C cannot: rhs becomes the solution, or not a number: there is no status."""
+def _solve(handle: int, n: int, rhs: int | None) -> int:
+    """ma27cd, where C cannot: rhs becomes the solution, or not a number; then 1."""
     x = _array(ctypes.c_double, rhs, n)
     try:
         instance = STORE.get(handle)
         if instance is None:
             raise ValueError(f"more than {KEPT} factorizations were in use at the same time")
         x[...] = instance.solve(x)
+    except KeyboardInterrupt:
+        return INTERRUPTED
     except BaseException:
         traceback.print_exc()
         x[...] = np.nan
+    return 1
 
 
 @cache

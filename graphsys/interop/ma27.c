@@ -5,6 +5,8 @@
  * factorizes the first matrix; then it lends what the compiled kernels of graphsys work on. As long
  * as their factors are good, no call needs Python. No HSL code is used.
  */
+#include <math.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -21,19 +23,41 @@ enum { OUT_OF_RANGE = 1, SINGULAR = -5, NOT_READY = -100, FAILED = -101 };
 /* What a callback or a kernel returns instead of a handle or a count: the factors are doubtful, or
  * the matrix singular; the handle is unknown. */
 enum { DOUBTFUL = -1, UNKNOWN = -2 };
+/* What a callback returns that a signal handler of Python's has ended, such as that of Ctrl-C. It is
+ * what ctypes returns if the exception comes before the callback's first line. */
+enum { INTERRUPTED = 0 };
 
 typedef int64_t kernel(const int64_t *frame, int64_t length, double *numbers, int64_t count);
 
-/* Set by Python. Analysis: a handle. Factorization: number of negative eigenvalues; ``tried`` if the
- * kernel was. Solution, in rhs. The kernels may be missing. */
+/* Set by Python. Analysis: a handle. Factorization: 1 + the number of negative eigenvalues;
+ * ``tried`` if the kernel was. Solution, in rhs: 1. The kernels may be missing. */
 struct callbacks {
     int (*analyze)(int n, int nz, const int *irn, const int *icn);
     int (*factorize)(int handle, int nz, const double *a, double pivtol, int tried);
-    void (*solve)(int handle, int n, double *rhs);
+    int (*solve)(int handle, int n, double *rhs);
     kernel *factorize_framed, *solve_framed;
     double weak_up_to; /* largest pivtol of the kernel */
 };
 PUBLIC struct callbacks graphsys_callbacks;
+
+/* Call Python, and once more if it is interrupted: Ipopt has no way to stop here. Whoever runs Ipopt
+ * gets the signal again after the call of MA27, and stops as with any other solver. */
+#define UNINTERRUPTED(found, call)         \
+    do {                                   \
+        (found) = (call);                  \
+        if ((found) == INTERRUPTED) {      \
+            (found) = (call);              \
+            atomic_store(&interrupted, 1); \
+        }                                  \
+    } while (0)
+
+static atomic_int interrupted;
+
+static void raise_again(void)
+{
+    if (atomic_exchange(&interrupted, 0))
+        raise(SIGINT);
+}
 
 /* What Python has lent. One thread at a time is inside. */
 enum { SLOTS = 64 };
@@ -144,10 +168,14 @@ static int analyze(int n, int nz, const int *irn, const int *icn, int *info)
         info[0] = OUT_OF_RANGE, info[1] = outside;
         return 0;
     }
-    int handle = n > 0 ? graphsys_callbacks.analyze(n, nz, irn, icn) : 0;
-    if (handle < 0)
-        info[0] = FAILED;
-    return handle > 0 ? handle : 0;
+    if (n == 0)
+        return 0;
+    int handle;
+    UNINTERRUPTED(handle, graphsys_callbacks.analyze(n, nz, irn, icn));
+    if (handle > 0)
+        return handle;
+    info[0] = FAILED;
+    return 0;
 }
 
 static int factorize(int handle, int nz, double *a, double pivtol)
@@ -162,7 +190,9 @@ static int factorize(int handle, int nz, double *a, double pivtol)
     }
     if (found >= 0)
         return (int)found;
-    return graphsys_callbacks.factorize(handle, nz, a, pivtol, found == DOUBTFUL);
+    int by_python, tried = found == DOUBTFUL;
+    UNINTERRUPTED(by_python, graphsys_callbacks.factorize(handle, nz, a, pivtol, tried));
+    return by_python > 0 ? by_python - 1 : by_python == INTERRUPTED ? FAILED : by_python;
 }
 
 static void solve(int handle, int n, double *rhs)
@@ -173,8 +203,12 @@ static void solve(int handle, int n, double *rhs)
         graphsys_callbacks.solve_framed(slot->frame, slot->length, rhs, n), slot->used = 1;
     if (slot)
         leave(slot);
-    if (!factored)
-        graphsys_callbacks.solve(handle, n, rhs);
+    if (factored)
+        return;
+    int done;
+    UNINTERRUPTED(done, graphsys_callbacks.solve(handle, n, rhs));
+    for (int i = 0; i < n && done == INTERRUPTED; i++)
+        rhs[i] = NAN;
 }
 
 PUBLIC void ma27id_(int *icntl, double *cntl)
@@ -230,6 +264,8 @@ PUBLIC void ma27bd_(const int *n, const int *nz, const int *irn, const int *icn,
         info[14] = found;
     else
         info[0] = found == DOUBTFUL ? SINGULAR : FAILED;
+    if (info[0] != 0)
+        raise_again();
 }
 
 PUBLIC void ma27cd_(const int *n, const double *a, const int *la, const int *iw, const int *liw,
@@ -240,4 +276,5 @@ PUBLIC void ma27cd_(const int *n, const double *a, const int *la, const int *iw,
     (void)cntl;
     if (*n > 0 && ready())
         solve(iw[0], *n, rhs);
+    raise_again();
 }

@@ -2,6 +2,7 @@
 
 import ctypes
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -58,10 +59,13 @@ class MA27:
 
     def solve(self, b):
         x = np.array(b, float)
+        self.solve_in_place(x)
+        return x
+
+    def solve_in_place(self, x):
         size = ctypes.c_int(self.a.size)
         self.call("ma27cd_", self.n, self.a, size, self.iw, self.eight, np.zeros(1), self.one, x,
                   self.work, self.one, self.icntl, self.cntl)  # fmt: skip
-        return x
 
 
 def saddle(n, m, seed=0):
@@ -374,6 +378,77 @@ def test_an_error_is_printed_and_a_status_and_never_passes_through_c(monkeypatch
     assert capfd.readouterr().err.count("\nMemoryError\n") == 3
     ma27.info[0] = 0
     assert ma27.factorize([1.0, 1.0]) == (0, 0)
+
+
+def once_interrupted(function, times=1):
+    """The function, after as many signals of Ctrl-C as calls that fail."""
+    left = [times]
+
+    def call(*arguments):
+        if left[0]:
+            left[0] -= 1
+            signal.raise_signal(signal.SIGINT)
+        return function(*arguments)
+
+    return call
+
+
+@needs_compiler
+@pytest.mark.parametrize("method", ["open", "get"])
+def test_an_interrupted_call_is_made_again_and_the_signal_comes_after_the_solution(
+    monkeypatch, method, capfd
+):
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    monkeypatch.setattr(ipopt.STORE, method, once_interrupted(getattr(ipopt.STORE, method)))
+    A = saddle(12, 5)
+    row, column, a = triplets(A)
+    ma27 = MA27(17, row, column)
+    assert ma27.factorize(a) == (0, 5)
+    x = A @ np.arange(17.0)
+    with pytest.raises(KeyboardInterrupt):
+        ma27.solve_in_place(x)
+    np.testing.assert_allclose(x, np.arange(17.0), atol=1e-11)
+    assert ma27.factorize(a) == (0, 5)
+    np.testing.assert_allclose(ma27.solve(A @ np.ones(17)), 1.0, atol=1e-11)
+    assert "Traceback" not in capfd.readouterr().err
+
+
+@needs_compiler
+def test_a_call_that_is_interrupted_twice_fails(monkeypatch):
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    ma27 = MA27(2, [1, 2], [1, 2])
+    with monkeypatch.context() as keys:
+        keys.setattr(ipopt.STORE, "get", once_interrupted(ipopt.STORE.get, times=2))
+        with pytest.raises(KeyboardInterrupt):
+            ma27.factorize([1.0, -1.0])
+    assert ma27.info[0] == ipopt.FAILED
+    assert ma27.factorize([1.0, -1.0]) == (0, 1)
+
+
+@needs_compiler
+@pytest.mark.parametrize("when", ["analysis", "factorization", "lending"])
+def test_ctrl_c_ends_a_run_of_casadi_as_with_mumps(when):
+    pytest.importorskip("casadi", reason="CasADi, which brings Ipopt, is not installed")
+    code = f"""
+import signal, threading
+from graphsys.interop import ipopt
+from tests.graphsys.ipopt_problems import solver_of
+from tests.graphsys.test_ipopt import once_interrupted
+
+solver, start = solver_of("van der Pol 100", "ma27")
+method = {{"analysis": "open", "factorization": "get"}}.get({when!r}, "")
+if method:
+    setattr(ipopt.STORE, method, once_interrupted(getattr(ipopt.STORE, method)))
+else:
+    ipopt.Store.lend = once_interrupted(ipopt.Store.lend)
+solver(**start)
+assert solver.stats()["return_status"] == "NonIpopt_Exception_Thrown", solver.stats()
+assert solver.stats()["iter_count"] == 0
+solver(**start)  # as if nothing had been
+assert solver.stats()["return_status"] == "Solve_Succeeded"
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()
 
 
 @needs_compiler
