@@ -11,6 +11,11 @@ from __future__ import annotations
 import atexit
 import ctypes
 import hashlib
+import os
+import site
+import string
+import sys
+import sysconfig
 import threading
 import traceback
 from collections import OrderedDict
@@ -24,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
+import graphsys
 from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.frontal import framed
@@ -474,8 +480,9 @@ def _solve(handle: int, n: int, rhs: int | None) -> int:
 def library() -> str:
     """Path of a shared library with MA27's symbols, for Ipopt's option ``hsllib``.
 
-    Ipopt must run in this process. The first call compiles a C file of 250 lines and stores the
-    library in the cache folder of machine code.
+    Ipopt runs in this process, or in a program that has no Python; then the library starts this
+    one there, if it has a shared library. The first call compiles a C file of 350 lines and stores
+    the library in the cache folder of machine code.
 
     Returns
     -------
@@ -491,9 +498,15 @@ def library() -> str:
     --------
     >>> options = {"linear_solver": "ma27", "hsllib": library()}  # doctest: +SKIP
     """
+    path = str(_compiled())
+    connect(path)
+    return path
+
+
+def connect(path: str) -> None:
+    """Load the library of a path, and set its callbacks."""
     global _LIBRARY
-    path = _compiled()
-    loaded = ctypes.CDLL(str(path))
+    loaded = ctypes.CDLL(path)
     functions = [kind(f) for kind, f in zip(_KINDS, (_analyze, _factorize, _solve), strict=True)]
     addresses = [ctypes.cast(function, _ADDRESS).value for function in functions]
     table = _Callbacks.in_dll(loaded, "graphsys_callbacks")
@@ -508,7 +521,6 @@ def library() -> str:
         atexit.register(_take_all)  # arrays go with the interpreter, threads may stay in C
     table.analyze = addresses[0]  # the last: C looks whether it is there
     _ALIVE.extend([loaded, *functions])
-    return str(path)
 
 
 #: C callbacks and the library, which must live as long as the process.
@@ -517,4 +529,28 @@ _ALIVE: list[Any] = []
 
 def _compiled() -> Path:
     """Path of the compiled library."""
-    return shared_library(SOURCE.read_bytes(), "ma27", "graphsys.ipopt.library()")
+    source = _definitions().encode() + SOURCE.read_bytes()
+    return shared_library(source, "ma27", "graphsys.ipopt.library()")
+
+
+def _definitions() -> str:
+    """Lines before ma27.c, with which it starts this Python in a program that has none."""
+    named = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
+    python = Path(*named) if all(named) else Path()
+    packages = [str(Path(package.__file__ or "").parents[1]) for package in (graphsys, np)]
+    folders = dict.fromkeys([*packages, *site.getsitepackages()])  # not the script's
+    before = f"import sys; sys.path[:0] = {list(folders)!r}; "
+    texts = {
+        "PYTHON_LIBRARY": str(python) if python.is_file() else "",
+        "PYTHON_HOME": os.pathsep.join([sys.base_prefix, sys.base_exec_prefix]),
+        "PYTHON_CODE": before.replace("%", "%%")
+        + 'from graphsys.interop import ipopt; ipopt.connect(r"%s")',
+    }
+    return "".join(f"#define {name} {_c_string(text)}\n" for name, text in texts.items())
+
+
+def _c_string(text: str) -> str:
+    """Literal of C, in the encoding of file names."""
+    plain = (string.ascii_letters + string.digits + " _-+,.;:=/%()[]").encode()
+    shown = (chr(byte) if byte in plain else f"\\{byte:03o}" for byte in os.fsencode(text))
+    return '"' + "".join(shown) + '"'

@@ -4,16 +4,24 @@
  * has loaded the same file before and has set graphsys_callbacks. Python analyzes a pattern, and
  * factorizes the first matrix; then it lends what the compiled kernels of graphsys work on. As long
  * as their factors are good, no call needs Python. No HSL code is used.
+ *
+ * A program that has no Python gets the one that has compiled this file. Lines before the first
+ * define PYTHON_LIBRARY, a path, or "" if Python has no shared library; PYTHON_HOME; PYTHON_CODE,
+ * which takes the path of this library in the place of %s.
  */
+#define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifdef _WIN32
 #define PUBLIC __declspec(dllexport)
 #else
+#include <dlfcn.h>
 #define PUBLIC __attribute__((visibility("default")))
 #endif
 
@@ -135,13 +143,62 @@ PUBLIC int graphsys_used(int handle)
     return used;
 }
 
-static int greeted;
+#ifdef _WIN32
+static void start_python(void) {}
+#else
+/* The function of a name, of any type. */
+#define FIND(function, library, name) (*(void **)&(function) = dlsym(library, name))
+
+/* Start Python, unless the process has one, which must call graphsys.ipopt.library() itself. */
+static void start_python(void)
+{
+    int (*is_there)(void), (*run)(const char *);
+    void (*initialize)(int), *(*release)(void);
+    FIND(is_there, RTLD_DEFAULT, "Py_IsInitialized");
+    if (!PYTHON_LIBRARY[0] || (is_there && is_there()))
+        return;
+    void *python = dlopen(PYTHON_LIBRARY, RTLD_NOW | RTLD_GLOBAL);
+    if (!python) {
+        fprintf(stderr, "graphsys: %s\n", dlerror());
+        return;
+    }
+    FIND(is_there, python, "Py_IsInitialized");
+    FIND(initialize, python, "Py_InitializeEx");
+    FIND(run, python, "PyRun_SimpleString");
+    FIND(release, python, "PyEval_SaveThread");
+    Dl_info here;
+    dladdr((void *)&graphsys_callbacks, &here);
+    size_t size = sizeof PYTHON_CODE + strlen(here.dli_fname);
+    char *code = malloc(size), *home = getenv("PYTHONHOME");
+    if (!code || !is_there || is_there())
+        return;
+    home = home ? strdup(home) : 0;
+    setenv("PYTHONHOME", PYTHON_HOME, 1);
+    initialize(0); /* without its signal handlers: Ctrl-C stays the program's */
+    home ? setenv("PYTHONHOME", home, 1) : unsetenv("PYTHONHOME");
+    snprintf(code, size, PYTHON_CODE, here.dli_fname);
+    run(code);
+    release();
+    free(code);
+    free(home);
+}
+#endif
+
+static int greeted, started;
 
 static int ready(void)
 {
+    if (!graphsys_callbacks.analyze && !started) {
+        started = 1;
+        start_python();
+    }
     if (!graphsys_callbacks.analyze) {
-        fputs("graphsys: this library works only in the Python process that called "
-              "graphsys.ipopt.library()\n", stderr);
+        fputs(PYTHON_LIBRARY[0]
+                  ? "graphsys: this process has a Python that has not called "
+                    "graphsys.ipopt.library(), or graphsys cannot be imported\n"
+                  : "graphsys: this library works only in a Python process that has called "
+                    "graphsys.ipopt.library(), as Python has no shared library\n",
+              stderr);
         return 0;
     }
     if (!greeted) {

@@ -451,6 +451,112 @@ assert solver.stats()["return_status"] == "Solve_Succeeded"
     assert done.returncode == 0, done.stderr.decode()
 
 
+#: A program that solves [[3, 1], [1, -2]] x = [4, -1], and prints the status, the number of
+#: negative eigenvalues and x.
+PROGRAM = r"""
+#include <dlfcn.h>
+#include <stdio.h>
+#define CALL(name, ...) ((void (*)())dlsym(library, name))(__VA_ARGS__)
+
+int main(int count, char **words)
+{
+    void *library = dlopen(words[1], RTLD_NOW);
+    int n = 2, nz = 3, irn[] = {1, 2, 2}, icn[] = {1, 1, 2}, iw[8], eight = 8, ikeep[6], iw1[4];
+    int steps, zero = 0, icntl[30], info[20];
+    double cntl[5], ops, a[] = {3, 1, -2}, x[] = {4, -1};
+    CALL("ma27id_", icntl, cntl);
+    CALL("ma27ad_", &n, &nz, irn, icn, iw, &eight, ikeep, iw1, &steps, &zero, icntl, cntl, info,
+         &ops);
+    int analyzed = info[0];
+    CALL("ma27bd_", &n, &nz, irn, icn, a, &nz, iw, &eight, ikeep, &steps, &zero, iw1, icntl, cntl,
+         info);
+    CALL("ma27cd_", &n, a, &nz, iw, &eight, &ops, &zero, x, iw1, &steps, icntl, cntl);
+    printf("%d %d %d %.12g %.12g", analyzed, info[0], info[14], x[0], x[1]);
+    return 0;
+}
+"""
+
+
+def run_program(folder):
+    """Words that the program prints, and what it writes to stderr."""
+    (folder / "program.c").write_text(PROGRAM)
+    command = [*build.compiler("this test"), "-w", "program.c", "-o", "program", "-ldl"]
+    subprocess.run(command, cwd=folder, check=True, timeout=120)
+    done = subprocess.run(
+        [folder / "program", ipopt._compiled()], capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split(), done.stderr
+
+
+@needs_compiler
+@pytest.mark.skipif(sys.platform != "linux", reason="the program is written for Linux")
+def test_a_program_without_python_gets_one_if_there_is_a_shared_library(tmp_path, monkeypatch):
+    if '#define PYTHON_LIBRARY ""' not in ipopt._definitions():
+        words, printed = run_program(tmp_path)
+        assert words == ["0", "0", "1", "1", "1"], printed
+    monkeypatch.setattr(build, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(ipopt.sysconfig, "get_config_vars", lambda *names: [None] * len(names))
+    words, printed = run_program(tmp_path)
+    assert words[:2] == ["-100", "-100"]
+    assert "as Python has no shared library" in printed
+
+
+def test_literals_of_c_are_plain_ascii():
+    assert ipopt._c_string('a "b"\\é%s\n') == r'"a \042b\042\134\303\251%s\012"'
+
+
+@needs_compiler
+def test_cyipopt_takes_the_steps_it_takes_with_mumps():
+    cyipopt = pytest.importorskip("cyipopt", reason="cyipopt is not installed")
+
+    class Rosenbrock:
+        def objective(self, x):
+            return (1 - x[0]) ** 2 + 100 * (x[1] - x[0] ** 2) ** 2
+
+        def gradient(self, x):
+            r = x[1] - x[0] ** 2
+            return np.array([-2 * (1 - x[0]) - 400 * r * x[0], 200 * r])
+
+        def hessianstructure(self):
+            return np.array([0, 1, 1]), np.array([0, 0, 1])
+
+        def hessian(self, x, lagrange, factor):
+            return factor * np.array([2 - 400 * x[1] + 1200 * x[0] ** 2, -400 * x[0], 200.0])
+
+        def intermediate(self, mode, iteration, *numbers):
+            self.iterations = iteration
+
+    iterations = []
+    for solver in ("mumps", "ma27"):
+        of = Rosenbrock()
+        problem = cyipopt.Problem(n=2, m=0, problem_obj=of, lb=[-5.0] * 2, ub=[5.0] * 2)
+        problem.add_option("print_level", 0)
+        problem.add_option("linear_solver", solver)
+        if solver == "ma27":
+            problem.add_option("hsllib", gs.ipopt.library())
+        x, info = problem.solve(np.array([-1.2, 1.0]))
+        assert info["status"] == 0
+        np.testing.assert_allclose(x, 1.0, atol=1e-6)
+        iterations.append(of.iterations)
+    assert abs(iterations[0] - iterations[1]) <= 1
+
+
+@needs_compiler
+@pytest.mark.skipif(not shutil.which("ipopt"), reason="there is no program ipopt")
+def test_pyomo_runs_the_program_ipopt_with_graphsys():
+    pyo = pytest.importorskip("pyomo.environ", reason="Pyomo is not installed")
+    model = pyo.ConcreteModel()
+    model.x, model.y = pyo.Var(initialize=-1.2), pyo.Var(initialize=1.0)
+    model.f = pyo.Objective(expr=(1 - model.x) ** 2 + 100 * (model.y - model.x**2) ** 2)
+    solver = pyo.SolverFactory("ipopt")
+    solver.options["linear_solver"] = "ma27"
+    solver.options["hsllib"] = gs.ipopt.library()
+    found = solver.solve(model, tee=True)
+    assert found.solver.termination_condition == "optimal"
+    assert pyo.value(model.x) == pytest.approx(1.0, abs=1e-6)
+
+
 @needs_compiler
 def test_a_solution_whose_factors_others_displaced_is_not_a_number(monkeypatch, capfd):
     monkeypatch.setattr(ipopt, "KEPT", 1)
