@@ -205,8 +205,6 @@ def matched(
     One number may move from all rows of a connected component to its columns: their means agree,
     unless the mean of both is all that counts, as for symmetric matrices.
     """
-    from scipy.sparse.csgraph import connected_components
-
     entries = sp.csr_array((size, (i, j)), shape=(n, n))
     duals, partners = np.empty((2, n)), np.empty((2, n), np.int64)
     failed = match_products(
@@ -217,6 +215,8 @@ def matched(
         return None
     if symmetric:
         return duals[0], duals[1]
+    from scipy.sparse.csgraph import connected_components  # takes 0.1 s once
+
     _, component = connected_components(entries, directed=False)
     moved = np.bincount(component, 0.5 * (duals[0] - duals[1])) / np.bincount(component)
     return duals[0] - moved[component], duals[1] + moved[component]
