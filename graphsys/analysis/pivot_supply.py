@@ -253,7 +253,7 @@ def _supplied(
     supplier, served = supplier[:found], served[:found]
     lack = np.flatnonzero(lacking)
     if lack.size:
-        flow = _Flow(graph, needy, by_node[0], zip(supplier, served, amount[:found], strict=True))
+        flow = _Flow(graph, needy, by_node[0], supplier, served, amount[:found])
         lack = np.array(
             [j for j in lack.tolist() if not flow.augment(j, int(lacking[j]))], np.int64
         )
@@ -269,14 +269,17 @@ class _Flow:
         graph: BlockGraph,
         needy: npt.NDArray[np.bool_],
         capacity: Ints,
-        supplies: Iterable[tuple[int, int, int]],
+        supplier: Ints,
+        served: Ints,
+        amount: Ints,
     ) -> None:
-        self.graph, self.needy, self.capacity = graph, needy, capacity
+        self.graph, self.capacity = graph, capacity.tolist()
         self.given: dict[int, dict[int, int]] = {}
         self.taken: dict[int, set[int]] = {}
-        self.closed: set[int] = set()  # regular nodes from which no path leads to spare capacity
-        for i, j, amount in supplies:
-            self._give(int(i), int(j), int(amount))
+        # Nodes that supply nothing, and regular ones from which no path leads to spare capacity.
+        self.closed = set(np.flatnonzero(needy | (graph.size == 0)).tolist())
+        for i, j, some in zip(supplier.tolist(), served.tolist(), amount.tolist(), strict=True):
+            self._give(i, j, some)
 
     def pairs(self) -> tuple[Ints, Ints]:
         """Pairs of a supplier and the node it serves, as two arrays."""
@@ -286,11 +289,12 @@ class _Flow:
 
     def _give(self, i: int, j: int, amount: int) -> None:
         given = self.given.setdefault(j, {})
-        given[i] = given.get(i, 0) + amount
-        if given[i] == 0:
+        after = given.get(i, 0) + amount
+        if after == 0:
             del given[i]
             self.taken[i].discard(j)
         else:
+            given[i] = after
             self.taken.setdefault(i, set()).add(j)
 
     def augment(self, j: int, lack: int) -> bool:
@@ -305,12 +309,7 @@ class _Flow:
         for needy in queue:
             first, after = self.graph.neighbor_start[needy : needy + 2]
             for i in self.graph.neighbor[first:after].tolist():
-                if (
-                    self.needy[i]
-                    or i in reached_from
-                    or i in self.closed
-                    or self.graph.size[i] == 0
-                ):
+                if i in reached_from or i in self.closed:
                     continue
                 reached_from[i] = needy
                 if self.capacity[i] > 0:
