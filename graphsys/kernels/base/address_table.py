@@ -17,7 +17,7 @@ def new_frame(*arrays) -> object:
     """Frame of contiguous arrays, for the functions below."""
     if DISABLE_JIT:
         return *arrays, np.zeros(1, np.int64)
-    fields = []
+    fields: list[int] = []
     for array in arrays:  # a quarter of the time of array.ctypes.data
         fields += array.__array_interface__["data"][0], array.size
     return np.array([*fields, 0], np.int64)
