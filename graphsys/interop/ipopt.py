@@ -34,7 +34,7 @@ from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.frontal import framed
 from graphsys.kernels.frontal.multifrontal import INFO
-from graphsys.matrix.equilibration import Scaling
+from graphsys.matrix.equilibration import symmetric_exponents
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 from graphsys.system import System
 
@@ -102,7 +102,9 @@ class Pattern:
         self.system = System.from_scipy(full, symmetric=True)
         places = self.system.entry_at
         assert places is not None
-        key = np.repeat(diagonal, np.diff(full.indptr)) * n + full.indices
+        self._row = np.repeat(diagonal, np.diff(full.indptr))
+        self._column, self._place = full.indices.astype(np.int64), places
+        key = self._row * n + self._column
         place = places[np.searchsorted(key, np.concatenate([row * n + column, column * n + row]))]
         entry = np.tile(np.arange(row.size), 2)
         once = np.concatenate([np.ones(row.size, bool), row != column])
@@ -139,7 +141,8 @@ class Pattern:
         ndarray, shape (n,)
             Bounded, so that no product of two overflows.
         """
-        exponent = Scaling.of(self.system.graph, self.values(a), True).row
+        values = self.values(a)[self._place]
+        exponent = symmetric_exponents(self._row, self._column, values, self.system.graph.rows)
         return np.ldexp(1.0, np.clip(exponent, -MOST_EXPONENT, MOST_EXPONENT))
 
     @property
