@@ -151,7 +151,7 @@ class Elimination(NamedTuple):
         if self.precedence.release.size or self.precedence.joined:
             return self  # nodes wait for others
         n, best = self.step_node.size, self
-        rows, work = empty((SUBTREE_ROWS, n + 1), int64), empty(WORK_ROWS * n, int64)
+        rows, work = empty((SUBTREE_ROWS, n + 1), int64), empty((WORK_ROWS, n), int64)
         head = empty(int(self.graph.size.sum()) + 1, int64)
         lists, order = empty(5 * self.edges[1].size, int64), empty(n, int64)
         for most in SUBTREE_NODES:

@@ -33,7 +33,7 @@ def subtrees_of(found, most):
     changed = order_subtrees(
         *found.edges, found.graph.size, found.step_node, found.position, found.parent,
         found.below, most, found.n_last, np.empty((SUBTREE_ROWS, n + 1), np.int64),
-        np.empty(WORK_ROWS * n, np.int64), np.empty(int(found.graph.size.sum()) + 1, np.int64),
+        np.empty((WORK_ROWS, n), np.int64), np.empty(int(found.graph.size.sum()) + 1, np.int64),
         np.empty(5 * found.edges[1].size, np.int64), order,
     )  # fmt: skip
     return order, changed

@@ -119,12 +119,12 @@ def minimum_degree(
     """Elimination order of all nodes, whose first ``found`` are those of `peel`.
 
     A shorter ``order`` gets the first nodes only. ``waits`` (n,), outstanding suppliers, is used
-    up. ``work`` is (WORK_ROWS, n), ``lists`` and
+    up. ``work`` is (WORK_ROWS, n) or wider, ``lists`` and
     ``spare`` have room for all neighbours twice, ``head`` for one more than all weights.
     """
     n = weight.size
     size = work[0]  # of a merged node; 0 when dead; negative while in the current front
-    start = work[1]
+    start = work[1][:n]
     length = work[2]
     elements = work[3]  # how many entries of a node's list are elements
     degree = work[4]

@@ -43,7 +43,7 @@ def order_subtrees(
     ancestors does not depend on its order, so its own operations decide.
 
     Steps are in a postorder, and the ``n_last`` last ones are in no subtree. ``rows`` is
-    (SUBTREE_ROWS, n + 1), ``work`` has room for WORK_ROWS n, ``head`` for one more than all rows of
+    (SUBTREE_ROWS, n + 1), ``work`` (WORK_ROWS, n), ``head`` has room for one more than all rows of
     the matrix, ``lists`` for five times all neighbours.
     """
     n = order.size
@@ -159,7 +159,7 @@ def _order_cut(
     found = rows[3][:total]
     minimum_degree(
         start, near, weight, rows[12], near, peeled,
-        waits, work[: WORK_ROWS * total].reshape(WORK_ROWS, total), head, lists[m : 3 * m],
+        waits, work, head, lists[m : 3 * m],
         lists[3 * m : 5 * m], found[:inside], 0,
     )  # fmt: skip
     for i in range(inside, total):
