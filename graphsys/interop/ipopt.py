@@ -538,18 +538,25 @@ def _compiled() -> Path:
 
 def _definitions() -> str:
     """Lines before ma27.c, with which it starts this Python in a program that has none."""
-    named = sysconfig.get_config_vars("LIBDIR", "INSTSONAME")
-    python = Path(*named) if all(named) else Path()
     packages = [str(Path(package.__file__ or "").parents[1]) for package in (graphsys, np)]
     folders = dict.fromkeys([*packages, *site.getsitepackages()])  # not the script's
     before = f"import sys; sys.path[:0] = {list(folders)!r}; "
     texts = {
-        "PYTHON_LIBRARY": str(python) if python.is_file() else "",
+        "PYTHON_LIBRARY": _python_library(),
         "PYTHON_HOME": os.pathsep.join([sys.base_prefix, sys.base_exec_prefix]),
         "PYTHON_CODE": before.replace("%", "%%")
         + 'from graphsys.interop import ipopt; ipopt.connect(r"%s")',
     }
     return "".join(f"#define {name} {_c_string(text)}\n" for name, text in texts.items())
+
+
+def _python_library() -> str:
+    """Path of Python's shared library; empty without one."""
+    folder, machine, name = sysconfig.get_config_vars("LIBDIR", "MULTIARCH", "INSTSONAME")
+    if not name or name.endswith(".a"):
+        return ""
+    folders = folder or "", os.path.join(folder or "", machine or ""), f"{sys.base_prefix}/lib"
+    return next((str(path) for at in folders if (path := Path(at, name)).is_file()), "")
 
 
 def _c_string(text: str) -> str:

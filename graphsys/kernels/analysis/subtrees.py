@@ -5,7 +5,7 @@ from graphsys.kernels.analysis.elimination import (
     front_counts,
     number_by_levels,
 )
-from graphsys.kernels.analysis.minimum_degree import WORK_ROWS, minimum_degree
+from graphsys.kernels.analysis.minimum_degree import minimum_degree
 from graphsys.kernels.base.jit import kernel
 
 #: Subtrees of fewer nodes stay as they are: there is little to choose.
