@@ -1,5 +1,7 @@
 """Subtrees of an elimination in a better order: fewer operations, the same fronts above them."""
 
+import subprocess
+import sys
 from importlib.util import find_spec
 
 import networkx as nx
@@ -126,3 +128,22 @@ def test_separators_have_few_rows(graph):
     by_nodes = gs.System(graph, size).analyze(gs.System(graph, 6).analyze("nd").order)
 
     assert gs.System(graph, size).analyze("nd").operations < 0.8 * by_nodes.operations
+
+
+@pytest.mark.skipif(not find_spec("pymetis"), reason="METIS is not installed")
+@pytest.mark.skipif(
+    not hasattr(order_subtrees, "codes"), reason="kernels are compiled by numba, or not at all"
+)
+def test_a_dissection_runs_stored_machine_code_without_numba():
+    # numba takes 0.3 s to import; code that calls its helper functions, as for reshape, needs it
+    code = """
+import sys, networkx as nx
+import graphsys as gs
+gs.System(nx.grid_2d_graph(20, 20), 1).analyze("nd")
+print("numba" in sys.modules)
+"""
+    for _ in range(2):  # the first one may have to compile
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+        )
+    assert done.stdout.strip() == "False"
