@@ -1,4 +1,4 @@
-"""Matrices without symmetry: `gs.splu` again and again, beside KLU.
+"""Matrices without symmetry: repeated factorizations by `gs.splu`, compared with KLU.
 
 ``python -m benchmarks.block_triangular`` in ``asv_benchmarks`` prints the table of
 `docs/benchmark_notes.md`.

@@ -64,7 +64,7 @@ RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would
 LENGTH = 51  # of the last interval, s; 0 if velocities were given at its start
 SPACING = 52  # time over which its impulses acted: half of it and of the one before, s
 
-# Error control: `stepping.error_control`
+# Error control: `kernels.error_control`
 WANTED_LENGTH = 53  # of the next pair of intervals, s; 0 before the first
 LAST_ERROR = 54  # of the last pair, over what it may be
 REJECTED = 55  # intervals that were solved and rejected since the run began

@@ -288,9 +288,10 @@ def interior(
     # Out:
     info,
 ):  # fmt: skip
-    """`path_attempt`, `interior_attempt`, then with every contact; iterations or what is wrong.
+    """`path_attempt`, then `interior_attempt`; iterations or what is wrong.
 
-    Each is for the islands that the one before has lost.
+    Each is for the islands that the one before has lost: the second one starts again with contacts
+    that were left out there, and then without bounces.
     """
     x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
     info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
