@@ -115,7 +115,8 @@ class Workspace:
         self.step_solver: tuple[Any, ...]
         if self.stages is None:
             self.work = work
-            self.step_solver = (*self.solver, settling_columns(self.plan, self.work))
+            matrix = tables.symbolic.graph.tables() if contacts > 0 else ()
+            self.step_solver = (*self.solver, settling_columns(self.plan, self.work), *matrix)
             self.step_tables = (self.plan, self.constant, self.program)
         else:
             self.work, self.step_solver = self.stages.work(), self.stages.solver()

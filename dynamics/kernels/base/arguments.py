@@ -106,6 +106,7 @@ class Solver(NamedTuple):
     rhs: Any  # (N,)
     solution: Any  # (N,)
     columns: Any  # right-hand sides of `gauss_seidel` side by side; None without contacts
+    matrix: Any  # tables of the block graph; empty without contacts
 
 
 @record

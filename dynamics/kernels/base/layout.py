@@ -231,7 +231,8 @@ COUNT = 10
 CORRECTED = 11  # 1 if that step has a second order
 BEST = 12  # least contact error with momenta there
 STALLED = 13  # iterations since it was halved
-ISLAND_SIZE = 14
+GAINED = 14  # momentum error over that of the iteration before
+ISLAND_SIZE = 15
 #: Phases: its equations are being solved, are solved, or wait for another start.
 OPEN, SETTLED, LOST = 1.0, 0.0, -1.0
 

@@ -35,7 +35,7 @@ from dynamics.kernels.base.layout import (
     SPEED_AT,
     TWIST,
 )
-from dynamics.kernels.base.settings import BARRIER
+from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
@@ -72,6 +72,7 @@ from dynamics.kernels.contacts.islands import (
     touches_lost,
 )
 from dynamics.kernels.contacts.path_newton import path_attempt
+from dynamics.kernels.contacts.refinement import solve_refined
 from dynamics.kernels.contacts.rows import (
     acting_contact,
     acting_contacts,
@@ -157,7 +158,7 @@ def interior_attempt(
         return USER_FAILED
     start_attempt(plan, contacts)
     for iteration in range(MOST_ITERATIONS):
-        _, merit = weigh(plan, constant, h, node, c, trial, work)
+        speed, merit = weigh(plan, constant, h, node, c, trial, work)
         if not merit < 1e300 and lose_wrong(plan, contacts, r):
             drop_lost(plan, h, motion.u, motion.mu, x, contacts)
             if evaluate_end_and_gaps(plan, constant, h, node, x, trial, found, contacts) != 0:
@@ -194,7 +195,7 @@ def interior_attempt(
             r[i] = kept[i]
         correct(plan, predicts, dc, contacts)
         condense(plan, constant, h, least, False, x, c, contacts, r)
-        solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
+        solve_refined(plan, constant, program, speed, settings[CONTACT_TOLERANCE], solver)
         for i in range(unknowns):
             dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)

@@ -6,6 +6,7 @@ from dynamics.kernels.base.layout import (
     BODIES,
     CONTACT_ERROR,
     ERROR_BEFORE,
+    GAINED,
     GROUPS,
     HOLDING,
     ISLAND,
@@ -130,6 +131,7 @@ def settle(plan, constant, h, settings, node, c, work, info):
             continue
         error, before = contacts[record + MOMENTUM_ERROR], contacts[record + ERROR_BEFORE]
         contacts[record + CONTACT_ERROR], contacts[record + ERROR_BEFORE] = 0.0, error
+        contacts[record + GAINED] = error / max(before, 1e-300)
         if error > tolerance:
             # stiff contacts and large impulses: no better than rounding
             if (

@@ -26,6 +26,7 @@ from dynamics.kernels.base.layout import (
     EQUATION,
     ERROR_BEFORE,
     FIRST_ROW,
+    GAINED,
     GROUP_AT,
     GROUP_FIELDS,
     GROUPS,
@@ -66,6 +67,7 @@ from dynamics.kernels.contacts.rows import (
 
 #: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
 CLOSEST = 0.999
+FALLS = 0.1
 
 
 @kernel
@@ -298,7 +300,9 @@ def lose_above(plan, error, contacts):
     for body in range(plan[BODIES]):
         record = record_of(plan, body)
         if contacts[record + PHASE] == OPEN and int(contacts[record + ISLAND]) == body:
-            if error == 0.0 or contacts[record + MOMENTUM_ERROR] > error:
+            if error == 0.0 or (
+                contacts[record + MOMENTUM_ERROR] > error and contacts[record + GAINED] > FALLS
+            ):
                 contacts[record + PHASE], found = LOST, True
     return found
 

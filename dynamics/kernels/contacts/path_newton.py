@@ -39,8 +39,9 @@ from dynamics.kernels.contacts.islands import (
     lose_wrong,
     start_attempt,
 )
+from dynamics.kernels.contacts.refinement import solve_refined
 from dynamics.kernels.interval.matrix import assemble
-from graphsys.kernels import factorize, solve
+from graphsys.kernels import factorize
 
 #: Iterations until a start gives way to that of `interior_point`: more seldom arrive.
 PATIENCE = 14
@@ -132,7 +133,7 @@ def path_attempt(
         if rows > 0:
             gauss_seidel(plan, constant, program, h, least, rows, work, solver, c)
         else:
-            solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
+            solve_refined(plan, constant, program, speed, tolerance, solver)
             for i in range(unknowns):
                 dx[i] = -dx[i]
         steps_of(plan, constant, h, dx, x, c, contacts, dc)

@@ -345,10 +345,10 @@ def arrays_of(plan, state, work, solver, info):
         node, trial = trial, node
     x, kept = pointer(work, at), pointer(work, at + 3 * N)
     rhs, solution = work[at + N : at + 2 * N], work[at + 2 * N : at + 3 * N]
-    values, magnitude, factors, workspace, status, columns = solver
+    values, magnitude, factors, workspace, status, columns = solver[:6]
     linear = Solver(
         values=values, magnitude=magnitude, factors=factors, workspace=workspace, status=status,
-        rhs=rhs, solution=solution, columns=columns,
+        rhs=rhs, solution=solution, columns=columns, matrix=solver[6:],
     )  # fmt: skip
     at += (3 + STORED) * N
     kick = pointer(work, at)

@@ -1,0 +1,48 @@
+"""Refinement of velocities where stiff contacts between bodies cost the factors their digits.
+
+A body that two stiff contacts or limits hold has a pivot block with a condition number of 1e10 and
+more. Its inverse, as `graphsys` keeps it, then loses what its light directions have in common with
+those of its neighbours, and all of a robot may turn by a thousand times what it should.
+"""
+
+from dynamics.kernels.base.jit import kernel
+from dynamics.kernels.base.layout import BODIES, BODY_SIZE, IMPULSE, TWIST
+from dynamics.kernels.base.six import largest, most_of, nothing, products
+from graphsys.kernels import solve, subtract_matrix_product
+
+#: Error of momenta that a solution of the linear equations may leave: part of that before the
+#: iteration, and part of the tolerance.
+LEFT, LEAST = 1e-3, 0.1
+#: Steps of refinement at most.
+REFINEMENTS = 3
+
+
+@kernel
+def momentum_error(plan, constant, r):
+    """Largest part of r, momenta of bodies, over units."""
+    most = 0.0
+    for body in range(plan[BODIES]):
+        sums = products(nothing(), constant, body * BODY_SIZE + IMPULSE, r, TWIST * body)
+        most = max(most, most_of(largest(nothing(), sums)))
+    return most
+
+
+@kernel
+def solve_refined(plan, constant, program, before, tolerance, solver):
+    """Solution of the linear equations, with an error that is small beside that ``before``."""
+    rows = solver.rhs.size
+    left, change = solver.columns[:rows], solver.columns[rows : 2 * rows]
+    size, start, first, neighbor, diagonal, block = solver.matrix
+    solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
+    for _ in range(REFINEMENTS):
+        for i in range(rows):
+            left[i] = solver.rhs[i]
+        subtract_matrix_product(
+            size, start, first, neighbor, diagonal, block, solver.values, False, solver.solution,
+            0, left,
+        )  # fmt: skip
+        if momentum_error(plan, constant, left) <= max(LEFT * before, LEAST * tolerance):
+            return
+        solve(program, solver.factors, left, 1, solver.workspace, change)
+        for i in range(rows):
+            solver.solution[i] += change[i]
