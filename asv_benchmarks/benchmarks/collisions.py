@@ -91,8 +91,7 @@ class Scene:
     def ours(self, seconds=SECONDS, every=10):
         controls = None
         if self.commands is not None:
-            held = np.array([self.model.controls(command) for command in self.commands])
-            controls = np.repeat(held, HELD, axis=0)
+            controls = np.repeat(self.model.controls(self.commands), HELD, axis=0)
         return dy.simulate(self.model, self.state, seconds, controls=controls, every=every)
 
     def theirs(self, seconds=SECONDS):

@@ -337,6 +337,30 @@ def near_pairs(tables, grid, n, state, allowance):
 
 
 @kernel
+def stay_grounded(tables, grid, n, before, count):
+    """Add those of the pairs before, ascending, that have a half-space of the world; how many.
+
+    Their contacts join no bodies, so they cost little where they are idle, less than a new model
+    each time that a foot is lifted or put down.
+    """
+    found, more = grid.found, grid.counts[FOUND]
+    k = 0
+    for nth in range(count):
+        pair = before[nth]
+        while k < grid.counts[FOUND] and found[k] < pair:
+            k += 1
+        if k < grid.counts[FOUND] and found[k] == pair:
+            continue
+        for side in range(2):
+            s = tables.pairs[pair, side]
+            if tables.shapes[s, HALF_SPACE] == 1 and tables.shapes[s, BODY] == n:
+                found[more] = pair
+                more += 1
+    heap_sort(found, more)
+    return more
+
+
+@kernel
 def speed_of(bodies, i, reach, state):
     """Largest speed of a point of body i in the last interval, of a state of so many bodies."""
     at = (POSE + TWIST) * bodies + TWIST * i

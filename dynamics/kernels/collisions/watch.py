@@ -15,6 +15,7 @@ from dynamics.kernels.collisions.broad_phase import (
     near_pairs,
     runs_out,
     shapes_of,
+    stay_grounded,
     used_up,
 )
 
@@ -88,7 +89,8 @@ def renew(watch, bodies, h, state):
     rule, tables, grid = watch[SEARCH]
     tables, grid, n = shapes_of(tables), grid_of(grid), reach.size
     give_allowances(bodies, h, rule[0], rule[1], reach, tables.extent, state, ways, allowance)
-    count = near_pairs(tables, grid, n, state, allowance)
+    near_pairs(tables, grid, n, state, allowance)
+    count = stay_grounded(tables, grid, n, pairs, flags[COUNT])
     for i in range(POSE * n):
         start[i] = state[i]
     changed = count != flags[COUNT]
