@@ -62,6 +62,8 @@ class NearModel:
         Of the pairs.
     columns : ndarray of int, shape (state size of the whole model,)
         Where the numbers of the whole model's states are in its own.
+    placing : tuple of ndarray
+        Bodies of the planes, bodies that they are tied to, heights, pairs of shapes.
     nbytes : int
         Size of its arrays.
     """
@@ -71,6 +73,7 @@ class NearModel:
     numbers: Ints
     places: Places
     columns: Ints
+    placing: tuple[Ints, Ints, Float, Ints]
     nbytes: int
 
     def tables(self) -> tuple[Any, ...]:
@@ -208,7 +211,13 @@ class NearModels:
         )
         columns = self._columns(model.n_bodies, int(places.slots.sum()))
         nbytes = plan.nbytes + tables.constant.nbytes + tables.symbolic.nbytes
-        return NearModel(model, pairs, numbers, places, columns, nbytes)
+        tied = places.plane >= 0
+        part = parts[tied]
+        placing = (
+            places.plane[tied], self.tables.parts.owner[part], self.tables.parts.height[part],
+            self.shapes.bounds.pairs[numbers[tied]],
+        )  # fmt: skip
+        return NearModel(model, pairs, numbers, places, columns, placing, nbytes)
 
     def _columns(self, bodies: int, more: int) -> Ints:
         """Where the numbers of the whole model's states are in a state with planes."""
@@ -368,16 +377,9 @@ class NearModels:
         """
         if not fresh.size:
             return
-        n, shapes = self.model.n_bodies, self.shapes
-        pairs, owners = near.numbers[fresh], self.tables.parts.owner
-        parts = self.parts_of(pairs)
-        contacts = [self.tables.parts.contacts[k] for k in parts.tolist()]
-        heights = np.array([one.plane.height for one in contacts])
-        placing = (
-            near.places.plane[fresh], owners[parts], heights,
-            shapes.bounds.pairs[pairs],
-        )  # fmt: skip
-        solids = shapes.points, shapes.starts, shapes.cores, shapes.bounds.shapes
+        n = self.model.n_bodies
+        chosen = near.places.plane[fresh] - n
+        placing = tuple(one[chosen] for one in near.placing)
         velocities = state.interval_velocity, state.interval_velocity_before
         before = [of[:n].copy() for of in velocities]
         if twists is not None:
@@ -387,11 +389,12 @@ class NearModels:
         done, given = 0, False
         while done < fresh.size:
             done = lay_planes(
-                near.model.tables.constant, solids, placing, h, n, near.model.n_bodies, done, given,
+                near.model.tables.constant, self.shapes.solids, placing, h, n, near.model.n_bodies, done, given,
                 apart_at, state.data,
             )  # fmt: skip
             if done < fresh.size:  # these two overlap, or nearly
-                apart_at[:] = apart(near.model, state, contacts[done]).as_numbers()
+                contact = self.contact(int(near.numbers[fresh[done]]))
+                apart_at[:] = apart(near.model, state, contact).as_numbers()
             given = True
         for of, old in zip(velocities, before):
             of[:n] = old

@@ -106,7 +106,8 @@ class NearRun:
             self._control = ErrorControl(self.near.model, self.accuracy)
             self._kernel, self._work = self._control.kernel, self._control.work(self.space)
         kept = lasting(self.space.plan)
-        self._watched: Any = self.search.arrays(self.state.data.size, kept, self.info.size)
+        sizes = self.state.data.size, kept, self.info.size
+        self._watched: Any = self.search.arrays(*sizes, self.near.placing)
 
     def advance(self, done: int, count: int) -> int:
         """Take some steps after those that are done; how many it took."""

@@ -20,6 +20,8 @@ __all__ = ["Search", "ShapeTables", "Watch", "given_of", "lasting", "shape_table
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
+#: `NearModel.placing` without planes.
+NO_PLANES = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +44,11 @@ class ShapeTables:
     cores: Float
     points: Float
     starts: Ints
+
+    @property
+    def solids(self) -> tuple[Any, ...]:
+        """Tables of `gjk.separate`."""
+        return self.points, self.starts, self.cores, self.bounds.shapes
 
     def grid(self) -> broad_phase.Grid:
         """Work of a search for near pairs."""
@@ -174,6 +181,7 @@ class Search:
         self.near = np.zeros(len(shapes.bounds.pairs), np.int64)
         self.parts = np.zeros(2)
         self.rule = self.parts, tuple(shapes.bounds), tuple(self.grid)
+        self.solids = shapes.solids
 
     def begin(self, steps: float, part: float, watch: Watch | None, numbers: Ints) -> None:
         """Go on from a watch.
@@ -203,12 +211,15 @@ class Search:
         """Near pairs, ascending."""
         return tuple(self.near[: self.flags[watching.COUNT]].tolist())
 
-    def arrays(self, state: int = 0, work: int = 0, info: int = 0) -> Any:
+    def arrays(
+        self, state: int = 0, work: int = 0, info: int = 0, placing: Any = NO_PLANES
+    ) -> Any:
         """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each."""
         before = np.empty(state), np.empty(work), np.empty(info)
+        planes = self.solids, placing, np.zeros(len(placing[0]), np.int64), np.empty(5)
         return (
             self.start, self.reach, self.allowance, self.ways, self.flags, self.near, *before,
-            self.rule,
+            self.rule, planes,
         )  # fmt: skip
 
 

@@ -79,6 +79,8 @@ class PairParts:
     touches, ends, owner, plane, slots : Rows of int, shapes (k, 2), (k, 2), (k,), (k,), (k,)
         First touch and number of touches; bodies, -1 for the world; body that the plane is tied
         to; number of the plane; numbers in a state. Owner and plane are -1 without a plane.
+    height : Rows of float, shape (k,)
+        Of the plane over its body, m; 0 without one.
     plan : Rows of int, shape (t, CONTACT_FIELDS)
         Bodies as above, -2 for the plane.
     constant : Rows of float, shape (t, CONTACT_SIZE)
@@ -97,6 +99,7 @@ class PairParts:
         self.units: list[Any] = []
         self.touches, self.ends = Rows(int, 2), Rows(int, 2)
         self.owner, self.plane, self.slots = Rows(int), Rows(int), Rows(int)
+        self.height = Rows(float)
         self.plan, self.touch_slots = Rows(int, layout.CONTACT_FIELDS), Rows(int)
         self.constant, self.body = Rows(float, layout.CONTACT_SIZE), Rows(float, layout.BODY_SIZE)
         self.group, self.rows = Rows(int, layout.GROUP_FIELDS), Rows(int, 6 * layout.ROW_FIELDS)
@@ -259,6 +262,7 @@ class NearTables:
         ])  # fmt: skip
         owners = [None if one.plane is None else one.plane.owner.name for one in contacts]
         parts.owner.add([-1 if name is None else index[name] for name in owners])
+        parts.height.add([0.0 if one.plane is None else one.plane.height for one in contacts])
         parts.slots.add(slots[last] - slots[last - counts])
         parts.plan.add(plan)
         parts.constant.add(constant.reshape(-1, layout.CONTACT_SIZE))

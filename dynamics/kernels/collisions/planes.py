@@ -3,12 +3,35 @@
 import math
 
 from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.base.layout import BODY_SIZE, GRAVITY, INERTIA, MASS, POSE, TWIST
+from dynamics.kernels.base.layout import (
+    BODIES,
+    BODY_SIZE,
+    CONTACT_AT,
+    CONTACT_CONSTANT_AT,
+    CONTACT_FIELDS,
+    CONTACT_PACE,
+    CONTACT_SIZE,
+    CONTACTS,
+    ENERGY,
+    GRAVITY,
+    INERTIA,
+    MASS,
+    POSE,
+    ROWS,
+    SLACK,
+    SLOT,
+    TWIST,
+    A,
+    B,
+)
 from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate, rotate_back
+from dynamics.kernels.base.step_info import HELD
 from dynamics.kernels.collisions.gjk import separate
 
 #: How far from its owner a plane is placed where there is room, over its height.
 ROOM = 0.3
+#: Marks of a plane: its owner presses on it, the other body does, both.
+OWNER, OTHER, BOTH = 1, 2, 3
 
 
 @kernel
@@ -108,3 +131,58 @@ def lay_planes(
             return k
         lay_plane(constant, h, height[k], owner[k], at[k], bodies, separation, state)
     return at.size
+
+
+@kernel
+def find_pressed(plan, constant, h, owner, n, state, pressed):
+    """Marks of the planes that bodies press on: the impulse is more than the gap, over units."""
+    bodies = plan[BODIES]
+    first = (POSE + 3 * TWIST) * bodies + plan[ROWS]
+    for k in range(pressed.size):
+        pressed[k] = 0
+    for k in range(plan[CONTACTS]):
+        at = plan[CONTACT_AT] + k * CONTACT_FIELDS
+        plane, body = plan[at + A], plan[at + B]
+        if not n <= plane < bodies:
+            plane, body = body, plane
+        if not n <= plane < bodies:
+            continue
+        p, slot = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE, first + plan[at + SLOT]
+        square = constant[p + CONTACT_PACE] * constant[p + CONTACT_PACE]
+        if h * state[slot] > square * constant[p + ENERGY] * state[slot + SLACK]:
+            pressed[plane - n] |= OWNER if body == owner[plane - n] else OTHER
+
+
+@kernel
+def balance_of(constant, h, at, bodies, state):
+    """What a plane adds to the energy balance of an interval: `carry.energy_of_others`."""
+    c, first = BODY_SIZE * at, (POSE + TWIST) * bodies + TWIST * at
+    energy = 0.0
+    for j in range(3):
+        v, omega = state[first + j], state[first + 3 + j]
+        energy += 0.5 * (constant[c + MASS] * v * v + constant[c + INERTIA] * omega * omega)
+        energy += 0.5 * h * constant[c + MASS] * constant[c + GRAVITY + j] * v
+    return energy
+
+
+@kernel
+def lay_idle(plan, constant, solids, placing, h, n, pressed, separation, state, info):
+    """Lay the planes anew that are not pressed from both sides; whether there are any.
+
+    A plane that moves freely, or is pushed by one body, meets the other one askew.
+    """
+    points, starts, cores, shapes = solids
+    at, owner, height, pairs = placing
+    bodies, laid = plan[BODIES], False
+    if at.size == 0:
+        return False
+    find_pressed(plan, constant, h, owner, n, state, pressed)
+    for k in range(at.size):
+        if pressed[k] != BOTH and separate(
+            points, starts, cores, shapes, pairs[k, 0], pairs[k, 1], n, state, separation
+        ):
+            info[HELD] -= balance_of(constant, h, at[k], bodies, state)
+            lay_plane(constant, h, height[k], owner[k], at[k], bodies, separation, state)
+            info[HELD] += balance_of(constant, h, at[k], bodies, state)
+            laid = True
+    return laid

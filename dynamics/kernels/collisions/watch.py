@@ -2,8 +2,9 @@
 
 A watch is None, or a tuple: poses where the near pairs were found, reaches and allowances of the
 bodies (see `broad_phase`), the ways of those that used it up in a step that is taken back, flags,
-the near pairs, the state, the lasting numbers of the workspace and the info before the step, and
-what a search needs: the steps and the part of an allowance, the shapes and the grid.
+the near pairs, the state, the lasting numbers of the workspace and the info before the step, what
+a search needs (the steps and the part of an allowance, the shapes and the grid), and what
+`lay_idle` needs of planes.
 """
 
 from dynamics.kernels.base.copying import copy
@@ -18,6 +19,7 @@ from dynamics.kernels.collisions.broad_phase import (
     stay_grounded,
     used_up,
 )
+from dynamics.kernels.collisions.planes import lay_idle
 
 # Places of a watch
 START = 0
@@ -30,6 +32,7 @@ STATE = 6
 WORK = 7
 INFO = 8
 SEARCH = 9
+PLANES = 10
 # Flags
 RENEW = 0  # 1 if the near pairs have changed, or are to be found again
 TAKEN_BACK = 1  # 1 if the last step was taken back
@@ -79,6 +82,16 @@ def taken_back(watch, state, work, info):
             copy(watch[WORK], work)
             copy(watch[INFO], info)
             return True
+    return False
+
+
+@kernel
+def lay_idle_planes(plan, constant, h, watch, state, info):
+    """`planes.lay_idle` before a step; whether the state has changed."""
+    if watch is not None:
+        solids, placing, pressed, separation = watch[PLANES]
+        n = watch[REACH].size
+        return lay_idle(plan, constant, solids, placing, h, n, pressed, separation, state, info)
     return False
 
 

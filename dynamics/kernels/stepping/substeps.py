@@ -27,7 +27,7 @@ from dynamics.kernels.base.step_info import (
     TIME,
     UNEXPLAINED_INTERVALS,
 )
-from dynamics.kernels.collisions.watch import begin, look
+from dynamics.kernels.collisions.watch import begin, lay_idle_planes, look
 from dynamics.kernels.stepping.cuts import DEPTH, pieces
 
 
@@ -115,6 +115,8 @@ def make_step(arrays_of, load, interval, advance, adapt):
         if not ready:
             load(plan, constant, state, ends)
             forget(h, info)
+        elif lay_idle_planes(plan, constant, h, watch, state, info):
+            load(plan, constant, state, ends)
         copy(state, saved)
         info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
         ledger, done = ledger_of(info), 0
