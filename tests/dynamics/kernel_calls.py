@@ -5,18 +5,31 @@ import numpy as np
 from dynamics.kernels.base import layout
 from dynamics.kernels.base.arguments import Inputs, Motion, Solver, Work, node_of_tuple
 from dynamics.kernels.base.jit import kernel
-from dynamics.kernels.contacts import gauss_seidel, islands, rows
+from dynamics.kernels.contacts import gauss_seidel, islands, refinement, rows
 from dynamics.kernels.galerkin import matrix, middle, residual, step
 from dynamics.kernels.galerkin.arguments import Rule, nodes_of_tuple
 from dynamics.kernels.interval import energy_audit, equations
 from dynamics.kernels.stepping import loop_curvature, resonance
+from graphsys.kernels import factorize
 
 
 @kernel
 def solver_of_tuple(solver):
     """The named tuple of a plain one."""
     values, magnitude, factors, workspace, status, rhs, solution, columns = solver
-    return Solver(values, magnitude, factors, workspace, status, rhs, solution, columns)
+    return Solver(values, magnitude, factors, workspace, status, rhs, solution, columns, ())
+
+
+@kernel
+def solve_refined(plan, constant, program, before, tolerance, solver, matrix):
+    """`refinement.solve_refined` of new factors; 0, or 1 + the row of a singular pivot."""
+    values, magnitude, factors, workspace, status, rhs, solution, columns = solver
+    failed = factorize(program, values, 1e-15, magnitude, factors, status)
+    linear = Solver(
+        values, magnitude, factors, workspace, status, rhs, solution, columns, matrix
+    )  # fmt: skip
+    refinement.solve_refined(plan, constant, program, before, tolerance, linear)
+    return failed
 
 
 @kernel

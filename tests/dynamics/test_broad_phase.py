@@ -98,6 +98,32 @@ def test_a_search_ends_for_any_state(bad, at):
         assert search.pairs == pairs_of_all(model.near, search)
 
 
+def test_pairs_with_the_ground_stay_and_others_go():
+    """A ball that leaves the ground and another ball; a slope on a body is no ground."""
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    for k in range(2):
+        mechanism.add_body(dy.Sphere(0.1, mass=1.0), name=k, position=(0.21 * k, 0, 0.101))
+    cart = mechanism.add_body(
+        dy.Box(1, 1, 0.1, mass=5.0), name="cart", position=(0.0, 0.0, 0.06),
+        collisions=[Geometry(dy.HalfSpace(), np.array([0, 0, -0.01]), np.array([1.0, 0, 0, 0]))],
+    )  # fmt: skip
+    mechanism.collide(without=[(cart, "floor")])
+    model = mechanism.finalize(0.01)
+    state = model.initial_state()
+    search = searched(model.near, state.data)
+    names = [model.near.contact(k).name for k in search.pairs]
+    grounded = [k for k, name in zip(search.pairs, names) if "floor" in str(name)]
+    assert len(grounded) == 2 < len(search.pairs)
+
+    state.pose[:2, 2] += 5.0
+    state.pose[1, 0] += 5.0
+    watch.renew(search.arrays(), model.n_bodies, model.timestep, state.data)
+
+    assert list(search.pairs) == grounded
+    assert searched(model.near, state.data).pairs == ()
+
+
 def lattice(side, sizes):
     """Balls of some radii by turns in a cube, all of which may touch."""
     rng, n = np.random.default_rng(0), side**3
