@@ -389,8 +389,8 @@ class NearModels:
         done, given = 0, False
         while done < fresh.size:
             done = lay_planes(
-                near.model.tables.constant, self.shapes.solids, placing, h, n, near.model.n_bodies, done, given,
-                apart_at, state.data,
+                near.model.tables.constant, self.shapes.solids, placing, h, n,
+                near.model.n_bodies, done, given, apart_at, state.data,
             )  # fmt: skip
             if done < fresh.size:  # these two overlap, or nearly
                 contact = self.contact(int(near.numbers[fresh[done]]))

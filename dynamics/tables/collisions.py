@@ -211,9 +211,7 @@ class Search:
         """Near pairs, ascending."""
         return tuple(self.near[: self.flags[watching.COUNT]].tolist())
 
-    def arrays(
-        self, state: int = 0, work: int = 0, info: int = 0, placing: Any = NO_PLANES
-    ) -> Any:
+    def arrays(self, state: int = 0, work: int = 0, info: int = 0, placing: Any = NO_PLANES) -> Any:
         """Tuple for `dynamics.kernels.collisions.watch`, which keeps so many numbers of each."""
         before = np.empty(state), np.empty(work), np.empty(info)
         planes = self.solids, placing, np.zeros(len(placing[0]), np.int64), np.empty(5)

@@ -29,8 +29,13 @@ def star(arms=4):
             parent = point if before is hub else 0.1 * out
             mechanism.add_joint(
                 dy.Revolute(
-                    before, link, axis=(-out[1], out[0], 0), parent_point=parent,
-                    child_point=-0.1 * out, limits=(0.0, 1.0), name=f"hinge {k} {i}",
+                    before,
+                    link,
+                    axis=(-out[1], out[0], 0),
+                    parent_point=parent,
+                    child_point=-0.1 * out,
+                    limits=(0.0, 1.0),
+                    name=f"hinge {k} {i}",
                 )  # fmt: skip
             )
             before = link

@@ -67,6 +67,7 @@ from dynamics.kernels.contacts.rows import (
 
 #: Part of the way to a bound that a step may go: nearer, the next step finds itself off centre.
 CLOSEST = 0.999
+#: Momentum error over that of the iteration before, below which an island is not given up.
 FALLS = 0.1
 
 
@@ -295,7 +296,7 @@ def largest_impulse(plan, constant, island, x, contacts):
 
 @kernel
 def lose_above(plan, error, contacts):
-    """Open islands with a larger error of momenta are lost, at 0 all; whether there are any."""
+    """Open islands with a larger error of momenta that hardly falls are lost, at 0 all; any?"""
     found = False
     for body in range(plan[BODIES]):
         record = record_of(plan, body)

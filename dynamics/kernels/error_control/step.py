@@ -35,7 +35,7 @@ from dynamics.kernels.base.step_info import (
     WANTED_LENGTH,
     WORST_BODY,
 )
-from dynamics.kernels.collisions.watch import begin, look
+from dynamics.kernels.collisions.watch import begin, lay_idle_planes, look
 from dynamics.kernels.error_control.arguments import (
     ACCURACY,
     ORDER,
@@ -220,6 +220,8 @@ def make_controlled_step(
         if not ready:
             load(plan, constant, state, ends)
             forget(h, info)
+        elif lay_idle_planes(plan, constant, h, watch, state, info):
+            load(plan, constant, state, ends)
         if not 0.0 < info[WANTED_LENGTH] <= h:
             info[WANTED_LENGTH], info[LAST_ERROR] = h, 1.0
         copy(state, saved)
