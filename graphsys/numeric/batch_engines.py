@@ -14,6 +14,7 @@ from graphsys.kernels.base.layout import NODAL_AT, WIDEST
 from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
+from graphsys.kernels.batch.substitution import panel_room
 from graphsys.kernels.single.refinement import GOOD, REACHED
 from graphsys.numeric.factorization import SINGULAR_RATIO
 from graphsys.numeric.residuals import REFINEMENTS, Matrix
@@ -118,6 +119,7 @@ class Lanes(Engine):
         self.nodal = bool(symbolic.program[NODAL_AT])
         self.table = schedule(symbolic.program)
         self.rows = symbolic.graph.rows
+        self.room = panel_room(symbolic.program)
         self.pivot_ratio, self.growth = np.ones((2, self.padded), dtype)
         self.arena = np.zeros(0, dtype)
         self.idle: list[GroupArrays] = []
@@ -140,7 +142,7 @@ class Lanes(Engine):
         return GroupArrays(
             columns,
             aligned(LANES * 2 * self.rows, self.dtype),
-            aligned(LANES * self.rows * columns, self.dtype),
+            aligned(LANES * (self.rows * columns + self.room), self.dtype),
             aligned(LANES * size if columns > 0 else 0, self.dtype),
         )
 
@@ -210,7 +212,7 @@ class Lanes(Engine):
         def work(first: int, last: int) -> None:
             compiled.solve_groups(
                 self.symbolic.program, self.arena, self.padded, groups, first, last, transposed,
-                b, columns, aligned(LANES * self.rows * columns, self.dtype), out,
+                b, columns, aligned(LANES * (self.rows * columns + self.room), self.dtype), out,
             )  # fmt: skip
 
         share(threads, groups.size, work)

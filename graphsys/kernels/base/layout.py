@@ -12,7 +12,8 @@ load           for each block: (source in values, rows, columns, destination in 
 starts         for each supernode: where its part of the panels begins
 panels         for each supernode: (p, q, first, lower, upper, pivots, runs, targets,
                where its first target is), then the sizes of its pivot blocks and its runs (place
-               among the q rows, length, first row)
+               among the q rows, length, first row); ``upper`` is -1 - a place where only one
+               triangle is stored
 targets        for each target of each supernode: (lower, leading dimension, upper, p, first,
                column runs, runs), then its runs (place among the q rows, length, place
                among the target's rows); the first ``column runs`` of them lie among the target's
@@ -24,16 +25,22 @@ The arena holds two column-major panels a supernode: ``lower`` is (p + q) x p wi
 block on top, ``upper`` is p x q. All lower ones come first, since a substitution reads one kind
 only, and memory is fastest where it is read without gaps. After the factorization the pivot blocks
 hold their inverses D^-1, the columns below them L (not scaled), the rows to the right W = D^-1 U.
+
+Of a symmetric matrix, U = L^T. A supernode with many rows below stores no ``upper`` panel: kernels
+compute the columns of W that they need from D^-1 and L. In its place are copies of the pivot
+blocks D of at most `SMALL` rows that are weak (`blocks.weak`), each with a NaN at first if it is
+not. ``one_triangle`` counts these supernodes; the nodal part has none.
+
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block, for `WEAK_WORK`
-numbers at least and for 256 where that has more than 8 rows; ``arena_size`` counts the panels,
-``arena_total`` both.
+numbers at least and for 256 where that has more than 8 rows, and from its place ``scaled`` on for
+the columns of W that update one target; ``arena_size`` counts the panels, ``arena_total`` both.
 There are three magnitudes for each row, see `growth`. Where nodes are ``short`` of pivots
 (`analysis.pivot_supply`), factors are doubtful whatever these are.
 """
 
 from graphsys.kernels.base.jit import interpreted, kernel
 
-VERSION = 9
+VERSION = 10
 
 #: Status of kernels that were compiled with another layout, as those in code that a user's numba
 #: has cached before an update: nothing was read or written.
@@ -56,8 +63,10 @@ STALE = -2
     NODAL_AT,
     SHORT,
     REFINED,
+    ONE_TRIANGLE,
+    SCALED,
     HEADER,
-) = range(17)
+) = range(19)
 
 PANEL_FIELDS = 9
 # Places in a panel.
@@ -98,4 +107,4 @@ def panels_hold(program, s, place):
     """True if a place in the arena lies in one of the panels of supernode s."""
     at = program[program[STARTS_AT] + s]
     p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
-    return lower <= place < lower + (p + q) * p or upper <= place < upper + p * q
+    return lower <= place < lower + (p + q) * p or 0 <= upper <= place < upper + p * q

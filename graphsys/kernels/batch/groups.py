@@ -9,6 +9,7 @@ from graphsys.kernels.base.jit import kernel
 from graphsys.kernels.base.layout import (
     ARENA_TOTAL,
     GROWTH,
+    ONE_TRIANGLE,
     PIVOT_RATIO,
     ROWS,
     STARTS_AT,
@@ -53,7 +54,7 @@ def solve_groups(
     for g in groups[first:last]:
         start, base = min(LANES * g, count - LANES) * length, LANES * g * program[ARENA_TOTAL]
         gather_eight(program, b, start, length, columns, x)
-        if transposed:
+        if transposed and program[ONE_TRIANGLE] == 0:  # else A^T = A
             forward_transposed_eight(program, arena, base, columns, x)
             backward_transposed_eight(program, arena, base, columns, x)
         else:

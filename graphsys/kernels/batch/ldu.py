@@ -22,6 +22,7 @@ from graphsys.kernels.base.layout import (
     SUPERNODES,
     SYMMETRIC,
     TARGET_FIELDS,
+    WORK_AT,
     panels_hold,
 )
 from graphsys.kernels.base.widths import LANES
@@ -118,7 +119,8 @@ def _load(program, table, place, values, first, stride, magnitude, arena, base):
             at = table[place]
             p, q = program[at], program[at + 1]
             _clear(arena, base + LANES * program[at + 3], LANES * (p + q) * p)
-            _clear(arena, base + LANES * program[at + 4], LANES * p * q)
+            if program[at + 4] >= 0:
+                _clear(arena, base + LANES * program[at + 4], LANES * p * q)
         at = table[place + 3]
         for _ in range(table[place + 2]):
             load_lanes(
@@ -209,6 +211,7 @@ def factorize_groups(
     for g in range(first_group, last_group):
         system = min(LANES * g, count - LANES)
         base = 0 if columns > 0 else LANES * g * program[ARENA_TOTAL]
+        work_at = base + LANES * program[WORK_AT]
         if far:
             # The processor foresees one stream, not blocks of eight systems here and there. The sum
             # is of no use, but would not be computed if it went nowhere.
@@ -222,19 +225,18 @@ def factorize_groups(
         at, place = program[PANELS_AT], 0
         for _ in range(program[SUPERNODES]):
             place = _load(program, table, place, values, system * nnz, nnz, magnitude, arena, base)
-            panel, p, m = at, program[at], program[at] + program[at + 1]
-            lower, upper = base + LANES * program[at + 3], base + LANES * program[at + 4]
+            panel = at
             targets, target_at = program[at + 7], program[at + 8]
             at += PANEL_FIELDS + program[at + 5] + 3 * program[at + 6]
             eliminate_supernode(
-                program, panel, arena, base, magnitude, LANES, (ratio, system),
-                _invert, _scale, subtract_lanes, raise_lanes,
+                program, panel, arena, base, magnitude, LANES, work_at, (ratio, system),
+                _invert, _scale, _keep, subtract_lanes, raise_lanes,
             )  # fmt: skip
             if columns > 0:
                 forward_eight(program, panel, arena, base, columns, x)
             for _ in range(targets):
                 target_at = _update(
-                    program, target_at, p, m, lower, upper, base, symmetric, magnitude, arena
+                    program, target_at, panel, base, symmetric, magnitude, work_at, arena
                 )
         lane_growth(program, magnitude, growth, system)
         if columns > 0:
@@ -251,16 +253,27 @@ def _invert(arena, d, m, magnitude, row, w, context):
 
 
 @inlined
-def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, context):
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
     """B <- D^-1 U for the w rows of a pivot block."""
     if columns > 0:
         assign_lanes(arena, to, ld, arena, d, m, arena, u, row_step, column_step, w, columns, w)
 
 
+@inlined
+def _keep(arena, to, w, weak, work_at):
+    """Nothing: no pivot block is weak in lanes."""
+
+
+@inlined
+def _recall(arena, copy, w, work_at):
+    """No pivot block is weak in lanes."""
+    return False
+
+
 @kernel
-def _update(program, at, p, m, lower, upper, base, symmetric, magnitude, arena):
+def _update(program, at, panel, base, symmetric, magnitude, work_at, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
     return update_target(
-        program, at, arena, base, p, m, lower, upper, symmetric, magnitude, LANES,
-        subtract_lanes, raise_lanes,
+        program, at, arena, base, panel, symmetric, magnitude, LANES, work_at,
+        _scale, _recall, subtract_lanes, raise_lanes,
     )  # fmt: skip

@@ -1,10 +1,18 @@
 """Substitution with the factors of eight systems at once; see `batch.ldu`.
 
-``x`` holds, for each right-hand side and row in elimination order, a vector of eight systems.
+``x`` holds, for each right-hand side and row in elimination order, a vector of eight systems; then
+comes the room of `panel_room`.
 """
 
 from graphsys.kernels.base.jit import inlined, kernel
-from graphsys.kernels.base.layout import ORDER_AT, ROWS, STARTS_AT, SUPERNODES
+from graphsys.kernels.base.layout import (
+    ONE_TRIANGLE,
+    ORDER_AT,
+    ROWS,
+    STARTS_AT,
+    SUPERNODES,
+    UPPER,
+)
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.blocks.batch_blocks import (
     assign_lanes,
@@ -15,6 +23,7 @@ from graphsys.kernels.blocks.batch_blocks import (
     subtract_lanes_transposed,
 )
 from graphsys.kernels.blocks.supernodes import (
+    backward_one_triangle,
     backward_supernode,
     backward_transposed_supernode,
     forward_supernode,
@@ -34,6 +43,22 @@ def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
     assign_lanes_transposed(x, at, rows, arena, d, m, x, at, 1, rows, w, count, w)
 
 
+@inlined
+def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
+    """x <- x - D^-1 s in every lane."""
+    subtract_lanes(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
+
+
+@kernel
+def panel_room(program):
+    """Vectors after all of x that `backward_eight` needs: a panel's rows."""
+    room = 0
+    for s in range(program[SUPERNODES] if program[ONE_TRIANGLE] > 0 else 0):
+        at = program[program[STARTS_AT] + s]
+        room = max(room, program[at] + program[at + 1])
+    return room
+
+
 @kernel
 def forward_eight(program, at, arena, base, count, x):
     """z_k = D_k^-1 x_k, x_i <- x_i - L_ik z_k for the supernode whose panel begins at ``at``."""
@@ -46,11 +71,20 @@ def forward_eight(program, at, arena, base, count, x):
 @kernel
 def backward_eight(program, arena, base, count, x):
     """x_k = z_k - sum_j W_kj x_j."""
+    rows = program[ROWS]
     for s in range(program[SUPERNODES] - 1, -1, -1):
         at = program[program[STARTS_AT] + s]
-        backward_supernode(
-            program, at, arena, base, x, program[ROWS], count, LANES, LANES, subtract_lanes
-        )
+        if program[at + UPPER] >= 0:
+            backward_supernode(
+                program, at, arena, base, x, rows, count, LANES, LANES, subtract_lanes
+            )
+            continue
+        work = x[LANES * rows * count :]
+        for j in range(count):
+            backward_one_triangle(
+                program, at, arena, base, x, LANES * j * rows, work, LANES, LANES,
+                subtract_lanes, subtract_lanes_transposed, _subtract_inverse,
+            )  # fmt: skip
 
 
 @kernel

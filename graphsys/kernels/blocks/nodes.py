@@ -64,7 +64,7 @@ def _backward_nodes(typing, x, arena, program, starts, begin, end):
     """x_k <- x_k - sum_j W_kj x_j for one vector and nodes down from ``end``.
 
     The place after the first, down to ``begin``, that is not one pivot block of up to `SMALL`
-    rows; real only.
+    rows, or a weak one of one triangle; real only.
     """
     signature = types.int64(x, arena, program, starts, begin, end)
     return signature, _substitution_parts(x, small_nodes.backward_function)

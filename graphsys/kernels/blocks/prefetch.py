@@ -67,7 +67,10 @@ def fetch_lower(program, s, arena):
 
 @inlined
 def fetch_upper(program, s, arena):
-    """Prefetch the upper panel of supernode s; nothing before the first one."""
+    """Prefetch what back substitution reads of supernode s; nothing before the first one."""
     if s >= 0:
         at = program[program[STARTS_AT] + s]
-        fetch_block(arena, program[at + 4], program[at] * program[at + 1])
+        if program[at + 4] < 0:
+            fetch_lower(program, s, arena)
+        else:
+            fetch_block(arena, program[at + 4], program[at] * program[at + 1])

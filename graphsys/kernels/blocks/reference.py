@@ -167,7 +167,16 @@ def backward_nodes(x, arena, program, starts, begin, end):
         panel = _small_panel(program, starts, s)
         if panel is None:
             return s + 1
-        (w, _, first, _, upper), runs = panel
+        (w, below, first, lower, upper), runs = panel
+        if upper < 0:
+            if arena[~upper] == arena[~upper]:
+                return s + 1
+            total = np.zeros(w, x.dtype)
+            for place, length, row in runs:
+                left = _matrix(arena, lower + w + place, w + below, length, w)
+                total += left.T @ x[row : row + length]
+            x[first : first + w] -= _matrix(arena, lower, w + below, w, w) @ total
+            continue
         for place, length, row in runs:
             right = _matrix(arena, upper + place * w, w, w, length)
             x[first : first + w] -= right @ x[row : row + length]

@@ -10,16 +10,20 @@ primitives:
 ``raise_magnitude(s, s_at, a, a_at, lda, m, n)``: s_i <- max(s_i, max_j |A_ij|)
 ``invert(arena, d, m, magnitude, row, w, context)``: D <- D^-1 of w rows; `FAILED`, `FINE` or
 `IS_WEAK`
-``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, context)``: B <- D^-1 U,
+``scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at)``: B <- D^-1 U,
 U being B or apart from it
+``keep(arena, to, w, weak, work_at)``: a copy of a block D of at most `SMALL` rows where it is weak
+``recall(arena, copy, w, work_at)``: True if D was weak, which is then in the workspace
+``subtract_inverse(x, at, work, s, u, arena, d, m, copy, w)``: x <- x - D^-1 s; loses s and u
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
 system in the arena, ``at`` that of the supernode's panel in the program.
 """
 
 from graphsys.kernels.base.jit import inlined
-from graphsys.kernels.base.layout import PANEL_FIELDS, SYMMETRIC, TARGET_FIELDS
+from graphsys.kernels.base.layout import PANEL_FIELDS, SCALED, SYMMETRIC, TARGET_FIELDS
 from graphsys.kernels.base.pointers import pointer
+from graphsys.kernels.base.widths import SMALL
 
 #: What `invert` returns: the block is singular, all is well, or it is weak (`blocks.weak`).
 FAILED, FINE, IS_WEAK = range(3)
@@ -74,6 +78,46 @@ def backward_supernode(program, at, arena, base, x, rows, count, wide, wide_x, s
                 x, row + wide_x * i, 1, rows, w, count, p - i,
             )  # fmt: skip
         i -= w
+
+
+@inlined
+def backward_one_triangle(
+    program, at, arena, base, x, x_at, work, wide, wide_x,
+    subtract, subtract_transposed, subtract_inverse,
+):  # fmt: skip
+    """`backward_supernode` where it stores one triangle, for one vector: x_k = z_k - D^-1 L^T x_j.
+
+    ``work`` has room for the p + q rows of the panel.
+    """
+    table = pointer(program, at)
+    p, q, row = table[0], table[1], x_at + wide_x * table[2]
+    m, lower, copy = p + q, base + wide * table[3], base + wide * (-1 - table[4])
+    pivots, runs, s = table[5], table[6], wide_x * q
+    first, place = PANEL_FIELDS + pivots, 0
+    for run in range(first, first + 3 * runs, 3):
+        there = x_at + wide_x * table[run + 2]
+        for i in range(wide_x * table[run + 1]):
+            work[place + i] = -x[there + i]
+        place += wide_x * table[run + 1]
+    for i in range(s, s + wide_x * p):
+        work[i] = 0.0
+    subtract_transposed(work, s, 1, arena, lower + wide * p, m, work, 0, 1, 1, p, 1, q)
+    for b in range(PANEL_FIELDS, first):
+        if table[b] <= SMALL:
+            copy += wide * table[b] * table[b]
+    i = p
+    for b in range(first - 1, PANEL_FIELDS - 1, -1):
+        w = table[b]
+        i -= w
+        d, here = lower + wide * (i * m + i), row + wide_x * i
+        if i + w < p:
+            subtract(
+                x, here, 1, arena, d + wide * w * m, m, x, here + wide_x * w, 1, 1,
+                w, 1, p - i - w,
+            )  # fmt: skip
+        if w <= SMALL:
+            copy -= wide * w * w
+        subtract_inverse(x, here, work, s + wide_x * i, 0, arena, d, m, copy, w)
 
 
 @inlined
@@ -132,8 +176,8 @@ def backward_transposed_supernode(
 
 @inlined
 def eliminate_supernode(
-    program, at, arena, base, magnitude, wide, context,
-    invert, scale, subtract, raise_magnitude,
+    program, at, arena, base, magnitude, wide, work_at, context,
+    invert, scale, keep, subtract, raise_magnitude,
 ):  # fmt: skip
     """D^-1, L and W in a loaded panel: 0, or 1 + the first row of a pivot block that fails.
 
@@ -143,6 +187,7 @@ def eliminate_supernode(
     p, q, first = table[0], table[1], table[2]
     lower, upper, pivots = base + wide * table[3], base + wide * table[4], table[5]
     m, i, symmetric = p + q, 0, program[SYMMETRIC] != 0
+    one_triangle, copy = table[4] < 0, base + wide * (-1 - table[4])
     for b in range(PANEL_FIELDS, PANEL_FIELDS + pivots):
         w = table[b]
         d, above = lower + wide * (i * m + i), upper + wide * i
@@ -163,11 +208,15 @@ def eliminate_supernode(
         beside = d + wide * w * m
         if symmetric:
             # W = D^-1 L^T: the rows to the right are never stored before
-            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, weak, context)
-            scale(arena, above, p, d, m, w, below, m, 1, q, weak, context)
+            scale(arena, beside, m, d, m, w, d + wide * w, m, 1, right, weak, work_at)
+            if not one_triangle:
+                scale(arena, above, p, d, m, w, below, m, 1, q, weak, work_at)
+            elif w <= SMALL:
+                keep(arena, copy, w, weak, work_at)
+                copy += wide * w * w
         else:
-            scale(arena, beside, m, d, m, w, beside, 1, m, right, weak, context)
-            scale(arena, above, p, d, m, w, above, 1, p, q, weak, context)
+            scale(arena, beside, m, d, m, w, beside, 1, m, right, weak, work_at)
+            scale(arena, above, p, d, m, w, above, 1, p, q, weak, work_at)
         i += w
         if right > 0:
             j = i
@@ -192,19 +241,46 @@ def mirror(arena, d, m, w, wide):
 
 
 @inlined
+def scale_columns(program, panel, arena, base, first, columns, wide, work_at, scale, recall):
+    """W <- D^-1 L^T for some rows below as columns, into the workspace; its place."""
+    table = pointer(program, panel)
+    p, m, lower = table[0], table[0] + table[1], base + wide * table[3]
+    copy, to, i = base + wide * (-1 - table[4]), work_at + wide * program[SCALED], 0
+    for b in range(PANEL_FIELDS, PANEL_FIELDS + table[5]):
+        w, d, weak = table[b], lower + wide * (i * m + i), False
+        if w <= SMALL:
+            weak = recall(arena, copy, w, work_at)
+            copy += wide * w * w
+        below = lower + wide * (i * m + p + first)
+        scale(arena, to + wide * i, p, d, m, w, below, m, 1, columns, weak, work_at)
+        i += w
+    return to
+
+
+@inlined
 def update_target(
-    program, at, arena, base, p, m, lower, upper, symmetric, magnitude, wide,
-    subtract, raise_magnitude,
+    program, at, arena, base, panel, symmetric, magnitude, wide, work_at,
+    scale, recall, subtract, raise_magnitude,
 ):  # fmt: skip
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it.
 
-    ``lower`` and ``upper`` are the panels of the supernode, with p pivots and m rows.
+    The supernode's panel is at place ``panel`` of the program.
     """
+    table = pointer(program, panel)
+    p, m, lower = table[0], table[0] + table[1], base + wide * table[3]
+    upper, one_triangle = base + wide * table[4], table[4] < 0
     table = pointer(program, 0)
     t_lower, t_m = base + wide * table[at], table[at + 1]
     t_upper, t_p, t_first = base + wide * table[at + 2], table[at + 3], table[at + 4]
     columns, runs = table[at + 5], table[at + 6]
     at += TARGET_FIELDS
+    if one_triangle:  # the target's pivots are consecutive among the rows below
+        first, last = table[at], at + 3 * (columns - 1)
+        count = table[last] + table[last + 1] - first
+        upper = scale_columns(
+            program, panel, arena, base, first, count, wide, work_at, scale, recall
+        )
+        upper -= wide * first * p
     for c in range(columns):
         c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]
         diagonal = t_lower + wide * (c_to * t_m + c_to)

@@ -6,7 +6,9 @@ Substitution with factors of D would leave eps K (N. J. Higham, Accuracy and Sta
 Algorithms, SIAM, 2002, sec. 14.1). So does one step of refinement, W <- W + D^-1 (U - D W).
 """
 
-from graphsys.kernels.base.jit import kernel, lazy
+import numpy as np
+
+from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     BY_CONDITION,
     BY_PIVOTS,
@@ -18,7 +20,12 @@ from graphsys.kernels.base.layout import (
     WORK_AT,
 )
 from graphsys.kernels.base.pointers import pointer
-from graphsys.kernels.blocks.blocks import add_product, assign_product, subtract_product
+from graphsys.kernels.blocks.blocks import (
+    add_product,
+    assign_product,
+    copy_block,
+    subtract_product,
+)
 
 #: Pivot relative to its row below which a pivot block is weak, and the inverse of D_kk X_kk.
 WEAK = 1e-4
@@ -47,6 +54,34 @@ def is_weak(program, ratio, arena, d, m, w, work_at):
         if WEAK * abs(left) > 1.0:
             return True
     return False
+
+
+@inlined
+def keep_weak(arena, to, w, weak, work_at):
+    """Copy of a pivot block, out of the workspace, where it is weak; else a NaN in its place."""
+    if weak:
+        copy_block(arena, to, w, arena, work_at + WEAK_BLOCK, w, w, w)
+    else:
+        arena[to] = np.nan
+
+
+@inlined
+def recall_weak(arena, copy, w, work_at):
+    """True if a pivot block was weak; its copy is back in the workspace."""
+    weak = arena[copy] == arena[copy]
+    if weak:
+        copy_block(arena, work_at + WEAK_BLOCK, w, arena, copy, w, w, w)
+    return weak
+
+
+@lazy("None")
+def subtract_weak(x, at, work, s, u, arena, d, m, copy, w):
+    """x <- x - v with D v = s to a small residual; loses s, and u for v."""
+    assign_product(work, u, w, arena, d, m, work, s, 1, w, w, 1, w)
+    subtract_product(work, s, w, arena, copy, w, work, u, 1, w, w, 1, w)
+    add_product(work, u, w, arena, d, m, work, s, 1, w, w, 1, w)
+    for k in range(w):
+        x[at + k] -= work[u + k]
 
 
 @lazy("None")

@@ -6,7 +6,7 @@ masked store has just written waits twice as long as after a plain one.
 
 from llvmlite import ir
 
-from graphsys.kernels.llvm.emit import I32, LANES, Emitter, constant_mask, integer
+from graphsys.kernels.llvm.emit import I32, LANES, Emitter, constant_mask, host_has, integer
 
 
 def lanes_of(real, rows):
@@ -142,6 +142,56 @@ class MaskedColumns(Columns):
 
     def _store(self, piece, pointer, rows):
         self.emit.store(piece, pointer, self.mask)
+
+
+class Products:
+    """A^T y for up to `LANES` columns of A at once, each summed up in the lanes of a register."""
+
+    def __init__(self, builder, real, columns):
+        narrow = real == "f64" and not host_has("avx512f")  # else there are too few registers
+        self.emit = Emitter(builder, real, LANES // 2 if narrow else LANES)
+        self.columns = columns
+
+    def zeros(self):
+        return [self.emit.fill(0.0)] * self.columns
+
+    def add(self, sums, a, steps, y, rows):
+        """sums + A^T y in the lanes; column k of A begins ``steps[k]`` after ``a``."""
+        emit = self.emit
+        every = integer(emit.lanes)
+        loop = emit.loop(f"products.{self.columns}", integer(0), rows, every, sums)
+        with loop as (i, sums):
+            mask = emit.first_lanes(emit.b.sub(rows, i))
+            right = emit.load(emit.at(y, i), mask)
+            columns = [emit.load(emit.at(a, i, step), mask) for step in steps]
+            pairs = zip(columns, sums, strict=True)
+            loop.carry([emit.fma(column, right, total) for column, total in pairs])
+        return loop.results
+
+    def entries(self, sums):
+        """The sums over all lanes, as scalars."""
+        emit, found = self.emit, []
+        for first in range(0, self.columns, emit.lanes):
+            some, unit = sums[first : first + emit.lanes], 1
+            count = len(some)
+            while unit < emit.lanes:  # neighbouring lanes of two registers make one
+                some = [self._halves(*some[k : k + 2], unit=unit) for k in range(0, len(some), 2)]
+                unit *= 2
+            found += [emit.b.extract_element(some[0], integer(lane)) for lane in range(count)]
+        return found
+
+    def _halves(self, x, y=None, unit=1):
+        """Sums of the even and odd units of x, and of y after each."""
+        lanes = self.emit.lanes
+        y = x if y is None else y
+        even = [
+            at + t + other * lanes
+            for at in range(0, lanes, 2 * unit)
+            for other in (0, 1)
+            for t in range(unit)
+        ]
+        b, odd = self.emit.b, _lanes([lane + unit for lane in even])
+        return b.fadd(b.shuffle_vector(x, y, _lanes(even)), b.shuffle_vector(x, y, odd))
 
 
 def _whole(rows):

@@ -18,7 +18,7 @@ from graphsys.kernels.base.layout import (
     RUNS,
     UPPER,
 )
-from graphsys.kernels.llvm.columns import Columns
+from graphsys.kernels.llvm.columns import Columns, Products
 from graphsys.kernels.llvm.emit import (
     I64,
     REAL,
@@ -122,7 +122,7 @@ def backward_function(module, real):
     """``x_k <- x_k - sum_j W_kj x_j`` for small nodes down from the last before ``end``.
 
     Arguments as in `forward_function`. The place after the first that is not one pivot block of up
-    to `SMALL` rows, or ``begin``.
+    to `SMALL` rows, or a weak one of one triangle; else ``begin``.
     """
     function, builder = _substitution_function(module, f"graphsys_backward_{real}", real)
     if builder is None:
@@ -135,12 +135,40 @@ def backward_function(module, real):
         place = builder.gep(starts, [builder.sub(above, integer(1))])
         at, w = _small(builder, table, builder.load(place), above)
         first, upper = field(builder, table, at, FIRST), field(builder, table, at, UPPER)
+        lower = emit.at(arena, field(builder, table, at, LOWER))
+        m = builder.add(w, field(builder, table, at, BELOW))
         runs = _runs(builder, table, at)
-        for size in cases(builder, w, range(1, SMALL + 1), skip=True):
-            own = Columns(builder, real, size)
-            _backward(own, emit.at(x, first), x, emit.at(arena, upper), *runs)
+        halved = builder.icmp_signed("<", upper, integer(0))
+        with builder.if_else(halved) as (one_triangle, both_triangles):
+            with one_triangle:
+                copy = emit.load_scalar(emit.at(arena, builder.not_(upper)))
+                with builder.if_then(builder.fcmp_ordered("ord", copy, copy)):  # of a weak block
+                    builder.ret(above)
+                for size in cases(builder, w, range(1, SMALL + 1), skip=True):
+                    own = Columns(builder, real, size)
+                    _backward_one_triangle(own, emit.at(x, first), x, lower, m, *runs)
+            with both_triangles:
+                for size in cases(builder, w, range(1, SMALL + 1), skip=True):
+                    own = Columns(builder, real, size)
+                    _backward(own, emit.at(x, first), x, emit.at(arena, upper), *runs)
     builder.ret(begin)
     return function
+
+
+def _backward_one_triangle(own, place, x, panel, m, runs, fields):
+    """``x_k <- x_k - D^-1 L^T x_j``, as `_backward`."""
+    builder, emit = own.b, own.emit
+    products = Products(builder, emit.real, own.rows)
+    steps = [builder.mul(m, integer(k)) for k in range(own.rows)]
+    every = integer(RUN_FIELDS)
+    loop = emit.loop(f"runs.{own.rows}", integer(0), fields, every, products.zeros())
+    with loop as (at, sums):
+        left = emit.at(panel, integer(own.rows), field(builder, runs, at, 0))
+        length, row = field(builder, runs, at, 1), emit.at(x, field(builder, runs, at, 2))
+        loop.carry(products.add(sums, left, steps, row, length))
+    inverse = [own.load(emit.at(panel, step)) for step in steps]
+    entries = [own.splat(entry) for entry in products.entries(loop.results)]
+    own.store(own.map(builder.fsub, own.load(place), own.combine(inverse, entries)), place)
 
 
 def _backward(own, place, x, panel, runs, fields):

@@ -10,6 +10,7 @@ apart and joined once at the end. The numba intrinsics on top are in `blocks`, t
 from llvmlite import ir
 
 from graphsys.kernels.base.jit import shared
+from graphsys.kernels.llvm.columns import Products
 from graphsys.kernels.llvm.emit import (
     I8,
     I32,
@@ -17,6 +18,7 @@ from graphsys.kernels.llvm.emit import (
     LANES,
     REAL,
     Emitter,
+    cases,
     declare,
     host_has,
     integer,
@@ -288,32 +290,21 @@ def transposed_function(module, real):
         return function
     emit = Emitter(builder, real)
     c, a, lda, b, m, n = function.args
-    whole = builder.and_(m, integer(-LANES))
-    mask = emit.first_lanes(builder.sub(m, whole))
-    tail = emit.load(emit.at(b, whole), mask)
-    with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+    with emit.loop("columns", integer(0), n, integer(LANES), []) as (j, _):
+        left = builder.sub(n, j)
+        many = builder.icmp_signed(">", left, integer(LANES))
         a_column = emit.at(a, builder.mul(j, lda))
-        first = builder.fmul(emit.load(emit.at(a_column, whole), mask), tail)
-        loop = emit.loop("rows", integer(0), whole, integer(LANES), [first])
-        with loop as (i, (total,)):
-            loop.carry([emit.fma(emit.load(emit.at(a_column, i)), emit.load(emit.at(b, i)), total)])
-        total = _sum_lanes(emit, loop.results[0])
-        place = emit.at(c, j)
-        builder.store(builder.fsub(emit.load_scalar(place), total), place, align=emit.align)
+        for columns in cases(
+            builder, builder.select(many, integer(LANES), left), range(1, LANES + 1)
+        ):
+            products = Products(builder, real, columns)
+            steps = [builder.mul(lda, integer(k)) for k in range(columns)]
+            sums = products.add(products.zeros(), a_column, steps, b, m)
+            for k, total in enumerate(products.entries(sums)):
+                place = emit.at(c, j, integer(k))
+                builder.store(builder.fsub(emit.load_scalar(place), total), place, align=emit.align)
     builder.ret_void()
     return function
-
-
-def _sum_lanes(emit, value):
-    """Sum of the lanes, always in the same pairwise order."""
-    count = emit.lanes
-    while count > 1:
-        half = count // 2
-        places = [lane + half if lane < half else 0 for lane in range(emit.lanes)]
-        order = ir.Constant(ir.VectorType(I32, emit.lanes), places)
-        value = emit.b.fadd(value, emit.b.shuffle_vector(value, value, order))
-        count = half
-    return emit.b.extract_element(value, integer(0))
 
 
 def magnitude_function(module, real, mode):

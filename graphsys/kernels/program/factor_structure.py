@@ -27,7 +27,7 @@ FEW_MERGE = 0.9
 #: Numbers for each step, each block of an edge and each front entry that the two kernels share.
 STEP_ROWS, BLOCK_ROWS, ENTRY_ROWS = 11, 5, 4
 #: Places in ``sizes``: those of `measure_program`, and the lengths of both parts.
-PANELS, LENGTH, NODAL_LENGTH, SIZES = range(2, 6)
+PANELS, COLUMNS, LENGTH, NODAL_LENGTH, SIZES = range(2, 7)
 
 
 @interpreted
@@ -105,8 +105,8 @@ def choose_structure(
         load_start, later, lower, upper,
     )  # fmt: skip
     of_targets = measure_program(
-        size, joined, (front_start, front), (super_of, super_start[: count + 1]), row_of, work,
-        by_entry[0], by_step[4:9], sizes,
+        size, joined, (front_start, front), (super_of, super_start[: count + 1]), row_of,
+        symmetric and not nodal, work, by_entry[0], by_step[4:9], sizes,
     )  # fmt: skip
     loaded = n + load_start[n] * (1 if symmetric else 2)
     sizes[LENGTH] = HEADER + row_of[n] + LOAD_FIELDS * loaded + count + sizes[PANELS] + of_targets

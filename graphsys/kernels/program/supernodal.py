@@ -10,12 +10,14 @@ from graphsys.kernels.base.layout import (
     LOAD_FIELDS,
     LOADS,
     NODAL_AT,
+    ONE_TRIANGLE,
     ORDER_AT,
     PANEL_FIELDS,
     PANELS_AT,
     PROGRAM_VERSION,
     REFINED,
     ROWS,
+    SCALED,
     STARTS_AT,
     SUPERNODES,
     SYMMETRIC,
@@ -36,6 +38,9 @@ MOST_COLUMNS = 48
 #: Zeros stored, as a part of a panel, for the sake of a wider supernode; the second one while it
 #: still fits one pivot block.
 ZEROS, ZEROS_IN_BLOCK = 0.1, 0.5
+#: Rows below the pivots of a symmetric supernode, and entries of its upper panel, from which on it
+#: stores one triangle. Copies of its pivot blocks take up to `PIVOT_ROWS` columns.
+BELOW_ONE_TRIANGLE, ENTRIES_ONE_TRIANGLE = 2 * PIVOT_ROWS, 64
 
 
 @interpreted
@@ -129,6 +134,7 @@ def measure_program(
     fronts,
     supernodes,
     row_of,
+    halves,
     # Work:
     runs_of,
     # Out:
@@ -136,19 +142,20 @@ def measure_program(
     by_supernode,
     sizes,
 ):
-    """Places of all panels; ``sizes`` <- numbers in them, widest pivot block, length of their part.
+    """Places of all panels; ``sizes`` <- numbers in them, widest pivot block, length of their part,
+    numbers of the columns of W that update one target.
 
     ``fronts`` are where the later steps of each step begin, and these; ``supernodes`` that of each
-    step, and where each begins. ``offset`` gets the row of each front entry inside its supernode's
-    panel; ``by_supernode`` last step, rows below, places of both panels, pivot blocks.
-    Returns the length of the targets' part.
+    step, and where each begins. ``halves`` allows supernodes to store one triangle. ``offset`` gets
+    the row of each front entry inside its supernode's panel; ``by_supernode`` last step, rows
+    below, places of both panels, pivot blocks. Returns the length of the targets' part.
     """
     front_start, front = fronts
     super_of, super_start = supernodes
     last_step, below = by_supernode[0], by_supernode[1]
     lower, upper, pivots = by_supernode[2], by_supernode[3], by_supernode[4]
     count = super_start.size - 1
-    length = targets_length = arena = widest = 0
+    length = targets_length = arena = widest = scaled = 0
     for s in range(count):
         last = super_start[s + 1] - 1
         last_step[s] = last
@@ -160,25 +167,40 @@ def measure_program(
         p = row_of[last + 1] - row_of[super_start[s]]
         lower[s] = arena
         arena += (p + q) * p
-        pivots[s] = block = 0
+        pivots[s] = block = copies = 0
         for k in range(super_start[s], last + 1):
             together = block > 0 and (block + size[k] <= PIVOT_ROWS or joined[k - 1])
             if together:
                 block += size[k]
             elif size[k] > 0:
+                copies += block * block if block <= PIVOT_ROWS else 0
                 pivots[s] += 1
                 block = size[k]
             if block > widest:
                 widest = block
+        copies += block * block if block <= PIVOT_ROWS else 0
+        half = halves and q >= BELOW_ONE_TRIANGLE and p * q >= ENTRIES_ONE_TRIANGLE
+        upper[s] = copies if half else -1
+        if half:
+            columns, target = 0, -1
+            for e in range(front_start[last], front_start[last + 1]):
+                if super_of[front[e]] != target:
+                    columns, target = 0, super_of[front[e]]
+                columns += size[front[e]]
+                scaled = max(scaled, p * columns)
         runs, targets, of_targets = _targets(
             front, front_start[last], front_start[last + 1], row_of, super_of, super_start, runs_of
         )
         length += PANEL_FIELDS + pivots[s] + 3 * runs
         targets_length += TARGET_FIELDS * targets + 3 * of_targets
     for s in range(count):
-        upper[s] = arena
-        arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
-    sizes[0], sizes[1], sizes[2] = arena, widest, length
+        if upper[s] < 0:
+            upper[s] = arena
+            arena += (row_of[last_step[s] + 1] - row_of[super_start[s]]) * below[s]
+        else:
+            copies, upper[s] = upper[s], -1 - arena
+            arena += copies
+    sizes[0], sizes[1], sizes[2], sizes[3] = arena, widest, length, scaled
     return targets_length
 
 
@@ -214,7 +236,7 @@ def build_program(
     n, count, rows = size.size, super_start.size - 1, row_of[size.size]
     last_step, below = by_supernode[0], by_supernode[1]
     lower, upper = by_supernode[2], by_supernode[3]
-    arena, widest, length = sizes[0], sizes[1], sizes[2]
+    arena, widest, length, scaled = sizes[0], sizes[1], sizes[2], sizes[3]
     loaded = n + load_start[n] * (1 if symmetric else 2)  # blocks
     program[PROGRAM_VERSION] = VERSION
     program[ROWS] = rows
@@ -233,7 +255,10 @@ def build_program(
     work = max(WORK_COLUMNS * widest, WEAK_WORK)
     if widest > PIVOT_ROWS and work < MEDIUM_WORK:
         work = MEDIUM_WORK
-    program[ARENA_TOTAL] = arena + work
+    program[ARENA_TOTAL] = arena + work + scaled
+    program[ONE_TRIANGLE], program[SCALED] = 0, work
+    for s in range(count):
+        program[ONE_TRIANGLE] += upper[s] < 0
 
     at = HEADER
     for k in range(n):

@@ -104,5 +104,5 @@ def expand(
     for j in range(count):
         for i in range(kept):
             x[j * rows + rows - kept + i] = known[j * kept + place[i]]
-    backward(program, arena, count, x)
+    backward(program, arena, count, x, out)
     scatter(x, order, count, out)

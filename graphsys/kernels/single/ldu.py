@@ -50,7 +50,7 @@ from graphsys.kernels.blocks.supernodes import (
     eliminate_supernode,
     update_target,
 )
-from graphsys.kernels.blocks.weak import is_weak, scale_weak
+from graphsys.kernels.blocks.weak import is_weak, keep_weak, recall_weak, scale_weak
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
 
 
@@ -169,20 +169,19 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
     symmetric = program[SYMMETRIC] != 0
     context = 2 * program[ROWS], tolerance, work_at, info, program
     for _ in range(count):
-        panel, p, m = at, table[at], table[at] + table[at + 1]
-        lower, upper = table[at + 3], table[at + 4]
+        panel = at
         targets, target_at = table[at + 7], table[at + 8]
         at += PANEL_FIELDS + table[at + 5] + 3 * table[at + 6]
         failed = eliminate_supernode(
-            program, panel, arena, 0, magnitude, 1, context,
-            _invert, _scale, subtract_product, raise_magnitude,
+            program, panel, arena, 0, magnitude, 1, work_at, context,
+            _invert, scale, keep_weak, subtract_product, raise_magnitude,
         )  # fmt: skip
         if failed != 0:
             return failed
         for _ in range(targets if push else 0):
             target_at = update_target(
-                program, target_at, arena, 0, p, m, lower, upper, symmetric, magnitude, 1,
-                subtract_product, raise_magnitude,
+                program, target_at, arena, 0, panel, symmetric, magnitude, 1, work_at,
+                scale, recall_weak, subtract_product, raise_magnitude,
             )  # fmt: skip
     return 0
 
@@ -225,9 +224,8 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
 
 
 @inlined
-def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, context):
+def scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
     """B <- D^-1 U for the w rows of a pivot block; U is B itself or apart from it."""
-    work_at = context[2]
     if columns == 0:
         return
     if not weak and (w <= SMALL or u != to):

@@ -7,22 +7,26 @@ order, so that nothing is gathered: `row_places` gives the places of the user's 
 import numpy as np
 
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, inlined, intrinsic, kernel, types
-from graphsys.kernels.base.layout import ORDER_AT, ROWS, STARTS_AT, SUPERNODES
-from graphsys.kernels.base.widths import LANES, TILE_ROWS
+from graphsys.kernels.base.layout import ORDER_AT, ROWS, STARTS_AT, SUPERNODES, UPPER
+from graphsys.kernels.base.widths import LANES, SMALL, TILE_ROWS
 from graphsys.kernels.blocks.blocks import _Lower, real_name
-from graphsys.kernels.blocks.supernodes import backward_supernode, forward_supernode
+from graphsys.kernels.blocks.supernodes import (
+    backward_one_triangle,
+    backward_supernode,
+    forward_supernode,
+)
 
 lanes_rows = LazyModule("graphsys.kernels.llvm.lanes_rows")
 
 
-def _product(mode, text):
+def _product(mode, transposed, text):
     def typed(typing, c, c_at, a, a_at, lda, b, b_at, m, k):
         signature = types.none(c, c_at, a, a_at, lda, b, b_at, m, k)
         real = real_name(c.dtype)
 
         def generate(context, builder, signature, arguments):
             low = _Lower(context, builder, signature, arguments)
-            function = lanes_rows.rows_function(builder.module, real, mode)
+            function = lanes_rows.rows_function(builder.module, real, mode, transposed)
             places = [low.pointer(0, 1), low.pointer(2, 3), low.integer(4), low.pointer(5, 6)]
             builder.call(function, [*places, low.integer(7), low.integer(8)])
             return low.none()
@@ -34,9 +38,10 @@ def _product(mode, text):
     return intrinsic(typed)
 
 
-def _twin(mode):
+def _twin(mode, transposed=False):
     def twin(c, c_at, a, a_at, lda, b, b_at, m, k):
-        left = np.lib.stride_tricks.as_strided(a[a_at:], (m, k), (a.itemsize, a.itemsize * lda))
+        steps = (a.itemsize * lda, a.itemsize) if transposed else (a.itemsize, a.itemsize * lda)
+        left = np.lib.stride_tricks.as_strided(a[a_at:], (m, k), steps)
         product = left @ b[b_at : b_at + LANES * k].reshape(k, LANES)
         out = c[c_at : c_at + LANES * m].reshape(m, LANES)
         out[...] = out - product if mode == "subtract" else product
@@ -46,9 +51,11 @@ def _twin(mode):
 
 if DISABLE_JIT:
     subtract_rows, assign_rows = _twin("subtract"), _twin("assign")
+    subtract_rows_transposed = _twin("subtract", True)
 else:
-    subtract_rows = _product("subtract", "C <- C - A B, rows of B and C vectors of eight.")
-    assign_rows = _product("assign", "C <- A B; C may be B when m <= 8.")
+    subtract_rows = _product("subtract", False, "C <- C - A B, rows of B and C vectors of eight.")
+    subtract_rows_transposed = _product("subtract", True, "C <- C - A^T B.")
+    assign_rows = _product("assign", False, "C <- A B; C may be B when m <= 8.")
 
 
 @inlined
@@ -66,6 +73,23 @@ def _apply_inverse(x, at, rows, arena, d, m, count, w, work):
     for i in range(LANES * w):
         work[i] = x[at + i]
     assign_rows(x, at, arena, d, m, work, 0, w, w)
+
+
+@inlined
+def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
+    """C <- C - A^T B, with the arguments of `supernodes`."""
+    subtract_rows_transposed(c, c_at, a, a_at, lda, b, b_at, m, k)
+
+
+@inlined
+def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
+    """X <- x - D^-1 s."""
+    if w <= SMALL and arena[copy] == arena[copy]:  # as `weak.subtract_weak`
+        assign_rows(work, u, arena, d, m, work, s, w, w)
+        subtract_rows(work, s, arena, copy, w, work, u, w, w)
+        for i in range(LANES * w):
+            x[at + i] -= work[u + i]
+    subtract_rows(x, at, arena, d, m, work, s, w, w)
 
 
 @kernel
@@ -107,4 +131,10 @@ def solve_side_by_side(
         )
     for s in range(program[SUPERNODES] - 1, last - 1, -1):  # x_k = z_k - sum_j W_kj x_j
         at = program[program[STARTS_AT] + s]
-        backward_supernode(program, at, arena, 0, x, 1, LANES, 1, LANES, _subtract)
+        if program[at + UPPER] >= 0:
+            backward_supernode(program, at, arena, 0, x, 1, LANES, 1, LANES, _subtract)
+        else:
+            backward_one_triangle(
+                program, at, arena, 0, x, 0, copy, 1, LANES,
+                _subtract, _subtract_transposed, _subtract_inverse,
+            )  # fmt: skip

@@ -77,7 +77,7 @@ def take_part(
                     if looks > LOOKS:
                         state[SOURCE] = k
                         return WAITING
-                pull(program, source[k], update_at[k], magnitude, arena)
+                pull(program, source[k], update_at[k], work_at, magnitude, arena)
             state[SOURCE] = -1
             failed = eliminate(
                 program, program[program[STARTS_AT] + t], 1, False, work_at, tolerance,

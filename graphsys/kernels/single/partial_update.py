@@ -23,7 +23,8 @@ from graphsys.kernels.base.layout import (
 )
 from graphsys.kernels.blocks.blocks import copy_block, raise_magnitude, subtract_product
 from graphsys.kernels.blocks.supernodes import update_target
-from graphsys.kernels.single.ldu import eliminate, given_magnitudes
+from graphsys.kernels.blocks.weak import recall_weak
+from graphsys.kernels.single.ldu import eliminate, given_magnitudes, scale
 
 
 @kernel
@@ -142,7 +143,7 @@ def refactorize_reached(
     for t in reached:
         load_panel(program, t, load_start, values, magnitude, arena)
         for k in range(source_start[t], source_start[t + 1]):
-            pull(program, source[k], update_at[k], magnitude, arena)
+            pull(program, source[k], update_at[k], work_at, magnitude, arena)
         at = program[program[STARTS_AT] + t]
         failed = eliminate(program, at, 1, False, work_at, tolerance, magnitude, arena, info)
         if failed != 0:
@@ -156,7 +157,8 @@ def load_panel(program, t, load_start, values, magnitude, arena):
     at = program[program[STARTS_AT] + t]
     p, q, lower, upper = program[at], program[at + 1], program[at + 3], program[at + 4]
     arena[lower : lower + (p + q) * p] = 0.0
-    arena[upper : upper + p * q] = 0.0
+    if upper >= 0:
+        arena[upper : upper + p * q] = 0.0
     for k in range(load_start[t], load_start[t + 1]):
         block = program[LOAD_AT] + LOAD_FIELDS * k
         rows = program[block + 1]
@@ -168,12 +170,10 @@ def load_panel(program, t, load_start, values, magnitude, arena):
 
 
 @kernel
-def pull(program, source, at, magnitude, arena):
+def pull(program, source, at, work_at, magnitude, arena):
     """Update of a supernode by a descendant, ``source``, from place ``at`` of the program."""
-    s = program[program[STARTS_AT] + source]
-    p, m, lower = program[s], program[s] + program[s + 1], program[s + 3]
-    symmetric = program[SYMMETRIC] != 0
+    panel = program[program[STARTS_AT] + source]
     update_target(
-        program, at, arena, 0, p, m, lower, program[s + 4], symmetric, magnitude, 1,
-        subtract_product, raise_magnitude,
+        program, at, arena, 0, panel, program[SYMMETRIC] != 0, magnitude, 1, work_at,
+        scale, recall_weak, subtract_product, raise_magnitude,
     )  # fmt: skip

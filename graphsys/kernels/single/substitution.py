@@ -9,6 +9,7 @@ import numpy as np
 from graphsys.kernels.base.jit import inlined, kernel, lazy
 from graphsys.kernels.base.layout import (
     NODAL_AT,
+    ONE_TRIANGLE,
     ORDER_AT,
     PANEL_FIELDS,
     PROGRAM_VERSION,
@@ -16,6 +17,7 @@ from graphsys.kernels.base.layout import (
     STALE,
     STARTS_AT,
     SUPERNODES,
+    UPPER,
     VERSION,
 )
 from graphsys.kernels.base.pointers import pointer
@@ -29,11 +31,13 @@ from graphsys.kernels.blocks.blocks import (
 from graphsys.kernels.blocks.nodes import backward_nodes, forward_nodes
 from graphsys.kernels.blocks.prefetch import AHEAD, fetch_lower, fetch_upper, is_far
 from graphsys.kernels.blocks.supernodes import (
+    backward_one_triangle,
     backward_supernode,
     backward_transposed_supernode,
     forward_supernode,
     forward_transposed_supernode,
 )
+from graphsys.kernels.blocks.weak import subtract_weak
 
 
 @kernel
@@ -52,7 +56,7 @@ def solve(
     """A out = b for ``count`` right-hand sides; 0, or 1 where the solution is not finite.
 
     b and out are rows x count, column-major and flat; ``x`` stores them in elimination order, and
-    then the widest pivot block's rows.
+    then the widest pivot block's rows. ``out`` is workspace first.
     """
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
@@ -79,7 +83,7 @@ def solve_supernodes(
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
     forward(program, arena, count, x)
-    backward(program, arena, count, x)
+    backward(program, arena, count, x, out)
     return scatter(x, order, count, out)
 
 
@@ -135,6 +139,8 @@ def solve_transposed(
     """A^T out = b, without conjugation; as `solve`."""
     if program[PROGRAM_VERSION] != VERSION:
         return STALE
+    if program[ONE_TRIANGLE] > 0:  # A^T = A
+        return solve_supernodes(program, arena, b, count, x, out)
     rows = program[ROWS]
     order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
     gather(b, order, count, x)
@@ -218,8 +224,8 @@ def _apply_inverse(x, at, rows, arena, d, m, count, w, work):
 
 
 @inlined
-def backward(program, arena, count, x):
-    """x_k = z_k - sum_j W_kj x_j."""
+def backward(program, arena, count, x, work):
+    """x_k = z_k - sum_j W_kj x_j; ``work`` has room for all rows."""
     rows = program[ROWS]
     starts = pointer(program, program[STARTS_AT])
     alone = count == 1 and arena.itemsize <= 8  # one vector of real numbers
@@ -233,13 +239,31 @@ def backward(program, arena, count, x):
                 s = left
                 continue
         s -= 1
-        backward_supernode(program, starts[s], arena, 0, x, rows, count, 1, 1, subtract_product)
+        if program[starts[s] + UPPER] >= 0:
+            backward_supernode(
+                program, starts[s], arena, 0, x, rows, count, 1, 1, subtract_product
+            )
+            continue
+        for j in range(count):
+            backward_one_triangle(
+                program, starts[s], arena, 0, x, j * rows, work, 1, 1,
+                subtract_product, _subtract_transposed, _subtract_inverse,
+            )  # fmt: skip
 
 
 @inlined
 def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
     """c <- c - A^T b, with the arguments of `supernodes`."""
     subtract_transposed(c, c_at, a, a_at, lda, b, b_at, k, m)
+
+
+@inlined
+def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
+    """x <- x - D^-1 s."""
+    if w <= SMALL and arena[copy] == arena[copy]:
+        subtract_weak(x, at, work, s, u, arena, d, m, copy, w)
+    else:
+        subtract_product(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
 
 
 @inlined
