@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.base.layout import ORDER_AT, PANEL_FIELDS, ROWS, STARTS_AT, SUPERNODES
 from graphsys.kernels.single.substitution import pivot_blocks
+from graphsys.numeric.both_triangles import wide_factors, wide_program
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.solver import Solver
 
@@ -25,6 +26,8 @@ class Tables:
     Attributes
     ----------
     program : ndarray of int
+    wide : ndarray of int
+        The program with places for all of W: see `graphsys.numeric.both_triangles`.
     order : ndarray of int, shape (N,)
         The user's row of each row.
     blocks : list of tuple (rows (c, w), places (c, w, w))
@@ -37,6 +40,7 @@ class Tables:
     """
 
     program: Ints
+    wide: Ints
     order: Ints
     blocks: list[tuple[Ints, Ints]]
     upper: Ints
@@ -46,6 +50,7 @@ class Tables:
     @classmethod
     def of(cls, program: Ints) -> Tables:
         """Tables of a program that has all nodes."""
+        given, program = program, wide_program(program)
         rows = int(program[ROWS])
         order = program[program[ORDER_AT] : program[ORDER_AT] + rows]
         panel = program[program[STARTS_AT] : program[STARTS_AT] + program[SUPERNODES]]
@@ -77,7 +82,7 @@ class Tables:
         column_at = np.column_stack([first_column, rows + below_at[s]]).ravel()
         start = np.concatenate([[0], np.cumsum(inner + q[s])])
         return cls(
-            program, order, blocks, _ranges(starts, counts, steps), start,
+            given, program, order, blocks, _ranges(starts, counts, steps), start,
             ahead[_ranges(column_at, counts)],
         )  # fmt: skip
 
@@ -130,11 +135,13 @@ class Root:
     def solve(self, b: Array, transposed: bool) -> Array:
         """L^-1 b, or L^-T b, of rows in elimination order, shape (N,) or (N, k)."""
         if self._half is None:
-            arena = np.zeros_like(self._factorization.arena)
-            arena[self.tables.upper] = self._factorization.arena[self.tables.upper]
+            factors, symbolic = self._factors(), self._factorization.symbolic
+            arena = np.zeros_like(factors)
+            arena[self.tables.upper] = factors[self.tables.upper]
             for (_, places), root in zip(self.tables.blocks, self._roots):
                 arena[places] = root
-            self._half = Solver(self._factorization.symbolic, arena, None, 1.0, 0, None)
+            symbolic = replace(symbolic, program=self.tables.wide)
+            self._half = Solver(symbolic, arena, None, 1.0, 0, None)
         scale = None if self.scale is None else self.scale.reshape(-1, *(1,) * (b.ndim - 1))
         right = np.empty_like(b, order="F")
         right[self.tables.order] = b if transposed or scale is None else b * scale
@@ -143,11 +150,15 @@ class Root:
         x: Array = flat.reshape(b.shape, order="F")[self.tables.order]
         return x if not transposed or scale is None else x * scale
 
+    def _factors(self) -> Array:
+        """Factors with all of W."""
+        return wide_factors(self.tables.program, self.tables.wide, self._factorization.arena)
+
     def matrix(self) -> Any:
         """L as a `scipy.sparse.csc_array`, shape (N, N)."""
         tables, n = self.tables, self.diagonal.size
         below = sp.csc_array(
-            (self._factorization.arena[tables.upper], tables.column, tables.start), shape=(n, n)
+            (self._factors()[tables.upper], tables.column, tables.start), shape=(n, n)
         )
         rows, columns, entries = [], [], []
         for (row, _), root in zip(tables.blocks, self._roots):

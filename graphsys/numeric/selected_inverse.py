@@ -19,6 +19,7 @@ from graphsys.kernels.single.selected_inverse import (
 from graphsys.matrix import from_scipy
 from graphsys.matrix.equilibration import scaled
 from graphsys.matrix.graph import BlockGraph
+from graphsys.numeric.both_triangles import wide_factors, wide_program
 from graphsys.symbolic import Symbolic
 
 if TYPE_CHECKING:
@@ -101,7 +102,8 @@ def selected_inverse(factorization: Factorization) -> SelectedInverse:
 
 def _by_supernodes(symbolic: Symbolic, arena: Array) -> Array:
     """Blocks of the inverse by the factors of all supernodes, in the layout of the values."""
-    graph, program = symbolic.graph, symbolic.program
+    graph, program = symbolic.graph, wide_program(symbolic.program)
+    arena = wide_factors(symbolic.program, program, arena)
     inverse = np.empty(int(program[ARENA_SIZE]), arena.dtype)
     invert_selected(program, arena, np.empty(selected_work_size(program), arena.dtype), inverse)
     values = np.empty(graph.nnz, arena.dtype)

@@ -28,8 +28,8 @@ hold their inverses D^-1, the columns below them L (not scaled), the rows to the
 
 Of a symmetric matrix, U = L^T. A supernode with many rows below stores no ``upper`` panel: kernels
 compute the columns of W that they need from D^-1 and L. In its place are copies of the pivot
-blocks D of at most `SMALL` rows that are weak (`blocks.weak`), each with a NaN at first if it is
-not. ``one_triangle`` counts these supernodes; the nodal part has none.
+blocks D of at most `SMALL` rows that are weak, infinity for those that are not (`blocks.weak`).
+``one_triangle`` counts these supernodes; the nodal part has none.
 
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block, for `WEAK_WORK`
 numbers at least and for 256 where that has more than 8 rows, and from its place ``scaled`` on for

@@ -42,7 +42,12 @@ from graphsys.kernels.blocks.batch_blocks import (
 from graphsys.kernels.blocks.blocks import any_beyond
 from graphsys.kernels.blocks.growth import GROWN
 from graphsys.kernels.blocks.prefetch import LINE, is_far
-from graphsys.kernels.blocks.supernodes import FINE, eliminate_supernode, update_target
+from graphsys.kernels.blocks.supernodes import (
+    FINE,
+    eliminate_supernode,
+    scale_columns,
+    update_target,
+)
 
 
 def schedule(program: np.ndarray) -> np.ndarray:
@@ -271,9 +276,15 @@ def _recall(arena, copy, w, work_at):
 
 
 @kernel
+def _write_columns(program, panel, arena, base, to, first, columns, work_at):
+    """W <- D^-1 L^T for some rows below as columns."""
+    scale_columns(program, panel, arena, base, to, first, columns, LANES, work_at, _scale, _recall)
+
+
+@kernel
 def _update(program, at, panel, base, symmetric, magnitude, work_at, arena):
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it."""
     return update_target(
         program, at, arena, base, panel, symmetric, magnitude, LANES, work_at,
-        _scale, _recall, subtract_lanes, raise_lanes,
+        _write_columns, subtract_lanes, raise_lanes,
     )  # fmt: skip

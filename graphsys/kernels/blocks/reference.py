@@ -169,7 +169,7 @@ def backward_nodes(x, arena, program, starts, begin, end):
             return s + 1
         (w, below, first, lower, upper), runs = panel
         if upper < 0:
-            if arena[~upper] == arena[~upper]:
+            if arena[~upper] != np.inf:
                 return s + 1
             total = np.zeros(w, x.dtype)
             for place, length, row in runs:

@@ -14,6 +14,7 @@ primitives:
 U being B or apart from it
 ``keep(arena, to, w, weak, work_at)``: a copy of a block D of at most `SMALL` rows where it is weak
 ``recall(arena, copy, w, work_at)``: True if D was weak, which is then in the workspace
+``write_columns(program, panel, arena, base, to, first, columns, work_at)``: `scale_columns`
 ``subtract_inverse(x, at, work, s, u, arena, d, m, copy, w)``: x <- x - D^-1 s; loses s and u
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
@@ -241,11 +242,11 @@ def mirror(arena, d, m, w, wide):
 
 
 @inlined
-def scale_columns(program, panel, arena, base, first, columns, wide, work_at, scale, recall):
-    """W <- D^-1 L^T for some rows below as columns, into the workspace; its place."""
+def scale_columns(program, panel, arena, base, to, first, columns, wide, work_at, scale, recall):
+    """W <- D^-1 L^T for some rows below as columns, p x ``columns``."""
     table = pointer(program, panel)
     p, m, lower = table[0], table[0] + table[1], base + wide * table[3]
-    copy, to, i = base + wide * (-1 - table[4]), work_at + wide * program[SCALED], 0
+    copy, i = base + wide * (-1 - table[4]), 0
     for b in range(PANEL_FIELDS, PANEL_FIELDS + table[5]):
         w, d, weak = table[b], lower + wide * (i * m + i), False
         if w <= SMALL:
@@ -254,13 +255,12 @@ def scale_columns(program, panel, arena, base, first, columns, wide, work_at, sc
         below = lower + wide * (i * m + p + first)
         scale(arena, to + wide * i, p, d, m, w, below, m, 1, columns, weak, work_at)
         i += w
-    return to
 
 
 @inlined
 def update_target(
     program, at, arena, base, panel, symmetric, magnitude, wide, work_at,
-    scale, recall, subtract, raise_magnitude,
+    write_columns, subtract, raise_magnitude,
 ):  # fmt: skip
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it.
 
@@ -277,9 +277,8 @@ def update_target(
     if one_triangle:  # the target's pivots are consecutive among the rows below
         first, last = table[at], at + 3 * (columns - 1)
         count = table[last] + table[last + 1] - first
-        upper = scale_columns(
-            program, panel, arena, base, first, count, wide, work_at, scale, recall
-        )
+        upper = work_at + wide * program[SCALED]
+        write_columns(program, panel, arena, base, upper, first, count, work_at)
         upper -= wide * first * p
     for c in range(columns):
         c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]

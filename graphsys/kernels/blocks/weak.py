@@ -29,6 +29,8 @@ from graphsys.kernels.blocks.blocks import (
 
 #: Pivot relative to its row below which a pivot block is weak, and the inverse of D_kk X_kk.
 WEAK = 1e-4
+#: In the place of the copy of a pivot block that is not weak.
+NO_COPY = np.inf
 
 
 @kernel
@@ -58,17 +60,17 @@ def is_weak(program, ratio, arena, d, m, w, work_at):
 
 @inlined
 def keep_weak(arena, to, w, weak, work_at):
-    """Copy of a pivot block, out of the workspace, where it is weak; else a NaN in its place."""
+    """Copy of a pivot block, out of the workspace, where it is weak; else `NO_COPY`."""
     if weak:
         copy_block(arena, to, w, arena, work_at + WEAK_BLOCK, w, w, w)
     else:
-        arena[to] = np.nan
+        arena[to : to + w * w] = NO_COPY
 
 
 @inlined
 def recall_weak(arena, copy, w, work_at):
     """True if a pivot block was weak; its copy is back in the workspace."""
-    weak = arena[copy] == arena[copy]
+    weak = arena[copy] != NO_COPY
     if weak:
         copy_block(arena, work_at + WEAK_BLOCK, w, arena, copy, w, w, w)
     return weak

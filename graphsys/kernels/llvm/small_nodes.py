@@ -142,7 +142,8 @@ def backward_function(module, real):
         with builder.if_else(halved) as (one_triangle, both_triangles):
             with one_triangle:
                 copy = emit.load_scalar(emit.at(arena, builder.not_(upper)))
-                with builder.if_then(builder.fcmp_ordered("ord", copy, copy)):  # of a weak block
+                no_copy = ir.Constant(copy.type, float("inf"))
+                with builder.if_then(builder.fcmp_unordered("!=", copy, no_copy)):  # weak
                     builder.ret(above)
                 for size in cases(builder, w, range(1, SMALL + 1), skip=True):
                     own = Columns(builder, real, size)

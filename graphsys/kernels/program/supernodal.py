@@ -142,13 +142,13 @@ def measure_program(
     by_supernode,
     sizes,
 ):
-    """Places of all panels; ``sizes`` <- numbers in them, widest pivot block, length of their part,
-    numbers of the columns of W that update one target.
+    """Places of all panels; ``sizes`` <- numbers in them, widest pivot block, length of their part.
 
-    ``fronts`` are where the later steps of each step begin, and these; ``supernodes`` that of each
-    step, and where each begins. ``halves`` allows supernodes to store one triangle. ``offset`` gets
-    the row of each front entry inside its supernode's panel; ``by_supernode`` last step, rows
-    below, places of both panels, pivot blocks. Returns the length of the targets' part.
+    Last in ``sizes``, numbers of the columns of W that update one target. ``fronts`` are where the
+    later steps of each step begin, and these; ``supernodes`` that of each step, and where each
+    begins. ``halves`` allows supernodes to store one triangle. ``offset`` gets the row of each
+    front entry inside its supernode's panel; ``by_supernode`` last step, rows below, places of both
+    panels, pivot blocks. Returns the length of the targets' part.
     """
     front_start, front = fronts
     super_of, super_start = supernodes

@@ -48,6 +48,7 @@ from graphsys.kernels.blocks.supernodes import (
     FINE,
     IS_WEAK,
     eliminate_supernode,
+    scale_columns,
     update_target,
 )
 from graphsys.kernels.blocks.weak import is_weak, keep_weak, recall_weak, scale_weak
@@ -174,14 +175,14 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         at += PANEL_FIELDS + table[at + 5] + 3 * table[at + 6]
         failed = eliminate_supernode(
             program, panel, arena, 0, magnitude, 1, work_at, context,
-            _invert, scale, keep_weak, subtract_product, raise_magnitude,
+            _invert, _scale, keep_weak, subtract_product, raise_magnitude,
         )  # fmt: skip
         if failed != 0:
             return failed
         for _ in range(targets if push else 0):
             target_at = update_target(
                 program, target_at, arena, 0, panel, symmetric, magnitude, 1, work_at,
-                scale, recall_weak, subtract_product, raise_magnitude,
+                write_columns, subtract_product, raise_magnitude,
             )  # fmt: skip
     return 0
 
@@ -223,8 +224,14 @@ def _invert_wide(arena, d, m, magnitude, first, scratch, w, work_at):
     magnitude[scratch] = ratio
 
 
+@lazy("None")
+def write_columns(program, panel, arena, base, to, first, columns, work_at):
+    """W <- D^-1 L^T for some rows below as columns."""
+    scale_columns(program, panel, arena, base, to, first, columns, 1, work_at, _scale, recall_weak)
+
+
 @inlined
-def scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
+def _scale(arena, to, ld, d, m, w, u, row_step, column_step, columns, weak, work_at):
     """B <- D^-1 U for the w rows of a pivot block; U is B itself or apart from it."""
     if columns == 0:
         return

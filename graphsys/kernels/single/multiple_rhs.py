@@ -15,6 +15,7 @@ from graphsys.kernels.blocks.supernodes import (
     backward_supernode,
     forward_supernode,
 )
+from graphsys.kernels.blocks.weak import NO_COPY
 
 lanes_rows = LazyModule("graphsys.kernels.llvm.lanes_rows")
 
@@ -84,7 +85,7 @@ def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_s
 @inlined
 def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
     """X <- x - D^-1 s."""
-    if w <= SMALL and arena[copy] == arena[copy]:  # as `weak.subtract_weak`
+    if w <= SMALL and arena[copy] != NO_COPY:  # as `weak.subtract_weak`
         assign_rows(work, u, arena, d, m, work, s, w, w)
         subtract_rows(work, s, arena, copy, w, work, u, w, w)
         for i in range(LANES * w):

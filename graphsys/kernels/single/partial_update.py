@@ -23,8 +23,7 @@ from graphsys.kernels.base.layout import (
 )
 from graphsys.kernels.blocks.blocks import copy_block, raise_magnitude, subtract_product
 from graphsys.kernels.blocks.supernodes import update_target
-from graphsys.kernels.blocks.weak import recall_weak
-from graphsys.kernels.single.ldu import eliminate, given_magnitudes, scale
+from graphsys.kernels.single.ldu import eliminate, given_magnitudes, write_columns
 
 
 @kernel
@@ -175,5 +174,5 @@ def pull(program, source, at, work_at, magnitude, arena):
     panel = program[program[STARTS_AT] + source]
     update_target(
         program, at, arena, 0, panel, program[SYMMETRIC] != 0, magnitude, 1, work_at,
-        scale, recall_weak, subtract_product, raise_magnitude,
+        write_columns, subtract_product, raise_magnitude,
     )  # fmt: skip

@@ -37,7 +37,7 @@ from graphsys.kernels.blocks.supernodes import (
     forward_supernode,
     forward_transposed_supernode,
 )
-from graphsys.kernels.blocks.weak import subtract_weak
+from graphsys.kernels.blocks.weak import NO_COPY, subtract_weak
 
 
 @kernel
@@ -240,15 +240,10 @@ def backward(program, arena, count, x, work):
                 continue
         s -= 1
         if program[starts[s] + UPPER] >= 0:
-            backward_supernode(
-                program, starts[s], arena, 0, x, rows, count, 1, 1, subtract_product
-            )
+            backward_supernode(program, starts[s], arena, 0, x, rows, count, 1, 1, subtract_product)
             continue
         for j in range(count):
-            backward_one_triangle(
-                program, starts[s], arena, 0, x, j * rows, work, 1, 1,
-                subtract_product, _subtract_transposed, _subtract_inverse,
-            )  # fmt: skip
+            _backward_one_triangle(program, starts[s], arena, x, j * rows, work)
 
 
 @inlined
@@ -257,10 +252,19 @@ def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_s
     subtract_transposed(c, c_at, a, a_at, lda, b, b_at, k, m)
 
 
+@lazy("None")
+def _backward_one_triangle(program, at, arena, x, x_at, work):
+    """`backward_one_triangle` of a supernode whose panel begins at ``at``."""
+    backward_one_triangle(
+        program, at, arena, 0, x, x_at, work, 1, 1,
+        subtract_product, _subtract_transposed, _subtract_inverse,
+    )  # fmt: skip
+
+
 @inlined
 def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
     """x <- x - D^-1 s."""
-    if w <= SMALL and arena[copy] == arena[copy]:
+    if w <= SMALL and arena[copy] != NO_COPY:
         subtract_weak(x, at, work, s, u, arena, d, m, copy, w)
     else:
         subtract_product(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
