@@ -22,6 +22,7 @@ from graphsys.kernels.blocks.batch_blocks import (
     subtract_lanes,
     subtract_lanes_transposed,
 )
+from graphsys.kernels.blocks.blocks import copy_block
 from graphsys.kernels.blocks.supernodes import (
     backward_one_triangle,
     backward_supernode,
@@ -44,8 +45,10 @@ def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
 
 
 @inlined
-def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
-    """x <- x - D^-1 s in every lane."""
+def _add_inverse(x, at, work, s, u, arena, d, m, copy, w):
+    """x <- x + D^-1 s in every lane."""
+    for i in range(s, s + LANES * w):
+        work[i] = -work[i]
     subtract_lanes(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
 
 
@@ -83,7 +86,7 @@ def backward_eight(program, arena, base, count, x):
         for j in range(count):
             backward_one_triangle(
                 program, at, arena, base, x, LANES * j * rows, work, LANES, LANES,
-                subtract_lanes, subtract_lanes_transposed, _subtract_inverse,
+                copy_block, subtract_lanes, subtract_lanes_transposed, _add_inverse,
             )  # fmt: skip
 
 

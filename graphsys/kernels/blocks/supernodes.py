@@ -15,7 +15,8 @@ U being B or apart from it
 ``keep(arena, to, w, weak, work_at)``: a copy of a block D of at most `SMALL` rows where it is weak
 ``recall(arena, copy, w, work_at)``: True if D was weak, which is then in the workspace
 ``write_columns(program, panel, arena, base, to, first, columns, work_at)``: `scale_columns`
-``subtract_inverse(x, at, work, s, u, arena, d, m, copy, w)``: x <- x - D^-1 s; loses s and u
+``copy(to, to_at, ld, a, a_at, lda, m, n)``: a block to another place
+``add_inverse(x, at, work, s, u, arena, d, m, copy, w)``: x <- x + D^-1 s; loses s and u
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
 system in the arena, ``at`` that of the supernode's panel in the program.
@@ -84,7 +85,7 @@ def backward_supernode(program, at, arena, base, x, rows, count, wide, wide_x, s
 @inlined
 def backward_one_triangle(
     program, at, arena, base, x, x_at, work, wide, wide_x,
-    subtract, subtract_transposed, subtract_inverse,
+    copy, subtract, subtract_transposed, add_inverse,
 ):  # fmt: skip
     """`backward_supernode` where it stores one triangle, for one vector: x_k = z_k - D^-1 L^T x_j.
 
@@ -92,20 +93,19 @@ def backward_one_triangle(
     """
     table = pointer(program, at)
     p, q, row = table[0], table[1], x_at + wide_x * table[2]
-    m, lower, copy = p + q, base + wide * table[3], base + wide * (-1 - table[4])
+    m, lower, kept = p + q, base + wide * table[3], base + wide * (-1 - table[4])
     pivots, runs, s = table[5], table[6], wide_x * q
     first, place = PANEL_FIELDS + pivots, 0
     for run in range(first, first + 3 * runs, 3):
-        there = x_at + wide_x * table[run + 2]
-        for i in range(wide_x * table[run + 1]):
-            work[place + i] = -x[there + i]
-        place += wide_x * table[run + 1]
+        length = wide_x * table[run + 1]
+        copy(work, place, length, x, x_at + wide_x * table[run + 2], length, length, 1)
+        place += length
     for i in range(s, s + wide_x * p):
         work[i] = 0.0
     subtract_transposed(work, s, 1, arena, lower + wide * p, m, work, 0, 1, 1, p, 1, q)
     for b in range(PANEL_FIELDS, first):
         if table[b] <= SMALL:
-            copy += wide * table[b] * table[b]
+            kept += wide * table[b] * table[b]
     i = p
     for b in range(first - 1, PANEL_FIELDS - 1, -1):
         w = table[b]
@@ -117,8 +117,8 @@ def backward_one_triangle(
                 w, 1, p - i - w,
             )  # fmt: skip
         if w <= SMALL:
-            copy -= wide * w * w
-        subtract_inverse(x, here, work, s + wide_x * i, 0, arena, d, m, copy, w)
+            kept -= wide * w * w
+        add_inverse(x, here, work, s + wide_x * i, 0, arena, d, m, kept, w)
 
 
 @inlined

@@ -77,13 +77,13 @@ def recall_weak(arena, copy, w, work_at):
 
 
 @lazy("None")
-def subtract_weak(x, at, work, s, u, arena, d, m, copy, w):
-    """x <- x - v with D v = s to a small residual; loses s, and u for v."""
+def add_weak(x, at, work, s, u, arena, d, m, copy, w):
+    """x <- x + v with D v = s to a small residual; loses s, and u for v."""
     assign_product(work, u, w, arena, d, m, work, s, 1, w, w, 1, w)
     subtract_product(work, s, w, arena, copy, w, work, u, 1, w, w, 1, w)
     add_product(work, u, w, arena, d, m, work, s, 1, w, w, 1, w)
     for k in range(w):
-        x[at + k] -= work[u + k]
+        x[at + k] += work[u + k]
 
 
 @lazy("None")

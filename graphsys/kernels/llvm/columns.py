@@ -168,16 +168,15 @@ class Products:
             loop.carry([emit.fma(column, right, total) for column, total in pairs])
         return loop.results
 
-    def entries(self, sums):
-        """The sums over all lanes, as scalars."""
-        emit, found = self.emit, []
-        for first in range(0, self.columns, emit.lanes):
-            some, unit = sums[first : first + emit.lanes], 1
-            count = len(some)
-            while unit < emit.lanes:  # neighbouring lanes of two registers make one
+    def totals(self, sums):
+        """The sums over all lanes, one after another in registers."""
+        found = []
+        for first in range(0, self.columns, self.emit.lanes):
+            some, unit = sums[first : first + self.emit.lanes], 1
+            while unit < self.emit.lanes:  # neighbouring lanes of two registers make one
                 some = [self._halves(*some[k : k + 2], unit=unit) for k in range(0, len(some), 2)]
                 unit *= 2
-            found += [emit.b.extract_element(some[0], integer(lane)) for lane in range(count)]
+            found += some
         return found
 
     def _halves(self, x, y=None, unit=1):

@@ -168,7 +168,11 @@ def _backward_one_triangle(own, place, x, panel, m, runs, fields):
         length, row = field(builder, runs, at, 1), emit.at(x, field(builder, runs, at, 2))
         loop.carry(products.add(sums, left, steps, row, length))
     inverse = [own.load(emit.at(panel, step)) for step in steps]
-    entries = [own.splat(entry) for entry in products.entries(loop.results)]
+    totals = products.totals(loop.results)
+    entries = []
+    for k in range(own.rows):
+        piece, lane = divmod(k, products.emit.lanes)
+        entries.append(own.splat(builder.extract_element(totals[piece], integer(lane))))
     own.store(own.map(builder.fsub, own.load(place), own.combine(inverse, entries)), place)
 
 

@@ -10,7 +10,7 @@ apart and joined once at the end. The numba intrinsics on top are in `blocks`, t
 from llvmlite import ir
 
 from graphsys.kernels.base.jit import shared
-from graphsys.kernels.llvm.columns import Products
+from graphsys.kernels.llvm.columns import Columns, Products
 from graphsys.kernels.llvm.emit import (
     I8,
     I32,
@@ -300,9 +300,9 @@ def transposed_function(module, real):
             products = Products(builder, real, columns)
             steps = [builder.mul(lda, integer(k)) for k in range(columns)]
             sums = products.add(products.zeros(), a_column, steps, b, m)
-            for k, total in enumerate(products.entries(sums)):
-                place = emit.at(c, j, integer(k))
-                builder.store(builder.fsub(emit.load_scalar(place), total), place, align=emit.align)
+            own = Columns(builder, real, columns, products.emit.lanes)
+            place = emit.at(c, j)
+            own.store(own.map(builder.fsub, own.load(place), products.totals(sums)), place)
     builder.ret_void()
     return function
 

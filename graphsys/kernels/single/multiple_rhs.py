@@ -9,7 +9,7 @@ import numpy as np
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, inlined, intrinsic, kernel, types
 from graphsys.kernels.base.layout import ORDER_AT, ROWS, STARTS_AT, SUPERNODES, UPPER
 from graphsys.kernels.base.widths import LANES, SMALL, TILE_ROWS
-from graphsys.kernels.blocks.blocks import _Lower, real_name
+from graphsys.kernels.blocks.blocks import _Lower, copy_block, real_name
 from graphsys.kernels.blocks.supernodes import (
     backward_one_triangle,
     backward_supernode,
@@ -83,13 +83,15 @@ def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_s
 
 
 @inlined
-def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
-    """X <- x - D^-1 s."""
-    if w <= SMALL and arena[copy] != NO_COPY:  # as `weak.subtract_weak`
+def _add_inverse(x, at, work, s, u, arena, d, m, copy, w):
+    """X <- x + D^-1 s."""
+    if w <= SMALL and arena[copy] != NO_COPY:  # as `weak.add_weak`
         assign_rows(work, u, arena, d, m, work, s, w, w)
         subtract_rows(work, s, arena, copy, w, work, u, w, w)
         for i in range(LANES * w):
-            x[at + i] -= work[u + i]
+            x[at + i] += work[u + i]
+    for i in range(LANES * w):
+        work[s + i] = -work[s + i]
     subtract_rows(x, at, arena, d, m, work, s, w, w)
 
 
@@ -137,5 +139,5 @@ def solve_side_by_side(
         else:
             backward_one_triangle(
                 program, at, arena, 0, x, 0, copy, 1, LANES,
-                _subtract, _subtract_transposed, _subtract_inverse,
+                copy_block, _subtract, _subtract_transposed, _add_inverse,
             )  # fmt: skip

@@ -23,7 +23,9 @@ from graphsys.kernels.base.layout import (
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import (
+    add_product,
     assign_product,
+    copy_block,
     largest_of,
     subtract_product,
     subtract_transposed,
@@ -37,7 +39,7 @@ from graphsys.kernels.blocks.supernodes import (
     forward_supernode,
     forward_transposed_supernode,
 )
-from graphsys.kernels.blocks.weak import NO_COPY, subtract_weak
+from graphsys.kernels.blocks.weak import NO_COPY, add_weak
 
 
 @kernel
@@ -257,17 +259,17 @@ def _backward_one_triangle(program, at, arena, x, x_at, work):
     """`backward_one_triangle` of a supernode whose panel begins at ``at``."""
     backward_one_triangle(
         program, at, arena, 0, x, x_at, work, 1, 1,
-        subtract_product, _subtract_transposed, _subtract_inverse,
+        copy_block, subtract_product, _subtract_transposed, _add_inverse,
     )  # fmt: skip
 
 
 @inlined
-def _subtract_inverse(x, at, work, s, u, arena, d, m, copy, w):
-    """x <- x - D^-1 s."""
+def _add_inverse(x, at, work, s, u, arena, d, m, copy, w):
+    """x <- x + D^-1 s."""
     if w <= SMALL and arena[copy] != NO_COPY:
-        subtract_weak(x, at, work, s, u, arena, d, m, copy, w)
+        add_weak(x, at, work, s, u, arena, d, m, copy, w)
     else:
-        subtract_product(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
+        add_product(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
 
 
 @inlined
