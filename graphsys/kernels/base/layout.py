@@ -28,7 +28,7 @@ hold their inverses D^-1, the columns below them L (not scaled), the rows to the
 
 Of a symmetric matrix, U = L^T. A supernode with many rows below stores no ``upper`` panel: kernels
 compute the columns of W that they need from D^-1 and L. In its place are copies of the pivot
-blocks D of at most `SMALL` rows that are weak, infinity for those that are not (`blocks.weak`).
+blocks D of at most `SMALL` rows that are weak; others begin with infinity (`blocks.weak`).
 ``one_triangle`` counts these supernodes; the nodal part has none.
 
 After the panels comes ``work``, room for 8 columns of the ``widest`` pivot block, for `WEAK_WORK`

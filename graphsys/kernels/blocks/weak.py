@@ -64,7 +64,7 @@ def keep_weak(arena, to, w, weak, work_at):
     if weak:
         copy_block(arena, to, w, arena, work_at + WEAK_BLOCK, w, w, w)
     else:
-        arena[to : to + w * w] = NO_COPY
+        arena[to] = NO_COPY
 
 
 @inlined

@@ -40,7 +40,7 @@ MOST_COLUMNS = 48
 ZEROS, ZEROS_IN_BLOCK = 0.1, 0.5
 #: Rows below the pivots of a symmetric supernode, and entries of its upper panel, from which on it
 #: stores one triangle. Copies of its pivot blocks take up to `PIVOT_ROWS` columns.
-BELOW_ONE_TRIANGLE, ENTRIES_ONE_TRIANGLE = 2 * PIVOT_ROWS, 64
+BELOW_ONE_TRIANGLE, ENTRIES_ONE_TRIANGLE = 2 * PIVOT_ROWS, 128
 
 
 @interpreted

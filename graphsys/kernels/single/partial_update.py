@@ -21,6 +21,7 @@ from graphsys.kernels.base.layout import (
     WORK_AT,
     panels_hold,
 )
+from graphsys.kernels.base.widths import SMALL
 from graphsys.kernels.blocks.blocks import copy_block, raise_magnitude, subtract_product
 from graphsys.kernels.blocks.supernodes import update_target
 from graphsys.kernels.single.ldu import eliminate, given_magnitudes, write_columns
@@ -158,6 +159,12 @@ def load_panel(program, t, load_start, values, magnitude, arena):
     arena[lower : lower + (p + q) * p] = 0.0
     if upper >= 0:
         arena[upper : upper + p * q] = 0.0
+    else:
+        copies = 0
+        for b in range(PANEL_FIELDS, PANEL_FIELDS + program[at + 5]):
+            w = program[at + b]
+            copies += w * w if w <= SMALL else 0
+        arena[-1 - upper : -1 - upper + copies] = 0.0
     for k in range(load_start[t], load_start[t + 1]):
         block = program[LOAD_AT] + LOAD_FIELDS * k
         rows = program[block + 1]
