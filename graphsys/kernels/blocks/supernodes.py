@@ -23,7 +23,7 @@ system in the arena, ``at`` that of the supernode's panel in the program.
 """
 
 from graphsys.kernels.base.jit import inlined
-from graphsys.kernels.base.layout import PANEL_FIELDS, SCALED, SYMMETRIC, TARGET_FIELDS
+from graphsys.kernels.base.layout import AT_ONCE, PANEL_FIELDS, SCALED, SYMMETRIC, TARGET_FIELDS
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.base.widths import SMALL
 
@@ -259,12 +259,13 @@ def scale_columns(program, panel, arena, base, to, first, columns, wide, work_at
 
 @inlined
 def update_target(
-    program, at, arena, base, panel, symmetric, magnitude, wide, work_at,
+    program, at, arena, base, panel, again, symmetric, magnitude, wide, work_at,
     write_columns, subtract, raise_magnitude,
 ):  # fmt: skip
     """A_ij <- A_ij - L_ik W_kj for the blocks of one target; returns the place after it.
 
-    The supernode's panel is at place ``panel`` of the program.
+    The supernode's panel is at place ``panel`` of the program. Unless ``again``, its last update
+    left W in the workspace.
     """
     table = pointer(program, panel)
     p, m, lower = table[0], table[0] + table[1], base + wide * table[3]
@@ -274,11 +275,13 @@ def update_target(
     t_upper, t_p, t_first = base + wide * table[at + 2], table[at + 3], table[at + 4]
     columns, runs = table[at + 5], table[at + 6]
     at += TARGET_FIELDS
-    if one_triangle:  # the target's pivots are consecutive among the rows below
-        first, last = table[at], at + 3 * (columns - 1)
-        count = table[last] + table[last + 1] - first
-        upper = work_at + wide * program[SCALED]
-        write_columns(program, panel, arena, base, upper, first, count, work_at)
+    if one_triangle:
+        upper, first, count = work_at + wide * program[SCALED], 0, m - p
+        if p * count > AT_ONCE:  # the target's pivots are consecutive among the rows below
+            first, last = table[at], at + 3 * (columns - 1)
+            count, again = table[last] + table[last + 1] - first, True
+        if again:
+            write_columns(program, panel, arena, base, upper, first, count, work_at)
         upper -= wide * first * p
     for c in range(columns):
         c_from, c_size, c_to = table[at + 3 * c], table[at + 3 * c + 1], table[at + 3 * c + 2]

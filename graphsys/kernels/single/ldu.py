@@ -179,9 +179,9 @@ def eliminate(program, at, count, push, work_at, tolerance, magnitude, arena, in
         )  # fmt: skip
         if failed != 0:
             return failed
-        for _ in range(targets if push else 0):
+        for target in range(targets if push else 0):
             target_at = update_target(
-                program, target_at, arena, 0, panel, symmetric, magnitude, 1, work_at,
+                program, target_at, arena, 0, panel, target == 0, symmetric, magnitude, 1, work_at,
                 write_columns, subtract_product, raise_magnitude,
             )  # fmt: skip
     return 0
