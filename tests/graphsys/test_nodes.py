@@ -161,7 +161,7 @@ def test_a_pivot_block_is_inverted_like_its_twin(w, dtype, exchanged, outside):
     assert np.allclose(inverse @ block, np.eye(w), rtol=0, atol=16 * rounding)
 
 
-def panels(w, lists, several=None):
+def panels(w, lists, several=None, one_triangle=False):
     """A program of nodes of w rows with runs of the given lengths, arena and rows that it takes.
 
     That of the node ``several`` says that it has two pivot blocks.
@@ -173,9 +173,10 @@ def panels(w, lists, several=None):
         starts.append(STARTS + len(lists) + len(panel))
         first, upper = 2 + (w + 1) * s, used + (w + below) * w
         blocks = 2 if s == several else 1
-        panel += [w, below, first, used, upper, blocks, len(lengths), 0, 0, w]
+        place = -1 - upper if one_triangle else upper
+        panel += [w, below, first, used, place, blocks, len(lengths), 0, 0, w]
         panel += np.column_stack([places, lengths, behind + places]).ravel().tolist()
-        used = upper + w * below
+        used = upper + (w * w if one_triangle else w * below)
     program = np.array([7] * STARTS + starts + panel, np.int64)
     return program, used + 3, behind + max(map(sum, lists)) + 3
 
@@ -197,6 +198,29 @@ def test_substitution_with_nodes_is_that_of_their_twins(w, dtype):
             bound = (end - begin + 1) * tolerance(dtype, max(w, 26))
             assert np.allclose(result, expected, rtol=0, atol=bound)
             assert np.array_equal(result[expected == x], x[expected == x])
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize("w", range(1, 9))
+def test_back_substitution_with_one_triangle_is_that_of_its_twin(w, dtype):
+    rng = np.random.default_rng(w)
+    lists = [[], [5], [8, 1], [3, 17, 6]]
+    program, entries, rows = panels(w, lists, one_triangle=True)
+    arena, x = numbers(rng, entries, dtype), numbers(rng, rows, dtype)
+    copies = -1 - program[program[STARTS : STARTS + len(lists)] + 4]
+    arena[copies] = np.inf  # no block is weak
+    for begin, end in ((0, 1), (1, 2), (2, 3), (3, 4), (1, 4), (2, 2)):
+        result, expected = x.copy(), x.copy()
+        assert compiled_backward(result, arena, program, begin, end) == begin
+        assert twin_backward(expected, arena, program, begin, end) == begin
+        # two products, of 26 and of w terms at most
+        bound = 3 * 26 * tolerance(dtype, w)
+        assert np.allclose(result, expected, rtol=0, atol=bound)
+        assert np.array_equal(result[expected == x], x[expected == x])
+
+    arena[copies[1]] = 1.0  # this one is
+    for backward in (compiled_backward, twin_backward):
+        assert backward(x, arena, program, 0, 4) == 2
 
 
 @pytest.mark.parametrize("w", [4, 9])
