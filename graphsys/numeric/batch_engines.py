@@ -142,7 +142,7 @@ class Lanes(Engine):
         return GroupArrays(
             columns,
             aligned(LANES * 2 * self.rows, self.dtype),
-            aligned(LANES * (self.rows * columns + self.room), self.dtype),
+            aligned(LANES * (self.rows + self.room) * columns, self.dtype),
             aligned(LANES * size if columns > 0 else 0, self.dtype),
         )
 
@@ -212,7 +212,7 @@ class Lanes(Engine):
         def work(first: int, last: int) -> None:
             compiled.solve_groups(
                 self.symbolic.program, self.arena, self.padded, groups, first, last, transposed,
-                b, columns, aligned(LANES * (self.rows * columns + self.room), self.dtype), out,
+                b, columns, aligned(LANES * (self.rows + self.room) * columns, self.dtype), out,
             )  # fmt: skip
 
         share(threads, groups.size, work)

@@ -47,8 +47,8 @@ def compiled_in_place(c, ldc, a, m, n):
 
 
 @njit
-def compiled_transposed(c, a, lda, b, m, n):
-    blocks.subtract_transposed(c, 1, a, 2, lda, b, 3, m, n)
+def compiled_transposed(c, ldc, a, lda, b, ldb, m, n, k):
+    blocks.subtract_transposed(c, 1, ldc, a, 2, lda, b, 3, ldb, m, n, k)
 
 
 @njit
@@ -127,12 +127,15 @@ def test_transposed_products_magnitudes_and_copies_equal_numpy(dtype):
     rng = np.random.default_rng(2)
     for m in [0, *SIZES]:
         for n in [0, 1, 2, 5, 8, 13]:
-            a, b = numbers(rng, (m + 1) * n + 3, dtype), numbers(rng, m + 3, dtype)
-            c = numbers(rng, n + 2, dtype)
-            expected = c.copy()
-            reference.subtract_transposed(expected, 1, a, 2, m + 1, b, 3, m, n)
-            compiled_transposed(c, a, m + 1, b, m, n)
-            assert np.allclose(c, expected, rtol=0, atol=tolerance(dtype, m + 1))
+            a = numbers(rng, (m + 1) * n + 3, dtype)
+            for columns in (0, 1, 3):
+                b = numbers(rng, (m + 2) * columns + 3, dtype)
+                c = numbers(rng, (n + 3) * columns + 2, dtype)
+                sizes, before, expected = (n, columns, m), c.copy(), c.copy()
+                reference.subtract_transposed(expected, 1, n + 3, a, 2, m + 1, b, 3, m + 2, *sizes)
+                compiled_transposed(c, n + 3, a, m + 1, b, m + 2, *sizes)
+                assert np.allclose(c, expected, rtol=0, atol=tolerance(dtype, m + 1))
+                assert np.array_equal(c[expected == before], before[expected == before])
 
             s = np.abs(numbers(rng, m + 2, dtype)).astype(np.zeros(0, dtype).real.dtype)
             expected = s.copy()

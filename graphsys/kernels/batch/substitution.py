@@ -45,16 +45,17 @@ def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
 
 
 @inlined
-def _add_inverse(x, at, work, s, u, arena, d, m, copy, w):
-    """x <- x + D^-1 s in every lane."""
-    for i in range(s, s + LANES * w):
-        work[i] = -work[i]
-    subtract_lanes(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
+def _add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count):
+    """X <- X + D^-1 S in every lane."""
+    for j in range(count):
+        for i in range(s + LANES * j * lds, s + LANES * (j * lds + w)):
+            work[i] = -work[i]
+    subtract_lanes(x, at, rows, arena, d, m, work, s, 1, lds, w, count, w)
 
 
 @kernel
 def panel_room(program):
-    """Vectors after all of x that `backward_eight` needs: a panel's rows."""
+    """Vectors after all of x that `backward_eight` needs for each column: a panel's rows."""
     room = 0
     for s in range(program[SUPERNODES] if program[ONE_TRIANGLE] > 0 else 0):
         at = program[program[STARTS_AT] + s]
@@ -82,12 +83,10 @@ def backward_eight(program, arena, base, count, x):
                 program, at, arena, base, x, rows, count, LANES, LANES, subtract_lanes
             )
             continue
-        work = x[LANES * rows * count :]
-        for j in range(count):
-            backward_one_triangle(
-                program, at, arena, base, x, LANES * j * rows, work, LANES, LANES,
-                copy_block, subtract_lanes, subtract_lanes_transposed, _add_inverse,
-            )  # fmt: skip
+        backward_one_triangle(
+            program, at, arena, base, x, rows, count, x[LANES * rows * count :], LANES, LANES,
+            copy_block, subtract_lanes, subtract_lanes_transposed, _add_inverse,
+        )  # fmt: skip
 
 
 @kernel

@@ -101,12 +101,13 @@ def _product(mode, text):
     return intrinsic(typed)
 
 
-def _transposed_loop(c, c_at, a, a_at, lda, b, b_at, m, n):
+def _transposed_loop(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
     for j in range(n):
-        total = c[c_at + j]
         for i in range(m):
-            total -= a[a_at + j * lda + i] * b[b_at + i]
-        c[c_at + j] = total
+            total = c[c_at + j * ldc + i]
+            for q in range(k):
+                total -= a[a_at + i * lda + q] * b[b_at + j * ldb + q]
+            c[c_at + j * ldc + i] = total
 
 
 def _raise_loop(s, s_at, a, a_at, lda, m, n):
@@ -133,9 +134,9 @@ def _compiled_loop(loop, result):
 
 
 @intrinsic
-def _subtract_transposed(typing, c, c_at, a, a_at, lda, b, b_at, m, n):
-    """c <- c - A^T b for an m x n matrix A."""
-    signature = types.none(c, c_at, a, a_at, lda, b, b_at, m, n)
+def _subtract_transposed(typing, c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
+    """C <- C - A^T B for a k x m matrix A and n columns."""
+    signature = types.none(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k)
     if _is_complex(c):
         return signature, _compiled_loop(_transposed_loop, types.none)
     real = real_name(c.dtype)
@@ -143,17 +144,10 @@ def _subtract_transposed(typing, c, c_at, a, a_at, lda, b, b_at, m, n):
     def generate(context, builder, signature, arguments):
         low = _Lower(context, builder, signature, arguments)
         function = vector.transposed_function(builder.module, real)
-        builder.call(
-            function,
-            [
-                low.pointer(0, 1),
-                low.pointer(2, 3),
-                low.integer(4),
-                low.pointer(5, 6),
-                low.integer(7),
-                low.integer(8),
-            ],
-        )
+        places = []
+        for block in (0, 3, 6):
+            places += [low.pointer(block, block + 1), low.integer(block + 2)]
+        builder.call(function, [*places, low.integer(9), low.integer(10), low.integer(11)])
         return low.none()
 
     return signature, generate

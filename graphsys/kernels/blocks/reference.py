@@ -50,9 +50,10 @@ def assign_product(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m
     _matrix(c, c_at, ldc, m, n)[...] = left @ right
 
 
-def subtract_transposed(c, c_at, a, a_at, lda, b, b_at, m, n):
-    """c <- c - A^T b for an m x n matrix A."""
-    c[c_at : c_at + n] -= _matrix(a, a_at, lda, m, n).T @ b[b_at : b_at + m]
+def subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, ldb, m, n, k):
+    """C <- C - A^T B for a k x m matrix A and n columns."""
+    product = _matrix(a, a_at, lda, k, m).T @ _matrix(b, b_at, ldb, k, n)
+    _matrix(c, c_at, ldc, m, n)[...] -= product
 
 
 def raise_magnitude(s, s_at, a, a_at, lda, m, n):

@@ -16,7 +16,8 @@ U being B or apart from it
 ``recall(arena, copy, w, work_at)``: True if D was weak, which is then in the workspace
 ``write_columns(program, panel, arena, base, to, first, columns, work_at)``: `scale_columns`
 ``copy(to, to_at, ld, a, a_at, lda, m, n)``: a block to another place
-``add_inverse(x, at, work, s, u, arena, d, m, copy, w)``: x <- x + D^-1 s; loses s and u
+``add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count)``: X <- X + D^-1 S, S and the
+first numbers of ``work`` are lost
 
 Offsets count numbers, leading dimensions and steps count entries. ``base`` is the place of the
 system in the arena, ``at`` that of the supernode's panel in the program.
@@ -84,25 +85,26 @@ def backward_supernode(program, at, arena, base, x, rows, count, wide, wide_x, s
 
 @inlined
 def backward_one_triangle(
-    program, at, arena, base, x, x_at, work, wide, wide_x,
+    program, at, arena, base, x, rows, count, work, wide, wide_x,
     copy, subtract, subtract_transposed, add_inverse,
 ):  # fmt: skip
-    """`backward_supernode` where it stores one triangle, for one vector: x_k = z_k - D^-1 L^T x_j.
+    """`backward_supernode` where it stores one triangle: x_k = z_k - D^-1 L^T x_j.
 
-    ``work`` has room for the p + q rows of the panel.
+    ``work`` has room for the p + q rows of the panel in each column.
     """
     table = pointer(program, at)
-    p, q, row = table[0], table[1], x_at + wide_x * table[2]
+    p, q, row = table[0], table[1], wide_x * table[2]
     m, lower, kept = p + q, base + wide * table[3], base + wide * (-1 - table[4])
-    pivots, runs, s = table[5], table[6], wide_x * q
-    first, place = PANEL_FIELDS + pivots, 0
+    pivots, runs, s = table[5], table[6], wide_x * q * count
+    first = PANEL_FIELDS + pivots
     for run in range(first, first + 3 * runs, 3):
-        length = wide_x * table[run + 1]
-        copy(work, place, length, x, x_at + wide_x * table[run + 2], length, length, 1)
-        place += length
-    for i in range(s, s + wide_x * p):
+        copy(
+            work, wide_x * table[run], wide_x * q, x, wide_x * table[run + 2], wide_x * rows,
+            wide_x * table[run + 1], count,
+        )  # fmt: skip
+    for i in range(s, s + wide_x * p * count):
         work[i] = 0.0
-    subtract_transposed(work, s, 1, arena, lower + wide * p, m, work, 0, 1, 1, p, 1, q)
+    subtract_transposed(work, s, p, arena, lower + wide * p, m, work, 0, 1, q, p, count, q)
     for b in range(PANEL_FIELDS, first):
         if table[b] <= SMALL:
             kept += wide * table[b] * table[b]
@@ -113,12 +115,12 @@ def backward_one_triangle(
         d, here = lower + wide * (i * m + i), row + wide_x * i
         if i + w < p:
             subtract(
-                x, here, 1, arena, d + wide * w * m, m, x, here + wide_x * w, 1, 1,
-                w, 1, p - i - w,
+                x, here, rows, arena, d + wide * w * m, m, x, here + wide_x * w, 1, rows,
+                w, count, p - i - w,
             )  # fmt: skip
         if w <= SMALL:
             kept -= wide * w * w
-        add_inverse(x, here, work, s + wide_x * i, 0, arena, d, m, kept, w)
+        add_inverse(x, here, rows, work, s + wide_x * i, p, arena, d, m, kept, w, count)
 
 
 @inlined

@@ -123,8 +123,9 @@ def _forward_transposed(fronts, s, names, factors, y, part):
         part[k] = total / column[k]
     if pivots < m:
         subtract_transposed(
-            part, pivots, factors, lower + m * pivots, pivots, part, 0, pivots, m - pivots
-        )
+            part, pivots, m, factors, lower + m * pivots, pivots, part, 0, m,
+            m - pivots, 1, pivots,
+        )  # fmt: skip
     for k in range(m):
         y[names[columns + k]] = part[k]
 
@@ -174,7 +175,9 @@ def _solve_unit_transposed(names, at, factors, lower, m, pivots, x, part):
     for i in range(pivots, m):
         local[i] = found[rows[i]]
     if pivots < m and m > FEW:
-        subtract_transposed(part, 0, factors, lower + pivots, m, part, pivots, m - pivots, pivots)
+        subtract_transposed(
+            part, 0, m, factors, lower + pivots, m, part, pivots, m, pivots, 1, m - pivots
+        )
     for k in range(pivots - 1, -1, -1):
         column = pointer(factors, lower + k * m)
         total = local[k]

@@ -274,35 +274,35 @@ def _join_complex(emit, with_real, with_imaginary):
 
 
 def transposed_function(module, real):
-    """``c_j <- c_j - sum_i A_ij b_i`` for j < n: arguments ``(c, a, lda, b, m, n)``, all real.
+    """``C <- C - A^T B``: arguments ``(c, ldc, a, lda, b, ldb, m, n, k)``, all real.
 
-    A is m x n and column-major; c and b are contiguous.
+    C is m x n, A is k x m; all are column-major.
     """
     pointer = REAL[real].as_pointer()
     function, builder = private_function(
         module,
         f"graphsys_subtract_transposed_{real}",
         ir.VoidType(),
-        [pointer, pointer, I64, pointer, I64, I64],
-        ["c", "a", "lda", "b", "m", "n"],
+        [pointer, I64, pointer, I64, pointer, I64, I64, I64, I64],
+        ["c", "ldc", "a", "lda", "b", "ldb", "m", "n", "k"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    c, a, lda, b, m, n = function.args
-    with emit.loop("columns", integer(0), n, integer(LANES), []) as (j, _):
-        left = builder.sub(n, j)
+    c, ldc, a, lda, b, ldb, m, n, k = function.args
+    with emit.loop("rows", integer(0), m, integer(LANES), []) as (i, _):
+        left = builder.sub(m, i)
         many = builder.icmp_signed(">", left, integer(LANES))
-        a_column = emit.at(a, builder.mul(j, lda))
-        for columns in cases(
-            builder, builder.select(many, integer(LANES), left), range(1, LANES + 1)
-        ):
-            products = Products(builder, real, columns)
-            steps = [builder.mul(lda, integer(k)) for k in range(columns)]
-            sums = products.add(products.zeros(), a_column, steps, b, m)
-            own = Columns(builder, real, columns, products.emit.lanes)
-            place = emit.at(c, j)
-            own.store(own.map(builder.fsub, own.load(place), products.totals(sums)), place)
+        a_column = emit.at(a, builder.mul(i, lda))
+        for rows in cases(builder, builder.select(many, integer(LANES), left), range(1, LANES + 1)):
+            products = Products(builder, real, rows)
+            own = Columns(builder, real, rows, products.emit.lanes)
+            steps = [builder.mul(lda, integer(q)) for q in range(rows)]
+            with emit.loop("columns", integer(0), n, integer(1), []) as (j, _):
+                b_column = emit.at(b, builder.mul(j, ldb))
+                sums = products.add(products.zeros(), a_column, steps, b_column, k)
+                place = emit.at(c, i, builder.mul(j, ldc))
+                own.store(own.map(builder.fsub, own.load(place), products.totals(sums)), place)
     builder.ret_void()
     return function
 

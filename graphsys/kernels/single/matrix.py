@@ -31,7 +31,9 @@ def subtract_matrix_product(
                 j, at = neighbor[p], block_at[p]
             columns, column = size[j], x_at + row_start[j]
             if transposed:
-                subtract_transposed(r, column, values, at, rows, x, row, rows, columns)
+                subtract_transposed(
+                    r, column, columns, values, at, rows, x, row, rows, columns, 1, rows
+                )
             else:
                 subtract_product(
                     r, row, rows, values, at, rows, x, column, 1, columns, rows, 1, columns

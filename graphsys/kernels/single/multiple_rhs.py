@@ -83,13 +83,13 @@ def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_s
 
 
 @inlined
-def _add_inverse(x, at, work, s, u, arena, d, m, copy, w):
+def _add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count):
     """X <- x + D^-1 s."""
     if w <= SMALL and arena[copy] != NO_COPY:  # as `weak.add_weak`
-        assign_rows(work, u, arena, d, m, work, s, w, w)
-        subtract_rows(work, s, arena, copy, w, work, u, w, w)
+        assign_rows(work, 0, arena, d, m, work, s, w, w)
+        subtract_rows(work, s, arena, copy, w, work, 0, w, w)
         for i in range(LANES * w):
-            x[at + i] += work[u + i]
+            x[at + i] += work[i]
     for i in range(LANES * w):
         work[s + i] = -work[s + i]
     subtract_rows(x, at, arena, d, m, work, s, w, w)
@@ -138,6 +138,6 @@ def solve_side_by_side(
             backward_supernode(program, at, arena, 0, x, 1, LANES, 1, LANES, _subtract)
         else:
             backward_one_triangle(
-                program, at, arena, 0, x, 0, copy, 1, LANES,
+                program, at, arena, 0, x, 1, 1, copy, 1, LANES,
                 copy_block, _subtract, _subtract_transposed, _add_inverse,
             )  # fmt: skip

@@ -244,32 +244,32 @@ def backward(program, arena, count, x, work):
         if program[starts[s] + UPPER] >= 0:
             backward_supernode(program, starts[s], arena, 0, x, rows, count, 1, 1, subtract_product)
             continue
-        for j in range(count):
-            _backward_one_triangle(program, starts[s], arena, x, j * rows, work)
+        _backward_one_triangle(program, starts[s], arena, count, x, work)
 
 
 @inlined
 def _subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, row_step, column_step, m, n, k):
-    """c <- c - A^T b, with the arguments of `supernodes`."""
-    subtract_transposed(c, c_at, a, a_at, lda, b, b_at, k, m)
+    """C <- C - A^T B, with the arguments of `supernodes`; B is column-major."""
+    subtract_transposed(c, c_at, ldc, a, a_at, lda, b, b_at, column_step, m, n, k)
 
 
 @lazy("None")
-def _backward_one_triangle(program, at, arena, x, x_at, work):
+def _backward_one_triangle(program, at, arena, count, x, work):
     """`backward_one_triangle` of a supernode whose panel begins at ``at``."""
     backward_one_triangle(
-        program, at, arena, 0, x, x_at, work, 1, 1,
+        program, at, arena, 0, x, program[ROWS], count, work, 1, 1,
         copy_block, subtract_product, _subtract_transposed, _add_inverse,
     )  # fmt: skip
 
 
 @inlined
-def _add_inverse(x, at, work, s, u, arena, d, m, copy, w):
-    """x <- x + D^-1 s."""
+def _add_inverse(x, at, rows, work, s, lds, arena, d, m, copy, w, count):
+    """X <- X + D^-1 S."""
     if w <= SMALL and arena[copy] != NO_COPY:
-        add_weak(x, at, work, s, u, arena, d, m, copy, w)
+        for j in range(count):
+            add_weak(x, at + j * rows, work, s + j * lds, 0, arena, d, m, copy, w)
     else:
-        add_product(x, at, w, arena, d, m, work, s, 1, w, w, 1, w)
+        add_product(x, at, rows, arena, d, m, work, s, 1, lds, w, count, w)
 
 
 @inlined
@@ -278,7 +278,7 @@ def _apply_inverse_transposed(x, at, rows, arena, d, m, count, w, work):
     for i in range(w):
         x[work + i] = -x[at + i]
         x[at + i] = 0.0
-    subtract_transposed(x, at, arena, d, m, x, work, w, w)
+    subtract_transposed(x, at, w, arena, d, m, x, work, w, w, 1, w)
 
 
 @kernel
