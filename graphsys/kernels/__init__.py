@@ -11,7 +11,8 @@ array          shape                               what
 ``magnitude``  (2 rows,)                           workspace, real
 ``info``       (3,)                                see `factorize`, float64
 ``x``          (rows * count + widest pivot,)      workspace of a solve
-``b, out``     (rows * count,)                     right-hand sides and solutions by columns
+``b, out``     (rows * count,)                     right-hand sides and solutions by columns;
+                                                   ``out`` is workspace before
 =============  ==================================  ==========================================
 
 ``failed = factorize(program, values, tolerance, magnitude, arena, info)`` is 0, or 1 + the row (in

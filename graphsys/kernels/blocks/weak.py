@@ -4,6 +4,9 @@ A product with an inverse has an error of eps |D^-1| |U|, whatever |W| is. A sti
 bodies puts K n n^T into D and K n m^T into U, and the error of the updates L W is eps K^2.
 Substitution with factors of D would leave eps K (N. J. Higham, Accuracy and Stability of Numerical
 Algorithms, SIAM, 2002, sec. 14.1). So does one step of refinement, W <- W + D^-1 (U - D W).
+
+Where one triangle is stored, W is computed again and again, and back substitution computes
+D^-1 (L^T x): both from a copy of D.
 """
 
 import numpy as np
