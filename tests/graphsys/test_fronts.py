@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 import graphsys as gs
 from graphsys.families import random_system
-from graphsys.kernels.frontal.front import LARGEST, LEAST, PANEL, factorize_front, room
+from graphsys.kernels.frontal.front import (
+    LARGEST,
+    LEAST,
+    PANEL,
+    factorize_front,
+    leading_dimension,
+    room,
+)
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 
@@ -89,14 +96,15 @@ def test_a_symmetric_pair_without_diagonal_is_one_pivot():
 def front(matrix, f, threshold, symmetric, weak=None):
     """Pivots of a front, what is left of it, the names of its rows, 2 x 2 ones, ``info``."""
     m = len(matrix)
-    a = np.full(room(m), np.nan)
-    a[: m * m] = np.array(matrix, float).ravel(order="F")
+    a, ld = np.full(room(m), np.nan), leading_dimension(m, symmetric)
+    whole = a[: m * ld].reshape(m, ld).T
+    whole[:m], whole[m:] = matrix, 0.0
     if symmetric:
-        a[np.triu_indices(m, 1)[1] * m + np.triu_indices(m, 1)[0]] = np.nan  # only the lower part
+        whole[np.triu_indices(m, 1)] = np.nan  # only the lower part
     ids, double, info = np.tile(np.arange(m), 2), np.zeros(m, np.int64), np.array([1.0, 0.0])
     weak = threshold if weak is None else weak
-    pivots = factorize_front(a, m, f, threshold, weak, symmetric, ids, double, info)
-    return pivots, a[: m * m].reshape(m, m).T, ids, double[:pivots], info
+    pivots = factorize_front(a, m, ld, f, threshold, weak, symmetric, ids, double, info)
+    return pivots, whole[:m], ids, double[:pivots], info
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
@@ -112,9 +120,10 @@ def test_a_pivot_is_relative_to_its_column_by_hand(symmetric):
         [[1.0, 3.0, 6], [3.0, 0.0, 0], [6, 0, 0]], 2, 0.4, symmetric
     )
     if symmetric:
-        # inverse [[0, 1/3], [1/3, -1/9]]: L = (6, 0) times it, D stands in the first columns
+        # alone, column 0 fails and goes behind column 1. Of [[0, 3], [3, 1]], the inverse is
+        # [[-1/9, 1/3], [1/3, 0]]: L = (0, 6) times it, D stands in the first columns
         assert (pivots, double.tolist()) == (2, [1, 0]) and least == pytest.approx(0.5)
-        assert a[2, :2] == pytest.approx([0.0, 2.0])
+        assert ids[:3].tolist() == [1, 0, 2] and a[2, :2] == pytest.approx([2.0, 0.0])
     else:
         assert pivots == 2 and ids[:3].tolist() == [1, 0, 2] and least == 0.5
         assert a[1:, 0].tolist() == [1 / 3, 2.0]
@@ -132,11 +141,11 @@ def test_weak_pivots_are_taken_after_good_ones_and_their_growth_is_known():
 
 
 def test_the_growth_of_a_pair_is_that_of_its_products():
-    # D = [[0, 1], [1, 0]] under (3, 5): l d l^T = 2 * 3 * 5, of two terms of 15
+    # D = [[0, 1], [1, 0]] above (5, 3), in the order 1, 0: l d l^T = 2 * 3 * 5, of two terms of 15
     matrix = [[0.0, 1.0, 3.0], [1.0, 0.0, 5.0], [3.0, 5.0, 0.0]]
     pivots, a, _, double, info = front(matrix, 2, 0.1, True)
     assert (pivots, double.tolist(), info[LARGEST]) == (2, [1, 0], 30.0)
-    assert a[2].tolist() == [5.0, 3.0, -30.0]
+    assert a[2].tolist() == [3.0, 5.0, -30.0]
 
 
 @given(st.lists(st.floats(-0.99, 0.99), min_size=6, max_size=6), st.integers(0, 3))
@@ -147,14 +156,15 @@ def test_a_pair_is_a_pivot_where_the_bound_of_duff_and_reid_allows_it(numbers, d
     beside = np.array(numbers[2:]).reshape(2, 2) * 10.0**decade
     matrix = np.block([[np.array([[one, 1.0], [1.0, two]]), beside.T], [beside, np.eye(2)]])
     largest = np.abs(np.linalg.inv(matrix[:2, :2])) @ np.abs(beside).max(axis=0)
-    pivots, a, _, double, (least, _) = front(matrix, 2, u, True)
+    pivots, a, ids, double, (least, _) = front(matrix, 2, u, True)
     if abs(u * largest.max() - 1.0) < 1e-9:
         return  # rounding decides
     assert pivots == (2 if u * largest.max() < 1.0 else 0)
     if pivots:
         assert double.tolist() == [1, 0] and least >= u
         lower = beside @ np.linalg.inv(matrix[:2, :2])
-        np.testing.assert_allclose(a[2:, :2], lower, atol=1e-12)
+        names = ids[:2]  # the second comes first where the first has been tried alone
+        np.testing.assert_allclose(a[2:, :2], lower[:, names], atol=1e-12)
         left = np.tril(np.eye(2) - lower @ beside.T)
         np.testing.assert_allclose(np.tril(a[2:, 2:]), left, atol=1e-10)
 

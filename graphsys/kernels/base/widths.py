@@ -6,3 +6,5 @@ LANES = 8
 SMALL = 8
 #: Most rows of a tile of eight systems: one tile holds all rows of a pivot block.
 TILE_ROWS = 8
+#: Vectors of a column of a small symmetric front that stay in registers: all columns are updated.
+KEPT = 2

@@ -6,10 +6,12 @@ flat array, column-major. Arrays are float64, float32 or complex128; `s` is real
 """
 
 from graphsys.kernels.base.jit import DISABLE_JIT, LazyModule, intrinsic, ir, types
+from graphsys.kernels.base.widths import KEPT, LANES
 from graphsys.kernels.blocks import reference
 from graphsys.kernels.blocks.large import invert_large
 
 emit = LazyModule("graphsys.kernels.llvm.emit")
+front_pivots = LazyModule("graphsys.kernels.llvm.front_pivots")
 inverse = LazyModule("graphsys.kernels.llvm.inverse")
 vector = LazyModule("graphsys.kernels.llvm.vector")
 
@@ -251,6 +253,48 @@ def _copy_block(typing, b, b_at, ldb, a, a_at, lda, m, n):
     return signature, generate
 
 
+def _pivots_loop(a, a_at, ld, m, f, first, last, threshold, info):
+    end, wide = m if ld <= KEPT * LANES else f, a_at + m * ld
+    for k in range(first, last):
+        at = a_at + k * ld
+        pivot, largest = a[at + k], 0.0
+        for i in range(k + 1, m):
+            size = abs(a[at + i])
+            if largest == largest and not (size <= largest):
+                largest = size
+        size = abs(pivot)
+        if not (size > 0.0 and size >= threshold * largest):
+            return k - first
+        info[0] = min(info[0], size / max(size, largest))
+        info[1] = max(info[1], largest / size * largest)
+        for i in range(k, m):
+            a[wide + k * ld + i] = a[at + i]
+        for i in range(k + 1, m):
+            a[at + i] /= pivot
+        for c in range(k + 1, end):
+            factor = a[wide + k * ld + c]
+            for i in range(c, m):
+                a[a_at + c * ld + i] -= a[at + i] * factor
+    return last - first
+
+
+@intrinsic
+def _leading_pivots(typing, a, a_at, ld, m, f, first, last, threshold, info):
+    """Pivots of columns of a symmetric front while each is large enough: see `front_pivots`."""
+    signature = types.int64(a, a_at, ld, m, f, first, last, types.float64, info)
+    if _is_complex(a):
+        return signature, _compiled_loop(_pivots_loop, types.int64)
+    real = real_name(a.dtype)
+
+    def generate(context, builder, signature, arguments):
+        low = _Lower(context, builder, signature, arguments)
+        function = front_pivots.leading_pivots_function(builder.module, real)
+        sizes = [low.integer(place) for place in range(2, 7)]
+        return builder.call(function, [low.pointer(0, 1), *sizes, arguments[7], low.start(8)])
+
+    return signature, generate
+
+
 @intrinsic
 def _invert_small(typing, d, d_at, ldd, a, a_at, lda, k, k_at, s, s_at, n):
     """D <- A^-1 for n <= 8 with partial pivoting, K <- A; smallest |pivot| / s, at most 1."""
@@ -296,6 +340,7 @@ if DISABLE_JIT:
     any_beyond = reference.any_beyond
     copy_block = reference.copy_block
     invert_small = reference.invert_small
+    leading_pivots = _pivots_loop
 else:
     subtract_product = _product("subtract", "C <- C - A B; B is strided.")
     add_product = _product("add", "C <- C + A B; B is strided.")
@@ -307,3 +352,4 @@ else:
     any_beyond = _any_beyond
     copy_block = _copy_block
     invert_small = _invert_small
+    leading_pivots = _leading_pivots

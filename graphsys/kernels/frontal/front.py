@@ -9,7 +9,8 @@ import numpy as np
 
 from graphsys.kernels.base.jit import inlined, kernel
 from graphsys.kernels.base.pointers import pointer
-from graphsys.kernels.blocks.blocks import largest_of, subtract_product
+from graphsys.kernels.base.widths import KEPT, LANES
+from graphsys.kernels.blocks.blocks import largest_of, leading_pivots, subtract_product
 
 #: Columns that are factorized before all others are updated: these stay in the first caches.
 PANEL = 32
@@ -24,13 +25,19 @@ LEAST, LARGEST = range(2)
 
 
 @kernel
-def room(m):
-    """Numbers that a front of m rows needs: itself, and columns of D L^T of a panel."""
-    return m * (m + PANEL + 1)
+def leading_dimension(m, symmetric):
+    """Distance of the columns of a front: those of a symmetric one are whole vectors."""
+    return (m + LANES - 1) & -LANES if symmetric else m
 
 
 @kernel
-def factorize_front(a, m, f, threshold, weak, symmetric, ids, double, info):
+def room(m):
+    """Numbers that a front of m rows needs: itself, and columns of D L^T of a panel."""
+    return leading_dimension(m, True) * (m + PANEL + 1)
+
+
+@kernel
+def factorize_front(a, m, ld, f, threshold, weak, symmetric, ids, double, info):
     """L and U (or L and D L^T) of as many fully summed columns as have a good pivot; how many.
 
     They end up in front, the others after them, up to date. Pivots of a symmetric front that are
@@ -38,7 +45,7 @@ def factorize_front(a, m, f, threshold, weak, symmetric, ids, double, info):
     ``double[k]`` is 1 where pivots k and k + 1 are a block of 2 x 2. ``a`` has `room` for m rows.
     """
     if symmetric:
-        return _factorize_symmetric(a, m, f, threshold, weak, ids, double, info)
+        return _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info)
     done = passed = 0
     fresh, widest = f, NARROW_PANEL if m <= FEW_ROWS else PANEL
     while done < f:
@@ -118,12 +125,14 @@ def _panel(a, m, f, start, end, threshold, ids, info):
 
 
 @inlined
-def _factorize_symmetric(a, m, f, threshold, weak, ids, double, info):
+def _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info):
     """L and D of a symmetric front by pivots of 1 x 1 and 2 x 2 (Duff and Reid 1983).
 
     The columns of a panel are left-looking: each is updated when it is tried, in ``wide``, which
     keeps (L D)^T of the panel's pivots.
     """
+    if f <= PANEL:
+        return _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info)
     start = done = passed = 0
     fresh, least = f, threshold
     while done < f:
@@ -134,32 +143,78 @@ def _factorize_symmetric(a, m, f, threshold, weak, ids, double, info):
                 least = weak
             fresh, passed = f - done, 0
         if done - start >= PANEL:
-            _update_symmetric(a, m, start, done)
+            _subtract(a, m, ld, start, start, done, done, m)
             start = done
-        found = _try_column(a, m, start, done, fresh, least, ids, double, info)
+        found = _try_column(a, m, ld, start, start, done, fresh, least, ids, double, info)
         if found == 0:
             fresh -= 1
-            _exchange(a, m, start, done, done + fresh, ids)
+            _exchange(a, m, ld, start, done, done + fresh, ids)
         done += found
         passed += found
         fresh -= found
-    _update_symmetric(a, m, start, done)
+    _subtract(a, m, ld, start, start, done, done, m)
     return done
 
 
 @inlined
-def _try_column(a, m, start, k, fresh, threshold, ids, double, info):
-    """A pivot with column k, alone or with another of the ``fresh`` ones: 0, 1 or 2 columns."""
-    one = m * m + (k - start) * m  # columns k and ``partner``, up to date, from row k on
-    other = one + m
+def _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info):
+    """The same of few columns: each pivot updates those that are still to be tried.
+
+    It updates all columns of a small front.
+    """
+    last = m if ld <= KEPT * LANES else f
+    done = passed = 0
+    fresh, least, in_pairs = f, threshold, False
+    while done < f:
+        if fresh == 0:
+            if passed == 0:
+                if not in_pairs and f - done > 1:
+                    in_pairs = True
+                elif weak < least:
+                    least = weak
+                else:
+                    break
+            fresh, passed = f - done, 0
+        found = leading_pivots(a, 0, ld, m, f, done, done + fresh, least, info)
+        for k in range(done, done + found):
+            double[k] = 0
+        done += found
+        passed += found
+        fresh -= found
+        if fresh == 0:
+            continue
+        found = 0
+        if in_pairs and fresh > 1:
+            found = _try_column(a, m, ld, 0, done, done, fresh, least, ids, double, info)
+        if found == 0:
+            fresh -= 1
+            _exchange(a, m, ld, 0, done, done + fresh, ids)
+        else:
+            _subtract(a, m, ld, 0, done, done + found, done + found, last)
+            done += found
+            passed += found
+            fresh -= found
+    if last < m:
+        _subtract(a, m, ld, 0, 0, done, last, m)
+    return done
+
+
+@inlined
+def _try_column(a, m, ld, start, late, k, fresh, threshold, ids, double, info):
+    """A pivot with column k, alone or with another of the ``fresh`` ones: 0, 1 or 2 columns.
+
+    The pivots from ``late`` on are still to be subtracted.
+    """
+    one = m * ld + (k - start) * ld  # columns k and ``partner``, up to date, from row k on
+    other = one + ld
     column, pair = pointer(a, one), pointer(a, other)
-    given = pointer(a, k * m)
+    given = pointer(a, k * ld)
     for i in range(k, m):
         column[i] = given[i]
-    _up_to_date(a, m, start, k, k, one)
-    diagonal, largest = abs(column[k]), largest_of(a, one + k + 1, m, m - k - 1, 1)
+    _up_to_date(a, m, ld, start, late, k, k, one)
+    diagonal, largest = abs(column[k]), largest_of(a, one + k + 1, ld, m - k - 1, 1)
     if diagonal > 0.0 and diagonal >= threshold * largest:
-        _keep_pivot(a, m, k, one, largest, double, info)
+        _keep_pivot(a, m, ld, k, one, largest, double, info)
         return 1
     partner, inside = k, 0.0
     for i in range(k + 1, k + fresh):
@@ -169,24 +224,24 @@ def _try_column(a, m, start, k, fresh, threshold, ids, double, info):
     if not inside > 0.0:
         return 0
     for i in range(k, partner):
-        pair[i] = a[i * m + partner]
-    given = pointer(a, partner * m)
+        pair[i] = a[i * ld + partner]
+    given = pointer(a, partner * ld)
     for i in range(partner, m):
         pair[i] = given[i]
-    _up_to_date(a, m, start, k, partner, other)
+    _up_to_date(a, m, ld, start, late, k, partner, other)
     # The largest entry of the second column, but for the rows of both.
     last, pair[partner] = pair[partner], 0.0
-    second, beyond = abs(last), largest_of(a, other + k + 1, m, m - k - 1, 1)
+    second, beyond = abs(last), largest_of(a, other + k + 1, ld, m - k - 1, 1)
     pair[partner] = last
     if second > 0.0 and second >= threshold * max(beyond, inside):
-        _exchange(a, m, start, k, partner, ids)
+        _exchange(a, m, ld, start, k, partner, ids)
         for i in range(k, m):
             column[i] = pair[i]
         column[k], column[partner] = column[partner], column[k]
-        _keep_pivot(a, m, k, one, max(beyond, inside), double, info)
+        _keep_pivot(a, m, ld, k, one, max(beyond, inside), double, info)
         return 1
     between, column[partner] = column[partner], 0.0
-    rest = largest_of(a, one + k + 1, m, m - k - 1, 1)
+    rest = largest_of(a, one + k + 1, ld, m - k - 1, 1)
     column[partner] = between
     # Scaled by the entry between them, so that products stay in range.
     ratio = column[k] / between * (last / between)
@@ -198,37 +253,40 @@ def _try_column(a, m, start, k, fresh, threshold, ids, double, info):
     ):
         return 0
     info[LEAST] = min(info[LEAST], size / max(size, rest, beyond))
-    _exchange(a, m, start, k + 1, partner, ids)
+    _exchange(a, m, ld, start, k + 1, partner, ids)
     pair[k + 1], pair[partner] = pair[partner], pair[k + 1]
-    _keep_pair(a, m, k, one, other, info)
+    _keep_pair(a, m, ld, k, one, other, info)
     double[k], double[k + 1] = 1, 0
     return 2
 
 
 @inlined
-def _up_to_date(a, m, start, k, c, to):
-    """Subtract L D L^T of the pivots ``start`` ... k from rows k ... m of column c, at ``to``."""
-    if k > start:
-        subtract_product(a, to + k, m, a, start * m + k, m, a, m * m + c, m, m, m - k, 1, k - start)
+def _up_to_date(a, m, ld, start, late, k, c, to):
+    """Subtract L D L^T of the pivots ``late`` ... k from rows k ... m of column c, at ``to``."""
+    if k > late:
+        subtract_product(
+            a, to + k, ld, a, late * ld + k, ld, a, (m + late - start) * ld + c, ld, ld,
+            m - k, 1, k - late,
+        )  # fmt: skip
 
 
 @inlined
-def _keep_pivot(a, m, k, one, largest, double, info):
+def _keep_pivot(a, m, ld, k, one, largest, double, info):
     """Column k <- D and L of one pivot."""
     pivot, size = a[one + k], abs(a[one + k])
     info[LEAST] = min(info[LEAST], size / max(largest, size))
     info[LARGEST] = max(info[LARGEST], largest / size * largest)
     double[k] = 0
-    lower, given = pointer(a, k * m), pointer(a, one)
+    lower, given = pointer(a, k * ld), pointer(a, one)
     lower[k] = pivot
     for i in range(k + 1, m):
         lower[i] = given[i] / pivot
 
 
 @inlined
-def _keep_pair(a, m, k, one, other, info):
+def _keep_pair(a, m, ld, k, one, other, info):
     """Columns k and k + 1 <- D and L of a 2 x 2 pivot block."""
-    first, second = pointer(a, k * m), pointer(a, (k + 1) * m)
+    first, second = pointer(a, k * ld), pointer(a, (k + 1) * ld)
     given, beside = pointer(a, one), pointer(a, other)
     between = given[k + 1]
     upper, lower = given[k] / between, beside[k + 1] / between
@@ -245,14 +303,14 @@ def _keep_pair(a, m, k, one, other, info):
 
 
 @inlined
-def _update_symmetric(a, m, start, done):
-    """A <- A - L D L^T of the pivots ``start`` ... ``done``, for the columns after them."""
-    if done == start:
+def _subtract(a, m, ld, start, late, done, first, last):
+    """A <- A - L D L^T of the pivots ``late`` ... ``done``, in the columns ``first`` ... last."""
+    if done == late:
         return
-    for c in range(done, m, STRIP):
+    for c in range(first, last, STRIP):
         subtract_product(
-            a, c * m + c, m, a, start * m + c, m, a, m * m + c, m, 1,
-            m - c, min(STRIP, m - c), done - start,
+            a, c * ld + c, ld, a, late * ld + c, ld, a, (m + late - start) * ld + c, ld, 1,
+            m - c, min(STRIP, last - c), done - late,
         )  # fmt: skip
 
 
@@ -267,16 +325,16 @@ def _exchange_columns(a, m, j, k, ids):
 
 
 @kernel
-def _exchange(a, m, start, j, k, ids):
+def _exchange(a, m, ld, start, j, k, ids):
     """Columns and rows j <= k of a symmetric front change places, and in the panel's ``wide``."""
     if j == k:
         return
-    _exchange_rows(a, 0, m, j, j, k)
-    _exchange_rows(a, m * m, m, j - start, j, k)
-    one, other = pointer(a, j * m), pointer(a, k * m)
+    _exchange_rows(a, 0, ld, j, j, k)
+    _exchange_rows(a, m * ld, ld, j - start, j, k)
+    one, other = pointer(a, j * ld), pointer(a, k * ld)
     across = pointer(a, k)
     for i in range(j + 1, k):
-        one[i], across[i * m] = across[i * m], one[i]
+        one[i], across[i * ld] = across[i * ld], one[i]
     one[j], other[k] = other[k], one[j]
     for i in range(k + 1, m):
         one[i], other[i] = other[i], one[i]
@@ -285,8 +343,8 @@ def _exchange(a, m, start, j, k, ids):
 
 
 @inlined
-def _exchange_rows(a, at, m, columns, j, k):
+def _exchange_rows(a, at, ld, columns, j, k):
     """Rows j and k of columns at ``at`` change places."""
     one, other = pointer(a, at + j), pointer(a, at + k)
     for c in range(columns):
-        one[c * m], other[c * m] = other[c * m], one[c * m]
+        one[c * ld], other[c * ld] = other[c * ld], one[c * ld]

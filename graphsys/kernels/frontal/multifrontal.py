@@ -22,7 +22,7 @@ from graphsys.kernels.base.layout import (
 )
 from graphsys.kernels.base.pointers import pointer
 from graphsys.kernels.blocks.blocks import copy_block
-from graphsys.kernels.frontal.front import LARGEST, LEAST, factorize_front, room
+from graphsys.kernels.frontal.front import LARGEST, LEAST, factorize_front, leading_dimension, room
 
 #: Fields of a header on the stack of contribution blocks, and places among them.
 HEADER = 5
@@ -172,6 +172,7 @@ def factorize_fronts(
             below, headers_below = headers[child + BLOCK], child
             child = headers[child + PREVIOUS]
         f, m = p + delayed, p + delayed + q
+        ld = leading_dimension(m, symmetric)
         short = 0
         if room(m) > front.size:
             short, info[NEEDED] = FRONT_FULL, room(m)
@@ -190,27 +191,29 @@ def factorize_fronts(
             info[FACTORS_END], info[NAMES_END] = factors_end, names_end
             return short
         ids = names[names_end : names_end + 2 * m + f]
-        following = _load(program, at, m, delayed, front, place, ids)
+        following = _load(program, at, m, ld, delayed, front, place, ids)
         for t in range(entries[s], entries[s + 1]):
             row, column = targets[t] & LOW, targets[t] >> ROW_BITS
             row += delayed * (row >= p)
             column += delayed * (column >= p)
-            dense[column * m + row] += given[sources[t]]
+            dense[column * ld + row] += given[sources[t]]
         # Children are on top of the stack, the last one first.
         child, new = top, p
         while child >= 0 and headers[child + FOLLOWING] < first + p:
-            new = _add_child(headers, child, stack, m, new, symmetric, front, place, ids)
+            new = _add_child(headers, child, stack, m, ld, new, symmetric, front, place, ids)
             headers_end, stack_end = child, headers[child + BLOCK]
             child = headers[child + PREVIOUS]
         top = child
-        pivots = factorize_front(front, m, f, threshold, weak, symmetric, ids, ids[2 * m :], info)
+        pivots = factorize_front(
+            front, m, ld, f, threshold, weak, symmetric, ids, ids[2 * m :], info
+        )  # fmt: skip
         if pivots < f and q == 0:
             info[NEXT] = 0
             return 1 + ids[pivots]
         row = FRONT_FIELDS * s
         fronts[row + SIZE], fronts[row + PIVOTS] = m, pivots
         fronts[row + FACTORS], fronts[row + NAMES] = factors_end, names_end
-        factors_end = _store(front, m, pivots, symmetric, ids[2 * m :], factors, factors_end)
+        factors_end = _store(front, m, ld, pivots, symmetric, ids[2 * m :], factors, factors_end)
         names_end += 2 * m + f
         left = m - pivots
         info[ALL_DELAYED] += f - pivots
@@ -225,7 +228,7 @@ def factorize_fronts(
         for i in range(left):
             headers[headers_end + HEADER + i] = ids[pivots + i]
             headers[headers_end + HEADER + left + i] = ids[m + pivots + i]
-        copy_block(stack, stack_end, left, front, pivots * m + pivots, m, left, left)
+        copy_block(stack, stack_end, left, front, pivots * ld + pivots, ld, left, left)
         top = headers_end
         headers_end += HEADER + 2 * left
         stack_end += left * left
@@ -233,12 +236,12 @@ def factorize_fronts(
 
 
 @inlined
-def _load(program, at, m, delayed, front, place, ids):
+def _load(program, at, m, ld, delayed, front, place, ids):
     """A front of zeros and its names; returns the first row after the supernode's, or all rows."""
     table, places = pointer(program, 0), pointer(place, 0)
     rows, columns = pointer(ids, 0), pointer(ids, m)
     p, first = table[at], table[at + 2]
-    for i in range(m * m):
+    for i in range(m * ld):
         front[i] = 0.0
     for i in range(p):
         places[first + i] = i
@@ -255,7 +258,7 @@ def _load(program, at, m, delayed, front, place, ids):
 
 
 @inlined
-def _add_child(headers, at, stack, m, new, symmetric, front, place, ids):
+def _add_child(headers, at, stack, m, ld, new, symmetric, front, place, ids):
     """Adds a contribution block to its parent's front; returns the place after its delayed rows."""
     left, delayed, block = headers[at + LEFT], headers[at + DELAYED], headers[at + BLOCK]
     rows, columns = pointer(headers, at + HEADER), pointer(headers, at + HEADER + left)
@@ -266,7 +269,7 @@ def _add_child(headers, at, stack, m, new, symmetric, front, place, ids):
         rows[i] = columns[i] = new + i if i < delayed else places[rows[i]]
     for j in range(left):
         to = columns[j]
-        column, parent = pointer(stack, block + j * left), pointer(front, to * m)
+        column, parent = pointer(stack, block + j * left), pointer(front, to * ld)
         if not symmetric:
             for i in range(left):
                 parent[rows[i]] += column[i]
@@ -276,21 +279,21 @@ def _add_child(headers, at, stack, m, new, symmetric, front, place, ids):
             if row >= to:
                 parent[row] += column[i]
             else:
-                dense[row * m + to] += column[i]
+                dense[row * ld + to] += column[i]
     return new + delayed
 
 
 @inlined
-def _store(front, m, pivots, symmetric, double, factors, at):
+def _store(front, m, ld, pivots, symmetric, double, factors, at):
     """Factors of a front: L with U above, or L, D and what is beside D; returns the place after."""
-    copy_block(factors, at, m, front, 0, m, m, pivots)
+    copy_block(factors, at, m, front, 0, ld, m, pivots)
     at += m * pivots
     if not symmetric:
-        copy_block(factors, at, pivots, front, pivots * m, m, pivots, m - pivots)
+        copy_block(factors, at, pivots, front, pivots * ld, ld, pivots, m - pivots)
         return at + pivots * (m - pivots)
     for k in range(pivots):
-        factors[at + 2 * k], factors[at + 2 * k + 1] = front[k * m + k], 0.0
+        factors[at + 2 * k], factors[at + 2 * k + 1] = front[k * ld + k], 0.0
         if double[k] != 0:
-            factors[at + 2 * k + 1] = front[k * m + k + 1]
+            factors[at + 2 * k + 1] = front[k * ld + k + 1]
             factors[at + (k - pivots) * m + k + 1] = 0.0
     return at + 2 * pivots
