@@ -1,9 +1,9 @@
 """Ipopt: a shared library with MA27's symbols, so that ``linear_solver=ma27`` is graphsys.
 
-A C file (``ma27.c``) has the four symbols. It calls the compiled kernels with a *frame* of arrays
-that this module has lent it, and functions of this module for what is left: analysis, matrices
-whose factors are doubtful, arrays that become too short. It is compiled at the first use and kept
-in the cache folder of machine code.
+A C file (``ma27.c``) has the four symbols. It finds patterns that this module has lent it, and calls
+the compiled kernels with a *frame* of their tables and of the caller's arrays. Functions of this
+module do what is left: the analysis, the first matrix of a pattern, matrices whose factors are
+doubtful. It is compiled at the first use and kept in the cache folder of machine code.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import threading
 import traceback
 from collections import OrderedDict
 from functools import cache, lru_cache
-from itertools import count
 from math import isqrt
 from pathlib import Path
 from typing import Any
@@ -44,8 +43,10 @@ Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 SOURCE = Path(__file__).with_name("ma27.c")
-#: Patterns, and factorizations, that are kept: MA27's interface has no call that frees one.
-KEPT = 64
+#: Places of patterns in ma27.c (PATTERNS); a pattern's number modulo this is its place.
+PLACES = 64
+#: Patterns that are kept, and factorizations by Python: MA27's interface has no call that frees one.
+KEPT = PLACES
 #: Least pivot relative to its column that is taken before others, as in MUMPS and MA57.
 GOOD = 0.01
 #: Least pivot relative to its column that is taken rather than delayed. Ipopt's default asks for
@@ -62,13 +63,13 @@ LARGEST = 1e8
 LONGEST_PAUSE = 63
 #: Largest power of two of a row's scaling.
 MOST_EXPONENT = 500
-#: What the callbacks return instead of a handle or a count, as in ma27.c.
+#: What the callbacks return instead of a number or a count, as in ma27.c.
 INTERRUPTED, NOT_REGULAR, UNKNOWN, FAILED = 0, -1, -2, -101
 
-_INT, _LONG, _DOUBLE, _ADDRESS = ctypes.c_int, ctypes.c_int64, ctypes.c_double, ctypes.c_void_p
+_INT, _DOUBLE, _ADDRESS = ctypes.c_int, ctypes.c_double, ctypes.c_void_p
 _KINDS: tuple[Any, ...] = (
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _ADDRESS),
-    ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT),
+    ctypes.CFUNCTYPE(_INT, _INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT, _ADDRESS),
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS),
 )
 
@@ -111,8 +112,10 @@ class Pattern:
         shape = (self.system.graph.nnz, row.size)
         self._sum = csr_array(coo_array((ones[: once.sum()], (place[once], entry[once])), shape))
         self.entries = row, column
+        self.lent = (row + 1).astype(np.int32), (column + 1).astype(np.int32)
         self._lock = threading.Lock()
         self._fronts: dict[bool, Fronts] = {}
+        self.tables: Any = None
 
     def values(self, a: Float) -> Float:
         """Blocks in the layout of the graph.
@@ -176,6 +179,18 @@ class Pattern:
                 self._fronts[weak] = Fronts(order, a.dtype, self.entries)
             return self._fronts[weak].fresh()
 
+    def keep_tables(self, factors: Factors) -> None:
+        """Keep the frame of first factors: with tables of the analysis and lengths of all arrays.
+
+        Parameters
+        ----------
+        factors : Factors
+            With weak pivots.
+        """
+        with self._lock:
+            if self.tables is None:
+                self.tables, self._bounds = factors.frame, factors.bounds
+
     def remember(self, fronts: Fronts, weak: bool) -> None:
         """Make those that follow as long as these.
 
@@ -198,6 +213,11 @@ class Factors:
         Entries of the first matrix.
     weak : bool
         Whether pivots may be weak.
+
+    Attributes
+    ----------
+    bounds : ndarray, shape (6,)
+        Bounds of pivots, as in `graphsys.kernels.frontal.framed`.
     """
 
     def __init__(self, pattern: Pattern, a: Float, weak: bool) -> None:
@@ -208,7 +228,7 @@ class Factors:
         pivots = (GOOD, WEAK) if weak else (THRESHOLD, THRESHOLD)
         # In an order with few delays, one per row costs more than another attempt.
         delays = rows if weak else np.inf
-        self._bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, delays, 0.0])
+        self.bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, delays, 0.0])
         self._vectors = np.empty((2, rows))
         self.frame = self._framed()
 
@@ -219,7 +239,7 @@ class Factors:
         self._part = np.empty(isqrt(fronts.arrays["front"].size))
         return new_frame(
             fronts.symbolic.program, *fronts.listed, *fronts.arrays.values(),
-            fronts.table.reshape(-1), self._info, self._signs, self._bounds, *self._vectors,
+            fronts.table.reshape(-1), self._info, self._signs, self.bounds, *self._vectors,
             self._part,
         )  # fmt: skip
 
@@ -230,7 +250,7 @@ class Factors:
             self._fronts.lengthen(found + 1, self._info)
             self._pattern.remember(self._fronts, self._weak)
             self.frame = self._framed()
-            self._bounds[framed.RESUMES] = 1.0
+            self.bounds[framed.RESUMES] = 1.0
             found = int(framed.factorize_framed(self.frame, a))
         return None if found < 0 else found
 
@@ -256,8 +276,6 @@ class Instance:
     ----------
     fast : Factors or None
         Those with weak pivots.
-    plain : bool
-        Whether the last factors are these, of the matrix as it is.
     pause : int
         Matrices left that are equilibrated at once, because those before had to be.
     """
@@ -266,7 +284,6 @@ class Instance:
         self.pattern = pattern
         known = pattern.is_analyzed
         self.fast: Factors | None = Factors(pattern, np.empty(0), True) if known else None
-        self.plain = False
         self.pause = self._last_pause = 0
         self._stable: Factors | None = None
         self._scaling: Float | None = None  # of rows
@@ -283,7 +300,7 @@ class Instance:
         tried : bool, optional
             Whether the matrix as it is has been tried.
         """
-        self.plain, self._last = False, None
+        self._last = None
         if a.size != self.pattern.entries[0].size:
             raise ValueError(f"ma27bd has {a.size} entries, ma27ad {self.pattern.entries[0].size}")
         if self.fast is None:
@@ -293,7 +310,7 @@ class Instance:
         if weak and self.pause == 0:
             negative = None if tried else self.fast.factorize(a)
             if negative is not None:
-                self.plain, self._last = True, (self.fast, None)
+                self._last = self.fast, None
                 self._last_pause = 0
                 return negative
             self.pause = self._last_pause = min(2 * self._last_pause + 1, LONGEST_PAUSE)
@@ -336,81 +353,98 @@ class Instance:
 
 
 class Store:
-    """Patterns and instances by handle, those that were used last."""
+    """Patterns by number and instances by handle, those that were used last."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._patterns: OrderedDict[bytes, Pattern] = OrderedDict()
+        self._numbers: dict[bytes, int] = {}
+        self._patterns: OrderedDict[int, tuple[bytes, Pattern]] = OrderedDict()
         self._instances: OrderedDict[int, Instance] = OrderedDict()
+        self._next = list(range(PLACES, 0, -1))  # one for each place that is free
 
     def open(self, n: int, irn: NDArray[np.int32], icn: NDArray[np.int32]) -> int:
-        """Handle of a new instance for a pattern in triplets, from 1."""
+        """Number of a pattern in triplets, from 1."""
         digest = hashlib.sha256(np.int64(n).tobytes() + irn.tobytes() + icn.tobytes()).digest()
         with self._lock:
-            pattern = self._patterns.get(digest)
-        if pattern is None:
-            pattern = Pattern(n, irn.astype(np.int64) - 1, icn.astype(np.int64) - 1)
+            number = self._numbers.get(digest)
+            if number is not None:
+                self._patterns.move_to_end(number)
+                _lend(number, self._patterns[number][1])
+                return number
+        pattern = Pattern(n, irn.astype(np.int64) - 1, icn.astype(np.int64) - 1)
         with self._lock:
-            handle = next(_COUNT) % (2**31 - 1) + 1
-            _keep(self._patterns, digest, pattern)
-            self._drop_oldest()
-            self._instances[handle] = instance = Instance(pattern)
-            _lend(handle, instance)
-            return handle
+            number = self._numbers.get(digest)
+            if number is None:  # no other thread was faster
+                number = self._free_number()
+                self._numbers[digest], self._patterns[number] = number, (digest, pattern)
+                _lend(number, pattern)
+            return number
 
-    def _drop_oldest(self) -> None:
-        """Make room for one instance; those that C used since the last look count as new."""
+    def _free_number(self) -> int:
+        """Number for a new pattern; those that C used since the last look count as new."""
         seen = 0
-        while len(self._instances) >= KEPT:
-            handle = next(iter(self._instances))
-            if seen < KEPT and _LIBRARY is not None and _LIBRARY.graphsys_used(handle):
+        while not self._next or len(self._patterns) >= KEPT:
+            number = next(iter(self._patterns))
+            if seen < KEPT and _LIBRARY is not None and _LIBRARY.graphsys_used(number):
                 seen += 1
-                self._instances.move_to_end(handle)
+                self._patterns.move_to_end(number)
             else:
-                _take(handle)
-                del self._instances[handle]
+                _take(number)
+                digest, _ = self._patterns.pop(number)
+                del self._numbers[digest]
+                following = number + PLACES
+                self._next.append(following if following < 2**31 else number % PLACES + PLACES)
+        return self._next.pop()
 
-    def lend(self, handle: int, instance: Instance) -> None:
-        """Lend C the factors of an instance, unless others have displaced it in the meantime."""
+    def instance(self, handle: int, number: int) -> Instance | None:
+        """Instance of a handle, new if there is none; None if others have displaced its pattern."""
         with self._lock:
-            if self._instances.get(handle) is instance:
-                _lend(handle, instance)
+            if number not in self._patterns:
+                return None
+            self._patterns.move_to_end(number)
+            pattern = self._patterns[number][1]
+            found = self._instances.get(handle)
+            if found is None or found.pattern is not pattern:
+                self._instances[handle] = found = Instance(pattern)
+            self._instances.move_to_end(handle)
+            if len(self._instances) > KEPT:
+                self._instances.popitem(last=False)
+            return found
+
+    def lend(self, number: int, instance: Instance) -> None:
+        """Lend C the tables of an analysis, unless others have displaced it in the meantime."""
+        with self._lock:
+            if number in self._patterns and self._patterns[number][1] is instance.pattern:
+                if instance.fast is not None:
+                    instance.pattern.keep_tables(instance.fast)
+                _lend(number, instance.pattern)
 
     def get(self, handle: int) -> Instance | None:
         """Instance of a handle; None if others have displaced it."""
         with self._lock:
-            found = self._instances.get(handle)
-            if found is not None:
-                self._instances.move_to_end(handle)
-            return found
-
-
-def _keep(table: OrderedDict[Any, Any], key: Any, value: Any) -> None:
-    """Enter a value as the last one, and drop the first of too many."""
-    table[key] = value
-    table.move_to_end(key)
-    if len(table) > KEPT:
-        table.popitem(last=False)
+            return self._instances.get(handle)
 
 
 STORE = Store()
-_COUNT = count()
 #: The library, once it is loaded.
 _LIBRARY: Any = None
 
 
-def _lend(handle: int, instance: Instance) -> None:
-    """Lend C the factors of an instance, if compiled kernels can find them."""
-    frame = None if instance.fast is None or instance.pause > 0 else instance.fast.frame
-    if _LIBRARY is not None and isinstance(frame, np.ndarray):
-        n, nz = instance.pattern.system.graph.rows, instance.pattern.entries[0].size
-        _LIBRARY.graphsys_lend(handle, frame.ctypes.data, frame.size, n, nz, instance.plain)
+def _lend(number: int, pattern: Pattern) -> None:
+    """Lend C a pattern, and the tables of its analysis if there are any."""
+    if _LIBRARY is None:
+        return
+    row, column = pattern.lent
+    n = pattern.system.graph.rows
+    _LIBRARY.graphsys_lend(number, n, row.size, row.ctypes.data, column.ctypes.data)
+    if pattern.tables is not None:
+        _LIBRARY.graphsys_lend_tables(number, pattern.tables.ctypes.data)
 
 
-def _take(handle: int) -> None:
-    """Take them back, when no thread works with them."""
+def _take(number: int) -> None:
+    """Take a pattern back, when no thread works with it."""
     if _LIBRARY is not None:
-        _LIBRARY.graphsys_take(handle)
+        _LIBRARY.graphsys_take(number)
 
 
 def _take_all() -> None:
@@ -435,7 +469,7 @@ def _array(number: Any, address: int | None, count: int) -> NDArray[Any]:
 
 
 def _analyze(n: int, nz: int, irn: int | None, icn: int | None) -> int:
-    """ma27ad: the handle of an instance."""
+    """ma27ad: the number of a pattern."""
     try:
         return STORE.open(n, _array(ctypes.c_int, irn, nz), _array(ctypes.c_int, icn, nz))
     except KeyboardInterrupt:  # C calls again, and raises the signal later
@@ -445,16 +479,24 @@ def _analyze(n: int, nz: int, irn: int | None, icn: int | None) -> int:
         return FAILED
 
 
-def _factorize(handle: int, nz: int, a: int | None, pivot_tolerance: float, tried: int) -> int:
+def _factorize(
+    handle: int,
+    number: int,
+    nz: int,
+    a: int | None,
+    pivot_tolerance: float,
+    tried: int,
+    pause: int,
+) -> int:
     """ma27bd, where C cannot: 1 + the number of negative eigenvalues."""
     try:
-        instance = STORE.get(handle)
+        instance = STORE.instance(handle, number)
         if instance is None:
             return UNKNOWN
-        _take(handle)
         weak = pivot_tolerance <= WEAK_UP_TO
         negative = instance.factorize(_array(ctypes.c_double, a, nz), weak, bool(tried))
-        STORE.lend(handle, instance)
+        ctypes.c_int.from_address(pause).value = instance.pause > 0
+        STORE.lend(number, instance)
         return NOT_REGULAR if negative is None else 1 + negative
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -469,7 +511,7 @@ def _solve(handle: int, n: int, rhs: int | None) -> int:
     try:
         instance = STORE.get(handle)
         if instance is None:
-            raise ValueError(f"more than {KEPT} factorizations were in use at the same time")
+            raise ValueError(f"more than {KEPT} factorizations or patterns were in use at the same time")
         x[...] = instance.solve(x)
     except KeyboardInterrupt:
         return INTERRUPTED
@@ -519,7 +561,8 @@ def connect(path: str) -> None:
         table.factorize_framed = framed.factorize_framed.address(kinds, "c")
         table.solve_framed = framed.solve_framed.address(kinds, "c")
         table.weak_up_to = WEAK_UP_TO
-        loaded.graphsys_lend.argtypes = [_INT, _ADDRESS, _LONG, _INT, _INT, _INT]
+        loaded.graphsys_lend.argtypes = [_INT, _INT, _INT, _ADDRESS, _ADDRESS]
+        loaded.graphsys_lend_tables.argtypes = [_INT, _ADDRESS]
         _LIBRARY = loaded
         atexit.register(_take_all)  # arrays go with the interpreter, threads may stay in C
     table.analyze = addresses[0]  # the last: C looks whether it is there

@@ -2,14 +2,16 @@
  *
  * Ipopt loads this library by its option hsllib and calls the four functions. graphsys.interop.ipopt
  * has loaded the same file before and has set graphsys_callbacks. Python analyzes a pattern, and
- * factorizes the first matrix; then it lends what the compiled kernels of graphsys work on. As long
- * as their factors are good, no call needs Python. No HSL code is used.
+ * factorizes its first matrix; then it lends the tables of the analysis. The compiled kernels of
+ * graphsys work on them and, as MA27 does, on the caller's arrays a and iw. No call needs Python as
+ * long as the pattern is known and the factors are good. No HSL code is used.
  *
  * A program that has no Python gets the one that has compiled this file. Lines before the first
  * define PYTHON_LIBRARY, a path, or "" if Python has no shared library; PYTHON_HOME; PYTHON_CODE,
  * which takes the path of this library in the place of %s.
  */
 #define _GNU_SOURCE /* dladdr, RTLD_DEFAULT */
+#include <limits.h>
 #include <math.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -27,9 +29,12 @@
 
 /* Of INFO(1): an index out of range, a warning; a singular matrix; and errors that MA27 does not
  * have: Python was not there, an exception in Python. */
-enum { OUT_OF_RANGE = 1, SINGULAR = -5, NOT_READY = -100, FAILED = -101 };
-/* What a callback or a kernel returns instead of a handle or a count: the factors are doubtful, or
- * the matrix singular; the handle is unknown. */
+enum {
+    OUT_OF_RANGE = 1, IW_TOO_SHORT = -3, A_TOO_SHORT = -4, SINGULAR = -5,
+    NOT_READY = -100, FAILED = -101
+};
+/* What a callback or a kernel returns instead of a count: the factors are doubtful, or the matrix
+ * singular; the pattern is unknown. */
 enum { DOUBTFUL = -1, UNKNOWN = -2 };
 /* What a callback returns that a signal handler of Python's has ended, such as that of Ctrl-C. It is
  * what ctypes returns if the exception comes before the callback's first line. */
@@ -37,11 +42,13 @@ enum { INTERRUPTED = 0 };
 
 typedef int64_t kernel(const int64_t *frame, int64_t length, double *numbers, int64_t count);
 
-/* Set by Python. Analysis: a handle. Factorization: 1 + the number of negative eigenvalues;
- * ``tried`` if the kernel was. Solution, in rhs: 1. The kernels may be missing. */
+/* Set by Python. Analysis: number of a pattern. Factorization: 1 + the number of negative
+ * eigenvalues; ``tried`` if the kernel was; ``*pause`` becomes 1 if the next one is Python's, too.
+ * Solution, in rhs: 1. The kernels may be missing. */
 struct callbacks {
     int (*analyze)(int n, int nz, const int *irn, const int *icn);
-    int (*factorize)(int handle, int nz, const double *a, double pivtol, int tried);
+    int (*factorize)(int handle, int pattern, int nz, const double *a, double pivtol, int tried,
+                     int *pause);
     int (*solve)(int handle, int n, double *rhs);
     kernel *factorize_framed, *solve_framed;
     double weak_up_to; /* largest pivtol of the kernel */
@@ -67,80 +74,163 @@ static void raise_again(void)
         raise(SIGINT);
 }
 
-/* What Python has lent. One thread at a time is inside. */
-enum { SLOTS = 64 };
-static struct slot {
-    atomic_int handle, inside;
-    const int64_t *frame;
-    int64_t length;
+/* Arrays of a frame, in the order of graphsys.kernels.frontal.framed. */
+enum {
+    PROGRAM, START, SOURCE, TARGET, FRONT, STACK, HEADERS, PLACE, FACTORS, NAMES, TABLE, INFO,
+    SIGNS, BOUNDS, Y, X, PART, ARRAYS
+};
+enum { FRAME = 2 * ARRAYS + 1, NEEDED = 2 /* of INFO: length that an array needs */ };
+/* What the kernel returns where an array is too short. */
+enum { FRONT_FULL = -2, STACK_FULL = -3, HEADERS_FULL = -4, FACTORS_FULL = -5, NAMES_FULL = -6 };
+static const int short_array[] = {FRONT, STACK, HEADERS, FACTORS, NAMES};
+enum { MAY_GROW = sizeof short_array / sizeof *short_array };
+
+/* Patterns that Python has lent, at the place that their number gives modulo PATTERNS. */
+enum { PATTERNS = 64 };
+static struct pattern {
+    atomic_int number, inside; /* 0 for none; threads that read it */
     int n, nz;
-    int factored, used; /* whether the factors are of the last matrix; see graphsys_used */
-} slots[SLOTS];
+    const int *irn, *icn;
+    _Atomic(const int64_t *) tables; /* a frame with arrays of the analysis, and other lengths */
+    atomic_llong length[MAY_GROW];   /* as long as they ever had to be */
+    atomic_int used;                 /* see graphsys_used */
+} patterns[PATTERNS];
 
-static void leave(struct slot *slot)
+static void leave(struct pattern *pattern)
 {
-    atomic_store(&slot->inside, 0);
+    atomic_fetch_sub(&pattern->inside, 1);
 }
 
-static struct slot *locked(int handle)
+/* The pattern of a number, which stays until leave(); null if it is not lent. */
+static struct pattern *enter(int number)
 {
-    struct slot *slot = &slots[(unsigned)handle % SLOTS];
-    while (atomic_exchange(&slot->inside, 1))
-        ; /* another thread is in a kernel, or here */
-    return slot;
-}
-
-/* The slot of a handle, entered; null where Python has lent nothing. */
-static struct slot *enter(int handle)
-{
-    struct slot *slot = locked(handle);
-    if (handle != 0 && atomic_load(&slot->handle) == handle)
-        return slot;
-    leave(slot);
+    struct pattern *pattern = &patterns[(unsigned)number % PATTERNS];
+    atomic_fetch_add(&pattern->inside, 1);
+    if (number != 0 && atomic_load(&pattern->number) == number) {
+        atomic_store(&pattern->used, 1);
+        return pattern;
+    }
+    leave(pattern);
     return 0;
 }
 
-/* Lend a frame, for n rows and nz entries, unless another handle has the slot. */
-PUBLIC void graphsys_lend(int handle, const int64_t *frame, int64_t length, int n, int nz,
-                          int factored)
+/* Lend a pattern, whose place is free, unless it is there. */
+PUBLIC void graphsys_lend(int number, int n, int nz, const int *irn, const int *icn)
 {
-    struct slot *slot = locked(handle);
-    if (atomic_load(&slot->handle) == 0) {
-        slot->frame = frame, slot->length = length, slot->n = n, slot->nz = nz;
-        slot->factored = factored, slot->used = 0;
-        atomic_store(&slot->handle, handle);
-    }
-    leave(slot);
+    struct pattern *pattern = &patterns[(unsigned)number % PATTERNS];
+    if (atomic_load(&pattern->number) != 0)
+        return;
+    pattern->n = n, pattern->nz = nz, pattern->irn = irn, pattern->icn = icn;
+    atomic_store(&pattern->tables, 0);
+    atomic_store(&pattern->used, 1);
+    atomic_store(&pattern->number, number);
 }
 
-/* Take a frame back, when no thread works with it. */
-PUBLIC void graphsys_take(int handle)
+/* Lend the tables of its analysis, unless they are there. */
+PUBLIC void graphsys_lend_tables(int number, const int64_t *tables)
 {
-    struct slot *slot = enter(handle);
-    if (slot) {
-        atomic_store(&slot->handle, 0);
-        leave(slot);
+    struct pattern *pattern = enter(number);
+    if (!pattern)
+        return;
+    if (!atomic_load(&pattern->tables)) {
+        for (int k = 0; k < MAY_GROW; k++)
+            atomic_store(&pattern->length[k], tables[2 * short_array[k] + 1]);
+        atomic_store(&pattern->tables, tables);
     }
+    leave(pattern);
+}
+
+/* Take a pattern back, when no thread reads it. */
+PUBLIC void graphsys_take(int number)
+{
+    struct pattern *pattern = enter(number);
+    if (!pattern)
+        return;
+    atomic_store(&pattern->number, 0);
+    leave(pattern);
+    while (atomic_load(&pattern->inside))
+        ;
 }
 
 /* Take all back. */
 PUBLIC void graphsys_take_all(void)
 {
-    for (int k = 0; k < SLOTS; k++)
-        graphsys_take(atomic_load(&slots[k].handle));
+    for (int k = 0; k < PATTERNS; k++)
+        graphsys_take(atomic_load(&patterns[k].number));
 }
 
-/* Whether a frame was used since it was lent, or since the last such question. */
-PUBLIC int graphsys_used(int handle)
+/* Whether a pattern was used since it was lent, or since the last such question. */
+PUBLIC int graphsys_used(int number)
 {
-    struct slot *slot = enter(handle);
-    int used = 0;
-    if (slot) {
-        used = slot->used;
-        slot->used = 0;
-        leave(slot);
+    struct pattern *pattern = &patterns[(unsigned)number % PATTERNS];
+    return atomic_load(&pattern->number) == number && atomic_exchange(&pattern->used, 0);
+}
+
+/* The number of a pattern that is lent; 0 if none is the same. */
+static int known(int n, int nz, const int *irn, const int *icn)
+{
+    for (int k = 0; k < PATTERNS; k++) {
+        struct pattern *pattern = &patterns[k];
+        int number = atomic_load(&pattern->number), same;
+        if (number == 0)
+            continue;
+        atomic_fetch_add(&pattern->inside, 1);
+        same = atomic_load(&pattern->number) == number && pattern->n == n && pattern->nz == nz
+               && !memcmp(pattern->irn, irn, nz * sizeof *irn)
+               && !memcmp(pattern->icn, icn, nz * sizeof *icn);
+        if (same)
+            atomic_store(&pattern->used, 1);
+        leave(pattern);
+        if (same)
+            return number;
     }
-    return used;
+    return 0;
+}
+
+/* What iw begins with, at an address for int64_t: whose factors these are. Factors by the kernel
+ * are in a and iw, in arrays of these lengths. */
+struct state {
+    int64_t handle, pattern, by_kernel, length[MAY_GROW];
+};
+enum { STATE_INTS = sizeof(struct state) / sizeof(int) + 1 };
+
+static struct state *state_of(const int *iw)
+{
+    return (struct state *)(((uintptr_t)iw + 7) & ~(uintptr_t)7);
+}
+
+static void read_lengths(struct pattern *pattern, struct state *state)
+{
+    for (int k = 0; k < MAY_GROW; k++)
+        state->length[k] = atomic_load(&pattern->length[k]);
+}
+
+/* Address and length of an array of numbers of 64 bits; the next one begins on a cache line. */
+static char *put(int64_t *frame, int array, int64_t length, char *at)
+{
+    at = (char *)(((uintptr_t)at + 63) & ~(uintptr_t)63);
+    frame[2 * array] = (int64_t)(uintptr_t)at, frame[2 * array + 1] = length;
+    return at + 8 * length;
+}
+
+/* Fill a frame with arrays in a, after its nz entries, and in iw: lengths of both that it takes. */
+static void lay_out(const int64_t *tables, const struct state *state, double *a, int nz,
+                    const int *iw, int64_t *frame, int64_t *la, int64_t *liw)
+{
+    memcpy(frame, tables, FRAME * sizeof *frame);
+    for (int k = 0; k < MAY_GROW; k++)
+        frame[2 * short_array[k] + 1] = state->length[k];
+    frame[2 * PART + 1] = (int64_t)sqrt((double)frame[2 * FRONT + 1]) + 1; /* at least its rows */
+    static const int reals[] = {INFO, SIGNS, FRONT, FACTORS, Y, X, PART, STACK};
+    static const int integers[] = {TABLE, NAMES, PLACE, HEADERS};
+    char *at = (char *)(a + nz);
+    for (unsigned k = 0; k < sizeof reals / sizeof *reals; k++)
+        at = put(frame, reals[k], frame[2 * reals[k] + 1], at);
+    *la = (at - (char *)a) / (int64_t)sizeof *a + 8;
+    at = (char *)(state_of(iw) + 1);
+    for (unsigned k = 0; k < sizeof integers / sizeof *integers; k++)
+        at = put(frame, integers[k], frame[2 * integers[k] + 1], at);
+    *liw = (at - (char *)iw) / (int64_t)sizeof *iw + 16;
 }
 
 #ifdef _WIN32
@@ -215,10 +305,12 @@ static void clear(int *info)
         info[i] = 0;
 }
 
-/* Handle of a new factorization; 0 where info has an error. */
+/* Number of a pattern; 0 where info has an error. */
 static int analyze(int n, int nz, const int *irn, const int *icn, int *info)
 {
-    int outside = 0;
+    int outside = 0, number = known(n, nz, irn, icn);
+    if (number)
+        return number;
     for (int k = 0; k < nz; k++)
         outside += irn[k] < 1 || irn[k] > n || icn[k] < 1 || icn[k] > n;
     if (outside) {
@@ -227,45 +319,129 @@ static int analyze(int n, int nz, const int *irn, const int *icn, int *info)
     }
     if (n == 0)
         return 0;
-    int handle;
-    UNINTERRUPTED(handle, graphsys_callbacks.analyze(n, nz, irn, icn));
-    if (handle > 0)
-        return handle;
+    UNINTERRUPTED(number, graphsys_callbacks.analyze(n, nz, irn, icn));
+    if (number > 0)
+        return number;
     info[0] = FAILED;
     return 0;
 }
 
-static int factorize(int handle, int nz, double *a, double pivtol)
+static int limited(int64_t length)
 {
-    int64_t found = UNKNOWN;
-    struct slot *slot = pivtol <= graphsys_callbacks.weak_up_to ? enter(handle) : 0;
-    if (slot) {
-        if (slot->nz == nz)
-            found = graphsys_callbacks.factorize_framed(slot->frame, slot->length, a, nz);
-        slot->factored = found >= 0, slot->used = 1;
-        leave(slot);
+    return length < INT_MAX ? (int)length : INT_MAX;
+}
+
+/* Lengths of a and iw. Before a first matrix has chosen an order they are a guess, of which Ipopt
+ * takes five times as much. */
+static void recommend(int number, int n, int nz, int *la, int *liw)
+{
+    struct pattern *pattern = enter(number);
+    const int64_t *tables = pattern ? atomic_load(&pattern->tables) : 0;
+    int64_t doubles = 64 + (int64_t)nz + 2 * (int64_t)n, ints = doubles + STATE_INTS;
+    if (tables) {
+        struct state state;
+        int64_t frame[FRAME];
+        read_lengths(pattern, &state);
+        lay_out(tables, &state, 0, nz, 0, frame, &doubles, &ints);
     }
-    if (found >= 0)
+    if (pattern)
+        leave(pattern);
+    *la = limited(doubles + 8), *liw = limited(ints + 16); /* wherever they begin */
+}
+
+/* By the kernel: the number of negative eigenvalues, DOUBTFUL, or UNKNOWN where it cannot. An array
+ * that is too short becomes half as long again as it must be. */
+static int64_t by_kernel(struct pattern *pattern, double *a, int nz, int la, int *iw, int liw,
+                         int *info)
+{
+    const int64_t *tables = atomic_load(&pattern->tables);
+    struct state *state = state_of(iw);
+    int64_t frame[FRAME], doubles, ints, found;
+    if (!tables || pattern->nz != nz)
+        return UNKNOWN;
+    double bounds[8];
+    const double *given = (const double *)(uintptr_t)tables[2 * BOUNDS];
+    for (;;) {
+        read_lengths(pattern, state);
+        lay_out(tables, state, a, nz, iw, frame, &doubles, &ints);
+        if (doubles > INT_MAX || ints > INT_MAX)
+            return UNKNOWN;
+        if (doubles > la || ints > liw) {
+            info[0] = ints > liw ? IW_TOO_SHORT : A_TOO_SHORT;
+            info[1] = (int)(ints > liw ? ints : doubles);
+            return UNKNOWN;
+        }
+        memcpy(bounds, given, tables[2 * BOUNDS + 1] * sizeof *bounds);
+        frame[2 * BOUNDS] = (int64_t)(uintptr_t)bounds;
+        found = graphsys_callbacks.factorize_framed(frame, FRAME, a, nz);
+        if (found >= DOUBTFUL)
+            return found;
+        const double *needed = (const double *)(uintptr_t)frame[2 * INFO] + NEEDED;
+        atomic_store(&pattern->length[FRONT_FULL - found], (int64_t)(1.5 * *needed));
+    }
+}
+
+static int factorize(int *ikeep, int n, int nz, double *a, int la, int *iw, int liw, double pivtol,
+                     int *info)
+{
+    struct state *state = state_of(iw);
+    state->handle = ikeep[0], state->pattern = ikeep[1], state->by_kernel = 0;
+    int64_t found = UNKNOWN;
+    int by_python, use_kernel = pivtol <= graphsys_callbacks.weak_up_to && !ikeep[2];
+    struct pattern *pattern = use_kernel ? enter(ikeep[1]) : 0;
+    if (pattern) {
+        if (pattern->n == n)
+            found = by_kernel(pattern, a, nz, la, iw, liw, info);
+        leave(pattern);
+    }
+    if (found >= 0) {
+        state->by_kernel = 1;
         return (int)found;
-    int by_python, tried = found == DOUBTFUL;
-    UNINTERRUPTED(by_python, graphsys_callbacks.factorize(handle, nz, a, pivtol, tried));
+    }
+    if (info[0] != 0)
+        return FAILED;
+    UNINTERRUPTED(by_python, graphsys_callbacks.factorize(ikeep[0], ikeep[1], nz, a, pivtol,
+                                                          found == DOUBTFUL, &ikeep[2]));
     return by_python > 0 ? by_python - 1 : by_python == INTERRUPTED ? FAILED : by_python;
 }
 
-static void solve(int handle, int n, double *rhs)
+/* No number is a solution. */
+static void fail(int n, double *rhs)
 {
-    struct slot *slot = enter(handle);
-    int factored = slot && slot->factored && slot->n == n;
-    if (factored)
-        graphsys_callbacks.solve_framed(slot->frame, slot->length, rhs, n), slot->used = 1;
-    if (slot)
-        leave(slot);
-    if (factored)
-        return;
-    int done;
-    UNINTERRUPTED(done, graphsys_callbacks.solve(handle, n, rhs));
-    for (int i = 0; i < n && done == INTERRUPTED; i++)
+    for (int i = 0; i < n; i++)
         rhs[i] = NAN;
+}
+
+static void solve(int n, const double *a, const int *iw, double *rhs)
+{
+    const struct state *state = state_of(iw);
+    struct pattern *pattern = state->by_kernel ? enter((int)state->pattern) : 0;
+    if (pattern) {
+        int64_t frame[FRAME], doubles, ints;
+        int rows = pattern->n;
+        if (rows == n) {
+            lay_out(atomic_load(&pattern->tables), state, (double *)a, pattern->nz, iw, frame,
+                    &doubles, &ints);
+            graphsys_callbacks.solve_framed(frame, FRAME, rhs, n);
+        }
+        leave(pattern);
+        if (rows == n)
+            return;
+        fprintf(stderr, "graphsys: ma27cd has n = %d, ma27ad %d\n", n, rows);
+        fail(n, rhs);
+        return;
+    }
+    int done, handle = state->by_kernel ? 0 : (int)state->handle; /* 0: others have displaced it */
+    UNINTERRUPTED(done, graphsys_callbacks.solve(handle, n, rhs));
+    if (done == INTERRUPTED)
+        fail(n, rhs);
+}
+
+/* A number that no other factorization has, before all numbers were given. */
+static int new_handle(void)
+{
+    static atomic_uint count;
+    return (int)(atomic_fetch_add(&count, 1) % INT_MAX) + 1;
 }
 
 PUBLIC void ma27id_(int *icntl, double *cntl)
@@ -286,12 +462,14 @@ PUBLIC void ma27ad_(const int *n, const int *nz, const int *irn, const int *icn,
     clear(info);
     *nsteps = 1;
     *ops = 0.0;
-    info[4] = *nz > 0 ? *nz : 1; /* doubles that ma27bd needs: the values only */
-    info[5] = 8;                 /* integers that ma27bd needs: a handle */
-    if (ready())
-        ikeep[0] = analyze(*n, *nz, irn, icn, info);
-    else
+    if (!ready()) {
         info[0] = NOT_READY;
+        return;
+    }
+    int number = analyze(*n, *nz, irn, icn, info);
+    if (*n > 0)
+        ikeep[0] = new_handle(), ikeep[1] = number, ikeep[2] = 0;
+    recommend(number, *n, *nz, &info[4], &info[5]);
 }
 
 PUBLIC void ma27bd_(const int *n, const int *nz, const int *irn, const int *icn, double *a,
@@ -301,22 +479,22 @@ PUBLIC void ma27bd_(const int *n, const int *nz, const int *irn, const int *icn,
     (void)nsteps, (void)iw1, (void)icntl;
     clear(info);
     *maxfrt = 1;
-    if (*liw < 1)
-        info[0] = -3, info[1] = 1;
+    if (*liw < STATE_INTS)
+        info[0] = IW_TOO_SHORT, info[1] = STATE_INTS;
     else if (*la < *nz)
-        info[0] = -4, info[1] = *nz;
+        info[0] = A_TOO_SHORT, info[1] = *nz;
     else if (!ready())
         info[0] = NOT_READY;
     if (info[0] != 0 || *n == 0)
         return;
-    int found = factorize(ikeep[0], *nz, a, cntl[0]);
+    int found = factorize(ikeep, *n, *nz, a, *la, iw, *liw, cntl[0], info);
     if (found == UNKNOWN) { /* others have displaced it */
-        ikeep[0] = analyze(*n, *nz, irn, icn, info);
-        if (info[0] != 0)
-            return;
-        found = factorize(ikeep[0], *nz, a, cntl[0]);
+        ikeep[1] = analyze(*n, *nz, irn, icn, info);
+        if (info[0] == 0)
+            found = factorize(ikeep, *n, *nz, a, *la, iw, *liw, cntl[0], info);
     }
-    iw[0] = ikeep[0];
+    if (info[0] != 0)
+        return;
     if (found >= 0)
         info[14] = found;
     else
@@ -329,9 +507,9 @@ PUBLIC void ma27cd_(const int *n, const double *a, const int *la, const int *iw,
                     double *w, const int *maxfrt, double *rhs, int *iw1, const int *nsteps,
                     const int *icntl, const double *cntl)
 {
-    (void)a, (void)la, (void)liw, (void)w, (void)maxfrt, (void)iw1, (void)nsteps, (void)icntl;
+    (void)la, (void)liw, (void)w, (void)maxfrt, (void)iw1, (void)nsteps, (void)icntl;
     (void)cntl;
     if (*n > 0 && ready())
-        solve(iw[0], *n, rhs);
+        solve(*n, a, iw, rhs);
     raise_again();
 }

@@ -14,8 +14,8 @@ import graphsys as gs
 from graphsys.c_code import build
 from graphsys.interop import ipopt
 
-#: INFO(1): an index out of range; a singular matrix.
-OUT_OF_RANGE, SINGULAR = 1, -5
+#: INFO(1): an index out of range; iw or a too short; a singular matrix.
+OUT_OF_RANGE, INTEGERS_TOO_SHORT, TOO_SHORT, SINGULAR = 1, -3, -4, -5
 
 needs_compiler = pytest.mark.skipif(
     not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="there is no C compiler"
@@ -24,6 +24,16 @@ needs_compiler = pytest.mark.skipif(
 needs_kernels = pytest.mark.skipif(
     not hasattr(ipopt.framed.factorize_framed, "address"), reason="kernels are plain Python"
 )
+
+
+@pytest.fixture
+def store(monkeypatch):
+    """A store without patterns, whose patterns C forgets after the test."""
+    lib = ctypes.CDLL(gs.ipopt.library())
+    lib.graphsys_take_all()
+    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    yield ipopt.STORE
+    lib.graphsys_take_all()
 
 
 class MA27:
@@ -36,12 +46,13 @@ class MA27:
         self.ikeep, self.iw = np.zeros(3 * max(n, 1), np.int32), np.zeros(8, np.int32)
         self.work, self.info = np.zeros(2 * max(n, 1), np.int32), np.zeros(20, np.int32)
         self.icntl, self.cntl = np.zeros(30, np.int32), np.zeros(5)
-        self.one, self.eight = ctypes.c_int(0), ctypes.c_int(8)
+        self.one = ctypes.c_int(0)
         self.call("ma27id_", self.icntl, self.cntl)
         self.cntl[0] = tolerance or self.cntl[0]
-        self.call("ma27ad_", self.n, self.nz, self.irn, self.icn, self.iw, self.eight, self.ikeep,
-                  self.work, self.one, self.one, self.icntl, self.cntl, self.info,
-                  np.zeros(1))  # fmt: skip
+        self.call("ma27ad_", self.n, self.nz, self.irn, self.icn, self.iw,
+                  ctypes.c_int(self.iw.size), self.ikeep, self.work, self.one, self.one, self.icntl,
+                  self.cntl, self.info, np.zeros(1))  # fmt: skip
+        self.a, self.iw = np.full(self.info[4], np.nan), np.zeros(self.info[5], np.int32)
 
     def call(self, name, *arguments):
         getattr(self.lib, name)(
@@ -50,12 +61,19 @@ class MA27:
         )  # fmt: skip
 
     def factorize(self, a, la=None):
-        self.a = np.array(a, float)
-        la = ctypes.c_int(self.a.size if la is None else la)
-        self.call("ma27bd_", self.n, self.nz, self.irn, self.icn, self.a, la, self.iw, self.eight,
-                  self.ikeep, self.one, self.one, self.work, self.icntl, self.cntl,
-                  self.info)  # fmt: skip
-        return int(self.info[0]), int(self.info[14])
+        """INFO(1) and the number of negative eigenvalues, with longer arrays if asked for."""
+        while True:
+            self.a[: len(a)] = a
+            size = self.a.size if la is None else la
+            self.call("ma27bd_", self.n, self.nz, self.irn, self.icn, self.a, ctypes.c_int(size),
+                      self.iw, ctypes.c_int(self.iw.size), self.ikeep, self.one, self.one,
+                      self.work, self.icntl, self.cntl, self.info)  # fmt: skip
+            if la is None and self.info[0] == TOO_SHORT:
+                self.a = np.full(self.info[1], np.nan)
+            elif self.info[0] == INTEGERS_TOO_SHORT:
+                self.iw = np.zeros(self.info[1], np.int32)
+            else:
+                return int(self.info[0]), int(self.info[14])
 
     def solve(self, b):
         x = np.array(b, float)
@@ -63,8 +81,8 @@ class MA27:
         return x
 
     def solve_in_place(self, x):
-        size = ctypes.c_int(self.a.size)
-        self.call("ma27cd_", self.n, self.a, size, self.iw, self.eight, np.zeros(1), self.one, x,
+        sizes = ctypes.c_int(self.a.size), ctypes.c_int(self.iw.size)
+        self.call("ma27cd_", self.n, self.a, sizes[0], self.iw, sizes[1], np.zeros(1), self.one, x,
                   self.work, self.one, self.icntl, self.cntl)  # fmt: skip
 
 
@@ -159,9 +177,9 @@ def test_instances_in_threads_do_not_meet():
 
 
 @needs_compiler
-def test_a_handle_that_others_displaced_is_made_again(monkeypatch):
+def test_a_pattern_that_others_displaced_is_analyzed_again(monkeypatch, store):
     monkeypatch.setattr(ipopt, "KEPT", 1)
-    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
+    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [2, 1], [2, 1])
 
     assert first.factorize([1.0, -1.0]) == (0, 1)
     assert second.factorize([1.0, 1.0]) == (0, 0)
@@ -175,7 +193,8 @@ def test_python_only_sees_the_first_matrix_of_a_pattern(monkeypatch):
     ma27 = MA27(17, row, column)
     assert ma27.factorize(a) == (0, 5)
     with monkeypatch.context() as away:
-        away.setattr(ipopt.STORE, "get", lambda handle: pytest.fail("Python was called"))
+        for method in ("open", "instance", "get"):
+            away.setattr(ipopt.STORE, method, lambda *_: pytest.fail("Python was called"))
         again = MA27(17, row, column)
         assert again.factorize(a) == (0, 5)
         assert ma27.factorize(-a) == (0, 12)
@@ -237,6 +256,11 @@ def test_inertia_is_exact_and_solutions_backward_stable_whatever_the_hessian(see
     assert (abs(A @ x - b) <= 4 * (n + m) * eps * (abs(A) @ abs(x) + abs(b))).all()
 
 
+def is_scaled(instance):
+    """Whether the last factors are those of the equilibrated matrix."""
+    return instance._last[1] is not None
+
+
 def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
     # rows in units from 1e-12 to 1e12: the least pivot is below the rounding of the largest
     A = saddle(10, 4)
@@ -244,12 +268,12 @@ def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
     A = unit[:, None] * A * unit
     row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
-    assert instance.factorize(a) == 4 and not instance.plain
+    assert instance.factorize(a) == 4 and is_scaled(instance)
     x = 1.0 / unit
     np.testing.assert_allclose(instance.solve(A @ x) / x, 1.0, rtol=1e-9)
     regular = saddle(10, 4)[row - 1, column - 1]
-    assert instance.factorize(regular) == 4 and not instance.plain  # equilibrated at once
-    assert instance.factorize(regular) == 4 and instance.plain
+    assert instance.factorize(regular) == 4 and is_scaled(instance)  # equilibrated at once
+    assert instance.factorize(regular) == 4 and not is_scaled(instance)
 
 
 def test_pauses_grow_while_matrices_stay_doubtful():
@@ -259,7 +283,7 @@ def test_pauses_grow_while_matrices_stay_doubtful():
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
     pauses = []
     for _ in range(20):
-        assert instance.factorize(a) == 4 and not instance.plain
+        assert instance.factorize(a) == 4 and is_scaled(instance)
         pauses.append(instance.pause)
     # after attempts number 0, 2 and 6 the matrix as it is rests for 1, 3 and 7 matrices
     assert pauses[:7] == [1, 0, 3, 2, 1, 0, 7] and pauses[14] == 15
@@ -275,10 +299,10 @@ def test_too_many_delayed_pivots_end_an_attempt():
     row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(n + 1, row - 1, column - 1))
     assert instance.factorize(a) == 0
-    instance.fast._bounds[ipopt.framed.DELAYS] = n - 1
+    instance.fast.bounds[ipopt.framed.DELAYS] = n - 1
     a[(row == column) & (row > 1)] = 1e-9
     assert instance.fast.factorize(a) is None
-    instance.fast._bounds[ipopt.framed.DELAYS] = n
+    instance.fast.bounds[ipopt.framed.DELAYS] = n
     A[range(1, n + 1), range(1, n + 1)] = 1e-9
     assert instance.fast.factorize(a) == (np.linalg.eigvalsh(A) < 0).sum()
 
@@ -370,8 +394,9 @@ def test_an_error_is_printed_and_a_status_and_never_passes_through_c(monkeypatch
     ma27 = MA27(2, [2, 1], [2, 1])  # no other test has this pattern
     with monkeypatch.context() as broken:
         broken.setattr(ipopt.STORE, "open", fail)
-        assert MA27(2, [1, 2], [1, 2]).info[0] == ipopt.FAILED
+        assert MA27(2, [2, 1, 1], [2, 1, 1]).info[0] == ipopt.FAILED
     with monkeypatch.context() as broken:
+        broken.setattr(ipopt.STORE, "instance", fail)
         broken.setattr(ipopt.STORE, "get", fail)
         assert ma27.factorize([1.0, 1.0])[0] == ipopt.FAILED
         assert np.isnan(ma27.solve([1.0, 1.0])).all()
@@ -394,12 +419,11 @@ def once_interrupted(function, times=1):
 
 
 @needs_compiler
-@pytest.mark.parametrize("method", ["open", "get"])
+@pytest.mark.parametrize("method", ["open", "instance"])
 def test_an_interrupted_call_is_made_again_and_the_signal_comes_after_the_solution(
-    monkeypatch, method, capfd
+    monkeypatch, store, method, capfd
 ):
-    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
-    monkeypatch.setattr(ipopt.STORE, method, once_interrupted(getattr(ipopt.STORE, method)))
+    monkeypatch.setattr(store, method, once_interrupted(getattr(store, method)))
     A = saddle(12, 5)
     row, column, a = triplets(A)
     ma27 = MA27(17, row, column)
@@ -414,11 +438,11 @@ def test_an_interrupted_call_is_made_again_and_the_signal_comes_after_the_soluti
 
 
 @needs_compiler
-def test_a_call_that_is_interrupted_twice_fails(monkeypatch):
-    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+def test_a_call_that_is_interrupted_twice_fails(monkeypatch, store):
     ma27 = MA27(2, [1, 2], [1, 2])
     with monkeypatch.context() as keys:
-        keys.setattr(ipopt.STORE, "get", once_interrupted(ipopt.STORE.get, times=2))
+        method = once_interrupted(ipopt.STORE.instance, times=2)
+        keys.setattr(ipopt.STORE, "instance", method)
         with pytest.raises(KeyboardInterrupt):
             ma27.factorize([1.0, -1.0])
     assert ma27.info[0] == ipopt.FAILED
@@ -436,7 +460,7 @@ from tests.graphsys.ipopt_problems import solver_of
 from tests.graphsys.test_ipopt import once_interrupted
 
 solver, start = solver_of("van der Pol 100", "ma27")
-method = {{"analysis": "open", "factorization": "get"}}.get({when!r}, "")
+method = {{"analysis": "open", "factorization": "instance"}}.get({when!r}, "")
 if method:
     setattr(ipopt.STORE, method, once_interrupted(getattr(ipopt.STORE, method)))
 else:
@@ -461,16 +485,18 @@ PROGRAM = r"""
 int main(int count, char **words)
 {
     void *library = dlopen(words[1], RTLD_NOW);
-    int n = 2, nz = 3, irn[] = {1, 2, 2}, icn[] = {1, 1, 2}, iw[8], eight = 8, ikeep[6], iw1[4];
-    int steps, zero = 0, icntl[30], info[20];
-    double cntl[5], ops, a[] = {3, 1, -2}, x[] = {4, -1};
+    int n = 2, nz = 3, irn[] = {1, 2, 2}, icn[] = {1, 1, 2}, ikeep[6], iw1[4];
+    int steps, zero = 0, icntl[30], info[20], many = 1000;
+    static int iw[1000];
+    static double a[1000] = {3, 1, -2};
+    double cntl[5], ops, x[] = {4, -1};
     CALL("ma27id_", icntl, cntl);
-    CALL("ma27ad_", &n, &nz, irn, icn, iw, &eight, ikeep, iw1, &steps, &zero, icntl, cntl, info,
+    CALL("ma27ad_", &n, &nz, irn, icn, iw, &many, ikeep, iw1, &steps, &zero, icntl, cntl, info,
          &ops);
     int analyzed = info[0];
-    CALL("ma27bd_", &n, &nz, irn, icn, a, &nz, iw, &eight, ikeep, &steps, &zero, iw1, icntl, cntl,
+    CALL("ma27bd_", &n, &nz, irn, icn, a, &many, iw, &many, ikeep, &steps, &zero, iw1, icntl, cntl,
          info);
-    CALL("ma27cd_", &n, a, &nz, iw, &eight, &ops, &zero, x, iw1, &steps, icntl, cntl);
+    CALL("ma27cd_", &n, a, &many, iw, &many, &ops, &zero, x, iw1, &steps, icntl, cntl);
     printf("%d %d %d %.12g %.12g", analyzed, info[0], info[14], x[0], x[1]);
     return 0;
 }
@@ -558,38 +584,69 @@ def test_pyomo_runs_the_program_ipopt_with_graphsys():
 
 
 @needs_compiler
-def test_a_solution_whose_factors_others_displaced_is_not_a_number(monkeypatch, capfd):
+def test_a_solution_whose_factors_others_displaced_is_not_a_number(monkeypatch, store, capfd):
     monkeypatch.setattr(ipopt, "KEPT", 1)
-    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
-    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
-    first.factorize([1.0, 1.0])
-    second.factorize([1.0, 1.0])
+    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [2, 1], [2, 1])
+    for ma27 in (first, second, first, second):  # the first matrix by Python, the others by C
+        assert ma27.factorize([1.0, 1.0]) == (0, 0)
     assert np.isnan(first.solve([1.0, 1.0])).all()
-    assert "more than 1 factorizations were in use" in capfd.readouterr().err
+    assert "more than 1 factorizations or patterns were in use" in capfd.readouterr().err
     assert second.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
 
 
 @needs_compiler
 @needs_kernels
-def test_factors_that_c_used_last_are_not_displaced_first(monkeypatch, capfd):
+def test_patterns_that_c_used_last_are_not_displaced_first(monkeypatch, store, capfd):
     monkeypatch.setattr(ipopt, "KEPT", 2)
-    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
-    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
-    first.factorize([1.0, 1.0])
-    second.factorize([2.0, 2.0])
-    first.solve([1.0, 1.0])
-    MA27(2, [1, 2], [1, 2])
-    assert first.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
-    assert np.isnan(second.solve([1.0, 2.0])).all()
-    assert "more than 2 factorizations were in use" in capfd.readouterr().err
+    first, second = MA27(2, [1, 2], [1, 2]), MA27(2, [2, 1], [2, 1])
+    for ma27 in (first, second, first, second):
+        ma27.factorize([1.0, 1.0])
+    MA27(2, [1, 2, 1], [1, 2, 1])  # displaces one, as both have been used
+    used, other = (first, second) if np.isnan(second.solve([1.0, 2.0])).all() else (second, first)
+    assert used.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
+    assert other.factorize([1.0, 1.0]) == (0, 0)
+    assert np.isnan(used.solve([1.0, 2.0])).all() or store.get(0) is None
 
 
 @needs_compiler
 @needs_kernels
-def test_factors_of_c_are_not_mixed_up_with_older_ones_of_python(monkeypatch):
-    # first a matrix that Python equilibrates, then one that C factorizes, then others come
+def test_as_many_runs_of_one_pattern_as_there_are_have_their_own_factors(monkeypatch, store):
     monkeypatch.setattr(ipopt, "KEPT", 2)
-    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
+    MA27(2, [1, 2], [1, 2]).factorize([1.0, 1.0])
+    runs = [MA27(2, [1, 2], [1, 2]) for _ in range(10)]
+    for k, ma27 in enumerate(runs):
+        assert ma27.factorize([1.0 + k, -1.0]) == (0, 1)
+    for k, ma27 in enumerate(runs):
+        assert ma27.solve([1.0 + k, 2.0]).tolist() == [1.0, -2.0]
+
+
+@needs_compiler
+@needs_kernels
+def test_arrays_that_are_too_short_are_asked_for_and_known_the_next_time(store):
+    # no node of the chain has a pivot of its own, in pairs all have: pivots are delayed
+    n = 60
+    A = np.diag(np.ones(n - 1), 1)
+    A += A.T
+    row, column, a = triplets(np.where(A == 0.0, np.eye(n), A))
+    a[row == column] = 1.0
+    first = MA27(n, row, column)
+    first.factorize(a)  # the analysis sees a good diagonal
+    a[row == column] = 0.0
+    assert first.factorize(a) == (0, n // 2)
+    np.testing.assert_allclose(first.solve(A @ np.arange(n)), np.arange(n), atol=1e-11)
+    second = MA27(n, row, column)
+    given = second.a, second.iw
+    assert second.factorize(a) == (0, n // 2)
+    assert (second.a, second.iw) == given or all(
+        x is y for x, y in zip((second.a, second.iw), given, strict=True)
+    )
+
+
+@needs_compiler
+@needs_kernels
+def test_factors_of_c_are_not_mixed_up_with_older_ones_of_python(monkeypatch, store):
+    # first a matrix that Python equilibrates, then one that C factorizes, then other patterns come
+    monkeypatch.setattr(ipopt, "KEPT", 2)
     A = saddle(10, 4)
     unit = 10.0 ** np.linspace(-12, 12, 14)
     row, column, a = triplets(A)
@@ -597,9 +654,10 @@ def test_factors_of_c_are_not_mixed_up_with_older_ones_of_python(monkeypatch):
     assert ma27.factorize(a * unit[row - 1] * unit[column - 1]) == (0, 4)
     assert ma27.factorize(a) == (0, 4)  # by Python still
     assert ma27.factorize(a) == (0, 4)
-    MA27(2, [1, 2], [1, 2]), MA27(2, [1, 2], [1, 2])
     x = np.arange(14.0)
     np.testing.assert_allclose(ma27.solve(A @ x), x, atol=1e-11)
+    MA27(2, [1, 2], [1, 2]), MA27(2, [2, 1], [2, 1]), MA27(2, [1, 2, 1], [1, 2, 1])
+    assert np.isnan(ma27.solve(A @ x)).all()
     assert ma27.factorize(a * unit[row - 1] * unit[column - 1]) == (0, 4)
     np.testing.assert_allclose(unit * ma27.solve(unit * (A @ x)), x, atol=1e-9)
 
@@ -628,9 +686,8 @@ time.sleep(0.2)
 
 
 @needs_compiler
-def test_threads_that_displace_each_other_get_solutions_or_none(monkeypatch, capfd):
+def test_threads_that_displace_each_other_get_solutions_or_none(monkeypatch, store, capfd):
     monkeypatch.setattr(ipopt, "KEPT", 2)
-    monkeypatch.setattr(ipopt, "STORE", ipopt.Store())
     wrong = []
 
     def work(seed):
