@@ -54,18 +54,20 @@ def _forward(fronts, s, names, factors, y, part):
     at = FRONT_FIELDS * s
     m, pivots, lower = fronts[at + SIZE], fronts[at + PIVOTS], fronts[at + FACTORS]
     rows, given, local = pointer(names, fronts[at + NAMES]), pointer(y, 0), pointer(part, 0)
-    for i in range(m):
-        local[i] = given[rows[i]]
-    for k in range(pivots):
-        z, column = local[k], pointer(factors, lower + k * m)
-        for i in range(k + 1, pivots if m > FEW else m):
-            local[i] -= column[i] * z
-    if pivots < m and m > FEW:
+    below, column = m if m <= FEW else pivots, pointer(factors, lower)
+    for k in range(below):  # sums of terms in the order in which these are known
+        total = given[rows[k]]
+        for i in range(min(k, pivots)):
+            total -= column[i * m + k] * local[i]
+        local[k] = given[rows[k]] = total
+    if below < m:
+        for i in range(pivots, m):
+            local[i] = given[rows[i]]
         subtract_product(
             part, pivots, m, factors, lower + pivots, m, part, 0, 1, m, m - pivots, 1, pivots
         )
-    for i in range(m):
-        given[rows[i]] = local[i]
+        for i in range(pivots, m):
+            given[rows[i]] = local[i]
 
 
 @inlined
@@ -181,7 +183,7 @@ def _solve_unit_transposed(names, at, factors, lower, m, pivots, x, part):
     for k in range(pivots - 1, -1, -1):
         column = pointer(factors, lower + k * m)
         total = local[k]
-        for i in range(k + 1, pivots if m > FEW else m):
+        for i in range((pivots if m > FEW else m) - 1, k, -1):  # the last one known comes last
             total -= column[i] * local[i]
         local[k] = total
         found[rows[k]] = total
