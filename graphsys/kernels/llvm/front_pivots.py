@@ -89,7 +89,7 @@ def _eliminate(builder, real, arguments, vectors):
     new_least = builder.select(builder.fcmp_ordered("<", ratio, least), ratio, least)
     new_largest = builder.select(builder.fcmp_ordered(">", product, largest), product, largest)
     following = builder.add(k, integer(1))
-    column = steps.update(a, place, k, column, inverse)
+    column = steps.update(a, place, k, column, pivot, inverse)
     new = [following, new_least, new_largest, *column]
     for phi, value in zip(phis, new, strict=True):
         phi.add_incoming(value, builder.block)
@@ -161,10 +161,10 @@ class _InRegisters(_Steps):
             most = self.raised(most, entries, self.below(k, start))
         return self.extreme(most)
 
-    def update(self, a, place, k, column, inverse):
+    def update(self, a, place, k, column, pivot, inverse):
         """A <- A - l d l^T in all columns after this one, which becomes l; the next one."""
         emit, b, (_, *entries) = self.emit, self.emit.b, column
-        lower = [b.fmul(piece, emit.splat(inverse)) for piece in entries]
+        lower = [b.fdiv(piece, emit.splat(pivot)) for piece in entries]
         minus = [b.fneg(piece) for piece in lower]
         following = b.add(k, integer(1))
         other = emit.at(place, self.ld)
@@ -218,16 +218,16 @@ class _InMemory(_Steps):
             loop.carry([self.raised(most, emit.load(emit.at(place, i)), self.below(k, i))])
         return self.extreme(loop.results[0])
 
-    def update(self, a, place, k, column, inverse):
+    def update(self, a, place, k, column, pivot, inverse):
         """A <- A - l d l^T in the columns from k + 1 on; column k becomes l."""
         emit, b = self.emit, self.emit.b
         wide = emit.at(self.wide, b.mul(k, self.ld))
-        factor = emit.splat(inverse)
+        divisor = emit.splat(pivot)
         with emit.loop("rows", b.and_(k, integer(-LANES)), self.ld, integer(LANES), []) as (i, _):
             at = emit.at(place, i)
             entries = emit.load(at)
             emit.store(entries, emit.at(wide, i))
-            emit.store(b.select(self.below(k, i), b.fmul(entries, factor), entries), at)
+            emit.store(b.select(self.below(k, i), b.fdiv(entries, divisor), entries), at)
         with emit.loop("columns", b.add(k, integer(1)), self.last, integer(1), []) as (c, _):
             other = emit.at(a, b.mul(c, self.ld))
             minus = emit.splat(b.fneg(emit.load_scalar(emit.at(wide, c))))
