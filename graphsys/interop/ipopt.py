@@ -1,8 +1,8 @@
 """Ipopt: a shared library with MA27's symbols, so that ``linear_solver=ma27`` is graphsys.
 
-A C file (``ma27.c``) has the four symbols. It finds patterns that this module has lent it, and calls
-the compiled kernels with a *frame* of their tables and of the caller's arrays. Functions of this
-module do what is left: the analysis, the first matrix of a pattern, matrices whose factors are
+A C file (``ma27.c``) has the four symbols. It finds patterns that this module has lent it, and
+calls the compiled kernels with a *frame* of their tables and of the caller's arrays. Functions of
+this module do what is left: the analysis, the first matrix of a pattern, matrices whose factors are
 doubtful. It is compiled at the first use and kept in the cache folder of machine code.
 """
 
@@ -45,7 +45,8 @@ Ints = NDArray[np.int64]
 SOURCE = Path(__file__).with_name("ma27.c")
 #: Places of patterns in ma27.c (PATTERNS); a pattern's number modulo this is its place.
 PLACES = 64
-#: Patterns that are kept, and factorizations by Python: MA27's interface has no call that frees one.
+#: Patterns that are kept, and factorizations by Python: MA27's interface has no call that frees
+#: one.
 KEPT = PLACES
 #: Least pivot relative to its column that is taken before others, as in MUMPS and MA57.
 GOOD = 0.01
@@ -511,7 +512,9 @@ def _solve(handle: int, n: int, rhs: int | None) -> int:
     try:
         instance = STORE.get(handle)
         if instance is None:
-            raise ValueError(f"more than {KEPT} factorizations or patterns were in use at the same time")
+            raise ValueError(
+                f"more than {KEPT} factorizations or patterns were in use at the same time"
+            )
         x[...] = instance.solve(x)
     except KeyboardInterrupt:
         return INTERRUPTED

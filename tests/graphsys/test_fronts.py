@@ -8,9 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numba import njit
 
 import graphsys as gs
 from graphsys.families import random_system
+from graphsys.kernels.base.widths import KEPT, LANES
+from graphsys.kernels.blocks import blocks
 from graphsys.kernels.frontal.front import (
     LARGEST,
     LEAST,
@@ -146,6 +149,35 @@ def test_the_growth_of_a_pair_is_that_of_its_products():
     pivots, a, _, double, info = front(matrix, 2, 0.1, True)
     assert (pivots, double.tolist(), info[LARGEST]) == (2, [1, 0], 30.0)
     assert a[2].tolist() == [3.0, 5.0, -30.0]
+
+
+@njit
+def compiled_pivots(a, ld, m, f, first, last, threshold, info):
+    return blocks.leading_pivots(a, 3, ld, m, f, first, last, threshold, info)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [1, 2, 7, 8, 9, 15, 16, 17, 30])
+def test_pivots_in_registers_are_those_of_plain_loops(m, dtype):
+    rng = np.random.default_rng(m)
+    for f, first, weak in [(m, 0, m), (max(1, m // 2), 0, m), (m, m // 3, m), (m, 0, m // 2)]:
+        ld, info = leading_dimension(m, True), np.array([1.0, 0.0])
+        whole = np.zeros((m, ld), dtype)  # by columns
+        whole[:, :m] = rng.standard_normal((m, m)) + 3 * np.sqrt(m) * np.eye(m)
+        if weak < m:
+            whole[weak, weak] = 0.0 if weak == 0 else np.nan  # neither is a pivot
+        a = np.full(3 + room(m), np.nan, dtype)
+        a[3 : 3 + m * ld] = whole.ravel()
+        twin, twins = a.copy(), info.copy()
+        found = compiled_pivots(a, ld, m, f, first, f, 0.01, info)
+
+        assert found == blocks._pivots_loop(twin, 3, ld, m, f, first, f, 0.01, twins)
+        assert found == min(f, weak) - first
+        eps = m * np.finfo(dtype).eps
+        np.testing.assert_allclose(info, twins, rtol=16 * eps)
+        last = m if ld <= KEPT * LANES else f
+        kept, others = (np.tril(x[3 : 3 + m * ld].reshape(m, ld)[:, :m].T) for x in (a, twin))
+        np.testing.assert_allclose(kept[:, :last], others[:, :last], atol=64 * m * eps)
 
 
 @given(st.lists(st.floats(-0.99, 0.99), min_size=6, max_size=6), st.integers(0, 3))

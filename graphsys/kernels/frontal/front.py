@@ -40,7 +40,8 @@ def room(m):
 def factorize_front(a, m, ld, f, threshold, weak, symmetric, ids, double, info):
     """L and U (or L and D L^T) of as many fully summed columns as have a good pivot; how many.
 
-    They end up in front, the others after them, up to date. Pivots of a symmetric front that are
+    They end up in front, the others after them, up to date. The columns of a symmetric front are
+    ``ld`` apart, with zeros after row m. Pivots of a symmetric front that are
     below ``threshold`` of their column, but not below ``weak``, are taken after all others.
     ``double[k]`` is 1 where pivots k and k + 1 are a block of 2 x 2. ``a`` has `room` for m rows.
     """
@@ -128,8 +129,8 @@ def _panel(a, m, f, start, end, threshold, ids, info):
 def _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info):
     """L and D of a symmetric front by pivots of 1 x 1 and 2 x 2 (Duff and Reid 1983).
 
-    The columns of a panel are left-looking: each is updated when it is tried, in ``wide``, which
-    keeps (L D)^T of the panel's pivots.
+    The columns of a panel of a wide front are left-looking: each is updated when it is tried, in
+    ``wide``, which keeps (L D)^T of the panel's pivots.
     """
     if f <= PANEL:
         return _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info)
@@ -158,9 +159,10 @@ def _factorize_symmetric(a, m, ld, f, threshold, weak, ids, double, info):
 
 @inlined
 def _factorize_narrow(a, m, ld, f, threshold, weak, ids, double, info):
-    """The same of few columns: each pivot updates those that are still to be tried.
+    """L and D of a symmetric front of few columns: each pivot updates those still to be tried.
 
-    It updates all columns of a small front.
+    It updates all columns of a small front. Pivots of 1 x 1 come first, since a diagonal of zero
+    mostly fills in; only where none is left are pairs looked for.
     """
     last = m if ld <= KEPT * LANES else f
     done = passed = 0

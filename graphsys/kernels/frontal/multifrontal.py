@@ -152,7 +152,7 @@ def factorize_fronts(
     ``start``, ``source`` and ``target`` are from `list_entries`. ``info`` is 0 at first. Called
     again with a longer array that holds what the short one did, it goes on where it was.
     """
-    table, given, dense = pointer(program, 0), pointer(values, 0), pointer(front, 0)
+    table, given = pointer(program, 0), pointer(values, 0)
     entries, sources, targets = pointer(start, 0), pointer(source, 0), pointer(target, 0)
     symmetric = program[SYMMETRIC] != 0
     if info[NEXT] == 0:
@@ -192,13 +192,12 @@ def factorize_fronts(
             return short
         ids = names[names_end : names_end + 2 * m + f]
         following = _load(program, at, m, ld, delayed, front, place, ids)
+        own = pointer(front, delayed * (ld + 1))
         for t in range(entries[s], entries[s + 1]):
             row, column = targets[t] & LOW, targets[t] >> ROW_BITS
-            row += delayed * (row >= p)
-            column += delayed * (column >= p)
-            dense[column * ld + row] += given[sources[t]]
+            own[column * ld + row] += given[sources[t]]
         # Children are on top of the stack, the last one first.
-        child, new = top, p
+        child, new = top, 0
         while child >= 0 and headers[child + FOLLOWING] < first + p:
             new = _add_child(headers, child, stack, m, ld, new, symmetric, front, place, ids)
             headers_end, stack_end = child, headers[child + BLOCK]
@@ -244,8 +243,8 @@ def _load(program, at, m, ld, delayed, front, place, ids):
     for i in range(m * ld):
         front[i] = 0.0
     for i in range(p):
-        places[first + i] = i
-        rows[i] = columns[i] = first + i
+        places[first + i] = delayed + i
+        rows[delayed + i] = columns[delayed + i] = first + i
     run, following = at + PANEL_FIELDS + table[at + 5], program[ROWS]
     for _ in range(table[at + 6]):
         to, count, row = p + delayed + table[run], table[run + 1], table[run + 2]
