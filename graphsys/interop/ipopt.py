@@ -529,7 +529,7 @@ def library() -> str:
     """Path of a shared library with MA27's symbols, for Ipopt's option ``hsllib``.
 
     Ipopt runs in this process, or in a program that has no Python; then the library starts this
-    one there, if it has a shared library. The first call compiles a C file of 350 lines and stores
+    one there, if it has a shared library. The first call compiles a C file of 500 lines and stores
     the library in the cache folder of machine code.
 
     Returns
