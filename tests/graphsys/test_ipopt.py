@@ -605,7 +605,6 @@ def test_patterns_that_c_used_last_are_not_displaced_first(monkeypatch, store, c
     used, other = (first, second) if np.isnan(second.solve([1.0, 2.0])).all() else (second, first)
     assert used.solve([1.0, 2.0]).tolist() == [1.0, 2.0]
     assert other.factorize([1.0, 1.0]) == (0, 0)
-    assert np.isnan(used.solve([1.0, 2.0])).all() or store.get(0) is None
 
 
 @needs_compiler
@@ -637,9 +636,7 @@ def test_arrays_that_are_too_short_are_asked_for_and_known_the_next_time(store):
     second = MA27(n, row, column)
     given = second.a, second.iw
     assert second.factorize(a) == (0, n // 2)
-    assert (second.a, second.iw) == given or all(
-        x is y for x, y in zip((second.a, second.iw), given, strict=True)
-    )
+    assert second.a is given[0] and second.iw is given[1]
 
 
 @needs_compiler
