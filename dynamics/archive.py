@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 from zipfile import ZipFile, ZipInfo
@@ -11,8 +12,9 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 import graphsys as gs
+from dynamics.tables.error_control import Event
 
-__all__ = ["read_motion", "write_motion"]
+__all__ = ["event_arrays", "read_motion", "write_motion"]
 
 Array = NDArray[Any]
 
@@ -20,10 +22,14 @@ VERSION = 1
 #: Kind of numbers and number of axes of each array.
 ARRAYS = {
     "version": ("iu", 0), "time": ("f", 1), "states": ("f", 2), "controls": ("f", 2),
-    "bodies": ("U", 1), "joints": ("U", 1), "intervals": ("f", 2),
+    "bodies": ("U", 1), "joints": ("U", 1), "intervals": ("f", 2), "event_times": ("f", 1),
+    "event_names": ("U", 1), "event_kinds": ("U", 1), "event_states": ("f", 2),
 }  # fmt: skip
-#: Arrays that a motion may lack.
-OPTIONAL = {"intervals"}
+#: Arrays that a motion may lack; it has all those of events or none.
+EVENTS = {"event_times", "event_names", "event_kinds", "event_states"}
+OPTIONAL = {"intervals", *EVENTS}
+#: Kinds of events without and with a row of ``event_states``: the state and its interval.
+PLAIN, WITH_STATE = {"closes", "opens"}, {"rises", "falls"}
 #: Bytes that a motion may take beyond `RATIO` times its file; a motion at rest packs very well.
 ROOM, RATIO = 2**28, 100
 #: Characters of a name, and of an array's header.
@@ -47,6 +53,18 @@ def write_motion(target: str | Path | IO[bytes], arrays: dict[str, Array]) -> No
     path = path if path.suffix == ".npz" else path.with_name(path.name + ".npz")
     with gs.whole_file(path) as temporary:
         np.savez_compressed(temporary, **everything)
+
+
+def event_arrays(events: Sequence[Event], size: int) -> dict[str, Array]:
+    """Arrays of the events of a motion whose states have ``size`` numbers."""
+    kept = [event.state for event in events if event.state is not None]
+    rows = [np.append(state.data, state.interval) for state in kept]
+    return {
+        "event_times": np.array([event.time for event in events], np.float64),
+        "event_names": np.array([str(event.name) for event in events], str),
+        "event_kinds": np.array([event.kind for event in events], str),
+        "event_states": np.array(rows, np.float64).reshape(len(rows), size + 2),
+    }
 
 
 def read_motion(path: str | Path) -> dict[str, Array]:
@@ -79,15 +97,39 @@ def read_motion(path: str | Path) -> dict[str, Array]:
                 raise ValueError(f"it has {states} states at {times} times")
             if shapes.get("intervals", (times, 2)) != (times, 2):
                 raise ValueError(f"it has intervals of shape {shapes['intervals']}")
-            return {
+            found = {
                 name: _unpacked(archive, entries[f"{name}.npy"])
                 for name in names if name != "version"
             }  # fmt: skip
+            _check_events(found)
+            return found
     except FileNotFoundError:
         raise
     except Exception as error:  # whatever zipfile, zlib and numpy make of bytes by others
         what = str(error) or type(error).__name__
         raise ValueError(f"{path} holds no trajectory of dynamics: {what}") from None
+
+
+def _check_events(found: dict[str, Array]) -> None:
+    """Refuse arrays of events that do not belong together."""
+    have = EVENTS & {*found}
+    if not have:
+        return
+    if have != EVENTS:
+        raise ValueError(f"of its events it lacks {', '.join(sorted(EVENTS - have))}")
+    kinds = found["event_kinds"].tolist()
+    if not {*kinds} <= PLAIN | WITH_STATE:
+        raise ValueError(f"it has events of kind {sorted({*kinds} - PLAIN - WITH_STATE)[0]!r}")
+    counts = [len(found[f"event_{what}"]) for what in ("times", "names", "kinds")]
+    with_state = sum(kind in WITH_STATE for kind in kinds)
+    rows, columns = found["event_states"].shape
+    if len({*counts}) > 1 or (rows, columns) != (with_state, found["states"].shape[1] + 2):
+        raise ValueError(
+            f"it has {counts[0]} times, {counts[1]} names and {counts[2]} kinds of events, and "
+            f"states of shape {(rows, columns)} for {with_state} of them"
+        )
+    if not np.isfinite(found["event_times"]).all():
+        raise ValueError("it has an event at a time that is not finite")
 
 
 def _checked(archive: ZipFile, entry: ZipInfo, name: str) -> tuple[int, ...]:

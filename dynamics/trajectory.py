@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
-from dynamics.archive import read_motion, write_motion
+from dynamics.archive import WITH_STATE, event_arrays, read_motion, write_motion
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
@@ -63,7 +63,8 @@ class Trajectory:
     events : sequence of Event
         Impacts and releases of contacts and limits in a run with an accuracy: ``time`` in s,
         ``name`` of the contact or joint, and ``kind``, "closes" or "opens". A contact closes with
-        the first of its touches, such as corners, and opens with the last.
+        the first of its touches, such as corners, and opens with the last. Zeros of event
+        functions: ``kind`` is "rises" or "falls", ``state`` the one just after.
     """
 
     model: Model
@@ -414,7 +415,7 @@ class Trajectory:
         return x + rotation.rotate(q, np.broadcast_to(frame.position, x.shape)), turned
 
     def save(self, path: str | Path) -> None:
-        """Write times, states and names to a ``.npz`` file; no pickles inside.
+        """Write times, states, events and names to a ``.npz`` file; no pickles inside.
 
         A file that is there is replaced when all is written, and stays as it was where that fails.
 
@@ -428,6 +429,8 @@ class Trajectory:
             "time": self.time, "states": self.states, "controls": self.controls,
             "intervals": self.intervals,
         }  # fmt: skip
+        if self.events:
+            arrays |= event_arrays(self.events, self.states.shape[1])
         write_motion(path, arrays | kept)
 
     @classmethod
@@ -443,6 +446,8 @@ class Trajectory:
         Returns
         -------
         Trajectory
+            Names of its events are those of the model's contacts and joints. Those of event
+            functions are text, or numbers where they were.
 
         Raises
         ------
@@ -462,4 +467,27 @@ class Trajectory:
             )
         made = cls(model, time, states, controls)
         made.intervals = kept.get("intervals", made.intervals)
+        made.events = _events_of(kept, model)
         return made
+
+
+def _events_of(kept: dict[str, NDArray[Any]], model: Model) -> list[Event]:
+    """Events of the arrays of a file, none where it has none."""
+    if "event_times" not in kept:
+        return []
+    labels: list[Hashable] = [name for name, _ in model.tables.contact_touches]
+    if model.near is not None:
+        labels += model.near.candidates.names
+    label_of = {str(name): name for name in labels}
+    found, rows = [], iter(kept["event_states"])
+    columns = (kept[f"event_{what}"].tolist() for what in ("times", "names", "kinds"))
+    for time, text, kind in zip(*columns):
+        name: Hashable = label_of.get(text, text)
+        state = None
+        if kind in WITH_STATE:
+            row = next(rows)
+            state = model.state_of(row[:-2].copy(), time)
+            state.interval = (float(row[-2]), float(row[-1]))
+            name = int(text) if text.isdecimal() else text
+        found.append(Event(time, name, kind, state))
+    return found

@@ -16,6 +16,7 @@ from dynamics.tables.units import planes_of
 
 if TYPE_CHECKING:
     from dynamics.model import Model
+    from dynamics.state import State
     from dynamics.tables.workspace import Workspace
 
 __all__ = ["ErrorControl", "Event", "check_accuracy"]
@@ -30,20 +31,25 @@ EVENTS = 1000
 
 
 class Event(NamedTuple):
-    """Impact or release in a run with error control.
+    """Impact or release in a run with error control, or zero of a user's event function.
 
     Attributes
     ----------
     time : float
         s.
     name : hashable
-        Of the contact, or of the joint or spring whose limit it is.
-    kind : {"closes", "opens"}
+        Of the contact, or of the joint or spring whose limit it is; of a function its key in the
+        mapping, or its number in the sequence.
+    kind : {"closes", "opens", "rises", "falls"}
+        The last two are of functions.
+    state : State or None
+        Just after the zero of a function.
     """
 
     time: float
     name: Hashable
     kind: str
+    state: State | None = None
 
 
 class ErrorControl:
