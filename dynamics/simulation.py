@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +15,14 @@ from dynamics.kernels.base import run_totals, step_info
 from dynamics.kinematics.contact_queries import check_apart
 from dynamics.kinematics.diagnosis import failure, warn_of_gain
 from dynamics.kinematics.discrete_start import first_node
-from dynamics.kinematics.near_run import NearRun, joined
+from dynamics.kinematics.event_location import (
+    EventFunction,
+    EventSearch,
+    controls_of_part,
+    event_functions,
+    part_of_step,
+)
+from dynamics.kinematics.near_run import NearRun, chosen_parts, joined
 from dynamics.kinematics.plane_placement import placed
 from dynamics.state import State, interval_of
 from dynamics.tables import inputs
@@ -31,6 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["simulate"]
 
 Float = NDArray[np.float64]
+EventCallable = Callable[[float, State], float]
 
 #: How far open the constraints of a first state may be, over the unit of length, or in rad.
 CONSISTENT = 1e-6
@@ -49,6 +57,10 @@ def simulate(
     every: int = 1,
     start: str = "legendre",
     accuracy: float | None = None,
+    events: EventCallable
+    | Sequence[EventCallable]
+    | Mapping[Hashable, EventCallable]
+    | None = None,
     progress: bool | Callable[[float], None] = False,
     workspace: Workspace | None = None,
 ) -> Trajectory:
@@ -78,6 +90,14 @@ def simulate(
         then consist of as many intervals as this asks for, and impacts of contacts and limits end
         an interval: see docs/theory/error_control. Times of records and of controls stay those of
         the model's steps, which no interval exceeds.
+    events : callable, or sequence or mapping of callables, optional
+        ``event(time, state)`` returns a number. Its zeros are listed in ``trajectory.events``, by
+        place in the sequence or key in the mapping. Two attributes are as in scipy's `solve_ivp`:
+        with ``terminal`` True, or a count, the motion ends at the first zero, or at that one;
+        ``direction`` above 0 means zeros where values rise, below 0 where they fall. Signs are
+        compared at the ends of steps, so that two zeros within a step are missed. A zero at the
+        start is no event. Errors of times are those of the method, or of the accuracy: see
+        docs/theory/error_control.
     start : {"legendre", "discrete"}, optional
         What the velocities of the first state are: those of its momenta (discrete Legendre
         transform), or those of the first interval, which the papers print:
@@ -90,14 +110,15 @@ def simulate(
     Returns
     -------
     Trajectory
-        Of the first state and every ``every``-th; with an accuracy also ``trajectory.events``.
+        Of the first state and every ``every``-th, and of the one where a terminal event ended the
+        motion; with an accuracy or events also ``trajectory.events``.
 
     Raises
     ------
     ConvergenceError
         Where a step's equations were not solved, or the accuracy was not reached by the shortest
         intervals; ``error.trajectory`` is the motion before it. So
-        it is of what a controller raises, which comes through, and of Ctrl-C.
+        it is of what a controller or an event raises, which comes through, and of Ctrl-C.
     KeyboardInterrupt
         By Ctrl-C in the main thread, within about 0.1 s or a step. The model stays usable.
     InconsistentStateError
@@ -105,18 +126,26 @@ def simulate(
     ValueError
         For a start, times and controls that make no sense, and tables of fewer rows than steps. For
         an accuracy that is not positive, that Newton's tolerance does not allow, or of a model in
-        the papers' form or of `compose`.
+        the papers' form or of `compose`. For an event that gives no finite number, and for events
+        of a model in the papers' form.
     """
     steps = _steps(model, seconds, every)
     if accuracy is not None:
         check_accuracy(model, accuracy, start)
+    functions = [] if events is None else event_functions(events)
+    if functions and model.form != "second order":
+        raise ValueError(
+            'events need form="second order": a part of a step of the other form is of another '
+            "motion"
+        )
     table, outside = _inputs(model, controls, wrenches, steps)
     _check_start(model, state)
     state = placed(model, state)
     if model.near is not None:
         return _through_near_models(
-            model, state, steps, table, outside, controller, every, start, accuracy, progress
-        )
+            model, state, steps, table, outside, controller, every, start, accuracy, functions,
+            progress,
+        )  # fmt: skip
     given, first = [state], _is_discrete(model, start) and steps > 0
     if first:
         control = table[0]
@@ -127,18 +156,19 @@ def simulate(
         table, outside = table[min(1, len(table) - 1) :], outside[min(1, len(outside) - 1) :]
     space = (model.workspace if workspace is None else workspace).free()
     kernel, work, control = model.kernel, space.work, None
-    events: list[Event] = []
+    found: list[Event] = []
+    used: list[Float] | None = [] if functions else None
     if accuracy is not None:
         control = ErrorControl(model, accuracy)
         kernel, work = control.kernel, control.work(space)
-    stride, run_steps = (1, steps - 1) if first else (every, steps)
+    stride, run_steps = (1, steps - 1) if first else (1 if functions else every, steps)
     record = np.empty((run_steps // stride, state.data.size + 2))
     call = None
     if controller is not None:
         table = np.zeros((1, model.n_controls))
         call = _controller(
-            model, controller, state, lambda data, time: _seen(model, data, time, info)
-        )
+            model, controller, state, lambda data, time: _seen(model, data, time, info), used
+        )  # fmt: skip
     info, totals = np.zeros(step_info.INFO_SIZE), np.zeros(run_totals.TOTALS_SIZE)
     now = given[-1].copy()
     most = max(every, steps // 100 // every * every)
@@ -151,15 +181,30 @@ def simulate(
                 (0 if call is None else call.address, table, outside), None, now.data, work,
                 space.step_solver, (record, info, totals),
             ))  # fmt: skip
-            if control is None or control.take_events(model, events):
+            if control is None or control.take_events(model, found):
                 break
         return took
 
+    def node(k: int) -> State:
+        if k == 0:
+            return state.copy()
+        made = model.state_of(record[k - 1, :-2].copy(), state.time + k * model.timestep)
+        made.interval = (float(record[k - 1, -2]), float(record[k - 1, -1]))
+        return made
+
+    def part(k: int, length: float) -> State:
+        row = table[min(k, len(table) - 1)] if used is None or call is None else used[k]
+        row = controls_of_part(model, row, length / model.timestep)
+        wrench = outside[min(k, len(outside) - 1)]
+        return part_of_step(model, node(k), k, length, row, wrench, accuracy)
+
+    search = EventSearch(functions, model.timestep, run, node, part) if functions else None
     with Deferred() as deferred, space:
         totals[run_totals.END_TIME], totals[run_totals.RESUMED] = space.begin(now, info)
         info[step_info.REJECTED], info[step_info.SHORTEST] = 0.0, 0.0
         stopped = in_portions(
-            deferred, run, run_steps, _portion(now, accuracy), 0 if progress is False else most,
+            deferred, run if search is None else search.advance, run_steps,
+            _portion(now, accuracy if search is None else 1.0), 0 if progress is False else most,
             None if progress is False else lambda done: _show(progress, done, run_steps),
         )  # fmt: skip
         done = int(totals[run_totals.STEPS])
@@ -167,11 +212,13 @@ def simulate(
         states = np.concatenate([*(one.data[None] for one in given), record[:, :-2]])
         space.kick(states[len(given) :], -0.5)
         intervals = np.concatenate([[one.interval for one in given], record[:, -2:]])
-        states, intervals = states[:: every // stride], intervals[:: every // stride]
-        time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
-        trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
-        trajectory.intervals, trajectory.events = intervals, sorted(events, key=_time)
-        if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0:
+        chosen, time = _records(state.time, model.timestep, len(states), (every, stride), search)
+        ended = None if search is None else search.final
+        if ended is not None:
+            states[-1], intervals[-1] = ended.data, ended.interval
+        trajectory = Trajectory(model, time, states[chosen], table, _what(totals, done, info))
+        trajectory.intervals, trajectory.events = intervals[chosen], _events(found, search)
+        if done and (done + first) % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
             last = trajectory.final
             kicked = now.data if space.first_order else None
             trajectory.memory = space.memory(last, kicked, float(totals[run_totals.END_TIME]), info)
@@ -179,7 +226,7 @@ def simulate(
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond + first, every, float(gain))
-        if stopped is None and done < run_steps:
+        if stopped is None and done < run_steps and ended is None:
             stopped = _failure(model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
     return trajectory
@@ -195,39 +242,58 @@ def _through_near_models(
     every: int,
     start: str,
     accuracy: float | None,
+    functions: list[EventFunction],
     progress: bool | Callable[[float], None],
 ) -> Trajectory:
     """`simulate` of a model that finds its contacts, from one near model to the next."""
     assert model.near is not None
     _is_discrete(model, start)
     call = None
+    used: list[Float] | None = [] if functions else None
     if controller is not None:
         table = np.zeros((1, model.n_controls))
-        call = _controller(model, controller, state, lambda data, time: run.seen(time))
+        call = _controller(model, controller, state, lambda data, time: run.seen(time), used)
     given = 0 if call is None else call.address, table, outside
-    run = NearRun(model.near, state, every, given, accuracy)
+    run = NearRun(model.near, state, 1 if functions else every, given, accuracy)
+
+    def node(k: int) -> State:
+        return run.seen(state.time + k * model.timestep)
+
+    def part(k: int, length: float) -> State:
+        row = table[min(k, len(table) - 1)] if used is None or call is None else used[k]
+        wrench = outside[min(k, len(outside) - 1)]
+        return run.part(k, state.time + k * model.timestep, length, row, wrench)
+
+    search = EventSearch(functions, model.timestep, run.advance, node, part) if functions else None
     most = max(every, steps // 100 // every * every)
     with Deferred() as deferred, run:
         stopped = in_portions(
-            deferred, run.advance, steps, _portion(run.state, accuracy),
+            deferred, run.advance if search is None else search.advance, steps,
+            _portion(run.state, accuracy if search is None else 1.0),
             0 if progress is False else most,
             None if progress is False else lambda done: _show(progress, done, steps),
         )  # fmt: skip
         done, totals, info = int(run.totals[run_totals.STEPS]), run.totals, run.info
+        ended = None if search is None else search.final
+        if ended is not None:
+            run.end(ended)
+        count = sum(len(part.states) for part in run.parts)
+        chosen, time = _records(state.time, model.timestep, count, (every, run.every), search)
         parts = joined(run.parts)
+        if search is not None:
+            parts = chosen_parts(parts, chosen)
         columns = [model.near.of(part.pairs).columns for part in parts]
         states = np.concatenate([part.states[:, at] for part, at in zip(parts, columns)])
-        time = state.time + model.timestep * every * np.arange(len(states), dtype=float)
         trajectory = Trajectory(model, time, states, table, _what(totals, done, info))
-        trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)
-        trajectory.events = sorted(run.events, key=_time)
-        if done and done % every == 0 and info[step_info.STATUS] == 0.0:
+        trajectory.parts, trajectory.intervals = parts, np.concatenate(run.intervals)[chosen]
+        trajectory.events = _events(run.events, search)
+        if done and done % every == 0 and info[step_info.STATUS] == 0.0 and ended is None:
             trajectory.memory = run.whole(float(time[-1])).memory
         beyond = int(totals[run_totals.FIRST_UNEXPLAINED])
         if beyond and stopped is None:
             gain = max(totals[run_totals.MOST_WORK], info[step_info.LARGEST_RISE])
             _warn(trajectory, beyond, every, float(gain))
-        if stopped is None and done < steps:
+        if stopped is None and done < steps and ended is None:
             stopped = _failure(run.near.model, call, done, totals, info)
     hand_on(deferred, stopped, trajectory)
     return trajectory
@@ -238,8 +304,30 @@ def _portion(state: State, accuracy: float | None) -> int:
     return PORTION // state.data.size if accuracy is None else 1
 
 
-def _time(event: Event) -> float:
-    return event.time
+def _events(found: list[Event], search: EventSearch | None) -> list[Event]:
+    """Events of contacts and of functions, in the order of time, until the motion ends."""
+    if search is not None:
+        end = np.inf if search.final is None else search.final.time
+        found = [event for event in found if event.time <= end] + search.events
+    return sorted(found, key=lambda event: event.time)
+
+
+def _records(
+    start: float, timestep: float, count: int, steps: tuple[int, int], search: EventSearch | None
+) -> tuple[NDArray[np.int64], Float]:
+    """Numbers and times of the records that a trajectory has, out of a count of them.
+
+    ``steps`` are those from one to the next, and those from record to record. An end is one more.
+    """
+    every, stride = steps
+    chosen = np.arange(0, count, every // stride)
+    ended = None if search is None else search.final
+    if ended is not None and chosen[-1] != count - 1:
+        chosen = np.append(chosen, count - 1)
+    time = start + timestep * every * np.arange(len(chosen), dtype=float)
+    if ended is not None:
+        time[-1] = ended.time
+    return chosen, time
 
 
 def _what(totals: Float, done: int, info: Float) -> dict[str, Any]:
@@ -368,12 +456,16 @@ def _controller(
     controller: Callable[..., Any],
     state: State,
     seen: Callable[[Float, float], State],
+    used: list[Float] | None,
 ) -> Callback:
+    """Callback of a controller; ``used`` gets a copy of its controls of each step."""
     names = model.n_controls
 
     def call(time: Float, data: Float, control: Float) -> None:
         now = seen(data, float(time[0]))
         control[:] = inputs.controls_of(model, controller(now, now.time)) if names else 0.0
+        if used is not None:
+            used.append(control.copy())
 
     return Callback(call, ((1,), (state.data.size,), (names,)))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from dynamics.kernels.base import run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
+from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
 from dynamics.state import State, interval_of
 from dynamics.tables.collisions import given_of, lasting
@@ -177,6 +178,30 @@ class NearRun:
         entry = Entry(self.near, near, self.search.watch)
         made.memory = NearMemory(self.models, made.data.tobytes(), entry)
         return made
+
+    def part(self, k: int, time: float, length: float, control: Float, wrench: Float) -> State:
+        """State of the whole model after a part of the last step, k, which began at ``time``.
+
+        Its near model is that of the step. Records of all steps are needed: ``every`` is 1.
+        """
+        (before, now), whole = self.parts[-2:], self.models.model
+        old, near = self.models.of(before.pairs), self.models.of(now.pairs)
+        state = old.model.state_of(before.states[-1].copy(), time)
+        if before.pairs != now.pairs:
+            state = self.models.carried(old, state, near)
+        state.interval = tuple(self.intervals[-2][-1].tolist())
+        after = part_of_step(near.model, state, k, length, control, wrench, self.accuracy)
+        made = whole.state_of(after.data[near.columns], after.time)
+        made.interval = after.interval
+        made.memory = NearMemory(self.models, made.data.tobytes(), Entry(near, after, None))
+        return made
+
+    def end(self, state: State) -> None:
+        """Put a state that `part` made, or the last node, in the place of the last record."""
+        entry = self.models.remembered(state)
+        assert entry is not None
+        self.parts[-1] = Part(entry.near.pairs, entry.state.data[None].copy())
+        self.intervals[-1] = np.array([state.interval])
 
 
 def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
