@@ -27,6 +27,7 @@ REFUSED = (
     ConvergenceError,
 )  # fmt: skip
 WIDTH = 40  #: of the progress bar
+EVENTS = 10  #: that are printed
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -253,6 +254,10 @@ def _simulate(arguments: argparse.Namespace) -> None:
         energy=f"{energy[0]:.6g} J at the start, {energy[-1]:.6g} J at the end",
         violation=f"{trajectory.constraint_violation().max():.1e} m or rad at most",
     )
+    for event in trajectory.events[:EVENTS]:
+        print(f"  event  {event.time:<12.7g} s  {event.name!s} {event.kind}")
+    if len(trajectory.events) > EVENTS:
+        print(f"  ... and {len(trajectory.events) - EVENTS:,} more")
     _keep(trajectory, arguments)
 
 

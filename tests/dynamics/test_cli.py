@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import dynamics as dy
+from dynamics import __main__ as dynamics_command
 from dynamics.__main__ import main
 
 from .pages import scene_of, time_of
@@ -61,6 +62,33 @@ def test_simulate_writes_motion_curves_and_page(urdf, tmp_path, capsys):
     assert np.ptp(motion.energy()) < 1e-4
     assert files[1].read_bytes()[:4] == b"\x89PNG"
     assert "<title>pendulum</title>" in files[2].read_text()
+
+
+def test_simulate_lists_the_first_impacts_of_a_run_with_an_accuracy(tmp_path, capsys, monkeypatch):
+    # a thin rod of 1 m swings from 1 rad against its limit at -0.5 rad, and falls back
+    limits = '<limit lower="-0.5" upper="2"/>'
+    text = robot(
+        link("base"),
+        link("rod", 1.0, (0, 0, -0.5), inertia=(1 / 12, 1 / 12, 1e-3)),
+        joint("hip", "revolute", "base", "rod", axis=(1, 0, 0), more=limits),
+    )
+    path = tmp_path / "rod.urdf"
+    path.write_text(text)
+    options = ["--base", "fixed", "--set", "hip=1", "--seconds", 1.5, "--timestep", 0.05]
+
+    def lines():
+        return [line for line in capsys.readouterr().out.splitlines() if line.startswith("  ")]
+
+    assert run("simulate", path, *options) == 0
+    assert lines() == []
+    assert run("simulate", path, *options, "--accuracy", 1e-4) == 0
+    closes, opens = (line.split() for line in lines())
+    assert closes[0] == opens[0] == "event" and closes[2:] == ["s", "hip", "closes"]
+    assert opens[2:] == ["s", "hip", "opens"]
+    assert float(closes[1]) == pytest.approx(0.58, abs=0.005)
+    monkeypatch.setattr(dynamics_command, "EVENTS", 1)
+    assert run("simulate", path, *options, "--accuracy", 1e-4) == 0
+    assert [line.split()[0] for line in lines()] == ["event", "..."]
 
 
 def test_options_of_loading_are_those_of_the_library(tmp_path, capsys):
