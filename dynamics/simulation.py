@@ -215,6 +215,7 @@ def simulate(
         chosen, time = _records(state.time, model.timestep, len(states), (every, stride), search)
         ended = None if search is None else search.final
         if ended is not None:
+            _end_bar(progress)
             states[-1], intervals[-1] = ended.data, ended.interval
         trajectory = Trajectory(model, time, states[chosen], table, _what(totals, done, info))
         trajectory.intervals, trajectory.events = intervals[chosen], _events(found, search)
@@ -276,6 +277,7 @@ def _through_near_models(
         done, totals, info = int(run.totals[run_totals.STEPS]), run.totals, run.info
         ended = None if search is None else search.final
         if ended is not None:
+            _end_bar(progress)
             run.end(ended)
         count = sum(len(part.states) for part in run.parts)
         chosen, time = _records(state.time, model.timestep, count, (every, run.every), search)
@@ -307,7 +309,7 @@ def _portion(state: State, accuracy: float | None) -> int:
 def _events(found: list[Event], search: EventSearch | None) -> list[Event]:
     """Events of contacts and of functions, in the order of time, until the motion ends."""
     if search is not None:
-        end = np.inf if search.final is None else search.final.time
+        end = math.inf if search.final is None else search.final.time
         found = [event for event in found if event.time <= end] + search.events
     return sorted(found, key=lambda event: event.time)
 
@@ -468,6 +470,12 @@ def _controller(
             used.append(control.copy())
 
     return Callback(call, ((1,), (state.data.size,), (names,)))
+
+
+def _end_bar(progress: Any) -> None:
+    """Leave the line of a bar that a terminal event stopped."""
+    if progress is True:
+        print()
 
 
 def _show(progress: Any, done: int, steps: int) -> None:

@@ -1,5 +1,7 @@
 """Event functions of users: zeros by hand, orders of convergence, laws, refusals."""
 
+import signal
+
 import numpy as np
 import pytest
 from scipy.special import ellipk
@@ -406,6 +408,18 @@ def test_what_an_event_raises_comes_through_with_its_name_and_the_motion():
     with pytest.raises(KeyError, match="no such thing") as caught:
         dy.simulate(model, state, 1.0, events=[height(5.0), fails])
     assert caught.value.__notes__ == ["raised by event 1 at 0.15 s"]
+    np.testing.assert_allclose(caught.value.trajectory.time, [0.0, 0.05, 0.1, 0.15])
+
+
+def test_ctrl_c_in_an_event_ends_the_run_with_the_motion():
+    def interrupts(time, state):
+        if time > 0.12:
+            signal.raise_signal(signal.SIGINT)
+        return 1.0
+
+    model, state = thrown()
+    with pytest.raises(KeyboardInterrupt) as caught:
+        dy.simulate(model, state, 1.0, events=interrupts)
     np.testing.assert_allclose(caught.value.trajectory.time, [0.0, 0.05, 0.1, 0.15])
 
 
