@@ -118,11 +118,14 @@ def simulate(
     ConvergenceError
         Where a step's equations were not solved, or the accuracy was not reached by the shortest
         intervals; ``error.trajectory`` is the motion before it. So
-        it is of what a controller or an event raises, which comes through, and of Ctrl-C.
+        it is of what a controller or an event raises, which comes through, and of Ctrl-C. A note
+        of the exception names the event.
     KeyboardInterrupt
         By Ctrl-C in the main thread, within about 0.1 s or a step. The model stays usable.
     InconsistentStateError
         Where the first state violates the constraints: see `Model.assemble`.
+    TypeError
+        For an event that is no function.
     ValueError
         For a start, times and controls that make no sense, and tables of fewer rows than steps. For
         an accuracy that is not positive, that Newton's tolerance does not allow, or of a model in

@@ -247,6 +247,33 @@ def test_controls_at_nodes_act_in_a_part_as_their_polynomial(order):
     assert abs(motion.events[0].time - 0.25 ** (1.0 / 3.0)) < 1e-11
 
 
+@pytest.mark.parametrize("part", [0.1, 1e-6])
+def test_controls_act_in_parts_of_steps_of_near_models(part, monkeypatch):
+    monkeypatch.setattr(near_models, "PART", part)
+    monkeypatch.setattr(near_models, "STEPS", 1.0)
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    slider = mechanism.add_body(dy.Sphere(0.1, mass=2.0), name="slider")
+    mechanism.add_body(dy.Sphere(0.1, mass=2.0), name="ball", position=(0.9, 0, 0))
+    rail = dy.Prismatic(mechanism.world, slider, axis=(1, 0, 0), name="rail", actuated=True)
+    mechanism.add_joint(rail)
+    mechanism.collide()
+    model = mechanism.finalize(0.1)
+    passed = event(lambda time, state: state.pose[0, 0] - 0.25)
+    calls = []
+
+    def push(state, time):
+        calls.append(time)
+        return [len(calls) - 1.0]
+
+    runs = [{"controls": np.arange(10.0)[:, None]}, {"controller": push}]
+    for run in runs:
+        motion = dy.simulate(model, model.initial_state(), 1.0, events=passed, **run)
+        # as on a rail without a ball, but for the barrier: 5e-9 of the unit of energy
+        length = (np.sqrt(1.05**2 + 2.0 * 3.5 * (0.25 - 0.2275)) - 1.05) / 3.5
+        assert abs(motion.events[0].time - (0.7 + length)) < 5e-9
+    assert len(calls) == 10
+
+
 def test_a_controller_is_not_called_after_a_terminal_event():
     model, state = cart(2)
     times = []
