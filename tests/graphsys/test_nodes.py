@@ -41,12 +41,12 @@ def twin_backward(x, arena, program, begin, end):
 
 
 @njit
-def compiled_residual(r, worst, b, values, x, floor, enough, tables):
-    nodes.small_residual(r, worst, b, values, x, floor, enough, *tables)
+def compiled_residual(r, worst, b, values, x, floor, fine, enough, tables):
+    nodes.small_residual(r, worst, b, values, x, floor, fine, enough, *tables)
 
 
-def twin_residual(r, worst, b, values, x, floor, enough, tables):
-    return reference.small_residual(r, worst, b, values, x, floor, enough, *tables)
+def twin_residual(r, worst, b, values, x, floor, fine, enough, tables):
+    return reference.small_residual(r, worst, b, values, x, floor, fine, enough, *tables)
 
 
 def numbers(rng, count, dtype):
@@ -249,8 +249,8 @@ def test_residuals_of_small_nodes_are_those_of_their_twins(w, edges, dtype):
     worst, expected_worst = np.full((2, 16), 5.0, dtype)
     floor = dtype(3.0)
 
-    compiled_residual(result[:-1], worst, b, values, x, floor, np.inf, tables)
-    twin_residual(expected[:-1], expected_worst, b, values, x, floor, np.inf, tables)
+    compiled_residual(result[:-1], worst, b, values, x, floor, 0.0, np.inf, tables)
+    twin_residual(expected[:-1], expected_worst, b, values, x, floor, 0.0, np.inf, tables)
 
     system.values = values
     matrix = system.to_dense()
@@ -280,9 +280,22 @@ def test_residuals_after_one_that_is_large_enough_are_not_compared(first, dtype)
     b[rows[first + 1] :] = 15.0  # 14 / 16
     for residual in (compiled_residual, twin_residual):
         r, worst = np.empty(16, dtype), np.empty(16, dtype)
-        residual(r, worst, b, system.values, x, 0.0, 0.6, tuple(system.graph.tables()))
+        residual(r, worst, b, system.values, x, 0.0, 0.0, 0.6, tuple(system.graph.tables()))
         assert (r == b - 1.0).all()
         assert worst[:8].max() == worst[8:].max() == 0.75
+
+
+def test_sizes_of_rows_count_for_nodes_with_large_residuals_only():
+    # |r| / d is 1/3 at node 0 and 2/4 at node 1, |r| / floor s 1/40 and 2/40
+    system = gs.System(gs.chain(2), 1, blocks={(0, 0): 1.0, (1, 1): 1.0})
+    x, b = np.array([1.0, 1.0]), np.array([2.0, 3.0])
+    for residual in (compiled_residual, twin_residual):
+        for fine, floored in ((0.1, 0.05), (0.4, 1.0 / 3.0), (0.6, 0.5)):
+            r, worst = np.empty(2), np.empty(16)
+            tables = tuple(system.graph.tables())
+            residual(r, worst, b, system.values, x, 40.0, fine, np.inf, tables)
+            assert (r == [1.0, 2.0]).all()
+            assert worst[[0, 8]] == pytest.approx([floored, 0.5], rel=1e-15)
 
 
 def test_a_floor_that_overflows_is_none():
@@ -292,7 +305,7 @@ def test_a_floor_that_overflows_is_none():
     for residual in (compiled_residual, twin_residual):
         r, worst = np.empty(2), np.empty(16)
         tables = tuple(system.graph.tables())
-        residual(r, worst, b, system.values, x, 1e-10 * x.max(), np.inf, tables)
+        residual(r, worst, b, system.values, x, 1e-10 * x.max(), 0.0, np.inf, tables)
         assert np.allclose(r, [2.0, 1e-60], rtol=1e-15, atol=0)
         assert np.allclose(worst[[0, 8]], 1.0 / 3.0, rtol=1e-15, atol=0)
 
@@ -304,5 +317,6 @@ def test_a_residual_whose_bound_overflows_is_no_small_one():
     for residual in (compiled_residual, twin_residual):
         r, worst = np.empty(2), np.empty(16)
         with np.errstate(all="ignore"):
-            residual(r, worst, b, system.values, x, 0.0, np.inf, tuple(system.graph.tables()))
+            tables = tuple(system.graph.tables())
+            residual(r, worst, b, system.values, x, 0.0, 0.0, np.inf, tables)
         assert not worst.max() < np.inf

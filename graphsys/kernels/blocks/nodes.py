@@ -72,7 +72,7 @@ def _backward_nodes(typing, x, arena, program, starts, begin, end):
 
 @intrinsic
 def _small_residual(
-    typing, r, worst, b, values, x, floor, enough, size, row_start, neighbor_start, neighbor,
+    typing, r, worst, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
     diagonal_at, block_at,
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
@@ -83,12 +83,12 @@ def _small_residual(
         low = _Lower(context, builder, signature, arguments)
         function = small_nodes.residual_function(builder.module, real)
         pointers = [low.start(place) for place in range(5)]
-        pointers += [*arguments[5:7], *(low.table(place) for place in range(7, 13))]
-        builder.call(function, [*pointers, low.length(7)])
+        pointers += [*arguments[5:8], *(low.table(place) for place in range(8, 14))]
+        builder.call(function, [*pointers, low.length(8)])
         return low.none()
 
     kind = types.float32 if r.dtype == types.float32 else types.float64
-    return types.none(r, worst, b, values, x, kind, kind, *tables), generate
+    return types.none(r, worst, b, values, x, kind, kind, kind, *tables), generate
 
 
 if DISABLE_JIT:

@@ -185,8 +185,8 @@ def backward_nodes(x, arena, program, starts, begin, end):
 
 
 def small_residual(
-    r, worst, b, values, x, floor, enough, size, row_start, neighbor_start, neighbor, diagonal_at,
-    block_at,
+    r, worst, b, values, x, floor, fine, enough, size, row_start, neighbor_start, neighbor,
+    diagonal_at, block_at,
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
     worst[...] = 0.0
@@ -207,6 +207,9 @@ def small_residual(
         with np.errstate(over="ignore"):
             least = floor * total
         least[np.isinf(least)] = 0.0
-        for k, bound in enumerate((np.maximum(d, least), d)):
+        strict = floored = np.abs(rest) / d
+        if not (strict <= fine).all():
+            floored = np.abs(rest) / np.maximum(d, least)
+        for k, error in enumerate((floored, strict)):
             lanes = worst[8 * k : 8 * k + rows]
-            lanes[...] = np.maximum(lanes, np.abs(rest) / bound)
+            lanes[...] = np.maximum(lanes, error)

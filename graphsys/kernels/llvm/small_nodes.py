@@ -219,14 +219,16 @@ def _backward(own, place, x, panel, runs, fields):
 def residual_function(module, real):
     """``r <- b - A x`` for all rows, and how large its entries are: `refinement.refine`.
 
-    Arguments ``(r, worst, b, values, x, floor, enough, size, row_start, neighbor_start, neighbor,
-    diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most `SMALL`
-    rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets the
-    largest ``|r| / max(d, floor s)`` and then the largest ``|r| / d``, lane k for row k of
-    all nodes; NaN where one is, or where d overflows. A floor that overflows is none.
+    Arguments ``(r, worst, b, values, x, floor, fine, enough, size, row_start, neighbor_start,
+    neighbor, diagonal_at, block_at, nodes)``: tables of a `BlockGraph`, whose nodes have at most
+    `SMALL` rows. With ``d = |A| |x| + |b|`` and the sums s of |A| along rows, ``worst`` (16,) gets
+    the largest ``|r| / max(d, floor s)`` and then the largest ``|r| / d``, lane k for row k of
+    all nodes; NaN where one is, or where d overflows. A floor that overflows is none. Sums s are
+    computed for nodes only whose ``|r| / d`` is beyond ``fine``, which stands for both otherwise.
 
-    Nodes after the first whose ``|r| / max(d, floor s)`` is beyond ``enough`` do not count: such a
-    solution is refined in any case (solves of body/joint chains take 14 % less time).
+    Nodes after the first whose ``|r| / max(d, floor s)`` is beyond ``enough``, at least ``fine``,
+    do not count: such a solution is refined in any case (solves of body/joint chains take 14 % less
+    time).
     """
     element = REAL[real]
     pointer, table = element.as_pointer(), I64.as_pointer()
@@ -235,19 +237,18 @@ def residual_function(module, real):
         module,
         f"graphsys_residual_{real}",
         ir.VoidType(),
-        [*[pointer] * 5, element, element, *[table] * len(tables), I64],
-        ["r", "worst", "b", "values", "x", "floor", "enough", *tables, "nodes"],
+        [*[pointer] * 5, *[element] * 3, *[table] * len(tables), I64],
+        ["r", "worst", "b", "values", "x", "floor", "fine", "enough", *tables, "nodes"],
     )
     if builder is None:
         return function
     emit = Emitter(builder, real)
-    r, worst, b, values, x, floor, enough = function.args[:7]
-    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[7:]
+    r, worst, b, values, x, floor, fine, enough = function.args[:8]
+    size, row_start, neighbor_start, neighbor, diagonal_at, block_at, nodes = function.args[8:]
     floor, tiny, infinity = emit.splat(floor), emit.fill(TINY[real]), emit.fill(float("inf"))
     # Without their signs floats are ordered like the integers with the same bits, NaN beyond all.
     integers = ir.VectorType(ir.IntType(8 * emit.align), emit.lanes)
-    enough = builder.bitcast(emit.splat(enough), integers)
-    nothing = ir.Constant(integers, [0] * emit.lanes)
+    fine, enough = (builder.bitcast(emit.splat(bound), integers) for bound in (fine, enough))
     none = emit.fill(0.0)
 
     def absolute(value):
@@ -256,67 +257,119 @@ def residual_function(module, real):
     def larger(value, other):
         return builder.select(builder.fcmp_ordered(">", value, other), value, other)
 
-    def one_node(i, sized):
-        """Store the residual of node i; return it and, if sized, d and s."""
-        rows, row = field(builder, size, i, 0), field(builder, row_start, i, 0)
-        first, last = (field(builder, neighbor_start, i, k) for k in (0, 1))
+    def quotients(rest, bound):
+        """``|r| / bound`` as integers."""
+        overflown = builder.fsub(bound, bound)  # NaN, and no quotient of 0
+        quotient = builder.fadd(builder.fdiv(absolute(rest), bound), overflown)
+        return builder.bitcast(absolute(quotient), integers)
+
+    def largest(numbers, before):
+        return builder.select(builder.icmp_signed(">", numbers, before), numbers, before)
+
+    def any_beyond(numbers, bound):
+        beyond = builder.bitcast(
+            builder.icmp_signed(">", numbers, bound), ir.IntType(emit.lanes)
+        )
+        return builder.icmp_unsigned("!=", beyond, ir.Constant(ir.IntType(emit.lanes), 0))
+
+    def over_blocks(i, start, term):
+        """Chains to which ``term(chains, entries, number of x)`` adds each column of node i."""
+        rows = field(builder, size, i, 0)
         mask = emit.first_lanes(rows)
-        right = emit.load(emit.at(b, row), mask)
-        sums = [right, absolute(right), none] if sized else [right]
-        start = [chain for total in sums for chain in (total, none)]  # two of each, alternating
+        first, last = (field(builder, neighbor_start, i, k) for k in (0, 1))
         before = builder.sub(first, integer(1))
         blocks_loop = emit.loop("blocks", before, last, integer(1), start)
-        with blocks_loop as (p, carried):
+        with blocks_loop as (p, chains):
             own = builder.icmp_signed("==", p, before)  # first the block on the diagonal
             place = builder.select(own, emit.at(diagonal_at, i), emit.at(block_at, p))
             other = builder.select(own, emit.at(size, i), emit.at(neighbor, p))
             j = builder.select(own, i, builder.load(other))
             columns, column = field(builder, size, j, 0), field(builder, row_start, j, 0)
-            start = [emit.at(values, builder.load(place)), *carried]
-            columns_loop = emit.loop("columns", integer(0), columns, integer(1), start)
-            with columns_loop as (c, (from_, *chains)):
-                entries = emit.load(from_, mask)
-                known = emit.splat(emit.load_scalar(emit.at(x, column, c)))
-                now, following = chains[::2], chains[1::2]
-                added = [emit.fma(builder.fneg(entries), known, now[0])]
-                if sized:
-                    entries = absolute(entries)
-                    added += [emit.fma(entries, absolute(known), now[1])]
-                    added += [builder.fadd(now[2], entries)]
-                pairs = zip(following, added, strict=True)
-                columns_loop.carry([emit.at(from_, rows), *(one for pair in pairs for one in pair)])
-            blocks_loop.carry(columns_loop.results[1:])
-        chains = blocks_loop.results
-        totals = [builder.fadd(*chains[k : k + 2]) for k in range(0, len(chains), 2)]
+            numbers = emit.at(x, column)
+            start = emit.at(values, builder.load(place))
+            blocks_loop.carry(_columns(emit, columns, start, rows, mask, numbers, chains, term))
+        return blocks_loop.results
+
+    def product(chains, entries, known):
+        """r <- r - A x."""
+        return [emit.fma(builder.fneg(entries), known, chains[0])]
+
+    def sized_product(chains, entries, known):
+        """r <- r - A x, d <- d + |A| |x|."""
+        rest = product(chains, entries, known)
+        return [*rest, builder.fadd(chains[1], absolute(builder.fmul(entries, known)))]
+
+    def magnitude(chains, entries, known):
+        """s <- s + |A|."""
+        return [builder.fadd(chains[0], absolute(entries))]
+
+    def one_node(i, sized):
+        """Store the residual of node i; return it and, if sized, d."""
+        row, mask = field(builder, row_start, i, 0), emit.first_lanes(field(builder, size, i, 0))
+        right = emit.load(emit.at(b, row), mask)
+        sums = [right, absolute(right)] if sized else [right]
+        start = [*sums, *[none] * len(sums)]  # of even columns and of odd ones
+        chains = over_blocks(i, start, sized_product if sized else product)
+        totals = [builder.fadd(*chains[k :: len(sums)]) for k in range(len(sums))]
         emit.store(totals[0], emit.at(r, row), mask)
         return totals
 
+    nothing = ir.Constant(integers, [0] * emit.lanes)
     carried = [integer(0), nothing, nothing]
     sized_loop = emit.loop("sized", integer(0), nodes, integer(1), carried)
     with sized_loop as (i, (_, *most)):
-        rest, d, total = one_node(i, sized=True)
+        rest, d = one_node(i, sized=True)
         d = larger(d, tiny)
-        raised = builder.fmul(total, floor)
-        finite = builder.fcmp_ordered("<", raised, infinity)
-        raised = larger(builder.select(finite, raised, none), d)
-        following = []
-        for bound, before in zip((raised, d), most, strict=True):
-            quotient = builder.fdiv(absolute(rest), bound)
-            overflown = builder.fsub(bound, bound)  # NaN, and no quotient of 0
-            quotient = builder.bitcast(absolute(builder.fadd(quotient, overflown)), integers)
-            beyond = builder.icmp_signed(">", quotient, before)
-            following.append(builder.select(beyond, quotient, before))
-        beyond = builder.icmp_signed(">", following[0], enough)
-        beyond = builder.bitcast(beyond, ir.IntType(emit.lanes))
-        last = builder.icmp_signed("!=", beyond, ir.Constant(ir.IntType(emit.lanes), 0))
-        after = builder.add(i, integer(1))
-        sized_loop.carry([after, *following], builder.select(last, nodes, integer(1)))
+        strict = quotients(rest, d)
+        before = builder.block
+        with builder.if_then(any_beyond(strict, fine), likely=False):
+            chains = over_blocks(i, [none, none], magnitude)
+            raised = builder.fmul(builder.fadd(*chains), floor)
+            finite = builder.fcmp_ordered("<", raised, infinity)
+            raised = quotients(rest, larger(builder.select(finite, raised, none), d))
+            stop = builder.select(any_beyond(raised, enough), nodes, integer(1))
+            after = builder.block
+        floored, step = builder.phi(integers), builder.phi(I64)
+        for phi, usual, other in ((floored, strict, raised), (step, integer(1), stop)):
+            phi.add_incoming(usual, before)
+            phi.add_incoming(other, after)
+        following = map(largest, (floored, strict), most)
+        sized_loop.carry([builder.add(i, integer(1)), *following], step)
     done, *most = sized_loop.results
-    rest_loop = emit.loop("rest", done, nodes, integer(1), [])
-    with rest_loop as (i, _):
+    with emit.loop("rest", done, nodes, integer(1), []) as (i, _):
         one_node(i, sized=False)
-        rest_loop.carry([])
-    for k, largest in enumerate(most):
-        emit.store(builder.bitcast(largest, emit.vector), emit.at(worst, integer(emit.lanes * k)))
+    for k, numbers in enumerate(most):
+        emit.store(builder.bitcast(numbers, emit.vector), emit.at(worst, integer(emit.lanes * k)))
     builder.ret_void()
     return function
+
+
+def _columns(emit, columns, place, rows, mask, numbers, chains, term):
+    """Chains with all columns of a block, up to `SMALL`; odd ones go to the second half.
+
+    Columns stand one after another, with a test between them: a loop carries chains by moves, and
+    jumps to the first of so many columns are hard to predict where sizes alternate.
+    """
+    builder, half = emit.b, len(chains) // 2
+    after = builder.append_basic_block("columns.after")
+    totals = [[] for _ in chains]
+    for c in range(SMALL):
+        for total, chain in zip(totals, chains, strict=True):
+            total.append((chain, builder.block))
+        block = builder.append_basic_block(f"column.{c}")
+        builder.cbranch(builder.icmp_signed(">", columns, integer(c)), block, after)
+        builder.position_at_end(block)
+        known = emit.splat(emit.load_scalar(emit.at(numbers, integer(c))))
+        odd = half * (c % 2)
+        mine = term(chains[odd : odd + half], emit.load(place, mask), known)
+        chains = [*chains[:odd], *mine, *chains[odd + half :]]
+        place = emit.at(place, rows)
+    for total, chain in zip(totals, chains, strict=True):
+        total.append((chain, builder.block))
+    builder.branch(after)
+    builder.position_at_end(after)
+    phis = [builder.phi(chain.type) for chain in chains]
+    for phi, total in zip(phis, totals, strict=True):
+        for value, block in total:
+            phi.add_incoming(value, block)
+    return phis

@@ -151,7 +151,8 @@ def residual_error(
     rows = tables[1][tables[0].size]
     if widest <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
         floor = eps**FLOOR * _size(x, 0, rows)
-        small_residual(r, sizes, b, values, x, floor, enough, *tables)
+        fine = REACHED * eps
+        small_residual(r, sizes, b, values, x, floor, fine, enough, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
             float(largest_of(sizes, LANES, LANES, LANES, 1)),
