@@ -98,7 +98,7 @@ class Factor(Sealed):
         precision: str = "double",
     ) -> None:
         self.dtype = as_dtype(np.asarray(values).dtype)
-        self._report: SolveReport | tuple[int, float] = UNREFINED
+        self._report: SolveReport | tuple[int, float] | Array = UNREFINED
         self._refine_below = DOUBTFUL if refine is None else np.inf if refine else 0.0
         if precision not in ("double", "mixed"):
             raise ValueError(f'precision is "double" or "mixed", not {precision!r}')
@@ -182,6 +182,8 @@ class Factor(Sealed):
     def report(self) -> SolveReport:
         """Refinements and errors of the last solve."""
         report = self._report
+        if isinstance(report, np.ndarray):  # of a call that also factorized
+            report = int(report[0]), float(report[1])
         return SolveReport(*report) if isinstance(report, tuple) else report
 
     @property
@@ -508,11 +510,18 @@ class Factor(Sealed):
         InaccurateSolutionWarning
             As for `solve`.
         """
-        if self._fast_again is not None and self._refining is None:
-            both = self._fast_again.fast_factorize_and_solve
+        again, matrix = self._fast_again, self._refining
+        if again is not None:
             try:
-                if (x := both(values, b)) is not None:
-                    self._values, self._report = values, UNREFINED
+                if matrix is None:
+                    if (x := again.fast_factorize_and_solve(values, b)) is not None:
+                        self._values, self._report = values, UNREFINED
+                        return x
+                elif (found := again.fast_factorize_and_refine(matrix, values, b)) is not None:
+                    x, report = found
+                    if report is None:
+                        self._remember(values, False)
+                    self._report = UNREFINED if report is None else report
                     return x
             except BaseException:  # as by Ctrl-C
                 self._break_off()
@@ -709,8 +718,10 @@ class Factor(Sealed):
 
     def _ready(self) -> Solver:
         """Solves with the factors; ValueError if the last factorization failed."""
-        if self._solver is not None:
-            return self._solver
+        solver, found = self._solver, self._factorization
+        if solver is not None:
+            solver.pivot_ratio, solver.weakest = found.pivot_ratio, found.weakest
+            return solver
         if self._interrupted:
             raise ValueError(
                 "the last refactorize was interrupted, so there are no factors to solve with: call "

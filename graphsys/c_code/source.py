@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from graphsys.c_code.block_functions import PRELUDE, function
-from graphsys.kernels.single.refinement import REACHED
+from graphsys.kernels.single.refinement import FINE
 
 if TYPE_CHECKING:
     from graphsys.symbolic import Symbolic
@@ -122,7 +122,7 @@ double {name}_refine(const double *values, double *work, const double *b, double
 {{
   double *r = work + {r}, *s = work + {s}, *dx = work + {dx};
   double error = residual(values, b, x, r, s);
-  for (int step = 0; step < 3 && error > {reached!r}; step++) {{
+  for (int step = 0; step < 3 && error > {fine!r}; step++) {{
     if ({name}_solve(values, work, r, dx) != {NAME}_DONE) break;
     for (int i = 0; i < {rows}; i++) dx[i] += x[i];
     double before = error, after = residual(values, b, dx, r, s);
@@ -171,7 +171,7 @@ def source(symbolic: Symbolic, name: str) -> str:
     names = {
         "name": name, "NAME": name.upper(), "rows": graph.rows, "nnz": graph.nnz,
         "nodes": len(graph.labels), "work": max(writer.used, 1), "r": r, "s": s, "dx": dx,
-        "reached": REACHED * float(np.finfo(np.float64).eps),
+        "fine": FINE * float(np.finfo(np.float64).eps),
         "doubtful": "-1" if symbolic.precedence.short.size else "0",
     }  # fmt: skip
     zeros = max(writer.zeros, graph.rows, 1)

@@ -15,7 +15,7 @@ from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
 from graphsys.kernels.batch.substitution import panel_room
-from graphsys.kernels.single.refinement import GOOD, REACHED
+from graphsys.kernels.single.refinement import FINE, GOOD, REACHED
 from graphsys.numeric.factorization import SINGULAR_RATIO
 from graphsys.numeric.residuals import REFINEMENTS, Matrix
 from graphsys.numeric.solver import Solver
@@ -238,7 +238,8 @@ class Lanes(Engine):
             return r, error, strict
 
         residual, error, strict = check(known)
-        active, last = error > REACHED * eps, np.full(error.shape, np.inf)
+        active = (error > REACHED * eps) & ~(strict <= FINE * eps)
+        last = np.full(error.shape, np.inf)
         for _ in range(REFINEMENTS):
             if not active.any():
                 break
@@ -251,7 +252,7 @@ class Lanes(Engine):
             following, new, stricter = check(trial)
             converging = (new <= error / 2.0) | (correction <= last / 2.0)  # see `refine`
             better = active & ((new < error) | (converging & (new < np.inf)))
-            active &= converging & better & (new > REACHED * eps)
+            active &= converging & better & (new > REACHED * eps) & ~(stricter <= FINE * eps)
             known[better], residual[better] = trial[better], following[better]
             error[better], strict[better], last = new[better], stricter[better], correction
         error[~(strict <= GOOD * eps)] = np.inf  # errors of small unknowns may be invisible

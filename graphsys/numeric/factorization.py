@@ -87,7 +87,8 @@ class Factorization:
     info : ndarray, shape (6,)
         Pivot ratio, weakest row and growth of the last factorization, and settings: see
         `kernels.single.fused_solve`.
-    fast_factorize, fast_solve, fast_factorize_and_solve, fast_solve_refined : callable
+    fast_factorize, fast_solve, fast_factorize_and_solve, fast_factorize_and_refine,
+    fast_solve_refined : callable
         See `fast_calls`.
     matrix : Matrix or None
         The matrix to refine with, if solves refine.
@@ -164,6 +165,9 @@ class Factorization:
         self.fast_factorize = fast_calls.factorizing(self._arrays)
         self.fast_solve = fast_calls.solving(self._arrays)
         self.fast_factorize_and_solve = fast_calls.factorizing_and_solving(self._arrays)
+        self.fast_factorize_and_refine = fast_calls.factorizing_and_refining(
+            self._arrays, self.symbolic.graph
+        )
         self.fast_solve_refined = fast_calls.solving_refined(self._arrays, self.symbolic.graph)
 
     def _in_order(
@@ -176,8 +180,7 @@ class Factorization:
         return other
 
     def __getstate__(self) -> dict[str, Any]:
-        made = ("fast_factorize", "fast_solve", "fast_factorize_and_solve", "fast_solve_refined")
-        return {name: value for name, value in self.__dict__.items() if name not in made}
+        return {name: v for name, v in self.__dict__.items() if not name.startswith("fast_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)

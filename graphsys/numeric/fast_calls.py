@@ -20,7 +20,11 @@ from graphsys.kernels.base.address_table import new_frame
 from graphsys.kernels.base.layout import ROWS, WIDEST, is_nodal
 from graphsys.kernels.single.fused_solve import (
     DONE,
+    EPSILON,
     MISFIT,
+    MOST,
+    REFINED,
+    REPORT,
     entry,
     factors,
     factors_and_solution,
@@ -33,7 +37,7 @@ from graphsys.kernels.single.refinement import refined_work, solve_refined
 from graphsys.kernels.single.scalar_ldu import solve_scalars
 from graphsys.kernels.single.substitution import solve, solve_nodal
 from graphsys.matrix.graph import BlockGraph
-from graphsys.numeric.residuals import EPS, REFINEMENTS, Matrix, joined_tables
+from graphsys.numeric.residuals import EPS, REFINEMENTS, UNKNOWN, Matrix, joined_tables
 
 Array = NDArray[Any]
 Ints = NDArray[np.int64]
@@ -107,8 +111,9 @@ def solving(arrays: Arrays) -> Callable[[Any], Array | None]:
 
 def factorizing_and_solving(arrays: Arrays) -> Callable[[Any, Any], Array | None]:
     """``factorize_and_solve(values, b)``: x; None if the status is not `DONE`."""
-    frame, kernel = new_frame(*arrays), _kernels(arrays)[2]
-    rows, dtype = int(arrays.program[ROWS]), arrays.arena.dtype
+    rows, dtype, kernel = int(arrays.program[ROWS]), arrays.arena.dtype, _kernels(arrays)[2]
+    none = empty(0, dtype)
+    frame = new_frame(*arrays, empty(0, np.int64), none, none, empty(0))
     code: Callable[..., int] | None = None
 
     def factorize_and_solve(values: Any, b: Any) -> Array | None:
@@ -119,6 +124,43 @@ def factorizing_and_solving(arrays: Arrays) -> Callable[[Any, Any], Array | None
         return x if code(frame, values, b, x) == DONE else None
 
     return factorize_and_solve
+
+
+def factorizing_and_refining(
+    arrays: Arrays, graph: BlockGraph
+) -> Callable[[Matrix, Any, Any], tuple[Array, Array | None] | None]:
+    """``factorize_and_refine(matrix, values, b)``: x, and the report of `refine` in an array.
+
+    The matrix becomes a copy of the values. The report is None, and no copy was made, where the
+    factors are not doubtful; there is no result but None where x is not good.
+    """
+    rows, dtype, kernel = int(arrays.program[ROWS]), arrays.arena.dtype, _kernels(arrays)[2]
+    report = np.zeros(REPORT)
+    report[EPSILON], report[MOST] = EPS[dtype], REFINEMENTS
+    frame: object = None
+    held: tuple[Array, ...] = ()
+    copied: Matrix | None = None
+    code: Callable[..., int] | None = None
+
+    def factorize_and_refine(
+        matrix: Matrix, values: Any, b: Any
+    ) -> tuple[Array, Array | None] | None:
+        nonlocal code, copied, frame, held
+        if matrix is not copied or code is None:
+            if dtype.kind == "c":
+                return None
+            work = empty(refined_work(arrays.program, 1), dtype)
+            held = joined_tables(graph), matrix.values, work
+            frame, copied = new_frame(*arrays, *held, report), matrix
+            code = entry(kernel, MISFIT, frame, arrays.arena, arrays.arena, arrays.arena)
+        x = empty(rows, dtype)
+        status = code(frame, values, b, x)
+        if status == REFINED:
+            matrix.norms[:] = UNKNOWN
+            return x, report
+        return (x, None) if status == DONE else None
+
+    return factorize_and_refine
 
 
 def solving_refined(

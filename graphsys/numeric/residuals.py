@@ -11,7 +11,13 @@ from numpy.typing import NDArray
 
 from graphsys.kernels.base.widths import LANES
 from graphsys.kernels.single.matrix import absolute_sums, raise_sizes, subtract_matrix_product
-from graphsys.kernels.single.refinement import REACHED, refine, refined_work, residual_error
+from graphsys.kernels.single.refinement import (
+    FINE,
+    REACHED,
+    refine,
+    refined_work,
+    residual_error,
+)
 from graphsys.matrix import from_scipy
 from graphsys.matrix.block import SYMMETRY_ULP
 from graphsys.matrix.graph import BlockGraph
@@ -23,6 +29,8 @@ Ints = NDArray[np.int64]
 EPS = {np.dtype(t): float(np.finfo(t).eps) for t in (np.float32, np.float64, np.complex128)}
 #: Multiples of it modulo 1 repeat nowhere.
 GOLDEN = (5.0**0.5 - 1.0) / 2.0
+#: Norms of a matrix that are not yet known.
+UNKNOWN = (-1.0, -1.0)
 #: Most steps of iterative refinement in one solve.
 REFINEMENTS = 5
 
@@ -41,7 +49,7 @@ class Matrix:
 
     graph: BlockGraph
     values: Array
-    norms: list[float] = field(default_factory=lambda: [-1.0, -1.0])
+    norms: list[float] = field(default_factory=lambda: [*UNKNOWN])
 
     def replace(self, values: Array) -> None:
         """Hold a copy of other values.
@@ -51,7 +59,7 @@ class Matrix:
         values : ndarray, shape (graph.nnz,)
         """
         self.values[...] = values
-        self.norms[:] = -1.0, -1.0
+        self.norms[:] = UNKNOWN
 
     def sums(self, transposed: bool) -> Array:
         """Sums of |A| along its rows, or along its columns."""
@@ -115,7 +123,7 @@ class Matrix:
         """`refine` by any ``solve(b, count, transposed)``."""
         r, error, strict = self._errors(b, x, count, transposed)
         steps, last, eps = 0, np.inf, EPS[x.dtype]
-        while error > REACHED * eps and steps < REFINEMENTS:
+        while error > REACHED * eps and not strict <= FINE * eps and steps < REFINEMENTS:
             change = solve(r, count, transposed)
             if not np.isfinite(change).all():
                 return steps, np.inf, np.inf
@@ -188,4 +196,6 @@ def check_symmetric(graph: BlockGraph, values: Array) -> None:
 
 def joined_tables(graph: BlockGraph) -> NDArray[np.int64]:
     """`BlockGraph.tables` in one array, after the numbers of nodes and of neighbors."""
-    return np.concatenate([[graph.size.size, graph.neighbor.size], *graph.tables()])
+    joined = np.concatenate([[graph.size.size, graph.neighbor.size], *graph.tables()])
+    joined.setflags(write=False)  # a kernel is compiled for each kind of array
+    return joined

@@ -18,6 +18,7 @@ from graphsys.families import (
     random_system,
 )
 from graphsys.kernels.base.layout import NODAL_AT
+from graphsys.kernels.single.refinement import FINE
 
 COMPILER = next(filter(shutil.which, ("cc", "gcc", "clang")), None)
 EPS = np.finfo(float).eps
@@ -149,8 +150,9 @@ def test_one_node_whose_rows_have_to_be_exchanged(n, tmp_path):
         status, x = code.factorize_and_solve(matrix.T.ravel(), b)
         assert status in (DONE, DOUBTFUL)  # rows of any scale
         error, x = code.refine(b, x)
-        assert error <= 2 * (n + 1) * EPS
-        assert backward_error(matrix, x, b) <= 4 * (n + 1) * EPS
+        accepted = FINE + 2 * (n + 1)
+        assert error <= accepted * EPS
+        assert backward_error(matrix, x, b) <= (accepted + 2 * (n + 1)) * EPS
     matrix[:, -1] = matrix[:, 0]
     assert n == 1 or code.factorize(matrix.T.ravel()) == SINGULAR
 

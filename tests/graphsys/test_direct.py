@@ -256,6 +256,52 @@ def test_zero_diagonal_blocks_and_redundant_rows_go_the_long_way_where_they_must
             assert factor.report == two.report
 
 
+@pytest.mark.parametrize("dims", [1, 3])
+def test_solutions_are_refined_in_the_same_call(graph, dims):
+    system, other = two_systems(graph, dims)
+    factor, two = (system.factorize(refine=True) for _ in range(2))
+    b, given = right_hand_side(system), other.values.copy()
+    again, norm = factor._fast_again, factor.rcond()
+    assert again.fast_factorize_and_refine(factor._refining, given, b) is not None  # the short way
+
+    x, expected = factor.refactorize_and_solve(given, b), two.refactorize(other.values).solve(b)
+    if dims == 1:  # single rows are substituted by another kernel
+        assert backward_error(other.to_dense(), x, b) < 1e-15 > factor.report.backward_error
+    else:
+        assert np.array_equal(x, expected) and factor.report == two.report
+    given[:] = np.nan  # it refines with a copy
+    assert np.array_equal(factor.solve(b), expected)
+    assert factor.rcond() == two.rcond() != norm
+
+
+def test_calls_that_refine_and_calls_that_do_not_take_turns():
+    good, doubtful = (random_system(gs.chain(30), 6, dominance=d) for d in (10.0, 0.0))
+    factor, b = doubtful.factorize(), right_hand_side(good)
+    for system in (doubtful, good, good, doubtful):
+        x = factor.refactorize_and_solve(system.values, b)
+        assert backward_error(system.to_dense(), x, b) < 1e-14
+        assert factor.refines == (system is doubtful)
+        assert (factor.report.backward_error is None) == (system is good)
+        assert np.array_equal(factor.residual(x, b), system.factorize().residual(x, b))
+
+
+def test_what_a_call_cannot_refine_goes_the_long_way():
+    system = random_saddle_system(body_joint_chain(4))
+    factor, b = system.factorize(), right_hand_side(system)
+    expected = factor.solve(b)
+    both = factor._fast_again.fast_factorize_and_refine
+    for values, right in (
+        (system.values[1:], b), (system.values, b[1:]), (system.values, b[:, None]),
+        (system.values, np.full_like(b, 1e308)), (0.0 * system.values, b),
+    ):  # fmt: skip
+        assert both(factor._refining, values, right) is None
+    with pytest.raises(ValueError, match="not finite"):
+        factor.refactorize_and_solve(system.values, np.full_like(b, np.inf))
+    with pytest.raises(gs.SingularPivotError):
+        factor.refactorize_and_solve(0.0 * system.values, b)
+    assert np.array_equal(factor.refactorize_and_solve(system.values, b), expected)
+
+
 def test_after_a_change_of_some_nodes_all_is_computed_again():
     system, other = two_systems(gs.net(4))
     factor, b = system.factorize(), right_hand_side(system)

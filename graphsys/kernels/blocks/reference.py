@@ -190,6 +190,7 @@ def small_residual(
 ):  # fmt: skip
     """r <- b - A x, and how large it is: `small_nodes.residual_function`."""
     worst[...] = 0.0
+    done = False
     for i, (rows, row) in enumerate(zip(size, row_start, strict=False)):
         own = slice(row, row + rows)
         rest, d, total = b[own].copy(), np.abs(b[own]), np.zeros(rows)
@@ -201,7 +202,7 @@ def small_residual(
             d += np.abs(block) @ np.abs(known)
             total += np.abs(block).sum(axis=1)
         r[own] = rest
-        if worst[:8].max() > enough:
+        if done:
             continue
         d = np.maximum(d, np.finfo(r.dtype).tiny)
         with np.errstate(over="ignore"):
@@ -210,6 +211,7 @@ def small_residual(
         strict = floored = np.abs(rest) / d
         if not (strict <= fine).all():
             floored = np.abs(rest) / np.maximum(d, least)
+            done = not (floored <= enough).all()
         for k, error in enumerate((floored, strict)):
             lanes = worst[8 * k : 8 * k + rows]
             lanes[...] = np.maximum(lanes, error)

@@ -24,6 +24,7 @@ from graphsys.kernels.base.layout import (
 )
 from graphsys.kernels.single.ldu import factorize_supernodes
 from graphsys.kernels.single.nodal_ldu import factorize_nodal
+from graphsys.kernels.single.refinement import refine_solution
 from graphsys.kernels.single.scalar_ldu import backward_scalars, factorize_scalars
 from graphsys.kernels.single.substitution import backward_nodal, gather, scatter, solve
 
@@ -34,11 +35,14 @@ from graphsys.kernels.single.substitution import backward_nodal, gather, scatter
 #: `OVERFLOW`: factors, and a solution that is not finite.
 #: `MISFIT`: nothing was computed; an array has another type or size, or gaps.
 #: `BUSY`: nothing was computed; another thread factorizes in the same arrays.
-DONE, REFINE, SINGULAR, OVERFLOW, MISFIT, BUSY = range(6)
+#: `REFINED`: as `REFINE`, with a solution that is refined and good.
+DONE, REFINE, SINGULAR, OVERFLOW, MISFIT, BUSY, REFINED = range(7)
 
 #: Places in ``info`` after the result of a factorization: least pivot ratio of a regular block,
 #: pivot ratio below which solutions are refined, length of ``values``. Then the length of ``info``.
 TOLERANCE, REFINE_BELOW, NNZ, INFO = range(GROWTH + 1, GROWTH + 5)
+#: Places in ``report`` after what `refine` writes: machine epsilon, most steps; and its length.
+EPSILON, MOST, REPORT = range(3, 6)
 
 
 def entry(function: Any, misfit: Any, *arguments: Any) -> Any:
@@ -102,6 +106,26 @@ def _unpacked(frame, like):
     )  # fmt: skip
 
 
+@inlined
+def _refine_with(frame, values, b, out):
+    """Refine a solution with a copy of its matrix; a status.
+
+    A frame of a factorization that refines has four more arrays: tables of the graph, joined; the
+    copy of the values, without numbers in other frames; workspace of `refine`; and its report.
+    """
+    program, arena, _, _, _ = _unpacked(frame, values)
+    joined, kept = indices(frame, 5, values), numbers(frame, 6, values)
+    work, report = numbers(frame, 7, values), doubles(frame, 8, values)
+    if kept.size != values.size:
+        return REFINE
+    for i in range(kept.size):
+        kept[i] = values[i]
+    steps = refine_solution(
+        joined, program, arena, kept, b, report[EPSILON], int(report[MOST]), work, report, out
+    )
+    return REFINED if steps >= 0 else REFINE
+
+
 @kernel
 def factors(frame, values):
     """Factors by `ldu`; a status."""
@@ -118,7 +142,7 @@ def factors(frame, values):
 
 @kernel
 def factors_and_solution(frame, values, b, out):
-    """`factors`, then A out = b if the status is `DONE`."""
+    """`factors`, then A out = b if the status is `DONE` or `REFINED`."""
     program, arena, magnitude, x, info = _unpacked(frame, values)
     if _misfit(values, info[NNZ]) or _misfit(b, program[ROWS]):
         return MISFIT
@@ -126,8 +150,11 @@ def factors_and_solution(frame, values, b, out):
         return BUSY
     failed = factorize_supernodes(program, values, info[TOLERANCE], magnitude, arena, info)
     status = _status(failed, info)
-    if status == DONE and solve(program, arena, b, 1, x, out) != 0:
-        status = OVERFLOW
+    if status == DONE or (status == REFINE and numbers(frame, 6, values).size > 0):
+        if solve(program, arena, b, 1, x, out) != 0:
+            status = OVERFLOW
+        elif status == REFINE:
+            status = _refine_with(frame, values, b, out)
     leave(frame)
     return status
 
@@ -182,10 +209,12 @@ def _factors_and_solution(frame, values, b, out, factorize, backward):
     gather(b, order, 1, x)
     failed = factorize(program, values, info[TOLERANCE], magnitude, arena, info, x)
     status = _status(failed, info)
-    if status == DONE:
+    if status == DONE or (status == REFINE and numbers(frame, 6, values).size > 0):
         backward(program, arena, x)
         if scatter(x, order, 1, out) != 0:
             status = OVERFLOW
+        elif status == REFINE:
+            status = _refine_with(frame, values, b, out)
     leave(frame)
     return status
 

@@ -9,7 +9,7 @@ its place.
 
 import numpy as np
 
-from graphsys.kernels.base.jit import kernel
+from graphsys.kernels.base.jit import kernel, lazy
 from graphsys.kernels.base.layout import ROWS, WIDEST
 from graphsys.kernels.base.widths import LANES, SMALL
 from graphsys.kernels.blocks.blocks import largest_of
@@ -22,6 +22,9 @@ GOOD = 1e3
 #: Times ``eps`` from which on a backward error is at rounding level: residuals of rows with tens
 #: of entries are themselves no better (body/joint chains took one step more without).
 REACHED = 4.0
+#: The same without `FLOOR`, 7.1e-15 in double precision. The residual of a row of n entries is
+#: itself off by up to (n + 1) / 2 of these units: 1e-14 for rows of up to 24 entries.
+FINE = 32.0
 #: Power of ``eps`` that bounds from below what a residual is compared with.
 FLOOR = 2.0 / 3.0
 
@@ -50,6 +53,31 @@ def solve_refined(
     x,
 ):
     """A x = b for one real vector, refined: steps, or -1 where that is not good, and the error."""
+    if b.size != program[ROWS] or solve(program, arena, b, 1, work, x) != 0:
+        return -1, 0.0
+    steps = refine_solution(joined, program, arena, values, b, eps, most, work, info, x)
+    return steps, float(info[1])
+
+
+@lazy("int")
+def refine_solution(
+    # Tables (of BlockGraph, joined; then the program):
+    joined,
+    program,
+    # In:
+    arena,
+    values,
+    b,
+    eps,
+    most,
+    # Work:
+    work,
+    # Out:
+    info,
+    # In and out:
+    x,
+):
+    """`refine` for one real vector: steps, or -1 where that is not good."""
     nodes, neighbors = joined[0], joined[1]
     at = 2
     size = joined[at : at + nodes]
@@ -63,12 +91,9 @@ def solve_refined(
     diagonal_at = joined[at : at + nodes]
     at += nodes
     block_at = joined[at : at + neighbors]
-    if b.size != program[ROWS] or solve(program, arena, b, 1, work, x) != 0:
-        return -1, 0.0
     tables = size, row_start, neighbor_start, neighbor, diagonal_at, block_at
     failed = refine(tables, program, arena, values, eps, most, False, b, 1, work, x, info)
-    good = failed == 0 and info[2] <= GOOD * eps
-    return int(info[0]) if good else -1, float(info[1])
+    return int(info[0]) if failed == 0 and info[2] <= GOOD * eps else -1
 
 
 @kernel
@@ -92,6 +117,8 @@ def refine(
 ):
     """x <- x + A^-1 (b - A x) until the backward error is at rounding level or stalls; a status.
 
+    That is `REACHED` with `FLOOR`, or `FINE` without.
+
     As long as small unknowns are noise, their rows hold the backward error at 1 while corrections
     become smaller. So it stalls where neither the error nor the correction falls to a half.
 
@@ -103,12 +130,12 @@ def refine(
     following = work[2 * length : 3 * length]
     sizes = work[3 * length : 3 * length + 2 * max(rows, LANES)]
     solving = work[3 * length + 2 * max(rows, LANES) :]
-    reached = REACHED * eps
+    reached, fine = REACHED * eps, FINE * eps
     error, strict = residual_error(
         tables, widest, values, transposed, b, count, x, eps, reached, sizes, residual
     )
     steps, last = 0, np.inf
-    while error > reached and steps < most:
+    while error > reached and not strict <= fine and steps < most:
         if transposed:
             failed = solve_transposed(program, arena, residual, count, solving, trial)
         else:
@@ -131,7 +158,7 @@ def refine(
         last = correction
         if not converging:
             break
-    if steps == 0 and error > reached:  # of the first rows that are so
+    if steps == 0 and error > reached and not strict <= fine:  # of the first rows that are so
         error, strict = residual_error(
             tables, widest, values, transposed, b, count, x, eps, np.inf, sizes, residual
         )
@@ -145,14 +172,14 @@ def residual_error(
 ):  # fmt: skip
     """r <- b - A x, or b - A^T x, for all columns; backward error with and without `FLOOR`.
 
-    Where the former is larger than ``enough``, both may be those of some rows only. No block has
-    more than ``widest`` rows. ``sizes`` is workspace, ``2 max(rows, LANES)``.
+    Where the former is larger than ``enough`` and the latter than `FINE`, both may be those of some
+    rows only. Nodes of up to `FINE` may count by the latter in both. No block has more than
+    ``widest`` rows. ``sizes`` is workspace, ``2 max(rows, LANES)``.
     """
     rows = tables[1][tables[0].size]
     if widest <= SMALL and count == 1 and not transposed and x.itemsize <= 8:
         floor = eps**FLOOR * _size(x, 0, rows)
-        fine = REACHED * eps
-        small_residual(r, sizes, b, values, x, floor, fine, enough, *tables)
+        small_residual(r, sizes, b, values, x, floor, FINE * eps, enough, *tables)
         return (
             float(largest_of(sizes, 0, LANES, LANES, 1)),
             float(largest_of(sizes, LANES, LANES, LANES, 1)),
