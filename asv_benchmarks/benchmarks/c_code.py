@@ -20,7 +20,8 @@ from graphsys import kernels
 ROWS = (
     ("chain", 10), ("tree", 10), ("ladder", 10), ("net", 16), ("chain", 100), ("tree", 100),
     ("ladder", 100), ("mixed tree", 100), ("body/joint chain", 20), ("body/joint tree", 20),
-    ("body/joint chain", 60), ("body/joint chain", 200),
+    ("body/joint chain", 60), ("body/joint chain", 200), ("hinge chain", 20), ("hinge tree", 20),
+    ("hinge chain", 200),
 )  # fmt: skip
 ROUNDS, NODES = 30, 50_000  # nodes that one loop factorizes
 

@@ -34,7 +34,7 @@ def _rows():
         for nodes in (10, 100, 1000, 10_000):
             yield Row(family, nodes)
         yield Row(family, 100_000, slow=True)
-    for family in ("body/joint chain", "body/joint tree"):
+    for family in ("body/joint chain", "body/joint tree", "hinge chain", "hinge tree"):
         for nodes in (20, 200, 2000):
             yield Row(family, nodes)
     for nodes in (100, 1000):
