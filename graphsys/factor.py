@@ -514,7 +514,8 @@ class Factor(Sealed):
         if again is not None:
             try:
                 if matrix is None:
-                    if (x := again.fast_factorize_and_solve(values, b)) is not None:
+                    both = again.fast_factorize_and_solve or again.load_factorize_and_solve()
+                    if (x := both(values, b)) is not None:
                         self._values, self._report = values, UNREFINED
                         return x
                 elif (found := again.fast_factorize_and_refine(matrix, values, b)) is not None:

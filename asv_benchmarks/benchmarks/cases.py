@@ -54,10 +54,10 @@ def system(family, n, block=DIM):
 
 
 def hinges(graph, seed=0):
-    """Return the mass matrices of random ellipsoids, and the constraint rows of hinges between them.
+    """Return mass matrices of random ellipsoids, with constraint rows of hinges between them.
 
     Masses are from 0.1 to 10 kg, semi-axes from 5 to 30 cm; a hinge is anywhere within 30 cm. Its
-    rows are three of the distance between two points, and two of angular velocities across the axis.
+    rows are three of the distance of two points, and two of angular velocities across the axis.
     """
     rng = np.random.default_rng(seed)
     system = gs.System(graph, "dim")

@@ -33,7 +33,7 @@ from graphsys.compiler.lazy_binding import PREFIX, Slot, as_text, from_text
 from graphsys.compiler.numba_speed import Compiling, compiling
 from graphsys.compiler.pipeline import KernelCompiler
 from graphsys.compiler.progress import progress
-from graphsys.compiler.stubs import add_c_function, add_stub
+from graphsys.compiler.stubs import add_c_function, add_solution_stub, add_stub
 
 #: No GIL, IEEE arithmetic (NaN must survive), no bounds checks, division by zero gives inf instead
 #: of raising: a kernel reports by its status. Neither C nor Python calls it but by its stub.
@@ -403,7 +403,7 @@ def type_of(word):
 
 
 #: What emits a function around a kernel, by its role.
-ROLES = {"stub": add_stub, "c": add_c_function}
+ROLES = {"stub": add_stub, "solution": add_solution_stub, "c": add_c_function}
 
 
 @global_compiler_lock

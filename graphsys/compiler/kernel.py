@@ -119,6 +119,16 @@ class Kernel(Compiled):
             self._entries[key] = machine.callable_at(address, self.__name__, lambda *_: misfit)
         return self._entries[key]
 
+    def solution_entry(self, *arguments: Any) -> Callable[..., Any]:
+        """`entry` that makes the last argument itself: the vector, or None."""
+        from graphsys.compiler import machine
+
+        key = kinds_of(arguments), "solution"
+        if key not in self._entries:
+            address = self.address(*key)
+            self._entries[key] = machine.callable_at(address, self.__name__, lambda *_: None)
+        return self._entries[key]
+
     @cached_property
     def _signature(self) -> Signature:
         return signature(self.py_func)

@@ -45,6 +45,9 @@ for _type in (int, float, complex, tuple, np.ndarray):
     llvm.add_symbol(f"graphsys_{_type.__name__}", id(_type))
 
 
+llvm.add_symbol("graphsys_new_array", object_layout.new_array())
+
+
 class MethodDefinition(ctypes.Structure):
     """PyMethodDef of CPython."""
 

@@ -9,8 +9,18 @@ import numpy as np
 TYPE, DATA, DIMENSIONS, SHAPE, STRIDES, DESCRIPTOR, FLAGS = 8, 16, 24, 32, 40, 56, 64
 #: In a descriptor (``PyArray_Descr``): byte order and number of the type.
 ORDER, NUMBER = 26, 28
+#: In numpy's table of functions for C: `PyArray_New`, the same in all versions since 1.0.
+NEW_ARRAY = 93
 #: Flags of an array: contiguous by rows and by columns, aligned, writeable.
 C_FLAG, F_FLAG, ALIGNED, WRITEABLE = 1, 2, 0x100, 0x400
+
+
+def new_array() -> int:
+    """Address of `PyArray_New`."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    table = get(np._core._multiarray_umath._ARRAY_API, None)  # type: ignore[attr-defined]
+    return ctypes.c_size_t.from_address(table + NEW_ARRAY * ctypes.sizeof(ctypes.c_void_p)).value
 
 
 def check() -> None:

@@ -157,6 +157,28 @@ class _Stub:
             self.context, builder, kind, self.field(item, DATA, POINTER), shape, strides
         )
 
+    def call(self, fndesc, signature, values):
+        """Status and result of a kernel, called without the GIL."""
+        builder, context = self.builder, self.context
+        thread = builder.call(self.c("PyEval_SaveThread", POINTER), [])
+        callee = context.declare_function(self.module, fndesc)
+        found = context.call_conv.call_function(
+            builder, callee, signature.return_type, signature.args, values
+        )
+        builder.call(self.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
+        return found
+
+    def raised(self):
+        """What Python gets where a kernel ends by an error."""
+        call = self.c("PyObject_CallNoArgs", POINTER, POINTER)
+        return self.builder.call(call, [self.object("raise")])
+
+    def end(self, itself, given, count):
+        """Hand arguments that do not fit to what Python hands as ``self``."""
+        self.builder.position_at_end(self.misfit)
+        call = self.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)
+        self.builder.ret(self.builder.call(call, [itself, given, count, POINTER(None)]))
+
     def result(self, value, kind):
         """Python's object of a result."""
         builder = self.builder
@@ -201,19 +223,47 @@ def add_stub(module, name, context, fndesc, signature, kinds):
         stub.value(builder.load(builder.gep(given, [LONG(i)])), kind, word)
         for i, (kind, word) in enumerate(zip(signature.args, words_of(kinds)))
     ]
-    thread = builder.call(stub.c("PyEval_SaveThread", POINTER), [])
-    callee = context.declare_function(module, fndesc)
-    status, result = context.call_conv.call_function(
-        builder, callee, signature.return_type, signature.args, values
-    )
-    builder.call(stub.c("PyEval_RestoreThread", ir.VoidType(), POINTER), [thread])
+    status, result = stub.call(fndesc, signature, values)
     with builder.if_then(status.is_error, likely=False):
-        call = stub.c("PyObject_CallNoArgs", POINTER, POINTER)
-        builder.ret(builder.call(call, [stub.object("raise")]))
+        builder.ret(stub.raised())
     builder.ret(stub.result(result, signature.return_type))
-    builder.position_at_end(stub.misfit)
-    call = stub.c("PyObject_Vectorcall", POINTER, POINTER, POINTER.as_pointer(), LONG, POINTER)
-    builder.ret(builder.call(call, [itself, given, count, POINTER(None)]))
+    stub.end(itself, given, count)
+
+
+def add_solution_stub(module, name, context, fndesc, signature, kinds):
+    """Add a stub that makes the kernel's last argument, a vector as long as the one before.
+
+    It gives this vector to Python where the kernel returns 0, else None.
+    """
+    stub = _Stub(module, name, context)
+    builder = stub.builder
+    itself, given, count = stub.function.args
+    *kept, last = signature.args
+    stub.require(builder.icmp_signed("==", count, LONG(len(kept))))
+    words = words_of(kinds)
+    items = [builder.load(builder.gep(given, [LONG(i)])) for i in range(len(kept))]
+    values = [stub.value(*one) for one in zip(items, kept, words)]
+    shape = stub.field(items[-1], SHAPE, LONG.as_pointer())
+    new = builder.call(
+        stub.c("graphsys_new_array", POINTER, POINTER, INT, LONG.as_pointer(), INT, POINTER,
+               POINTER, INT, INT, POINTER),
+        [stub.object("ndarray"), INT(1), shape, INT(NUMBERS[words[-1].split(",")[0]][0]),
+         POINTER(None), POINTER(None), INT(0), INT(0), POINTER(None)],
+    )  # fmt: skip
+    with builder.if_then(builder.icmp_unsigned("==", new, POINTER(None)), likely=False):
+        builder.ret(new)
+    data = stub.field(new, DATA, POINTER)
+    values.append(array_of(context, builder, last, data, [builder.load(shape)]))
+    status, result = stub.call(fndesc, signature, values)
+    drop = stub.c("Py_DecRef", ir.VoidType(), POINTER)
+    with builder.if_then(status.is_error, likely=False):
+        builder.call(drop, [new])
+        builder.ret(stub.raised())
+    with builder.if_then(builder.icmp_signed("!=", result, LONG(0)), likely=False):
+        builder.call(drop, [new])
+        builder.ret(stub.result(None, types.none))
+    builder.ret(new)
+    stub.end(itself, given, count)
 
 
 def add_c_function(module, name, context, fndesc, signature, kinds):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from copy import copy
 from typing import Any
 
@@ -89,7 +89,7 @@ class Factorization:
         `kernels.single.fused_solve`.
     fast_factorize, fast_solve, fast_factorize_and_solve, fast_factorize_and_refine,
     fast_solve_refined : callable
-        See `fast_calls`.
+        See `fast_calls`; the third one is None before its first call.
     matrix : Matrix or None
         The matrix to refine with, if solves refine.
     scaling : Scaling or None
@@ -164,11 +164,16 @@ class Factorization:
         """Make the callables that work on the arrays."""
         self.fast_factorize = fast_calls.factorizing(self._arrays)
         self.fast_solve = fast_calls.solving(self._arrays)
-        self.fast_factorize_and_solve = fast_calls.factorizing_and_solving(self._arrays)
+        self.fast_factorize_and_solve: Callable[[Array, Array], Array | None] | None = None
         self.fast_factorize_and_refine = fast_calls.factorizing_and_refining(
             self._arrays, self.symbolic.graph
         )
         self.fast_solve_refined = fast_calls.solving_refined(self._arrays, self.symbolic.graph)
+
+    def load_factorize_and_solve(self) -> Callable[[Array, Array], Array | None]:
+        """Make `fast_factorize_and_solve`, whose machine code is loaded only for the first call."""
+        self.fast_factorize_and_solve = made = fast_calls.factorizing_and_solving(self._arrays)
+        return made
 
     def _in_order(
         self, symbolic: Symbolic, scaling: Scaling | None, delays: bool = False

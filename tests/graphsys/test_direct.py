@@ -345,7 +345,7 @@ def test_what_is_called_keeps_the_arrays_that_it_works_on(graph, dims):
     system, other = two_systems(graph, dims)
     factor, b = system.factorize(), right_hand_side(system)
     factorize, solve = factor._fast.fast_factorize, factor._fast.fast_solve
-    both = factor._fast_again.fast_factorize_and_solve
+    both = factor._fast_again.load_factorize_and_solve()
     magnitude = weakref.ref(factor._fast.magnitude)
     expected = other.factorize(factor.symbolic).solve(b)
     del factor
@@ -364,15 +364,16 @@ def test_the_everyday_calls_go_the_short_way(graph):
     factor, b = system.factorize(), right_hand_side(system)
     fast = factor._fast
 
+    both = fast.load_factorize_and_solve()
     assert fast.fast_factorize(system.values) == DONE and fast.fast_solve(b) is not None
-    assert fast.fast_factorize_and_solve(system.values, b) is not None
+    assert both(system.values, b) is not None
     for other in (b[:-1], b.astype(np.float32), np.repeat(b, 2)[::2], b[:, None], b.tolist()):
         assert fast.fast_solve(other) is None
-        assert fast.fast_factorize_and_solve(system.values, other) is None
+        assert both(system.values, other) is None
     apart = np.repeat(system.values, 2)[::2]
     for other in (system.values[1:], apart, apart.reshape(-1, 1), apart.tolist()):
         assert fast.fast_factorize(other) == MISFIT
-        assert fast.fast_factorize_and_solve(other, b) is None
+        assert both(other, b) is None
 
 
 def test_systems_without_rows_or_of_one_row():

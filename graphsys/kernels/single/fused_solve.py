@@ -63,6 +63,22 @@ def entry(function: Any, misfit: Any, *arguments: Any) -> Any:
     return call
 
 
+def solution_entry(function: Any, *arguments: Any) -> Any:
+    """Callable for arguments of these types without the last, a vector as long as the one before.
+
+    It makes this vector, and gives it where the function's status is `DONE`, else None.
+    """
+    if not DISABLE_JIT:
+        return function.solution_entry(*arguments)
+    code = entry(function, MISFIT, *arguments)
+
+    def call(*given):
+        x = np.empty(np.shape(given[-1]), arguments[-1].dtype)
+        return x if code(*given, x) == DONE else None
+
+    return call
+
+
 @kernel
 def factorize_and_solve(
     # Tables:
