@@ -186,7 +186,7 @@ def _ratio(cols, ratios, column):
 
 
 class _Rows:
-    """Room on the stack for a block whose rows are exchanged, and where its rows came from."""
+    """Exchange of rows in registers; where they came from, and room for a column, on the stack."""
 
     def __init__(self, builder, real):
         self.b, self.emit = builder, Emitter(builder, real)
@@ -199,61 +199,58 @@ class _Rows:
 
     def exchange(self, cols, column, scale, j, again):
         """Columns and scale with row j for the one from j on that is largest in column j."""
-        vectors = [*column, scale]
-        wide = Columns(self.b, self.emit.real, len(scale) * cols.emit.lanes, cols.emit.lanes)
-        places = [self.emit.at(self.block, integer(SMALL * k)) for k in range(len(vectors))]
-        for vector, place in zip(vectors, places, strict=True):
-            wide.store(vector, place)
-        arguments = self.block, self.places, integer(j), integer(cols.rows), again
-        self.b.call(_exchange_function(self.b.module, self.emit.real), arguments)
-        *column, scale = (wide.load(place) for place in places)
-        return column, scale
-
-
-def _exchange_function(module, real):
-    """Row j of a block in exchange for the one from j on that is largest in column j.
-
-    Arguments ``(block, places, j, n, again)``: the block has n rows, n + 1 columns and room for
-    `SMALL` rows; ``places`` are those of its rows, which are 0, 1, ... unless ``again`` is set.
-    """
-    pointer = REAL[real].as_pointer()
-    function, builder = private_function(
-        module,
-        f"graphsys_exchange_{real}",
-        ir.VoidType(),
-        [pointer, I64.as_pointer(), I64, I64, I64],
-        ["block", "places", "j", "n", "again"],
-    )
-    if builder is None:
-        return function
-    emit = Emitter(builder, real)
-    block, places, j, n, again = function.args
-    with builder.if_then(builder.icmp_unsigned("==", again, integer(0))):
-        for k in range(SMALL):
-            builder.store(integer(k), builder.gep(places, [integer(k)]))
-    column = emit.at(block, builder.mul(j, integer(SMALL)))
-    none = ir.Constant(emit.element, -1.0)
-    search = emit.loop("search", j, n, integer(1), [j, none])
-    with search as (i, (row, largest)):
-        size = emit.intrinsic(
-            "fabs", emit.element, emit.load_scalar(emit.at(column, i)), vector=False
-        )
-        larger = builder.fcmp_ordered(">", size, largest)
-        search.carry([builder.select(larger, i, row), builder.select(larger, size, largest)])
-    row = search.results[0]
-
-    def swap(start):
-        first, second = builder.gep(start, [j]), builder.gep(start, [row])
+        builder, emit = self.b, cols.emit
+        with builder.if_then(builder.icmp_unsigned("==", again, integer(0))):
+            for k in range(cols.rows):
+                builder.store(integer(k), builder.gep(self.places, [integer(k)]))
+        row = self._largest(cols, column[j], j)
+        first, second = (builder.gep(self.places, [k]) for k in (integer(j), row))
         kept, taken = builder.load(first), builder.load(second)
         builder.store(taken, first)
         builder.store(kept, second)
+        lanes = ir.VectorType(I64, emit.lanes)
+        wide = _splat_integer(builder, row, lanes)
+        tests = [
+            builder.icmp_signed("==", ir.Constant(lanes, [at + k for k in range(emit.lanes)]), wide)
+            for at in cols.starts
+        ]
+        found = []
+        whole = Columns(builder, emit.real, len(cols.starts) * emit.lanes, emit.lanes)
+        for k, vector in enumerate([*column, scale]):
+            place = self.emit.at(self.block, integer(SMALL * k))
+            whole.store(vector, place)
+            taken = cols.splat(emit.load_scalar(emit.at(place, row)))
+            kept = cols.splat(cols.entry(vector, j))
+            vector = [builder.select(*one) for one in zip(tests, kept, vector, strict=True)]
+            found.append(_put(cols, j, taken, vector))
+        *column, scale = found
+        return column, scale
 
-    swap(places)
-    end = builder.mul(builder.add(n, integer(1)), integer(SMALL))
-    with emit.loop("columns", integer(0), end, integer(SMALL), []) as (at, _):
-        swap(emit.at(block, at))
-    builder.ret_void()
-    return function
+    def _largest(self, cols, column, j):
+        """Row from j on with the largest magnitude, the first of several; none that is NaN."""
+        builder, emit = self.b, cols.emit
+        sizes = cols.fabs(column)
+        sizes = cols.map(
+            lambda p: builder.select(builder.fcmp_ordered("ord", p, p), p, emit.fill(-1.0)), sizes
+        )
+        sizes = cols.select(lambda row: j <= row < cols.rows, sizes, cols.fill(-2.0))
+        largest = sizes[0]
+        for piece in sizes[1:]:
+            largest = builder.select(builder.fcmp_ordered(">", piece, largest), piece, largest)
+        largest = _extreme_lane(builder, largest, ">")
+        bits = integer(0)
+        for at, piece in zip(cols.starts, sizes, strict=True):
+            equal = builder.fcmp_ordered("==", piece, emit.splat(largest))
+            equal = builder.zext(builder.bitcast(equal, ir.IntType(emit.lanes)), I64)
+            bits = builder.or_(bits, builder.shl(equal, integer(at)))
+        return builder.cttz(bits, ir.Constant(ir.IntType(1), 1))
+
+
+def _splat_integer(builder, value, kind):
+    """An integer in all lanes of a vector of a kind."""
+    lane0 = builder.insert_element(ir.Constant(kind, ir.Undefined), value, integer(0))
+    zeros = ir.Constant(ir.VectorType(I32, kind.count), [0] * kind.count)
+    return builder.shuffle_vector(lane0, ir.Constant(kind, ir.Undefined), zeros)
 
 
 def _extreme_lane(builder, vector, than):
