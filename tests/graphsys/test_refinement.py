@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 import graphsys as gs
-from graphsys.kernels.single.refinement import _size, refined_work, solve_refined
+from graphsys.families import body_joint_chain
+from graphsys.kernels.single.refinement import (
+    FINE,
+    FLOOR,
+    REACHED,
+    _size,
+    refined_work,
+    solve_refined,
+)
 from graphsys.numeric.residuals import Matrix, joined_tables
 
 EPS = np.finfo(float).eps
@@ -72,6 +80,41 @@ def test_compiled_code_refines_or_says_that_it_cannot():
     with np.errstate(all="ignore"):
         assert solve(np.array([1.0, 1.0, 1.7e308]))[0] == -1  # which overflows
     assert solve(ONES, 3.0 * system.values)[0] == -1  # factors with which nothing converges
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+def test_solutions_of_a_mechanism_are_kept_where_they_are_fine_and_refined_where_it_rests(at_once):
+    # mass matrices 10 I and orthonormal rows of joints: pivots as good as they can be, and yet
+    # errors of velocities are relative to the forces of the joints
+    graph, rng = body_joint_chain(10), np.random.default_rng(0)
+    system = gs.System(graph, "dim")
+    for node in graph:
+        if node[0] == "body":
+            system[node, node] = 10.0 * np.eye(6)
+    for ends in graph.edges:
+        joint, body = sorted(ends, reverse=True)
+        rows = np.linalg.qr(rng.normal(size=(6, 6)))[0][:5]
+        system[joint, body], system[body, joint] = rows, rows.T
+    matrix = system.to_dense()
+    of_joint = np.repeat([kind == "joint" for kind, _ in system.labels], system.graph.size)
+    factor = system.factorize()
+
+    def solved(b):
+        x = factor.refactorize_and_solve(system.values, b) if at_once else factor.solve(b)
+        assert factor.refines
+        return x, np.abs(matrix @ x - b)
+
+    for _ in range(5):
+        b = rng.normal(size=matrix.shape[0])
+        x, rest = solved(b)
+        # 18 entries in a row, and as many roundings of the residual here and in the kernel
+        assert (rest <= (FINE + 19) * EPS * (abs(matrix) @ abs(x) + abs(b))).all()
+        assert factor.report.refinements == 0
+    forces = np.where(of_joint, rng.normal(size=of_joint.size), 0.0)
+    x, rest = solved(matrix @ forces)
+    assert factor.report.refinements > 0
+    floor = EPS**FLOOR * abs(x).max() * abs(matrix).sum(axis=1)
+    assert (rest <= (REACHED + 19) * EPS * np.maximum(abs(matrix) @ abs(x), floor))[of_joint].all()
 
 
 @pytest.mark.parametrize("rows", range(20))
