@@ -46,6 +46,16 @@ def fill(x, value):
 
 
 @kernel
+def doubled(positive, b, out):
+    """out <- 2 b; 0, or 1 where the first number is not above 0."""
+    if not positive[0] > 0.0:
+        return 1
+    for i in range(b.size):
+        out[i] = 2.0 * b[i]
+    return 0
+
+
+@kernel
 def nested(pair, more):
     """Of tuples in tuples."""
     return pair[0] + more[0][1], more[1][0]
@@ -184,6 +194,26 @@ def test_an_entry_takes_what_it_was_made_for():
     assert code(3, 4, True) == code(3.0, 4.0) == code([]) == code() == "misfit"
     assert scaled(3, 4) == 12
     assert scaled.entry("misfit", 1.0, 2.0, True) is code  # nothing grows with every factor
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_a_solution_is_made_as_long_as_the_argument_before(dtype):
+    one, b = np.ones(1, dtype).real.copy(), np.arange(8.0).astype(dtype)
+    entry = doubled.solution_entry(one, b, b)
+    for given in (b, np.ones(12, dtype), np.arange(20.0).astype(dtype)[::2].copy()):
+        x = entry(one, given)
+        assert type(x) is np.ndarray and x.dtype == dtype and x.flags.carray and x.base is None
+        assert np.array_equal(x, 2.0 * given)
+    kept = sys.getrefcount(b), sys.getrefcount(None)
+    assert entry(-one, b) is None  # by its status
+    other = np.int64 if dtype != np.float64 else np.float32
+    for misfit in ((one,), (one, b, b), (one, b.tolist()), (one, b.astype(other)), (one, b[::2])):
+        assert entry(*misfit) is None
+    for _ in range(1000):
+        assert entry(-one, b) is None
+        x = entry(one, b)
+    assert sys.getrefcount(b) == kept[0] and sys.getrefcount(x) == 2
+    assert abs(sys.getrefcount(None) - kept[1]) < 100  # garbage of others holds None as well
 
 
 def test_arrays_that_are_laid_out_otherwise_are_refused(monkeypatch):
