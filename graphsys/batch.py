@@ -188,17 +188,24 @@ class Batch(Sealed):
         """
         self._factors = False
         numbers, engine = self._start(values)
-        if not isinstance(engine, Lanes) or trans != "N" or self._mostly_doubtful:
+        each = self._mostly_doubtful and np.ndim(b) == 2
+        if not isinstance(engine, Lanes) or trans != "N" or (self._mostly_doubtful and not each):
             x = self.refactorize(numbers).solve(b, trans)
             self._remember(engine.doubtful(self._refine_below))
             return x
         right = self._right_hand_sides(b, trans)
-        x = engine.solve_once(numbers, right, self.threads)
-        self.pivot_ratio = engine.pivot_ratio[: self.count].copy()
-        if engine.sure(self._refine_below):
-            return x
-        unsure = ~engine.trusted() | engine.doubtful(self._refine_below)
-        self._remember(unsure)
+        if each:
+            x, error = engine.solve_each(numbers, right, self._refine_below, self.threads)
+            self._remember(engine.doubtful(self._refine_below))
+            self.pivot_ratio, self.backward_error = engine.pivot_ratio[: self.count].copy(), error
+            unsure = np.isinf(error)
+        else:
+            x = engine.solve_once(numbers, right, self.threads)
+            self.pivot_ratio = engine.pivot_ratio[: self.count].copy()
+            if engine.sure(self._refine_below):
+                return x
+            unsure = ~engine.trusted() | engine.doubtful(self._refine_below)
+            self._remember(unsure)
         again = np.flatnonzero(unsure)
         if again.size:
             part = Batch(self.symbolic, numbers[again], refine=self._refine, threads=self.threads)
@@ -209,7 +216,7 @@ class Batch(Sealed):
         return x
 
     def _remember(self, doubtful: NDArray[np.bool_]) -> None:
-        """If most systems have to be refined, the next `solve_once` keeps the factors at once."""
+        """If most systems have to be refined, the next `solve_once` solves them one by one."""
         self._mostly_doubtful = bool(2 * np.count_nonzero(doubtful) > doubtful.size)
 
     @property

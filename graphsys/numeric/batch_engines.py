@@ -15,9 +15,9 @@ from graphsys.kernels.batch import groups as compiled
 from graphsys.kernels.batch.ldu import factorize_groups, schedule
 from graphsys.kernels.batch.nodal_ldu import node_room, solve_nodes
 from graphsys.kernels.batch.substitution import panel_room
-from graphsys.kernels.single.refinement import FINE, GOOD, REACHED
+from graphsys.kernels.single.refinement import FINE, GOOD, REACHED, refined_work
 from graphsys.numeric.factorization import SINGULAR_RATIO
-from graphsys.numeric.residuals import REFINEMENTS, Matrix
+from graphsys.numeric.residuals import REFINEMENTS, Matrix, joined_tables
 from graphsys.numeric.solver import Solver
 from graphsys.numeric.threads import share
 from graphsys.symbolic import Symbolic
@@ -166,6 +166,33 @@ class Lanes(Engine):
             return np.empty_like(b)
         out = self._factorize(values, threads, self._pad(b), columns)
         return out[: b.size].reshape(b.shape)
+
+    def solve_each(
+        self, values: Array, b: Array, below: float, threads: int
+    ) -> tuple[Array, Array]:
+        """Solutions one by one, those with pivot ratios below a bound refined, and their errors.
+
+        Factors are not kept. An error is infinite where a solution is not good, NaN where no
+        pivot is doubtful.
+        """
+        program, joined = self.symbolic.program, joined_tables(self.symbolic.graph)
+        flat, right, eps = values.ravel(), b.ravel(), float(np.finfo(self.dtype).eps)
+        out, error = np.empty_like(right), np.empty(self.count)
+        length, magnitudes, _ = work_sizes(program, 1)
+
+        def work(first: int, last: int) -> None:
+            magnitude, arena, place = (
+                np.empty(size, self.dtype)
+                for size in (magnitudes, length, refined_work(program, 1))
+            )
+            compiled.refine_each(
+                joined, program, flat, self.count, first, last, self.tolerance, below, right,
+                eps, REFINEMENTS, magnitude, place, arena, np.zeros(3),
+                self.pivot_ratio, self.growth, error, out,
+            )  # fmt: skip
+
+        share(threads, self.count, work)
+        return out.reshape(b.shape), error
 
     def _factorize(self, values: Array, threads: int, b: Array | None, columns: int) -> Array:
         flat, nothing = self._pad(values), np.empty(0, self.dtype)

@@ -13,7 +13,7 @@ import graphsys as gs
 from graphsys.families import random_system
 from graphsys.kernels.base.layout import GROWTH, ROWS, SHORT
 from graphsys.kernels.blocks.growth import GROWN, pivot_growth
-from graphsys.kernels.single.refinement import GOOD
+from graphsys.kernels.single.refinement import FINE, GOOD
 from graphsys.numeric.factorization import Factorization
 from graphsys.numeric.residuals import Matrix
 from graphsys.numeric.solver import Solver
@@ -49,7 +49,7 @@ def test_growth_of_a_pivot_by_hand():
     assert factor._factorization.info[GROWTH] == factor.pivot_growth  # of the kernel, beyond GROWN
     doubtful = system.factorize(system.analyze([0, 1])).refactorize(values)
     assert doubtful.refines and doubtful.solve([1.0, 1.0]) is not None
-    assert doubtful.report.backward_error <= 4 * EPS
+    assert doubtful.report.backward_error <= FINE * EPS
 
 
 @pytest.mark.parametrize("rows", [1, 7, 8, 9, 30])
@@ -172,7 +172,7 @@ def test_refinement_uses_the_values_of_the_last_factorization():
     for scale in (1.0, 3.0, 0.5):
         values = scale * system.values
         x = factor.refactorize(values).solve(b)
-        assert factor.report.backward_error <= 4 * EPS
+        assert factor.report.backward_error <= FINE * EPS
         assert np.allclose(scale * system.to_dense() @ x, b, rtol=0, atol=1e-13)
         # without refinement too: what checks a solution is the matrix that was factorized
         plain = system.factorize().refactorize(values)

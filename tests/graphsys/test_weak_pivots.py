@@ -6,6 +6,7 @@ import pytest
 
 import graphsys as gs
 from graphsys.kernels.blocks.weak import WEAK
+from graphsys.kernels.single.refinement import FINE
 
 EPS = np.finfo(float).eps
 GRAPHS = {
@@ -105,5 +106,5 @@ def test_refined_solutions_need_no_more_than_one_step():
 
     x, report = system_of(graph, A, True, 6).factorize().solve(b, report=True)
 
-    assert report.backward_error <= 4 * EPS
+    assert report.backward_error <= FINE * EPS
     np.testing.assert_allclose(A @ x, b, atol=1e-9)

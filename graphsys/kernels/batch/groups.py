@@ -26,8 +26,9 @@ from graphsys.kernels.batch.substitution import (
     gather_eight,
     scatter_eight,
 )
+from graphsys.kernels.single.fused_solve import factorize_and_solve
 from graphsys.kernels.single.ldu import factorize
-from graphsys.kernels.single.refinement import residual_error
+from graphsys.kernels.single.refinement import refine_solution, residual_error
 from graphsys.kernels.single.substitution import solve, solve_transposed
 
 
@@ -112,6 +113,50 @@ def factorize_each(
         )  # fmt: skip
         ratio[s] = info[PIVOT_RATIO] if failed == 0 else np.nan
         growth[s], weakest[s] = info[GROWTH], info[WEAKEST]
+
+
+@kernel
+def refine_each(
+    # Tables (of BlockGraph, joined; then the program):
+    joined,
+    program,
+    # In:
+    values,
+    count,
+    first,
+    last,
+    tolerance,
+    below,
+    b,
+    eps,
+    most,
+    # Work:
+    magnitude,
+    work,
+    arena,
+    info,
+    # Out:
+    ratio,
+    growth,
+    error,
+    out,
+):
+    """out <- A^-1 b for the systems first:last, refined where pivots are doubtful; their errors.
+
+    ``error`` is that of `refine`, NaN where pivots are good, infinite where the solution is not.
+    """
+    nnz, rows = values.size // count, program[ROWS]
+    for s in range(first, last):
+        mine, right = values[s * nnz : (s + 1) * nnz], b[s * rows : (s + 1) * rows]
+        x = out[s * rows : (s + 1) * rows]
+        failed = factorize_and_solve(
+            program, mine, right, tolerance, magnitude, work, arena, info, x
+        )
+        ratio[s] = info[PIVOT_RATIO] if failed <= 0 else np.nan
+        growth[s], error[s] = info[GROWTH], np.inf if failed != 0 else np.nan
+        if failed == 0 and (ratio[s] < below or (growth[s] > 0.0 and below > 0.0)):
+            steps = refine_solution(joined, program, arena, mine, right, eps, most, work, info, x)
+            error[s] = info[1] if steps >= 0 else np.inf
 
 
 @kernel
