@@ -63,7 +63,8 @@ class NearModel:
     columns : ndarray of int, shape (state size of the whole model,)
         Where the numbers of the whole model's states are in its own.
     placing : tuple of ndarray
-        Bodies of the planes, bodies that they are tied to, heights, pairs of shapes.
+        Bodies of the planes, bodies that they are tied to, heights, pairs of shapes and their
+        `ShapeTables.margins`.
     nbytes : int
         Size of its arrays.
     """
@@ -73,7 +74,7 @@ class NearModel:
     numbers: Ints
     places: Places
     columns: Ints
-    placing: tuple[Ints, Ints, Float, Ints]
+    placing: tuple[Ints, Ints, Float, Ints, Float]
     nbytes: int
 
     def tables(self) -> tuple[Any, ...]:
@@ -212,10 +213,10 @@ class NearModels:
         columns = self._columns(model.n_bodies, int(places.slots.sum()))
         nbytes = plan.nbytes + tables.constant.nbytes + tables.symbolic.nbytes
         tied = places.plane >= 0
-        part = parts[tied]
+        part, shapes = parts[tied], self.shapes.bounds.pairs[numbers[tied]]
         placing = (
             places.plane[tied], self.tables.parts.owner[part], self.tables.parts.height[part],
-            self.shapes.bounds.pairs[numbers[tied]],
+            shapes, self.shapes.margins(shapes),
         )  # fmt: skip
         return NearModel(model, pairs, numbers, places, columns, placing, nbytes)
 

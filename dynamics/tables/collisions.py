@@ -15,13 +15,17 @@ from dynamics.kernels.collisions import broad_phase, gjk
 from dynamics.kernels.collisions import watch as watching
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import Candidates, Solid
+from dynamics.parts.separating_planes import SIDES
 
 __all__ = ["Search", "ShapeTables", "Watch", "given_of", "lasting", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
 #: `NearModel.placing` without planes.
-NO_PLANES = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64)
+NO_PLANES = (
+    np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros((0, 2), np.int64),
+    np.zeros((0, 2)),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,6 +53,23 @@ class ShapeTables:
     def solids(self) -> tuple[Any, ...]:
         """Tables of `gjk.separate`."""
         return self.points, self.starts, self.cores, self.bounds.shapes
+
+    def margins(self, pairs: Ints) -> Float:
+        """By how much prisms, which contacts of two rounded shapes see, are larger than these.
+
+        Parameters
+        ----------
+        pairs : ndarray of int, shape (k, 2)
+            Of shapes.
+
+        Returns
+        -------
+        ndarray of float, shape (k, 2)
+            m.
+        """
+        rim, radius = self.cores[pairs, gjk.RIM], self.cores[pairs, gjk.ROUND]
+        rounded = ((rim > 0.0) | (radius > 0.0)).all(axis=1)
+        return rim * (rounded[:, None] * (1.0 / np.cos(np.pi / SIDES) - 1.0))
 
     def grid(self) -> broad_phase.Grid:
         """Work of a search for near pairs."""

@@ -40,7 +40,7 @@ def lay(run, state):
 
 
 def numbers_of_plane(near, state):
-    (plane,), _, _, _ = near.placing
+    (plane,), *_ = near.placing
     arrays = state.pose, state.momentum, state.interval_velocity, state.interval_velocity_before
     return np.concatenate([of[plane] for of in arrays])
 
@@ -50,7 +50,7 @@ def test_a_plane_that_went_astray_is_laid_as_in_the_beginning():
     with NearRun(model.near, start, 1, (0, np.zeros((1, 0)), np.zeros((1, 0)))) as run:
         state = run.state.copy()
         wanted = numbers_of_plane(run.near, state)
-        (plane,), _, _, _ = run.near.placing
+        (plane,), *_ = run.near.placing
         turn = rotation.from_axis_angle((1, 0, 0), 0.02)
         state.pose[plane, :3] += (0.05, 0.02, 0.002)
         state.pose[plane, 3:] = rotation.multiply(turn, state.pose[plane, 3:])
@@ -87,7 +87,7 @@ def test_a_plane_that_one_body_pushes_is_laid_anew():
     state = dy.simulate(model, start, 0.5).final
     with NearRun(model.near, state, 1, (0, np.zeros((1, 0)), np.zeros((1, 0)))) as run:
         plan, near = run.near.model.tables.plan, run.near
-        (plane,), (owner,), _, _ = near.placing
+        (plane,), (owner,), *_ = near.placing
         c = run.state.contacts
         for k in range(int(plan[layout.CONTACTS])):
             at = plan[layout.CONTACT_AT] + k * layout.CONTACT_FIELDS
@@ -119,3 +119,32 @@ def test_a_box_falls_onto_another_as_with_the_pair_declared():
         np.testing.assert_allclose(
             motion.body(name)[0], wanted.body(name)[0], rtol=0.0, atol=2e-4
         )  # fmt: skip
+
+
+@pytest.mark.parametrize(("gap", "room"), [(1e-4, False), (5e-3, True)])
+def test_a_plane_between_cylinders_has_room_for_their_prisms(gap, room):
+    """Contacts of two cylinders see prisms of 24 sides, 0.9 mm wider than this radius."""
+    mechanism = dy.Mechanism()
+    for k in range(2):
+        x = (0.0, 0.0, 0.1 + (0.2 + 0.01) * k)
+        lying = rotation.from_axis_angle((0, 1, 0), np.pi / 2)
+        mechanism.add_body(
+            dy.Cylinder(0.1, 0.3, mass=1.0), name=k, position=x, orientation=lying
+        )  # fmt: skip
+    mechanism.collide()
+    model = mechanism.finalize(H)
+    with NearRun(
+        model.near, model.initial_state(), 1, (0, np.zeros((1, 0)), np.zeros((1, 0)))
+    ) as run:
+        state = run.state.copy()
+        state.pose[1, 2] = 0.1 + 0.2 + gap
+        kept = state.data.copy()
+
+        laid, _ = lay(run, state)
+
+        assert laid == room
+        if room:
+            motion = dy.Trajectory(run.near.model, np.zeros(1), state.data[None])
+            assert min(motion.contact(name).gap.min() for name in motion.contacts) > 0.0
+        else:
+            np.testing.assert_array_equal(state.data, kept)

@@ -102,6 +102,22 @@ def lay_plane(
 
 
 @kernel
+def separate_contacts(solids, placing, k, n, state, separation):
+    """`gjk.separate` of the shapes that touch plane k; whether they are apart.
+
+    Contacts of two rounded shapes see prisms around cylinders, larger by ``margins``.
+    """
+    points, starts, cores, shapes = solids
+    pairs, margins = placing[3], placing[4]
+    found = separate(
+        points, starts, cores, shapes, pairs[k, 0], pairs[k, 1], n, state, separation
+    )  # fmt: skip
+    separation[3] += margins[k, 0]
+    separation[4] -= margins[k, 1]
+    return found and separation[3] < separation[4]
+
+
+@kernel
 def lay_planes(
     # Tables:
     constant,
@@ -119,16 +135,14 @@ def lay_planes(
 ):  # fmt: skip
     """Lay planes from number ``done`` on; the number of the first whose shapes overlap.
 
-    ``solids`` are the tables of `gjk.separate`, ``placing`` the planes, their owners, heights and
-    pairs of shapes. The ``separation`` of the first may be ``given``.
+    ``solids`` are the tables of `gjk.separate`, ``placing`` the planes, their owners, heights,
+    pairs of shapes and margins. The ``separation`` of the first may be ``given``.
     """
-    points, starts, cores, shapes = solids
-    at, owner, height, pairs = placing
+    at, owner, height = placing[:3]
     for k in range(done, at.size):
-        if not (given and k == done) and not separate(
-            points, starts, cores, shapes, pairs[k, 0], pairs[k, 1], n, state, separation
-        ):
-            return k
+        if not (given and k == done):
+            if not separate_contacts(solids, placing, k, n, state, separation):
+                return k
         lay_plane(constant, h, height[k], owner[k], at[k], bodies, separation, state)
     return at.size
 
@@ -171,16 +185,13 @@ def lay_idle(plan, constant, solids, placing, h, n, pressed, separation, state, 
 
     A plane that moves freely, or is pushed by one body, meets the other one askew.
     """
-    points, starts, cores, shapes = solids
-    at, owner, height, pairs = placing
+    at, owner, height = placing[:3]
     bodies, laid = plan[BODIES], False
     if at.size == 0:
         return False
     find_pressed(plan, constant, h, owner, n, state, pressed)
     for k in range(at.size):
-        if pressed[k] != BOTH and separate(
-            points, starts, cores, shapes, pairs[k, 0], pairs[k, 1], n, state, separation
-        ):
+        if pressed[k] != BOTH and separate_contacts(solids, placing, k, n, state, separation):
             info[HELD] -= balance_of(constant, h, at[k], bodies, state)
             lay_plane(constant, h, height[k], owner[k], at[k], bodies, separation, state)
             info[HELD] += balance_of(constant, h, at[k], bodies, state)
