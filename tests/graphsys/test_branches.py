@@ -18,7 +18,7 @@ def turns_of(parent):
 
 
 def in_postorder(parent):
-    return bool(is_postorder(np.array(parent), *np.empty((2, len(parent)), np.int64)))
+    return bool(is_postorder(np.array(parent, np.int64), *np.empty((2, len(parent)), np.int64)))
 
 
 def test_two_branches_by_turns_until_one_ends():
