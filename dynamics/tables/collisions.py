@@ -69,7 +69,8 @@ class ShapeTables:
         """
         rim, radius = self.cores[pairs, gjk.RIM], self.cores[pairs, gjk.ROUND]
         rounded = ((rim > 0.0) | (radius > 0.0)).all(axis=1)
-        return rim * (rounded[:, None] * (1.0 / np.cos(np.pi / SIDES) - 1.0))
+        wider: Float = rim * (rounded[:, None] * (1.0 / np.cos(np.pi / SIDES) - 1.0))
+        return wider
 
     def grid(self) -> broad_phase.Grid:
         """Work of a search for near pairs."""
