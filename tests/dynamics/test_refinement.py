@@ -1,7 +1,6 @@
 """Linear equations of bodies that stiff contacts hold: solutions refined to what is asked for."""
 
 import numpy as np
-import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout
@@ -77,19 +76,3 @@ def test_stiff_limits_of_light_bodies_leave_the_error_that_is_asked_for():
     error = refinement.momentum_error(plan, model.tables.constant, left)
     assert failed == 0
     assert error <= refinement.LEAST * tolerance
-
-
-def test_an_ant_that_pushes_against_its_limits_takes_its_steps_whole():
-    gymnasium = pytest.importorskip("gymnasium")
-    path = gymnasium.__path__[0]
-    with pytest.warns(UserWarning, match="left out"):
-        mechanism = dy.load(f"{path}/envs/mujoco/assets/ant.xml", collide=True)
-    model = mechanism.finalize(H)
-    rng = np.random.default_rng(0)
-    commands = np.repeat(rng.uniform(-1.0, 1.0, (40, len(model.mechanism.actuators))), 5, axis=0)
-    state = dy.separate(model, model.initial_state())
-
-    motion = dy.simulate(model, state, 2.0, controls=model.controls(commands))
-
-    assert motion.info["softened"] == 0
-    assert motion.info["intervals_per_step"] < 1.1

@@ -51,21 +51,28 @@ def carry(
 
 
 @kernel
-def energy_of_others(constant, state, n, h, numbers, plane, others):
-    """What planes of pairs that are none of the ``others`` add to the balance of an interval, J.
+def balance_of(constant, h, at, bodies, state):
+    """What a plane adds to the energy balance of an interval, J.
 
     Half a step's work of gravity, and the kinetic energy.
     """
+    c, first = BODY_SIZE * at, (POSE + TWIST) * bodies + TWIST * at
+    energy = 0.0
+    for j in range(3):
+        v, omega = state[first + j], state[first + 3 + j]
+        energy += 0.5 * (constant[c + MASS] * v * v + constant[c + INERTIA] * omega * omega)
+        energy += 0.5 * h * constant[c + MASS] * constant[c + GRAVITY + j] * v
+    return energy
+
+
+@kernel
+def energy_of_others(constant, state, n, h, numbers, plane, others):
+    """`balance_of` of the planes of pairs that are none of the ``others``."""
     energy, q = 0.0, 0
     for k in range(numbers.size):
         while q < others.size and others[q] < numbers[k]:
             q += 1
         if plane[k] < 0 or (q < others.size and others[q] == numbers[k]):
             continue
-        at, c = (POSE + TWIST) * n + TWIST * plane[k], BODY_SIZE * plane[k]
-        mass, inertia = constant[c + MASS], constant[c + INERTIA]
-        for j in range(3):
-            v, omega = state[at + j], state[at + 3 + j]
-            energy += 0.5 * (mass * v * v + inertia * omega * omega)
-            energy += 0.5 * h * mass * constant[c + GRAVITY + j] * v
+        energy += balance_of(constant, h, plane[k], n, state)
     return energy

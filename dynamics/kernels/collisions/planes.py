@@ -26,6 +26,7 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.quaternion import cross, dot, load3, load4, rotate, rotate_back
 from dynamics.kernels.base.step_info import HELD
+from dynamics.kernels.collisions.carry import balance_of
 from dynamics.kernels.collisions.gjk import separate
 
 #: How far from its owner a plane is placed where there is room, over its height.
@@ -165,18 +166,6 @@ def find_pressed(plan, constant, h, owner, n, state, pressed):
         square = constant[p + CONTACT_PACE] * constant[p + CONTACT_PACE]
         if h * state[slot] > square * constant[p + ENERGY] * state[slot + SLACK]:
             pressed[plane - n] |= OWNER if body == owner[plane - n] else OTHER
-
-
-@kernel
-def balance_of(constant, h, at, bodies, state):
-    """What a plane adds to the energy balance of an interval: `carry.energy_of_others`."""
-    c, first = BODY_SIZE * at, (POSE + TWIST) * bodies + TWIST * at
-    energy = 0.0
-    for j in range(3):
-        v, omega = state[first + j], state[first + 3 + j]
-        energy += 0.5 * (constant[c + MASS] * v * v + constant[c + INERTIA] * omega * omega)
-        energy += 0.5 * h * constant[c + MASS] * constant[c + GRAVITY + j] * v
-    return energy
 
 
 @kernel

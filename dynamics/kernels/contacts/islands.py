@@ -296,7 +296,10 @@ def largest_impulse(plan, constant, island, x, contacts):
 
 @kernel
 def lose_above(plan, error, contacts):
-    """Open islands with a larger error of momenta that hardly falls are lost, at 0 all; any?"""
+    """Give up open islands whose error of momenta is larger and hardly falls; whether any were.
+
+    At an error of 0 all of them.
+    """
     found = False
     for body in range(plan[BODIES]):
         record = record_of(plan, body)
