@@ -321,6 +321,7 @@ def interior(
         if count(plan, contacts, LOST) == 0:
             if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
                 return done
+            info[COLD_START] = 0.0
             continue
         if warm:
             info[COLD_START] = 1.0
