@@ -10,7 +10,7 @@ from dynamics import rotation
 from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.gauss_seidel import sweep
 from dynamics.kernels.contacts.single_contact import contact_alone
-from dynamics.kernels.stepping.cuts import pieces
+from dynamics.kernels.stepping.cuts import finer
 from tests.dynamics.kernel_calls import responses, with_list
 from tests.dynamics.test_step import dense
 
@@ -146,8 +146,8 @@ def test_sweeps_settle_at_once_what_a_joint_holds_along_the_ground():
 
 
 def test_steps_with_contacts_are_cut_into_three_where_two_turn_too_far():
-    assert [pieces(half, True) for half in range(8)] == [1, 0, 2, 3, 4, 6, 8, 12]
-    assert [pieces(half, False) for half in range(8)] == [1, 0, 2, 0, 4, 0, 8, 0]
+    assert [finer(count, True) for count in (1, 2, 3, 4, 6, 8)] == [2, 3, 4, 6, 8, 12]
+    assert [finer(count, False) for count in (1, 2, 3, 4, 6, 8)] == [2, 4, 4, 8, 8, 16]
     mechanism = dy.Mechanism()
     ball = mechanism.add_body(dy.Sphere(0.25, mass=1.0), name="ball", position=(0, 0, 5))
     mechanism.add_contact(ball)

@@ -212,8 +212,6 @@ COLUMNS = 8
 
 #: Marks of a contact: it must act as it was passed; it is left out, or bounced, and is checked.
 MUST_ACT, LEFT_OUT, BOUNCED = 2.0, -1.0, -2.0
-#: It acts though it cannot close, as without it no solution was found.
-INCLUDED = 3.0
 
 # Record of a body about islands, after all contacts and the list of those that act (their number,
 # then which). An island has the number of one of its bodies; its numbers are in that body's record.
@@ -275,7 +273,7 @@ def work_size(
     """Length of a step's workspace: see `step`."""
     unknowns = TWIST * bodies + rows
     node = node_size(bodies, all_rows, wrenches)
-    saved = state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
+    saved = (2 if contacts else 1) * state_size(bodies, rows, slots + lates) + 6 * TWIST * bodies
     settled = GAUSS_SEIDEL_WORK + 2 * COLUMNS * unknowns if contacts else 0
     touching = contact_work_size(contacts, bodies) + settled
     return 2 * node + (3 + STORED) * unknowns + saved + slots + touching

@@ -35,7 +35,7 @@ DIFFERENCE_WEIGHTS_SIZE = 4
 STEP_HALVINGS = 20  # log2 of the intervals that a step begins with
 
 # Contacts: `contacts.interior_point`
-EVERY_CONTACT = 21  # flag: the attempt includes contacts that cannot close
+RESTITUTION_PART = 21  # of all restitutions in this interval: below 1 if they would give energy
 COLD_START = 22  # flag: path Newton failed, the interior-point method starts cold
 NEAREST = 23  # what `geometry.gap` reports of one contact: see `contact_layout`
 NEAREST_SIZE = 10
@@ -58,18 +58,17 @@ HELD = 46  # energy at the end of the last interval, J
 HELD_LENGTH = 47  # length of that interval, s
 KINETIC = 48  # kinetic energy of the last interval, J
 LARGEST_RISE = 49  # largest rise over the least value, J
-RESTITUTION_PART = 50  # of all restitutions in this step: below 1 if they would give energy
 
 # Intervals, as sensors of acceleration need them
-LENGTH = 51  # of the last interval, s; 0 if velocities were given at its start
-SPACING = 52  # time over which its impulses acted: half of it and of the one before, s
+LENGTH = 50  # of the last interval, s; 0 if velocities were given at its start
+SPACING = 51  # time over which its impulses acted: half of it and of the one before, s
 
 # Error control: `kernels.error_control`
-WANTED_LENGTH = 53  # of the next pair of intervals, s; 0 before the first
-LAST_ERROR = 54  # of the last pair, over what it may be
-REJECTED = 55  # intervals that were solved and rejected since the run began
-SHORTEST = 56  # shortest interval accepted since then, s
-LEAST_ERROR = 57  # of the pair that failed, over what it may be
-WORST_BODY = 58  # body with that error
+WANTED_LENGTH = 52  # of the next pair of intervals, s; 0 before the first
+LAST_ERROR = 53  # of the last pair, over what it may be
+REJECTED = 54  # intervals that were solved and rejected since the run began
+SHORTEST = 55  # shortest interval accepted since then, s
+LEAST_ERROR = 56  # of the pair that failed, over what it may be
+WORST_BODY = 57  # body with that error
 
-INFO_SIZE = 59
+INFO_SIZE = 58

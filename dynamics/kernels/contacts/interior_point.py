@@ -20,7 +20,6 @@ from dynamics.kernels.base.layout import (
     CONTACTS,
     CORRECTED,
     GAP_AT,
-    INCLUDED,
     LEFT_OUT,
     LOST,
     MASS_AT,
@@ -37,7 +36,7 @@ from dynamics.kernels.base.layout import (
 )
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
-from dynamics.kernels.base.step_info import COLD_START, EVERY_CONTACT, FACTORIZATIONS, NEAREST
+from dynamics.kernels.base.step_info import COLD_START, FACTORIZATIONS, NEAREST
 from dynamics.kernels.contacts.central_path import slide
 from dynamics.kernels.contacts.condensation import (
     add_contacts,
@@ -83,7 +82,7 @@ from dynamics.kernels.contacts.rows import (
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
 
-MOST_ITERATIONS = 30
+MOST_ITERATIONS = 45
 #: Starts of an interval, warm and cold, and again with contacts that were passed.
 ATTEMPTS = 6
 #: Mean gamma s over the last barrier, below which there is no more to predict.
@@ -238,22 +237,6 @@ def find_passed(plan, constant, h, x, trial, found, contacts):
 
 
 @kernel
-def include_left_out(plan, contacts):
-    """Contacts of islands that are lost act, though they cannot close; whether there were any.
-
-    The islands that these connect to them are lost, too.
-    """
-    found = False
-    for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == 0.0 and touches_lost(plan, contacts, k):
-            contacts[k * CONTACT_WORK + ACTIVE_AT], found = INCLUDED, True
-    for k in range(plan[CONTACTS]):
-        if contacts[k * CONTACT_WORK + ACTIVE_AT] == INCLUDED:
-            enter(plan, contacts, k, LOST)
-    return found
-
-
-@kernel
 def release_bounces(plan, constant, contacts):
     """Hold the gaps of contacts that bounced in islands that are lost; whether there were any.
 
@@ -291,11 +274,11 @@ def interior(
 ):  # fmt: skip
     """`path_attempt`, then `interior_attempt`; iterations or what is wrong.
 
-    Each is for the islands that the one before has lost: the second one starts again with contacts
-    that were left out there, and then without bounces.
+    Each is for the islands that the one before has lost; the second one starts again without
+    bounces. Contacts that were passed open their islands again, for both.
     """
     x, contacts, n = work.x, work.contacts, TWIST * plan[BODIES]
-    info[EVERY_CONTACT], info[COLD_START] = 0.0, 0.0
+    info[COLD_START] = 0.0
     set_dry_friction(plan, h, spacing, motion.c)
     for i in range(n):
         x[i] = motion.u[i]
@@ -321,12 +304,10 @@ def interior(
         if count(plan, contacts, LOST) == 0:
             if not find_passed(plan, constant, h, x, trial, pointer(info, NEAREST), contacts):
                 return done
-            info[COLD_START] = 0.0
+            info[COLD_START] = 0.0  # the solution is a good guess
             continue
         if warm:
             info[COLD_START] = 1.0
-        elif info[EVERY_CONTACT] == 0.0 and include_left_out(plan, contacts):
-            info[EVERY_CONTACT] = 1.0
         elif not release_bounces(plan, constant, contacts):
             return min(done, NOT_CONVERGED)
         # nothing of a failed start is kept

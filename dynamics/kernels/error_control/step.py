@@ -214,7 +214,7 @@ def make_controlled_step(
         own, observer, inner = control_of_tuple(work[0]), observer_of_tuple(work[1]), work[2]
         tables, numbers, before = (plan, constant), info, own.kept_state
         guess, chosen = pointer(own.guess, 0), pointer(own.settings, 0)
-        ends, scratch, linear, saved, fallback = arrays_of(plan, state, inner, solver, info)
+        ends, scratch, linear, saved, _, fallback = arrays_of(plan, state, inner, solver, info)
         motion, inputs = motion_of(plan, state), Inputs(control=control, wrench=wrench)
         plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
         if not ready:

@@ -242,7 +242,7 @@ def arrays_of(plan, state, work, solver, info):
     method = Method(rule=rule, stages=stages, blocks=blocks, middle=others[1])
     return Arrays(
         ends=(pointers(arrays), method), work=work_of(x, table, driven, within), solver=linear,
-        saved=saved, fallback=others[0],
+        saved=saved, reached=saved[:0], fallback=others[0],
     )  # fmt: skip
 
 

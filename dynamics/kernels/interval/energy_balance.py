@@ -178,7 +178,7 @@ def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
     of the step, and of the interval.
     """
     n, u, given, total = TWIST * plan[BODIES], work.x, work.given, 0.0
-    before = given if part.index == 0 else pointer(given, n)
+    before = given if part.index == 0 or plan[CONTACTS] > 0 else pointer(given, n)
     push, later = work.dx, pointer(given, n)
     for i in range(n):
         push[i] = before[i]

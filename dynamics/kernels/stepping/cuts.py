@@ -7,9 +7,8 @@ DEPTH = 10
 
 
 @kernel
-def pieces(half, threefold):
-    """Intervals at the ``half``-th cut: 1, 2, 4, ..., and 3, 6, ... if wanted; 0 for none."""
-    count = 1 << (half >> 1)
-    if half & 1 == 0:
-        return count
-    return count + (count >> 1) if threefold and count > 1 else 0
+def finer(count, threefold):
+    """More intervals: 2, 4, 8, ... after 1, with 3, 6, ... in between if ``threefold``."""
+    if count & (count - 1) != 0:
+        return count // 3 * 4
+    return count + (count >> 1) if threefold and count > 1 else 2 * count

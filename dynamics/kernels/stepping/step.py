@@ -357,6 +357,8 @@ def arrays_of(plan, state, work, solver, info):
     at += 6 * m
     saved = work[at : at + state.size]
     at += state.size
+    reached = work[at : at + state.size * min(1, plan[CONTACTS])]
+    at += reached.size
     scratch = Work(
         x=x, r=pointer(rhs, 0), dx=pointer(solution, 0), kept=kept, kick=kick, given=given,
         past=past,
@@ -364,7 +366,7 @@ def arrays_of(plan, state, work, solver, info):
     )  # fmt: skip
     fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     return Arrays(
-        ends=(node, trial), work=scratch, solver=linear, saved=saved, fallback=fallback
+        ends=(node, trial), work=scratch, solver=linear, saved=saved, reached=reached, fallback=fallback
     )  # fmt: skip
 
 
@@ -383,12 +385,15 @@ def advance(plan, ends, info):
 
 @inlined
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
-    """Halvings of the next step, or of this one after its interval at ``part`` failed."""
+    """Halvings of the next step, or of this one after its interval at ``part`` failed.
+
+    With contacts it follows every interval, whose length the one before may not have.
+    """
     failed, n = done < 0, TWIST * plan[BODIES]
     for i in range(0 if failed else n):
         work.given[i] = work.given[n + i]
     if not failed:
-        before = part.length if part.index > 0 else info[LENGTH]
+        before = part.length if part.index > 0 and plan[CONTACTS] == 0 else info[LENGTH]
         info[LENGTH], info[SPACING] = part.length, 0.5 * (before + part.length)
     if not failed or (
         done != TURNED_TOO_FAR

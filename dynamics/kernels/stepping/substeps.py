@@ -28,7 +28,7 @@ from dynamics.kernels.base.step_info import (
     UNEXPLAINED_INTERVALS,
 )
 from dynamics.kernels.collisions.watch import begin, lay_idle_planes, look
-from dynamics.kernels.stepping.cuts import DEPTH, pieces
+from dynamics.kernels.stepping.cuts import DEPTH, finer
 
 
 @record
@@ -39,6 +39,7 @@ class Arrays(NamedTuple):
     work: Any  # of an interval
     solver: Any  # matrix of an interval and its factors
     saved: Any  # (state,): the state at the start of the step
+    reached: Any  # (state,): the state after its last interval; (0,) without contacts
     fallback: Any  # program of the second elimination order, or (0,)
 
 
@@ -47,21 +48,25 @@ def forget(h, info):
     """No interval has been before the first of a motion."""
     info[LAST_LENGTH], info[EQUAL_LENGTHS] = h, 2.0
     info[STORED_STEPS], info[MIDDLE_WAIT], info[MIDDLE_PAUSE] = 0.0, 0.0, 0.0
-    restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), info)
+    restore_ledger((0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0), info)
 
 
 @kernel
 def ledger_of(info):
-    """Numbers of the energy balance before a step."""
+    """Numbers of the energy audit and of the energy balance before an interval."""
     a = BALANCE
-    return info[a], info[a + 1], info[a + 2], info[a + 3], info[a + 4], info[a + 5], info[a + 6]
+    return (
+        info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS],
+        info[a], info[a + 1], info[a + 2], info[a + 3], info[a + 4], info[a + 5], info[a + 6],
+    )  # fmt: skip
 
 
 @kernel
 def restore_ledger(ledger, info):
     """The same numbers again."""
+    info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = ledger[0], ledger[1]
     for i in range(LARGEST_RISE + 1 - BALANCE):
-        info[BALANCE + i] = ledger[i]
+        info[BALANCE + i] = ledger[2 + i]
 
 
 @kernel
@@ -109,7 +114,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
         ``ready`` says that the workspace holds the node of the state. ``watch`` is None or that of
         `dynamics.kernels.collisions.watch`, and looks after each interval.
         """
-        ends, scratch, linear, saved, fallback = arrays_of(plan, state, work, solver, info)
+        ends, scratch, linear, saved, reached, fallback = arrays_of(plan, state, work, solver, info)
         motion, inputs = motion_of(plan, state), Inputs(control=control, wrench=wrench)
         plan, constant, info = pointer(plan, 0), pointer(constant, 0), pointer(info, 0)
         if not ready:
@@ -118,53 +123,65 @@ def make_step(arrays_of, load, interval, advance, adapt):
         elif lay_idle_planes(plan, constant, h, watch, state, info):
             load(plan, constant, state, ends)
         copy(state, saved)
-        info[ITERATIONS], info[INTERVALS], info[FACTORIZATIONS] = 0.0, 0.0, 0.0
-        ledger, done = ledger_of(info), 0
+        info[ITERATIONS], info[FACTORIZATIONS] = 0.0, 0.0
+        info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
+        start, done, touching = ledger_of(info), 0, plan[CONTACTS] > 0
         for first in range(0, settings.size, SETTINGS_SIZE):
-            chosen = pointer(settings, first)
-            for half in range(2 * int(info[STEP_HALVINGS]), 2 * DEPTH + 1):
-                count = pieces(half, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
-                if count == 0:
-                    continue
-                length = h / count
-                info[RESTITUTION_PART], again = 1.0, True
-                while again:
-                    restitution = info[RESTITUTION_PART]
-                    info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
-                    begin(watch)
-                    for i in range(count):
-                        part = Place(
-                            time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length,
-                            length=length, index=i, count=count, last=half == 2 * DEPTH,
-                            moving=ready or i > 0, guess=None,
-                        )  # fmt: skip
-                        for order in (program, fallback):
-                            done = interval(
-                                plan, constant, order, chosen, inputs, part, motion, ends, scratch,
-                                linear, info,
-                            )  # fmt: skip
-                            if done >= 0 or fallback.size == 0 or rejected(done):
-                                break
-                        if done < 0:
-                            break
-                        info[ITERATIONS] += done
-                        ends = advance(plan, ends, info)
-                        look(watch, ends[0].pose)
-                    if done < 0:
-                        copy(saved, state)
-                        restore_ledger(ledger, info)
-                    again = info[RESTITUTION_PART] < restitution
-                    if again and count > 1:
-                        load(plan, constant, state, ends)
-                adapt(plan, constant, h, done, part, motion, ends, scratch, info)
+            chosen, ledger = pointer(settings, first), start
+            i, count = 0, 1 << int(info[STEP_HALVINGS])  # intervals done, and into how many
+            info[INTERVALS], info[RESTITUTION_PART] = 0.0, 1.0
+            begin(watch)
+            while i < count and count <= 1 << DEPTH:
+                length, restitution = h / count, info[RESTITUTION_PART]
+                part = Place(
+                    time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length, length=length,
+                    index=i, count=count, last=(2 * count if i > 0 else finer(count, False)) > 1 << DEPTH,
+                    moving=ready or i > 0, guess=None,
+                )  # fmt: skip
+                for order in (program, fallback):
+                    done = interval(
+                        plan, constant, order, chosen, inputs, part, motion, ends, scratch, linear,
+                        info,
+                    )  # fmt: skip
+                    if done >= 0 or fallback.size == 0 or rejected(done):
+                        break
                 if done >= 0:
-                    info[INTERVALS] = count
-                    break
-                if count > 1:  # a single interval has left the node
+                    i += 1
+                    info[ITERATIONS] += done
+                    info[INTERVALS] += 1.0
+                    ends = advance(plan, ends, info)
+                    look(watch, ends[0].pose)
+                    if touching or i == count:
+                        adapt(plan, constant, h, done, part, motion, ends, scratch, info)
+                    if touching:  # what is done stays, and the next interval may be longer
+                        copy(state, reached)
+                        ledger, info[RESTITUTION_PART] = ledger_of(info), 1.0
+                        if i < count and i % 2 == 0 and count % 2 == 0:
+                            i, count = i // 2, count // 2
+                    continue
+                if touching and i > 0:
+                    copy(reached, state)
+                else:
+                    copy(saved, state)
+                restore_ledger(ledger, info)
+                if info[RESTITUTION_PART] < restitution:
+                    continue
+                adapt(plan, constant, h, done, part, motion, ends, scratch, info)
+                info[RESTITUTION_PART] = 1.0
+                if touching and i > 0:
+                    i, count = 2 * i, 2 * count
+                    continue
+                if i > 0:  # a single interval has left the node
                     load(plan, constant, state, ends)
+                i, count = 0, finer(count, touching and done == TURNED_TOO_FAR)
+                info[INTERVALS] = 0.0
+                begin(watch)
             if done >= 0:
                 info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
                 break
+            if i > 0:
+                copy(saved, state)
+                load(plan, constant, state, ends)
         info[STATUS] = min(done, 0)
         if done >= 0:
             pose = ends[0].pose
