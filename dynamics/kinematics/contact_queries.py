@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from dynamics import rotation
 from dynamics.errors import InconsistentStateError, UnknownNameError
 from dynamics.kernels.base import layout
+from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kinematics import loop_closure
 from dynamics.kinematics.plane_placement import apart, look_at, placed
 from dynamics.state import State
@@ -169,6 +170,12 @@ def check_apart(model: Model, state: State, most: float) -> None:
     state = placed(model, state)
     gaps = look_at(model, state.data[None])[0, :, 0]
     over = gaps / _lengths(model)
+    for k, (name, _) in enumerate(model.tables.contact_touches):
+        contact = model.mechanism.contacts.get(name)
+        if over[k] < -most and contact is not None and contact.plane is not None:
+            # a motion sees rounded rims, which a plane between sharp ones may cut
+            rims = contact.plane.first.rim + contact.plane.other.rim
+            over[k] = min(0.0, (gaps[k] + ROUND * rims) / _lengths(model)[k])
     k = int(np.argmin(over))
     if over[k] < -most:
         name = model.tables.contact_touches[k][0]

@@ -500,3 +500,30 @@ def test_a_step_is_taken_back_where_a_body_strays_in_between():
     assert not watch.taken_back(watched, state, work, info)
     assert not watch.keep(watched, state, work, info)  # the next step
     assert watched[watch.WAYS][0] == 0.0
+
+
+# Starts
+
+
+def tilted_cylinder(depth):
+    """A cylinder 1e-5 rad from upright, whose rim is so deep in the box below."""
+    mechanism = dy.Mechanism()
+    mechanism.add_obstacle(dy.HalfSpace(), name="floor")
+    mechanism.add_body(dy.Box(0.4, 0.4, 0.1, mass=5.0), name="box", position=(0, 0, 0.05 + 1e-6))
+    tilt, (r, half) = 1e-5, (0.08, 0.1)
+    z = 0.1 + 1e-6 + half * np.cos(tilt) + r * np.sin(tilt) - depth
+    orientation = rotation.from_axis_angle((1, 1, 0), tilt)  # lowest between the points it stands on
+    mechanism.add_body(SHAPES[3], name="roll", position=(0, 0, z), orientation=orientation)
+    mechanism.collide()
+    return mechanism.finalize(0.01)
+
+
+def test_starts_may_overlap_by_what_rims_are_rounded():
+    """Motions see rims rounded by 1e-5 of their radius, 0.8 um, and may start where they ended."""
+    model = tilted_cylinder(4e-7)
+    after = dy.simulate(model, model.initial_state(), 0.1).final
+    assert abs(after.pose[1, 2] - 0.2) < 2e-6
+
+    model = tilted_cylinder(2e-6)
+    with pytest.raises(dy.InconsistentStateError, match=r"box\|roll"):
+        dy.simulate(model, model.initial_state(), 0.1)
