@@ -512,7 +512,7 @@ def tilted_cylinder(depth):
     mechanism.add_body(dy.Box(0.4, 0.4, 0.1, mass=5.0), name="box", position=(0, 0, 0.05 + 1e-6))
     tilt, (r, half) = 1e-5, (0.08, 0.1)
     z = 0.1 + 1e-6 + half * np.cos(tilt) + r * np.sin(tilt) - depth
-    orientation = rotation.from_axis_angle((1, 1, 0), tilt)  # lowest between the points it stands on
+    orientation = rotation.from_axis_angle((1, 1, 0), tilt)  # between the points it stands on
     mechanism.add_body(SHAPES[3], name="roll", position=(0, 0, z), orientation=orientation)
     mechanism.collide()
     return mechanism.finalize(0.01)

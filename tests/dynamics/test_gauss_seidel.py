@@ -159,6 +159,27 @@ def test_steps_with_contacts_are_cut_into_three_where_two_turn_too_far():
         assert model.step(state)[1].intervals == intervals
 
 
+@pytest.mark.parametrize(("start", "intervals"), [(0.0, 5), (-1.0, 12)])
+def test_intervals_grow_again_after_the_event_that_cut_them(start, intervals):
+    """A bar that would turn by 2 rad in a step stops at a limit, after 0.1 or 1.1 rad.
+
+    Sixteenths of the step turn it by 0.125 rad, so the first or the ninth of them has the stop.
+    After two or ten of them longer intervals follow: 1/8 + 1/4 + 1/2, or 1/8 + 1/4.
+    """
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    bar = mechanism.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="bar")
+    mechanism.add_joint(
+        dy.Revolute(mechanism.world, bar, (0, 1, 0), name="hinge", limits=(-2.0, 0.1))
+    )
+    model = mechanism.finalize(H, largest_turn=0.14)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", start, 2.0 / H)
+
+    after, info = model.step(state)
+    assert info.intervals == intervals
+    assert 0.1 - 1e-4 < model.joint(after, "hinge")[0] < 0.1
+
+
 @pytest.mark.parametrize(
     ("contact", "speed", "spin", "intervals"),
     [

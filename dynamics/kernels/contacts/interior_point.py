@@ -82,7 +82,7 @@ from dynamics.kernels.contacts.rows import (
 from dynamics.kernels.interval.matrix import assemble
 from graphsys.kernels import factorize, solve
 
-MOST_ITERATIONS = 45
+MOST_ITERATIONS = 30
 #: Starts of an interval, warm and cold, and again with contacts that were passed.
 ATTEMPTS = 6
 #: Mean gamma s over the last barrier, below which there is no more to predict.

@@ -366,7 +366,8 @@ def arrays_of(plan, state, work, solver, info):
     )  # fmt: skip
     fallback = plan[plan[FALLBACK_AT] : plan[FALLBACK_AT] + plan[FALLBACK_SIZE]]
     return Arrays(
-        ends=(node, trial), work=scratch, solver=linear, saved=saved, reached=reached, fallback=fallback
+        ends=(node, trial), work=scratch, solver=linear, saved=saved, reached=reached,
+        fallback=fallback,
     )  # fmt: skip
 
 

@@ -133,10 +133,11 @@ def make_step(arrays_of, load, interval, advance, adapt):
             begin(watch)
             while i < count and count <= 1 << DEPTH:
                 length, restitution = h / count, info[RESTITUTION_PART]
+                after = 2 * count if i > 0 else finer(count, False)
                 part = Place(
                     time=info[TIME] + i * length, end=info[TIME] + (i + 1) * length, length=length,
-                    index=i, count=count, last=(2 * count if i > 0 else finer(count, False)) > 1 << DEPTH,
-                    moving=ready or i > 0, guess=None,
+                    index=i, count=count, last=after > 1 << DEPTH, moving=ready or i > 0,
+                    guess=None,
                 )  # fmt: skip
                 for order in (program, fallback):
                     done = interval(
