@@ -24,7 +24,8 @@ from dynamics.kernels.stepping.load_node import load_node
 from dynamics.kinematics import coordinates
 from dynamics.kinematics.plane_placement import apart
 from dynamics.parts.collisions import candidates_of
-from dynamics.tables.collisions import Search, Watch, given_of, lasting, shape_tables
+from dynamics.tables.collisions import Search, Watch, given_of, shape_tables
+from dynamics.tables.model_tables import lasting
 from dynamics.tables.near_tables import NearTables, Places
 from dynamics.tables.workspace import WorkMemory
 

@@ -15,8 +15,9 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
 from dynamics.state import State, interval_of
-from dynamics.tables.collisions import given_of, lasting
+from dynamics.tables.collisions import given_of
 from dynamics.tables.error_control import ErrorControl, Event
+from dynamics.tables.model_tables import lasting
 
 __all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
 

@@ -16,8 +16,9 @@ from dynamics.kernels.collisions import watch as watching
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.collisions import Candidates, Solid
 from dynamics.parts.separating_planes import SIDES
+from dynamics.tables.model_tables import lasting
 
-__all__ = ["Search", "ShapeTables", "Watch", "given_of", "lasting", "shape_tables"]
+__all__ = ["Search", "ShapeTables", "Watch", "given_of", "shape_tables"]
 
 Float = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -241,23 +242,6 @@ class Search:
             self.start, self.reach, self.allowance, self.ways, self.flags, self.near, *before,
             self.rule, planes,
         )  # fmt: skip
-
-
-def lasting(plan: Ints) -> int:
-    """Count the first numbers of a workspace of order 2 that go from one step to the next.
-
-    Parameters
-    ----------
-    plan : ndarray of int
-
-    Returns
-    -------
-    int
-    """
-    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
-    m = layout.TWIST * n
-    nodes = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
-    return nodes + (3 + layout.STORED) * (m + rows) + 6 * m
 
 
 def given_of(plan: Ints, work: Float) -> Float:

@@ -16,6 +16,7 @@ from dynamics.tables.units import Unit
 
 __all__ = [
     "Tables",
+    "lasting",
     "recombination",
     "residual_of",
     "row_units",
@@ -208,6 +209,23 @@ def solver_sizes(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple
 def solver_arrays(symbolic: Any, fallback: Any = None, columns: int = 1) -> tuple[Float, ...]:
     """Arrays of `solver_sizes`."""
     return tuple(np.zeros(size) for size in solver_sizes(symbolic, fallback, columns))
+
+
+def lasting(plan: Ints) -> int:
+    """Count the first numbers of a workspace of order 2 that go from one step to the next.
+
+    Parameters
+    ----------
+    plan : ndarray of int
+
+    Returns
+    -------
+    int
+    """
+    n, rows, every = (int(plan[i]) for i in (layout.BODIES, layout.ROWS, layout.ALL_ROWS))
+    m = layout.TWIST * n
+    nodes = 2 * layout.node_size(n, every, int(plan[layout.WRENCHES]))
+    return nodes + (3 + layout.STORED) * (m + rows) + 6 * m
 
 
 def settling_columns(plan: Ints, work: Float) -> Float | None:

@@ -15,7 +15,13 @@ from dynamics.errors import UnknownNameError
 from dynamics.interrupts import around
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.observables import measure as kernel
-from dynamics.tables.model_tables import residual_of, settling_columns, solver_sizes, worst_part
+from dynamics.tables.model_tables import (
+    lasting,
+    residual_of,
+    settling_columns,
+    solver_sizes,
+    worst_part,
+)
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -121,7 +127,8 @@ class Workspace:
         else:
             self.work, self.step_solver = self.stages.work(), self.stages.solver()
             self.step_tables = self.stages.tables
-        self._kept = list(_arrays(self.work))
+        kept = self.work if self.stages is not None else self.work[: lasting(self.plan)]
+        self._kept = list(_arrays(kept))
 
     def free(self) -> Workspace:
         """Workspace for a run: another one while a run is in this, whose controller asks."""

@@ -14,7 +14,8 @@ from dynamics.kinematics import near_models
 from dynamics.kinematics.near_run import NearRun
 from dynamics.parts.geometry import Geometry
 from dynamics.tables import near_tables
-from dynamics.tables.collisions import ShapeTables, lasting
+from dynamics.tables.collisions import ShapeTables
+from dynamics.tables.model_tables import lasting
 
 SHAPES = (
     dy.Box(0.2, 0.16, 0.12, mass=1.0), dy.Sphere(0.1, mass=1.0), dy.Capsule(0.05, 0.2, mass=1.0),
