@@ -5,7 +5,7 @@ import pytest
 
 import dynamics as dy
 from dynamics.kernels.base import layout
-from dynamics.kernels.contacts.condensation import chord_steps, condense, sliding
+from dynamics.kernels.contacts.condensation import chord_steps, condense, sliding, steps_of
 
 from .kernel_calls import with_list
 
@@ -50,3 +50,30 @@ def test_free_steps_on_the_path_are_those_of_new_factors(gamma, speed):
         own[layout.FREE_AT : layout.FREE_AT + 5], free, rtol=1e-6, atol=rounding
     )
     np.testing.assert_allclose(after, before, rtol=1e-6, atol=10.0 * rounding)
+
+
+def test_forces_change_with_the_rows_that_are_in_the_matrix():
+    """Momenta stay balanced: d gamma = free - K N du with N of the factors, whatever N is now."""
+    mechanism = dy.Mechanism(gravity=(0, 0, 0))
+    mechanism.add_contact(mechanism.add_body(dy.Sphere(0.1, mass=1.0), name="ball"), friction=0.0)
+    model = mechanism.finalize(H)
+    plan, constant = model.tables.plan, model.tables.constant
+    rng = np.random.default_rng(2)
+    own = np.zeros(layout.CONTACT_WORK)
+    own[layout.W_AT : layout.W_AT + 12] = own[layout.NEXT_AT : layout.NEXT_AT + 12] = rng.normal(
+        size=12
+    )
+    own[layout.ACTIVE_AT] = own[layout.MASS_AT] = 1.0
+    c, u = np.zeros(plan[layout.SLOTS]), rng.normal(size=6)
+    c[:2] = 2.0, 1e-3
+    own = with_list(plan, own)
+    condense(plan, constant, H, BARRIER, True, u, c, own, np.zeros(6))
+    factored = own[layout.NEXT_AT : layout.NEXT_AT + 12].copy()
+    own[layout.NEXT_AT : layout.NEXT_AT + 12] += 1e-3  # of another iterate
+    chord_steps(plan, constant, H, u, c, own, np.zeros(6))
+
+    du, dc = rng.normal(size=6), np.zeros_like(c)
+    steps_of(plan, constant, H, layout.FACTORED_AT, du, u, c, own, dc)
+    normal = factored[6:] @ du  # the ball is the second body of the contact, the world the first
+    assert own[layout.K_AT] > 0.0
+    np.testing.assert_allclose(dc[0], own[layout.FREE_AT] - own[layout.K_AT] * normal, rtol=1e-14)

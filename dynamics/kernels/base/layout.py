@@ -198,7 +198,8 @@ BARRIER_AT = 166  # own barrier, if above that of the interval
 UNDECIDED_AT = 167  # 1 if `gauss_seidel` solves the contact: it is not in the matrix then
 RESTITUTION_AT = 168  # part of its restitution that a contact bounces with; negative if it did
 ISLAND_AT = 169  # its island: see `contacts.islands`
-CONTACT_WORK = 170
+FACTORED_AT = 170  # (12,): row N at the end that is in the matrix
+CONTACT_WORK = 182
 T_SIZE = 2 * SLOPES  # of one friction block
 # Stiffness of a friction block: d beta by d gamma of the normal (2,), by d(T u) (2 x 2, row-major)
 K_SPEED = 2

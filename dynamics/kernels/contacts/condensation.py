@@ -36,6 +36,7 @@ from dynamics.kernels.base.layout import (
     ETA,
     ETA0,
     FACETS,
+    FACTORED_AT,
     FREE_AT,
     FREE_BLOCKS_AT,
     FRICTION,
@@ -296,6 +297,9 @@ def condense(plan, constant, h, kappa, on_path, u, c, contacts, r):
             free = (kappa - contacts[w + SECOND_AT] - gamma * s - gamma * e) / give
         contacts[w + K_AT] = stiff
         contacts[w + FREE_AT] = free
+        if on_path:
+            for j in range(SLOPES):
+                contacts[w + FACTORED_AT + j] = contacts[w + NEXT_AT + j]
         subtract_row(plan, n, at, contacts, w + W_AT, free, r)
         for i in range(plan[at + BLOCKS]):
             q = slot + CONES + BLOCK * i
@@ -440,15 +444,18 @@ def numbers_of(plan, at):
 
 
 @kernel
-def steps_of(plan, constant, h, du, u, c, contacts, dc):
-    """Step of the numbers of contacts that act, given that of the velocities."""
+def steps_of(plan, constant, h, rows, du, u, c, contacts, dc):
+    """Step of the numbers of contacts that act, given that of the velocities.
+
+    ``rows`` is the place of the rows N that the velocities were found with.
+    """
     for nth in range(acting_contacts(plan, contacts)):
         k = acting_contact(plan, contacts, nth)
         w = k * CONTACT_WORK
         at = plan[CONTACT_AT] + k * CONTACT_FIELDS
         p = plan[CONTACT_CONSTANT_AT] + k * CONTACT_SIZE
         slot = plan[at + SLOT]
-        normal = contact_rate(plan, at, contacts, w + NEXT_AT, du)
+        normal = contact_rate(plan, at, contacts, w + rows, du)
         dc[slot] = contacts[w + FREE_AT] - contacts[w + K_AT] * normal
         for j in range(CONES + BLOCK * plan[at + BLOCKS], numbers_of(plan, at)):
             dc[slot + j] = 0.0

@@ -25,6 +25,7 @@ from dynamics.kernels.base.layout import (
     MASS_AT,
     MEAN,
     MUST_ACT,
+    NEXT_AT,
     OF_RATE,
     OPEN,
     PREDICTED,
@@ -185,7 +186,7 @@ def interior_attempt(
             solve(program, solver.factors, solver.rhs, 1, solver.workspace, solver.solution)
             for i in range(unknowns):
                 dx[i] = -dx[i]
-            steps_of(plan, constant, h, dx, x, c, contacts, dc)
+            steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
             longest(plan, c, dc, 1.0, contacts)
             add_up(plan, constant, c, dc, contacts, PREDICTED, True)
         choose_barriers(plan, least, contacts)
@@ -197,7 +198,7 @@ def interior_attempt(
         solve_refined(plan, constant, program, speed, settings[CONTACT_TOLERANCE], solver)
         for i in range(unknowns):
             dx[i] = -dx[i]
-        steps_of(plan, constant, h, dx, x, c, contacts, dc)
+        steps_of(plan, constant, h, NEXT_AT, dx, x, c, contacts, dc)
         longest(plan, c, dc, SHORTEST, contacts)
         take_parts(plan, dx, x, contacts)
         take_step(plan, dc, contacts, c)

@@ -7,7 +7,7 @@ sliding, `gauss_seidel` decides. If the iteration does not converge, `interior_p
 """
 
 from dynamics.kernels.base.jit import kernel, pointer
-from dynamics.kernels.base.layout import BODIES, OPEN, ROWS, TWIST
+from dynamics.kernels.base.layout import BODIES, FACTORED_AT, OPEN, ROWS, TWIST
 from dynamics.kernels.base.settings import BARRIER, CONTACT_TOLERANCE, LARGEST_TURN
 from dynamics.kernels.base.status import NOT_CONVERGED, SINGULAR, USER_FAILED
 from dynamics.kernels.base.step_info import FACTORIZATIONS, NEAREST
@@ -136,7 +136,7 @@ def path_attempt(
             solve_refined(plan, constant, program, speed, tolerance, solver)
             for i in range(unknowns):
                 dx[i] = -dx[i]
-        steps_of(plan, constant, h, dx, x, c, contacts, dc)
+        steps_of(plan, constant, h, FACTORED_AT, dx, x, c, contacts, dc)
         for i in range(unknowns):
             x[i] += dx[i]
         take_step(plan, dc, contacts, c)
