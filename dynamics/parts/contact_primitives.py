@@ -274,7 +274,11 @@ def _pair(one: Any, two: Any, marks: dict[str, Any]) -> list[Touch] | None:
             high = low
         if isinstance(two, (Capsule, Rod)):  # a sphere is a segment without a length
             start, end, r = _ends(two)
-            return [Touch(kinds.SEGMENT_SEGMENT, low, high, start, end, radius, r)]
+            ends = [(low, high, start, end)]
+            if low is not high:  # the nearest points of two that lie side by side jump: four ends
+                ends += [(at, at, start, end) for at in (low, high)]
+                ends += [(low, high, at, at) for at in (start, end)]
+            return [Touch(kinds.SEGMENT_SEGMENT, *four, radius, r) for four in ends]
         if round_two:
             at, r = _ball(two)
             if isinstance(one, (Capsule, Rod)):
