@@ -152,7 +152,7 @@ def _tangents(n: Float) -> tuple[Float, Float]:
 
 
 def check_apart(model: Model, state: State, most: float) -> None:
-    """Refuse a state in which something overlaps, or is beyond a limit.
+    """Refuse a state in which something rigid overlaps, or is beyond a limit.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def check_apart(model: Model, state: State, most: float) -> None:
         return
     state = placed(model, state)
     gaps = look_at(model, state.data[None])[0, :, 0]
-    over = gaps / _lengths(model)
+    over = np.where(_constants(model, layout.SOFTNESS) > 0.0, 0.0, gaps / _lengths(model))
     for k, (name, _) in enumerate(model.tables.contact_touches):
         contact = model.mechanism.contacts.get(name)
         if over[k] < -most and contact is not None and contact.plane is not None:
@@ -194,8 +194,13 @@ def check_apart(model: Model, state: State, most: float) -> None:
 
 def _lengths(model: Model) -> Float:
     """Units of length of all touches and of dry friction, 1 of an angle."""
+    return _constants(model, layout.CONTACT_LENGTH)
+
+
+def _constants(model: Model, which: int) -> Float:
+    """One of the constants of all touches and of dry friction."""
     plan, constant = model.tables.plan, model.tables.constant
-    first = int(plan[layout.CONTACT_CONSTANT_AT]) + layout.CONTACT_LENGTH
+    first = int(plan[layout.CONTACT_CONSTANT_AT]) + which
     return np.asarray(constant[first :: layout.CONTACT_SIZE][: int(plan[layout.CONTACTS])])
 
 

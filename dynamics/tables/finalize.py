@@ -24,7 +24,16 @@ from dynamics.tables import contacts as contact_tables
 from dynamics.tables.elimination import loops_of, symbolic_of
 from dynamics.tables.model_tables import Tables
 from dynamics.tables.recombination import Recombination, of_loose_rows, recombined
-from dynamics.tables.records import BODY, GROUP, GROUP_CONSTANTS, HEADER, ROW, ROW_CONSTANTS, view
+from dynamics.tables.records import (
+    BODY,
+    CONTACT_CONSTANTS,
+    GROUP,
+    GROUP_CONSTANTS,
+    HEADER,
+    ROW,
+    ROW_CONSTANTS,
+    view,
+)
 from dynamics.tables.stiffness import stiff_drags, stiff_rows
 from dynamics.tables.units import LIGHTEST, Unit, is_angle, lighter, planes_of, units_of
 
@@ -190,6 +199,8 @@ def tables_of(
     rubbing = [record for record in records if record.friction > 0.0]  # the last
     header = view(plan, HEADER, 0, 1)
     header["controls"], header["contacts"], header["slots"] = len(names), len(slots) - 1, slots[-1]
+    softness = view(numbers, CONTACT_CONSTANTS, 0, len(slots) - 1)["softness"]
+    header["soft_contacts"] = int((softness > 0.0).any())
     if order == 2 and (stiff or any(group.stiff for group in forces) or (thetas == 1.0).any()):
         header["stiff_numbers"] = 1 + KEPT * sum(group.n_rows for group in forces if group.implicit)
     header["contact_at"], header["contact_constant_at"] = plan.size, constant.size

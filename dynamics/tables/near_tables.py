@@ -388,6 +388,8 @@ class NearTables:
         header[layout.GROUPS] = header[layout.MEASURES] = groups
         header[layout.ALL_ROWS] = header[layout.MEASURED_ROWS] = rows
         header[layout.CONTACTS] = contacts
+        if any(one.options.get("compliance", 0.0) > 0.0 for one in self.mechanism.collisions):
+            header[layout.SOFT_CONTACTS] = 1
         header[layout.SLOTS] += slots
         at = layout.HEADER + bodies
         header[layout.GROUP_AT] = at

@@ -43,7 +43,8 @@ HOLDING = 26  # joints with rows that hold velocities
 DRAGGED = 27  # bodies with drag
 UNITS_AT = 28  # place in constant of the units of rows
 STIFF_NUMBERS = 29  # numbers of a state about stiff forces, after those of contacts; 0: none
-HEADER = 30
+SOFT_CONTACTS = 30  # 1 if any contact or limit has a compliance
+HEADER = 31
 
 # One group in plan
 A, B = 0, 1  # bodies; BODIES is the world

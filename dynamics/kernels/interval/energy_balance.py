@@ -17,6 +17,7 @@ rise over its least value is bounded here, over any number of intervals.
 
 import math
 
+from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import kernel, lazy, natural, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
@@ -178,7 +179,7 @@ def put_in(plan, constant, h, inputs, part, start, end, u_prev, work):
     of the step, and of the interval.
     """
     n, u, given, total = TWIST * plan[BODIES], work.x, work.given, 0.0
-    before = given if part.index == 0 or plan[CONTACTS] > 0 else pointer(given, n)
+    before = given if part.index == 0 or keeps_intervals(plan) else pointer(given, n)
     push, later = work.dx, pointer(given, n)
     for i in range(n):
         push[i] = before[i]

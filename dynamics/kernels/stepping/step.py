@@ -12,6 +12,7 @@ from dynamics.kernels.base.arguments import (
     motion_of,
     node_of_tuple,
 )
+from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import inlined, kernel, lazy, pointer
 from dynamics.kernels.base.layout import (
     ADDED,
@@ -388,13 +389,13 @@ def advance(plan, ends, info):
 def adapt(plan, constant, h, done, part, motion, ends, work, info):
     """Halvings of the next step, or of this one after its interval at ``part`` failed.
 
-    With contacts it follows every interval, whose length the one before may not have.
+    It follows every interval where `keeps_intervals`; the one before may be of another length then.
     """
     failed, n = done < 0, TWIST * plan[BODIES]
     for i in range(0 if failed else n):
         work.given[i] = work.given[n + i]
     if not failed:
-        before = part.length if part.index > 0 and plan[CONTACTS] == 0 else info[LENGTH]
+        before = part.length if part.index > 0 and not keeps_intervals(plan) else info[LENGTH]
         info[LENGTH], info[SPACING] = part.length, 0.5 * (before + part.length)
     if not failed or (
         done != TURNED_TOO_FAR

@@ -4,6 +4,7 @@ from typing import Any, NamedTuple
 
 from dynamics.kernels.base.arguments import Inputs, Place, motion_of
 from dynamics.kernels.base.copying import copy
+from dynamics.kernels.base.intervals import keeps_intervals
 from dynamics.kernels.base.jit import inlined, kernel, pointer, record
 from dynamics.kernels.base.layout import BODIES, CONTACTS, POSE
 from dynamics.kernels.base.settings import BARRIER, SETTINGS_SIZE
@@ -125,7 +126,7 @@ def make_step(arrays_of, load, interval, advance, adapt):
         copy(state, saved)
         info[ITERATIONS], info[FACTORIZATIONS] = 0.0, 0.0
         info[LARGEST_WORK], info[UNEXPLAINED_INTERVALS] = 0.0, 0.0
-        start, done, touching = ledger_of(info), 0, plan[CONTACTS] > 0
+        start, done, keeping = ledger_of(info), 0, keeps_intervals(plan)
         for first in range(0, settings.size, SETTINGS_SIZE):
             chosen, ledger = pointer(settings, first), start
             i, count = 0, 1 << int(info[STEP_HALVINGS])  # intervals done, and into how many
@@ -152,31 +153,32 @@ def make_step(arrays_of, load, interval, advance, adapt):
                     info[INTERVALS] += 1.0
                     ends = advance(plan, ends, info)
                     look(watch, ends[0].pose)
-                    if touching or i == count:
+                    if keeping or i == count:
                         adapt(plan, constant, h, done, part, motion, ends, scratch, info)
-                    if touching:  # what is done stays, and the next interval may be longer
+                    if keeping:  # what is done stays, and the next interval may be longer
                         copy(state, reached)
                         ledger, info[RESTITUTION_PART] = ledger_of(info), 1.0
                         if i < count and i % 2 == 0 and count % 2 == 0:
                             i, count = i // 2, count // 2
                     continue
-                if touching and i > 0:
+                if keeping and i > 0:
                     copy(reached, state)
                 else:
                     copy(saved, state)
                 restore_ledger(ledger, info)
-                if info[RESTITUTION_PART] < restitution:
-                    continue
-                adapt(plan, constant, h, done, part, motion, ends, scratch, info)
-                info[RESTITUTION_PART] = 1.0
-                if touching and i > 0:
-                    i, count = 2 * i, 2 * count
-                    continue
-                if i > 0:  # a single interval has left the node
-                    load(plan, constant, state, ends)
-                i, count = 0, finer(count, touching and done == TURNED_TOO_FAR)
-                info[INTERVALS] = 0.0
-                begin(watch)
+                again = info[RESTITUTION_PART] < restitution
+                if not again:
+                    adapt(plan, constant, h, done, part, motion, ends, scratch, info)
+                    info[RESTITUTION_PART] = 1.0
+                    if keeping and i > 0:
+                        i, count = 2 * i, 2 * count
+                    else:
+                        count = finer(count, plan[CONTACTS] > 0 and done == TURNED_TOO_FAR)
+                if not keeping:
+                    if i > 0:  # else the node is there
+                        load(plan, constant, state, ends)
+                    i, info[INTERVALS] = 0, 0.0
+                    begin(watch)
             if done >= 0:
                 info[RELAXATION] = chosen[BARRIER] / settings[BARRIER]
                 break
