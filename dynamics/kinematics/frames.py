@@ -15,7 +15,8 @@ from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates, loop_closure
 from dynamics.kinematics.joint_space import JointSpace, Slopes
 from dynamics.kinematics.momenta import momenta
-from dynamics.parts.bodies import WORLD
+from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.geometry import Frame
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -37,8 +38,10 @@ BEYOND, WITHIN = 10.0, 1e-9
 class Kinematics:
     """Frame Jacobians, mass matrix and inverse kinematics of a model, with its closed loops.
 
-    A *frame* is a body, by its name, or a named frame of the mechanism, such as a link of a robot
-    file (`Mechanism.frames`). Velocities are those of v, one column of all Jacobians each:
+    A *frame* is a named frame of the mechanism, such as a link of a robot file
+    (`Mechanism.frames`), or a body at its centre of mass: by its name or, where a frame has the
+    same name, by itself (``mech.bodies["hand"]``). Velocities are those of v, one column of all
+    Jacobians each:
 
     - for every part of the mechanism that no joint connects to the world, the velocity (world, m/s)
       and the angular velocity (body frame, rad/s) of its first body, 6 columns;
@@ -103,7 +106,7 @@ class Kinematics:
         ----------
         state : State
         frame : hashable
-            Name of a body or of a frame.
+            Name of a frame or of a body, or a body.
 
         Returns
         -------
@@ -130,7 +133,7 @@ class Kinematics:
         ----------
         state : State
         frame : hashable
-            Name of a body or of a frame.
+            Name of a frame or of a body, or a body.
 
         Returns
         -------
@@ -435,13 +438,17 @@ class _Task:
         return " and ".join(parts)
 
 
-def frame_of(model: Model, name: Hashable) -> tuple[int, Float, Float]:
-    """Place of a body or of a named frame on a body.
+def frame_of(model: Model, name: Hashable, on_body: bool = False) -> tuple[int, Float, Float]:
+    """Place of a named frame or of a body on a body.
 
     Parameters
     ----------
     model : Model
     name : hashable
+        Or a body or frame itself. Each link of a robot file has a frame, and most a body, of its
+        name: the name means the frame.
+    on_body : bool, optional
+        True where the name is that of a body.
 
     Returns
     -------
@@ -456,7 +463,9 @@ def frame_of(model: Model, name: Hashable) -> tuple[int, Float, Float]:
     UnknownNameError
     """
     frames, index = model.mechanism.frames, model.tables.body_index
-    if name in index:
+    if isinstance(name, (Body, Frame)):
+        name, on_body = name.name, isinstance(name, Body)
+    if name in index and (on_body or name not in frames):
         return int(index[name]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
     if name not in frames:
         raise UnknownNameError(
