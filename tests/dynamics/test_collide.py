@@ -200,6 +200,31 @@ def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
         load(tmp_path, text, collide=tmp_path / "none.srdf")
 
 
+def test_meshes_touch_as_their_hulls(tmp_path):
+    # a cube of 0.2 m as a mesh, on the floor, on a slab of the world and on a mesh of the world
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.1
+    faces = "1 2 4 3", "5 7 8 6", "1 5 6 2", "3 4 8 7", "1 3 7 5", "2 6 8 4"
+    rows = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {face}" for face in faces]
+    (tmp_path / "cube.obj").write_text("\n".join(rows))
+    level = np.array([1.0, 0, 0, 0])
+    grounds = dy.HalfSpace(), Geometry(dy.Box(2, 2, 0.2, mass=1), np.array([0, 0, -0.1]), level)
+
+    for ground in (*grounds, Mesh("cube.obj", str(tmp_path), np.array([9.0, 9.0, 1.0]))):
+        mechanism = dy.Mechanism()
+        cube = Geometry(Mesh("cube.obj", str(tmp_path), np.ones(3)), np.zeros(3), level)
+        mechanism.add_body(
+            mass=1.0, inertia=0.01 * np.eye(3), name="cube", collisions=[cube], position=(0, 0, 0.15)
+        )
+        if isinstance(ground, Mesh):
+            ground = Geometry(ground, np.array([0, 0, -0.1]), level)
+        mechanism.add_obstacle(ground, name="ground")
+        mechanism.collide()
+        model = mechanism.finalize(0.01)
+        motion = dy.simulate(model, model.initial_state(), 0.5)
+        assert motion.contacts == ["ground|cube"]
+        assert motion.body("cube")[0][-1] == pytest.approx([0, 0, 0.1], abs=1e-7)  # barrier
+
+
 # Errors
 
 
