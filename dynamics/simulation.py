@@ -39,6 +39,7 @@ __all__ = ["simulate"]
 
 Float = NDArray[np.float64]
 EventCallable = Callable[[float, State], float]
+Events = EventCallable | Sequence[EventCallable] | Mapping[Hashable, EventCallable]
 
 #: How far open the constraints of a first state may be, over the unit of length, or in rad.
 CONSISTENT = 1e-6
@@ -52,15 +53,12 @@ def simulate(
     seconds: float,
     *,
     controller: Callable[..., Any] | None = None,
-    controls: ArrayLike | None = None,
+    controls: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
     wrenches: ArrayLike | None = None,
     every: int = 1,
     start: str = "legendre",
     accuracy: float | None = None,
-    events: EventCallable
-    | Sequence[EventCallable]
-    | Mapping[Hashable, EventCallable]
-    | None = None,
+    events: Events | None = None,
     progress: bool | Callable[[float], None] = False,
     workspace: Workspace | None = None,
 ) -> Trajectory:
@@ -77,10 +75,10 @@ def simulate(
     seconds : float
     controller : callable, optional
         ``controller(state, time)`` gives the controls of the step, shape (c,).
-    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), optional
+    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
         Controls where there is no controller: the same throughout, constant in each step, or at
         the times ``(k + model.nodes) timestep`` of each step k, which keeps the order of the method
-        where they vary.
+        where they vary. By name of joint or spring they are the same throughout, 0 for the others.
     wrenches : array_like, shape (6 n,) or (steps, 6 n), optional
         External force (world) and torque (body frame) on every body.
     every : int, optional

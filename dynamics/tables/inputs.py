@@ -82,13 +82,13 @@ def controls_in_step(model: Model, control: Any) -> Float:
     return rotation.as_numbers(control, (model.nodes.size, model.n_controls), "control").ravel()
 
 
-def controls_table(model: Model, controls: ArrayLike) -> Float:
+def controls_table(model: Model, controls: Any) -> Float:
     """One row of controls for all steps or for each, those of its nodes one after the other.
 
     Parameters
     ----------
     model : Model
-    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c)
+    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
 
     Returns
     -------
@@ -99,6 +99,8 @@ def controls_table(model: Model, controls: ArrayLike) -> Float:
     ValueError
         Where its shape is another, or it is not finite.
     """
+    if isinstance(controls, Mapping):
+        return controls_of(model, controls)[None]
     table = np.array(controls, np.float64, order="C")
     c, nodes = model.n_controls, model.nodes.size
     table = np.atleast_2d(table)

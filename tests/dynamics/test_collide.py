@@ -213,7 +213,11 @@ def test_meshes_touch_as_their_hulls(tmp_path):
         mechanism = dy.Mechanism()
         cube = Geometry(Mesh("cube.obj", str(tmp_path), np.ones(3)), np.zeros(3), level)
         mechanism.add_body(
-            mass=1.0, inertia=0.01 * np.eye(3), name="cube", collisions=[cube], position=(0, 0, 0.15)
+            mass=1.0,
+            inertia=0.01 * np.eye(3),
+            name="cube",
+            collisions=[cube],
+            position=(0, 0, 0.15),
         )
         if isinstance(ground, Mesh):
             ground = Geometry(ground, np.array([0, 0, -0.1]), level)

@@ -117,6 +117,10 @@ def test_what_cannot_stand_on_a_ground_is_refused(tmp_path):
     bare = robot(link("b"))
     with pytest.raises(ValueError, match="no body that moves has a collision shape"):
         load(tmp_path, bare, ground=True)
+    lost = '<collision><geometry><mesh filename="lost.stl"/></geometry></collision>'
+    message = r"shapes or points of yours \(left out: collision meshes .* 'lost.stl'\)"
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, robot(link("b", more=lost)), ground=True)
     with pytest.raises(ValueError, match="give ground=True, too"):
         load(tmp_path, bare, friction=0.3)
     with pytest.raises(TypeError, match="must be True, False or a dynamics.HalfSpace"):

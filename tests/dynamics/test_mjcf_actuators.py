@@ -105,6 +105,22 @@ def test_actuators_are_motors_or_servos_in_the_units_of_the_file(
         assert found == pytest.approx(expected)
 
 
+def test_an_actuator_without_a_name_has_that_of_the_joint_that_it_alone_drives(tmp_path, mujoco):
+    bodies = "".join(
+        f'<body name="b{n}" pos="{k} 0 0"><joint name="{n}"/><geom size="0.1"/></body>'
+        for k, n in enumerate("pqrs")
+    )
+    motors = '<motor joint="p" gear="2"/><motor joint="q"/><motor joint="q"/>'
+    named = '<motor joint="r"/><motor name="r" joint="s"/><motor joint="s"/>'
+    more = f"<actuator>{motors}{named}</actuator><keyframe><key ctrl='1 2 3 4 5 6'/></keyframe>"
+    mech = load(tmp_path, world(bodies, more))
+    names = ["p", "actuator 1", "actuator 2", "actuator 3", "r", "actuator 5"]
+
+    assert list(mech.actuators) == names
+    np.testing.assert_array_equal(mech.finalize().controls({"p": 3.0, "r": 1.0}), [6, 0, 0, 1])
+    assert mech.keyframes["key 0"].commands == dict(zip(names, range(1, 7)))
+
+
 @pytest.mark.parametrize(("actuator", "expected", "control"), ACTUATORS)
 def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expected, control):
     joint = '<joint name="j" axis="0 1 0" ref="20" armature="2" damping="0.1"/>'

@@ -54,6 +54,14 @@ def test_a_table_of_controls_is_one_row_a_step():
         np.testing.assert_allclose(state.pose, motion[k + 1].pose, atol=1e-14)
 
 
+def test_controls_by_name_are_those_of_all_steps():
+    model, state = cart_pole()
+    by_name = dy.simulate(model, state, 0.05, controls={"rail": 3.0})
+    assert (by_name.states == dy.simulate(model, state, 0.05, controls=[3.0]).states).all()
+    with pytest.raises(dy.UnknownNameError, match="'rial' is not actuated; actuated are"):
+        dy.simulate(model, state, 0.05, controls={"rial": 3.0})
+
+
 def test_a_step_takes_controls_at_its_nodes():
     model, state = cart_pole(order=4)
     rng = np.random.default_rng(0)

@@ -14,11 +14,31 @@ from dynamics.parts.servos import PositionServo, VelocityServo
 if TYPE_CHECKING:
     from dynamics.io.mjcf.reader import Reader
 
-__all__ = ["driven_joints", "read_actuator"]
+__all__ = ["actuator_names", "driven_joints", "read_actuator"]
 
 Float = NDArray[np.float64]
 #: Joints that actuators drive, and their numbers of coordinates.
 DRIVEN = {"revolute": 1, "prismatic": 1, "spherical": 3}
+
+
+def actuator_names(reader: Reader) -> list[str]:
+    """Names of all actuators; one without a name has that of the joint that it alone drives."""
+    m = reader.model
+    given = [m.actuator(k).name for k in range(m.nu)]
+    joints = [_joint_of(reader, k) for k in range(m.nu)]
+    alone = [one is not None and one not in given and joints.count(one) == 1 for one in joints]
+    return [
+        name or (str(joint) if only else f"actuator {k}")
+        for k, (name, joint, only) in enumerate(zip(given, joints, alone))
+    ]
+
+
+def _joint_of(reader: Reader, k: int) -> str | None:
+    """Name of the joint that an actuator drives."""
+    m, kinds = reader.model, reader.mj.mjtTrn
+    if kinds(m.actuator_trntype[k]) not in (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT):
+        return None
+    return str(reader.joint_name[m.actuator_trnid[k, 0]])
 
 
 def driven_joints(reader: Reader) -> set[str]:
@@ -32,13 +52,8 @@ def driven_joints(reader: Reader) -> set[str]:
     -------
     set of str
     """
-    m, kinds = reader.model, reader.mj.mjtTrn
-    on_joints = (kinds.mjTRN_JOINT, kinds.mjTRN_JOINTINPARENT)
-    driven = {
-        reader.joint_name[m.actuator_trnid[k, 0]]
-        for k in range(m.nu)
-        if kinds(m.actuator_trntype[k]) in on_joints
-    }
+    m = reader.model
+    driven = {one for k in range(m.nu) if (one := _joint_of(reader, k)) is not None}
     for k in range(m.neq):
         if reader.mj.mjtEq(m.eq_type[k]) == reader.mj.mjtEq.mjEQ_JOINT and m.eq_active0[k]:
             both = (int(m.eq_obj1id[k]), int(m.eq_obj2id[k]))
@@ -59,13 +74,11 @@ def read_actuator(reader: Reader, k: int) -> None:
     k : int
         Number of the actuator in MuJoCo's model.
     """
-    m, name = reader.model, reader.name("actuator", k)
-    kind = reader.mj.mjtTrn(m.actuator_trntype[k])
-    joint = None
-    if kind in (reader.mj.mjtTrn.mjTRN_JOINT, reader.mj.mjtTrn.mjTRN_JOINTINPARENT):
-        joint = reader.found.joints.get(reader.joint_name[m.actuator_trnid[k, 0]])
+    m, name = reader.model, reader.actuator_name[k]
+    driven = _joint_of(reader, k)
+    joint = None if driven is None else reader.found.joints.get(driven)
     if joint is None or joint.kind not in DRIVEN:
-        what = kind.name[6:].lower()
+        what = reader.mj.mjtTrn(m.actuator_trntype[k]).name[6:].lower()
         reader.notes.leave_out(f"actuators on {what}s that are no joint here", name)
         return
     if m.actuator_gaintype[k] > 1 or m.actuator_biastype[k] > 1 or m.actuator_dyntype[k] > 3:
@@ -109,7 +122,7 @@ def _motor(
     reader: Reader, k: int, joint: JointEntry, scale: Float, bias: float, ends: list[float]
 ) -> None:
     """Let a joint take forces, within the range of commands and forces of its one motor."""
-    m, name = reader.model, reader.name("actuator", k)
+    m, name = reader.model, reader.actuator_name[k]
     if bias:
         reader.notes.leave_out("constant forces of actuators", name)
     alone, joint.actuated = not joint.actuated, True

@@ -13,7 +13,7 @@ import graphsys as gs
 from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Mimic, Pose
 from dynamics.io.massless import determined
-from dynamics.io.mjcf.actuators import driven_joints, read_actuator
+from dynamics.io.mjcf.actuators import actuator_names, driven_joints, read_actuator
 from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
@@ -123,6 +123,7 @@ class Reader:
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+        self.actuator_name = actuator_names(self)
         self.driven = driven_joints(self)
         self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
