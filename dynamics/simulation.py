@@ -35,7 +35,7 @@ from dynamics.trajectory import Trajectory
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["simulate"]
+__all__ = ["check_start", "simulate"]
 
 Float = NDArray[np.float64]
 EventCallable = Callable[[float, State], float]
@@ -140,7 +140,7 @@ def simulate(
             "motion"
         )
     table, outside = _inputs(model, controls, wrenches, steps)
-    _check_start(model, state)
+    check_start(model, state)
     state = placed(model, state)
     if model.near is not None:
         return _through_near_models(
@@ -424,7 +424,8 @@ def _check_length(table: Float, what: str, steps: int) -> None:
         )
 
 
-def _check_start(model: Model, state: State) -> None:
+def check_start(model: Model, state: State) -> None:
+    """Refuse a first state that no motion can begin with."""
     size = model.state_size
     if state.data.shape != (size,):
         raise ValueError(f"the state has {state.data.size} numbers, this model's have {size}")
