@@ -604,7 +604,9 @@ class Model:
         graphsys.MissingExtraError
             If viser is not installed.
         ValueError
-            For a port that there is not.
+            For a port or a host that there is not.
+        InconsistentStateError
+            Where the start is open, in overlap or beyond a limit.
         """
         from dynamics.display.live import view
 

@@ -426,6 +426,8 @@ def _check_length(table: Float, what: str, steps: int) -> None:
 
 def check_start(model: Model, state: State) -> None:
     """Refuse a first state that no motion can begin with."""
+    if not isinstance(state, State):
+        raise TypeError(f"the state is {state!r}; begin with model.initial_state()")
     size = model.state_size
     if state.data.shape != (size,):
         raise ValueError(f"the state has {state.data.size} numbers, this model's have {size}")

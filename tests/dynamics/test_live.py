@@ -234,3 +234,16 @@ def test_a_missing_viser_is_named_with_its_extra(monkeypatch):
 def test_a_port_that_there_is_not_is_refused(port):
     with pytest.raises(ValueError, match="port is .* from 1 to 65535"):
         floating_box().view(port=port)
+
+
+def test_a_host_or_a_start_that_there_is_not_is_refused_before_a_server_starts(monkeypatch):
+    from dynamics.display.live import server
+
+    model = floating_box()
+    monkeypatch.setattr(server, "Live", None)
+    with pytest.raises(ValueError, match="no page can be served at host 'no host'"):
+        model.view(host="no host")
+    with pytest.raises(TypeError, match="begin with model.initial_state()"):
+        model.view(np.zeros(3))
+    with pytest.raises(ValueError, match="the state has .* numbers, this model's have"):
+        model.view(driven_arm().initial_state())

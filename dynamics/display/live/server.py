@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import socket
 import threading
 import time
 from importlib import import_module
@@ -16,6 +17,7 @@ from dynamics import rotation
 from dynamics.display.live.runner import Runner
 from dynamics.display.viewer.looks import Part, ends_of, looks_of, still_of, visible
 from dynamics.parts.surroundings import planes_of
+from dynamics.simulation import check_start
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -260,4 +262,10 @@ def view(
     """Let a model move in real time in a browser; see `dynamics.Model.view`."""
     if not (isinstance(port, int) and 0 < port < 65536):
         raise ValueError(f"port is {port!r}, and must be an integer from 1 to 65535")
-    return Live(model, model.initial_state() if state is None else state, host, port)
+    try:  # viser's server would wait for ever
+        socket.create_server((host, 0)).close()
+    except OSError as error:
+        raise ValueError(f"no page can be served at host {host!r}: {error}") from None
+    state = model.initial_state() if state is None else state
+    check_start(model, state)
+    return Live(model, state, host, port)
