@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics import rotation
-from dynamics.io.assembly import assembled
+from dynamics.io.assembly import Motors, assembled
 from dynamics.io.collisions import add_collisions
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
@@ -34,7 +34,7 @@ def load(
     position: ArrayLike = (0.0, 0.0, 0.0),
     orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
     gravity: ArrayLike | None = None,
-    actuated: bool | Iterable[str] | None = None,
+    actuated: Motors | None = None,
     merge_fixed: bool = False,
     least_radius: float | None = None,
     closures: str | Path | None = None,
@@ -69,9 +69,11 @@ def load(
         Of the root link's frame, scalar first.
     gravity : array_like, shape (3,), optional
         By default that of the file, or else (0, 0, -9.81), m/s^2.
-    actuated : bool or iterable of str, optional
+    actuated : bool, servo, iterable of str or mapping, optional
         Which joints take controls: all, none or these; by default those with a motor in the file
-        (``<transmission>``, ``<actuator>``, ``name_mot``).
+        (``<transmission>``, ``<actuator>``, ``name_mot``). A `PositionServo` or `VelocityServo`
+        gives all joints one like it, a mapping says True, False or a servo by name. A servo without
+        a force limit of its own has that of the file.
     merge_fixed : bool, optional
         Make one body of links that fixed joints hold together: faster, without their reactions.
     least_radius : float, optional

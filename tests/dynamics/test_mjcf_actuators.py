@@ -179,6 +179,13 @@ def test_motors_of_the_file_are_taken_or_left_by_name(tmp_path, mujoco):
         model.controls([1.0])
 
 
+def test_a_servo_in_place_of_a_motor_takes_no_commands_of_the_file(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    motor = '<actuator><motor name="m" joint="j" gear="9" ctrlrange="-1 1"/></actuator>'
+    mech = load(tmp_path, world(body, motor), actuated={"j": dy.PositionServo(5.0)})
+    assert mech.actuators == {} and mech.joints["j"].servo.force_limit == [9.0]
+
+
 def test_a_keyframe_is_a_state(tmp_path, mujoco):
     hinge = '<joint name="{}" axis="{}" pos="0.1 0 0.2" {}/>'
     arm = (
