@@ -64,9 +64,9 @@ def load(
         What holds the root of a URDF file, which does not say it; by default it floats, and a root
         link called "world" is fixed. An MJCF file says it itself.
     position : array_like, shape (3,), optional
-        Of the root link's frame in the world at the start, m.
+        Of the root link's frame in the world at the start, m. An MJCF file says it itself.
     orientation : array_like, shape (4,), optional
-        Of the root link's frame, scalar first.
+        Of the root link's frame, scalar first; likewise.
     gravity : array_like, shape (3,), optional
         By default that of the file, or else (0, 0, -9.81), m/s^2.
     actuated : bool, servo, iterable of str or mapping, optional
@@ -125,6 +125,11 @@ def load(
         rotation.as_numbers(position, (3,), "position"),
         rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
     )
+    if path.suffix.lower() != ".urdf" and (root.position.any() or root.orientation[1:].any()):
+        raise ValueError(
+            f"{path.name}: an MJCF file says itself where its bodies are; leave out position= and "
+            "orientation=, and place a robot by model.set_body(state, name, ..., carry=True)"
+        )
     notes = Notes(path)
     folder = None if within is None else Path(within).resolve()
     found = _read(path, base, closures, meshes, folder, least_radius is not None, notes)
