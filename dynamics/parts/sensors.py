@@ -205,6 +205,11 @@ class IMU(Sensor):
     **options
         Name, noise and rate.
 
+    Attributes
+    ----------
+    on_body : bool
+        True of a body that is given itself, whatever frame has its name.
+
     Raises
     ------
     ValueError
@@ -355,6 +360,11 @@ class RangeFinder(Sensor):
     **options
         Name, noise and rate.
 
+    Attributes
+    ----------
+    on_body : bool
+        True of a body that is given itself, whatever frame has its name.
+
     Raises
     ------
     ValueError
@@ -454,6 +464,11 @@ class FrameSensor(Sensor):
         scalar first), m/s and rad/s; 3, 4, 3 and 3 numbers.
     **options
         Name, noise and rate. An orientation is normalized after noise.
+
+    Attributes
+    ----------
+    on_body : bool
+        True of a body that is given itself, whatever frame has its name.
 
     Raises
     ------
