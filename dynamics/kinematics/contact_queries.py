@@ -97,8 +97,8 @@ def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) ->
     touches = sum(not touch.of_parent for touch in contact.touches)
     if not trajectory.parts:
         raise ValueError(
-            f"the trajectory holds no forces of {name!r}: a file keeps those of contacts that are "
-            "declared; simulate again from one of its states"
+            f"the trajectory holds no forces of {name!r}, as files of earlier versions; simulate "
+            "again from one of its states"
         )
     found = []
     for part in trajectory.parts:

@@ -413,14 +413,38 @@ def test_the_gap_of_a_pair_is_infinite_while_it_is_not_near():
     np.testing.assert_array_equal(np.isfinite(gap).any(axis=1), near)
 
 
-def test_a_file_of_a_motion_holds_no_forces_of_pairs(tmp_path):
+def test_a_file_of_a_motion_holds_the_forces_of_pairs(tmp_path):
+    path = tmp_path / "motion.npz"
     model, state = heap(2)
     motion = dy.simulate(model, state, 0.5)
-    motion.save(tmp_path / "motion.npz")
-    there = dy.Trajectory.load(tmp_path / "motion.npz", model)
+    motion.save(path)
+    there = dy.Trajectory.load(path, heap(2)[0])
     np.testing.assert_array_equal(there.states, motion.states)
+    assert there.contacts == motion.contacts
+    for name in motion.contacts:
+        one, other = motion.contact(name), there.contact(name)
+        for what in ("gap", "normal", "point", "normal_force", "friction_force"):
+            np.testing.assert_array_equal(getattr(one, what), getattr(other, what))
+    there.save(path)  # once more, from what was read
+    assert len(dy.Trajectory.load(path, model).parts) == len(motion.parts)
+
+    with np.load(path) as file:
+        kept = {name: file[name] for name in file.files}
+    wrong = kept["near_counts"] * [1, 1, 0]
+    for message, other in (
+        ("it lacks near_names", {"near_names": None}),
+        ("its counts of near pairs are not those of its arrays", {"near_counts": wrong}),
+        ("'a' are not those", {"near_names": np.full_like(kept["near_names"], "a")}),
+        ("counts of near pairs of shape", {"near_counts": kept["near_counts"][:, :2]}),
+    ):
+        changed = {k: v for k, v in (kept | other).items() if v is not None}
+        np.savez(path, **changed)
+        with pytest.raises(ValueError, match=message.replace("'a'", r"\['a'.*\]")):
+            dy.Trajectory.load(path, model)
+    without = {k: v for k, v in kept.items() if not k.startswith("near")}
+    np.savez(path, **without)  # of an earlier version
     with pytest.raises(ValueError, match=r"the trajectory holds no forces of 'floor\|0'"):
-        there.contact("floor|0")
+        dy.Trajectory.load(path, model).contact("floor|0")
 
 
 def test_a_controller_is_called_once_a_step(monkeypatch):
