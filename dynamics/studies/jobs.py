@@ -62,7 +62,7 @@ class Job:
     state: State
     seconds: float
     controls: ArrayLike | Mapping[Hashable, ArrayLike] | None = None
-    wrenches: ArrayLike | None = None
+    wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None
     controller: Callable[..., Any] | None = None
     policy: Callable[..., Any] | None = None
     parameters: Mapping[Hashable, Any] | None = None
