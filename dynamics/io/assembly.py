@@ -151,8 +151,10 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
         chosen = {joint.name: actuated for joint in free if not joint.closure}
     elif isinstance(actuated, Mapping):
         chosen = dict(actuated)
-    else:
+    elif isinstance(actuated, Iterable):
         chosen = dict.fromkeys({actuated} if isinstance(actuated, str) else set(actuated), True)
+    else:
+        raise TypeError(f"actuated is {actuated!r}, and must be True, False, a servo or names")
     unknown = set(chosen) - set(found.joints)
     if unknown:
         raise ValueError(f"actuated names no joint: {sorted(unknown)}; there are "

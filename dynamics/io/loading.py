@@ -186,4 +186,5 @@ def _read(
         if base is not None:
             raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
         return read_mjcf(path, notes, meshes=meshes, within=within, split=split)
-    raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF)")
+    hint = f": expand it first, xacro {path.name} > robot.urdf" if kind == ".xacro" else ""
+    raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF){hint}")

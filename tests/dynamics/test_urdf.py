@@ -107,6 +107,8 @@ def test_joints_of_a_file_get_servos_within_its_efforts(tmp_path):
     assert mech.joints["p"].servo is own and mech.joints["q"].actuated
     free = load(tmp_path, text, actuated=servo, without=["control_limits"]).joints["p"]
     assert free.servo is servo
+    with pytest.raises(TypeError, match="actuated is 1, and must be True, False, a servo or names"):
+        load(tmp_path, text, actuated=1)
     with pytest.raises(TypeError, match="actuated of joint 'p' is 3, and must be True, False or"):
         load(tmp_path, text, actuated={"p": 3})
 
