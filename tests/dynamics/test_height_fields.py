@@ -105,7 +105,7 @@ def test_a_height_field_of_a_file_is_touched_where_mujoco_touches_it(tmp_path, m
     theirs = mujoco.MjModel.from_xml_string(xml)
     data = mujoco.MjData(theirs)
 
-    def here(z):
+    def here(x, y, z):
         state = model.initial_state()
         model.set_body(state, "ball", position=(x, y, z))
         try:
@@ -114,14 +114,15 @@ def test_a_height_field_of_a_file_is_touched_where_mujoco_touches_it(tmp_path, m
             return True
         return False
 
-    def there(z):
+    def there(x, y, z):
         data.qpos[:3] = x, y, z
         mujoco.mj_forward(theirs, data)
         return data.ncon > 0
 
     for x, y in rng.uniform((-0.5, -0.5), (0.6, 0.2), (8, 2)):
         # 1e-6 of the ball's size is let through here; MuJoCo's convex collisions end at 1e-6
-        assert touching(here) == pytest.approx(touching(there), abs=1e-5)
+        ours, other = (touching(lambda z: of(x, y, z)) for of in (here, there))  # noqa: B023
+        assert ours == pytest.approx(other, abs=1e-5)
 
 
 def test_a_height_field_that_nothing_touches_is_drawn_and_large_ones_are_left_out(tmp_path, mujoco):
