@@ -99,7 +99,7 @@ def load(
     collide : bool, str or Path, optional
         Whether all collision shapes touch each other, the floor and the world's: see
         `Mechanism.collide`. MJCF's filters and ``<exclude>`` count. The path of an SRDF file leaves
-        out the pairs that it disables.
+        out the pairs that it disables. Bodies that overlap in the posture of the file do not touch.
     friction : float, optional
         Coefficient of sliding friction of all these contacts; by default that of the file
         (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>``), or else 0.5.

@@ -130,7 +130,7 @@ def random_filters(seed):
             open_at.pop()
         moves = rng.random() < 0.75
         joints = ("<joint/>" if open_at else "<freejoint/>") if moves else ""
-        text += f'<body name="b{k}" pos="0.1 0.2 0.3">{joints}'
+        text += f'<body name="b{k}" pos="{k + 1} 0.2 0.3">{joints}'
         open_at.append(k)
         for i in range(rng.integers(1, 3)):
             text += f'<geom name="g{k}{i}" size="0.05" {bits[3 * k + i]} pos="{0.1 * i} 0 0"/>'
@@ -178,11 +178,29 @@ def test_filters_of_a_file_are_those_of_mujoco(tmp_path, mujoco, seed):
     assert found == wanted
 
 
+def test_bodies_that_overlap_in_the_posture_of_a_file_are_left_out_by_name(tmp_path):
+    # a, b and c in a row of 0.2 m; c hangs beside a, by a link without a shape, 0.15 m from it
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    box = '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>'
+    shapes = {"a": ball, "b": ball, "n": "", "c": box}
+    links = [link(name, more=more) for name, more in shapes.items()]
+    places = {"ab": (0.3, 0, 0), "bn": (0, 1, 0), "nc": (-0.15, -1, 0)}
+    limits = '<limit lower="-1" upper="1"/>'
+    joints = [joint(x, "revolute", *x, xyz=at, more=limits) for x, at in places.items()]
+    mech = load(tmp_path, robot(*links, *joints), collide=True, ground=True)
+
+    kind = "contacts of bodies that overlap in the file's posture"
+    assert mech.report.left_out == {kind: ["a, c"]}  # b and c are next to each other
+    assert pairs_of(mech) == ["ground|a", "ground|b", "ground|c"]  # that overlap to be separated
+    model = mech.finalize()
+    dy.simulate(model, dy.separate(model, model.initial_state()), 0.1)
+
+
 def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
     ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
     links = [link(name, more=ball) for name in "abcd"]
-    joints = [joint(f"{a}{b}", "revolute", a, b, more='<limit lower="-1" upper="1"/>')
-              for a, b in ("ab", "bc", "cd")]  # fmt: skip
+    more = {"more": '<limit lower="-1" upper="1"/>', "xyz": (0.5, 0, 0)}
+    joints = [joint(f"{a}{b}", "revolute", a, b, **more) for a, b in ("ab", "bc", "cd")]
     text = robot(*links, *joints)
     srdf = tmp_path / "robot.srdf"
     srdf.write_text(
