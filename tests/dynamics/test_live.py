@@ -137,6 +137,25 @@ def test_sliders_have_the_limits_of_controls_and_set_them(live):
     assert live.url.startswith("http://127.0.0.1:")
 
 
+def test_sliders_of_position_servos_hold_the_posture_within_the_limits_of_joints():
+    from dynamics.display.live.server import _ranges
+
+    mech = dy.Mechanism()
+    arm = mech.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="arm")
+    servo = dy.PositionServo(50.0, 5.0, target=0.1, gear=-2.0)
+    options = {"servo": servo, "limits": (-1.0, 2.0), "name": "hinge"}
+    mech.add_joint(dy.Revolute(mech.world, arm, (0, 1, 0), child_point=(0, 0, 0.5), **options))
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 0.3)
+    ((label, least, most, start),) = _ranges(model, state, 1.0)
+
+    assert label == "hinge"
+    assert (least, most, start) == pytest.approx((-4.1, 1.9, -0.7))  # gear q - target
+    motion = dy.simulate(model, state, 2.0, controls=[start])
+    assert motion.joint("hinge")[-1] == pytest.approx(0.3, abs=0.05)
+
+
 def test_the_motion_waits_for_a_browser_and_lets_go_when_it_leaves(live, monkeypatch):
     time.sleep(0.2)
     assert live.runner.state.time == 0.0
