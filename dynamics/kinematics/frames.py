@@ -283,9 +283,11 @@ class Kinematics:
             beyond = self._beyond(now, limits)
             if np.abs(error).max(initial=0.0) <= tolerance and beyond <= WITHIN:
                 break
-            null, _ = self._slopes(now).split()
+            slopes = self._slopes(now)
+            null = slopes.null()
             A = np.vstack([task.slopes(now) for task in tasks]) @ null
-            B, low, high = self._room(now, limits)
+            rows, low, high = self._room(now, limits)
+            B = slopes.J[rows]
             z = _bounded_step(A, error, damping, B @ null, low, high)
             trial = self._moved(now, null @ z)
             after = self._errors(tasks, trial)
@@ -342,7 +344,7 @@ class Kinematics:
 
     def _motions(self, state: State) -> Float:
         """Velocities of all bodies but planes by v, shape (6 n, k)."""
-        return self._slopes(state).tangent()[0]
+        return self._slopes(state).along()
 
     def _momenta(self, state: State, motions: Float) -> Float:
         """Momenta of all bodies but planes, shape (6 n, k)."""
@@ -358,8 +360,8 @@ class Kinematics:
         """Errors of all tasks, over their units."""
         return np.concatenate([np.zeros(0), *(task.error(state) for task in tasks)])
 
-    def _room(self, state: State, limits: bool) -> tuple[Float, Float, Float]:
-        """Jacobian of limited coordinates, and how far each may move down and up."""
+    def _room(self, state: State, limits: bool) -> tuple[list[int], Float, Float]:
+        """Columns of limited coordinates, and how far each may move down and up."""
         position = self._space.read(state)[0]
         rows, low, high = [], [], []
         for name, (first, count) in self._space.start.items() if limits else ():
@@ -370,7 +372,7 @@ class Kinematics:
                 rows.append(6 * len(self._base) + first + i)
                 low.append(ends[i, 0] - position[first + i])
                 high.append(ends[i, 1] - position[first + i])
-        return self._slopes(state).J[rows], np.array(low), np.array(high)
+        return rows, np.array(low), np.array(high)
 
     def _beyond(self, state: State, limits: bool) -> float:
         """How far a limited coordinate is beyond its range, m or rad."""
