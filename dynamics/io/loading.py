@@ -133,6 +133,11 @@ def load(
     notes = Notes(path)
     folder = None if within is None else Path(within).resolve()
     found = _read(path, base, closures, meshes, folder, least_radius is not None, notes)
+    if found.touches_nothing and not (ground is False and collide is False):
+        raise ValueError(
+            f'{path.name} switches contacts off, by <flag contact="disable"/>: load it without '
+            "ground= and collide=, or take the flag out"
+        )
     if gravity is None:
         gravity = EARTH if found.gravity is None else found.gravity
     mechanism = assembled(

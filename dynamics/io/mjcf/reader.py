@@ -96,6 +96,8 @@ def read_mjcf(
         for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
     reader.read()
+    off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    reader.found.touches_nothing = bool(model.opt.disableflags & off)
     return reader.found
 
 
