@@ -126,7 +126,7 @@ def assembled(
         if not _inside(joint, groups):
             mechanism.add_joint(_joint(joint, groups, bodies))
     for one in found.actuators:
-        if one.joint in mechanism.joints:
+        if {one.joint, *one.others} & {*mechanism.joints}:
             mechanism.actuators[one.name] = one
     mechanism.keyframes.update(found.keyframes)
     mechanism.scenery.update(found.scenery)
@@ -167,7 +167,9 @@ def _choose_motors(found: Description, actuated: Motors | None) -> None:
     for joint in found.joints.values():
         _drive(joint, chosen.get(joint.name, False))
     found.actuators = [  # commands of the file are none of other servos
-        one for one in found.actuators if not isinstance(chosen.get(str(one.joint)), SERVOS)
+        one
+        for one in found.actuators
+        if not any(isinstance(chosen.get(str(x)), SERVOS) for x in (one.joint, *one.others))
     ]
 
 

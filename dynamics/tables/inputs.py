@@ -129,11 +129,11 @@ def controls_from_commands(model: Model, commands: Any) -> Float:
         )
     out = np.zeros((*given.shape[:-1], model.n_controls))
     for k, one in enumerate(actuators.values()):
-        if one.joint not in model.tables.control_start:
-            continue  # loaded with actuated=
-        first, count = model.tables.control_start[one.joint]
         command = np.clip(given[..., k, None], one.least, one.most)
-        out[..., first : first + count] += command * one.scale
+        for joint, scale in {one.joint: one.scale, **one.others}.items():
+            if joint in model.tables.control_start:  # unless loaded with actuated=
+                first, count = model.tables.control_start[joint]
+                out[..., first : first + count] += command * scale
     return out
 
 

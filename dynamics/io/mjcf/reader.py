@@ -33,7 +33,7 @@ LAST_SHOWN_GROUP = 2
 MOST_CELLS = 20_000
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "tendons", "cameras", "lights", "pairs", "flexes", "skins",
+    "cameras", "lights", "pairs", "flexes", "skins",
     "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
@@ -95,6 +95,8 @@ def read_mjcf(
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
+    for k in range(model.ntendon):
+        reader.tendon(k)
     reader.read()
     off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     reader.found.touches_nothing = bool(model.opt.disableflags & off)
@@ -243,6 +245,15 @@ class Reader:
             float(m.dof_damping[dof]), float(m.jnt_stiffness[k]), rest,
             float(m.dof_frictionloss[dof]), float(m.dof_armature[dof]),
         )  # fmt: skip
+
+    def tendon(self, k: int) -> None:
+        """Note a tendon that does more than to pass on what an actuator pulls."""
+        m, first = self.model, int(self.model.tendon_adr[k])
+        acts = [m.tendon_limited, m.tendon_stiffness, m.tendon_damping, m.tendon_frictionloss]
+        acts.append(getattr(m, "tendon_armature", np.zeros(m.ntendon)))
+        fixed = m.wrap_type[first] == self.mj.mjtWrap.mjWRAP_JOINT
+        if not fixed or any(np.any(one[k]) for one in acts):
+            self.notes.leave_out("tendons", self.name("tendon", k))
 
     # Geoms
 
