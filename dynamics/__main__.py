@@ -159,8 +159,8 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_start(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--keyframe", metavar="NAME", help="start in this keyframe of an MJCF file"
-                        )  # fmt: skip
+    parser.add_argument("--keyframe", metavar="NAME", help="start in this keyframe of an MJCF "
+                        "file, and hold its commands")  # fmt: skip
     parser.add_argument("--set", type=_setting, action="append", default=[], dest="settings",
                         metavar="JOINT=VALUE", help="coordinate of a joint at the start, m or rad; "
                         "several of one joint with commas")  # fmt: skip
@@ -257,12 +257,19 @@ def _simulate(arguments: argparse.Namespace) -> None:
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
     model = _model(arguments, arguments.timestep, arguments.order)
-    controls = controls_of(model, dict(arguments.controls)) if arguments.controls else None
+    given: dict[Any, Any] = dict(arguments.controls)
+    start = _start(model, arguments)
+    if arguments.keyframe is not None:  # its commands hold, where no others are given
+        commands = model.mechanism.keyframes[arguments.keyframe].commands
+        held = model.controls(commands)
+        places = model.tables.control_start.items()
+        given = {name: held[first : first + count] for name, (first, count) in places} | given
+    controls = controls_of(model, given) if given else None
     bar = _Bar(not arguments.quiet and sys.stderr.isatty())
     try:
         trajectory = simulate(
             model,
-            _start(model, arguments),
+            start,
             arguments.seconds,
             every=arguments.every,
             controls=controls,

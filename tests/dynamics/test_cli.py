@@ -193,6 +193,21 @@ def test_a_robot_collides_and_its_joints_are_driven(tmp_path, capsys):
     assert "there is no keyframe 'home'" in capsys.readouterr().err
 
 
+def test_a_keyframe_is_a_start_with_its_commands(tmp_path, mujoco):
+    rod = '<geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.03"/>'
+    servo = '<actuator><position name="s" joint="j" kp="500" kv="20"/></actuator>'
+    key = '<keyframe><key name="home" qpos="0.4" ctrl="0.4"/></keyframe>'
+    body = f'<body name="b"><joint name="j" axis="0 1 0"/>{rod}</body>'
+    path, motion = tmp_path / "arm.xml", tmp_path / "m.npz"
+    path.write_text(f"<mujoco><worldbody>{body}</worldbody>{servo}{key}</mujoco>")
+    model = dy.load(path).finalize(0.01)
+    for more, end in ((), 0.4), (("--controls", "j=-0.4"), -0.4):
+        common = ["--keyframe=home", "--seconds=2", "--out", motion, "--quiet", *more]
+        assert run("simulate", path, *common) == 0
+        found = dy.Trajectory.load(motion, model).joint("j")
+        assert found[0] == pytest.approx(0.4) and found[-1] == pytest.approx(end, abs=0.02)
+
+
 def test_joints_on_loops_are_set_with_all_others(tmp_path, capsys):
     from .robots import four_bar
 
