@@ -395,6 +395,7 @@ class Trajectory:
         Parameters
         ----------
         name : hashable
+            Or the name of a body, where no frame has it.
 
         Returns
         -------
@@ -405,6 +406,8 @@ class Trajectory:
         """
         frames = self.model.mechanism.frames
         if name not in frames:
+            if name in self.model.tables.body_index:
+                return self.body(name)
             raise UnknownNameError(f"there is no frame {name!r}; frames are {list(frames)}")
         frame = frames[name]
         if frame.body is WORLD:

@@ -206,4 +206,7 @@ def test_the_name_of_a_link_is_its_frame_and_a_body_its_centre_of_mass(tmp_path)
         assert kinematics.jacobian(state, owner)[2, 0] == pytest.approx(-x, abs=1e-12)
         sensors = dy.Sensors(model, [dy.FrameSensor(owner, name="at", quantities="position")])
         assert sensors.read(state)["at"] == pytest.approx([x, 0.0, 1.0], abs=1e-12)
-    assert dy.simulate(model, state, 0.0).frame("hand")[0][0] == pytest.approx([0, 0, 1])
+    motion = dy.simulate(model, state, 0.0)
+    assert motion.frame("hand")[0][0] == pytest.approx([0, 0, 1])
+    four = dy.simulate(*zoo.four_bar(), 0.0)  # without frames
+    assert (four.frame("coupler")[0] == four.body("coupler")[0]).all()
