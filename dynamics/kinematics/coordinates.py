@@ -329,7 +329,9 @@ def set_body(
     i, label = model.body_number(name), f"body {name!r}"
     others = _connected(model, name) if carry else []
     twists = twists_of(model, state)
-    before = {one.name: frame_of(model, state, one, twists) for one in (model.bodies[i], *others)}
+    body, before = model.bodies[i], dict[Hashable, Frame]()
+    if others:  # else the state may have no poses yet
+        before = {one.name: frame_of(model, state, one, twists) for one in (body, *others)}
     pose = state.pose[i].copy()
     if position is not None:
         pose[:3] = rotation.as_numbers(position, (3,), f"position of {label}")
@@ -342,9 +344,10 @@ def set_body(
         label = f"angular_velocity of {label}"
         twists[i, 3:] = rotation.as_numbers(angular_velocity, (3,), label)
     state.pose[i] = pose
-    now = frame_of(model, state, model.bodies[i], twists)
-    for one in others:
-        put(model, state, twists, one.name, _along(before[name], before[one.name], now))
+    if others:
+        now = frame_of(model, state, body, twists)
+        for one in others:
+            put(model, state, twists, one.name, _along(before[name], before[one.name], now))
     set_twists(model, state, twists, [i, *(model.body_number(one.name) for one in others)])
 
 
