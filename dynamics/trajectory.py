@@ -467,9 +467,15 @@ class Trajectory:
             [str(name) for name in index]
             for index in (model.tables.body_index, model.tables.joint_index)
         )
-        if names != here or states.shape != (time.size, model.state_size):
+        if names != here:
             raise ValueError(
                 f"{path} is of another mechanism: its bodies are {names[0]}, its joints {names[1]}"
+            )
+        if states.shape != (time.size, model.state_size):
+            raise ValueError(
+                f"{path} is of a mechanism with other contacts, limits or friction: its states "
+                f"have {states.shape[1]} numbers, this model's {model.state_size}. Load a robot "
+                "with the options of that run, such as ground= and collide="
             )
         made = cls(model, time, states, controls)
         made.intervals = kept.get("intervals", made.intervals)

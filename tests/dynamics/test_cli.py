@@ -193,6 +193,17 @@ def test_a_robot_collides_and_its_joints_are_driven(tmp_path, capsys):
     assert "there is no keyframe 'home'" in capsys.readouterr().err
 
 
+def test_a_motion_on_the_ground_is_not_viewed_without_it(tmp_path, capsys):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    path, motion = tmp_path / "ball.urdf", tmp_path / "m.npz"
+    path.write_text(robot(link("a", more=ball)))
+    options = ["--position", 0, 0, 1, "--seconds=0.1", "--out", motion, "--quiet"]
+    assert run("simulate", path, "--ground", *options) == 0
+    assert run("view", path, motion, "--html", tmp_path / "page.html") == 1
+    assert "with the options of that run, such as ground=" in capsys.readouterr().err
+    assert run("view", path, motion, "--ground", "--html", tmp_path / "page.html") == 0
+
+
 def test_a_keyframe_is_a_start_with_its_commands(tmp_path, mujoco):
     rod = '<geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.03"/>'
     servo = '<actuator><position name="s" joint="j" kp="500" kv="20"/></actuator>'
