@@ -447,8 +447,8 @@ def frame_of(model: Model, name: Hashable, on_body: bool = False) -> tuple[int, 
     ----------
     model : Model
     name : hashable
-        Or a body or frame itself. Each link of a robot file has a frame, and most a body, of its
-        name: the name means the frame.
+        Or a body, the world or a frame itself. Each link of a robot file has a frame, and most a
+        body, of its name: the name means the frame.
     on_body : bool, optional
         True where the name is that of a body.
 
@@ -470,6 +470,8 @@ def frame_of(model: Model, name: Hashable, on_body: bool = False) -> tuple[int, 
     if name in index and (on_body or name not in frames):
         return int(index[name]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
     if name not in frames:
+        if name in (WORLD, WORLD.name):
+            return -1, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
         raise UnknownNameError(
             f"there is neither a body nor a frame {name!r}; bodies are "
             f"{[body.name for body in model.bodies]}, frames {list(frames)}"

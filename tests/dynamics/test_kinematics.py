@@ -183,6 +183,8 @@ def test_unknown_frames_targets_of_another_shape_and_the_world_are_refused():
         kinematics.inverse(state, {"wall": [0.0, 0.0, 0.0]})
     assert kinematics.pose(state, "wall")[0] == pytest.approx([1.0, 2.0, 3.0])
     assert not kinematics.jacobian(state, "wall").any()
+    for world in ("world", model.mechanism.world):
+        assert kinematics.pose(state, world)[0].tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(dy.UnknownNameError, match="three"):
         dy.Kinematics(model, ["three"])
 
