@@ -34,6 +34,8 @@ MENU = {
         "from_pytensor",
         "c_code",
         "robots",
+        "from_mujoco",
+        "from_drake",
         "sensors",
         "examples/index",
         "recipes/index",

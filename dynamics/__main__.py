@@ -7,6 +7,7 @@ import os
 import sys
 import time
 import warnings
+import webbrowser
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,6 +115,9 @@ def _parser() -> argparse.ArgumentParser:
     _add_start(parts)
     parts.add_argument("--html", type=Path, metavar="page.html", help="write the page there and "
                        "open no browser")  # fmt: skip
+    parts.add_argument("--live", action="store_true", help="let the robot move in real time, with "
+                       "sliders for its controls, until Ctrl-C")  # fmt: skip
+    parts.add_argument("--timestep", type=_positive, default=0.01, help="s, of --live (0.01)")
     parts.set_defaults(run=_view)
 
     parts = commands.add_parser("warmup", help="compile the kernels that are needed first")
@@ -137,14 +141,26 @@ def _add_robot(parser: argparse.ArgumentParser) -> None:
                         "without mass become balls of water of this radius, m")  # fmt: skip
     parser.add_argument("--ground", action="store_true", help="let collision shapes touch the "
                         "file's floor, or else z < 0")  # fmt: skip
+    parser.add_argument("--collide", action="store_true", help="let collision shapes touch each "
+                        "other, the file's floor and its static geoms")  # fmt: skip
+    parser.add_argument("--srdf", type=Path, metavar="robot.srdf", help="leave out the pairs that "
+                        "this file disables; implies --collide")  # fmt: skip
     parser.add_argument("--friction", type=_coefficient, metavar="MU", help="coefficient of "
-                        "sliding friction on the floor; by default the file's, or 0.5")  # fmt: skip
+                        "sliding friction of these contacts; by default the file's, or 0.5"
+                        )  # fmt: skip
     parser.add_argument("--without", action="append", default=[], metavar="PROPERTY", help="leave "
                         "this out of all joints: limits, velocity_limits, control_limits, "
-                        "friction, damper or spring")  # fmt: skip
+                        "friction, armature, damping or stiffness")  # fmt: skip
+    motors = parser.add_mutually_exclusive_group()
+    motors.add_argument("--actuated", action="store_true", help="let all joints take controls; by "
+                        "default those with a motor in the file")  # fmt: skip
+    motors.add_argument("--servo", type=_gains, metavar="KP,KD", help="give all joints a position "
+                        "servo with these gains; its control is a target")  # fmt: skip
 
 
 def _add_start(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--keyframe", metavar="NAME", help="start in this keyframe of an MJCF "
+                        "file, and hold its commands")  # fmt: skip
     parser.add_argument("--set", type=_setting, action="append", default=[], dest="settings",
                         metavar="JOINT=VALUE", help="coordinate of a joint at the start, m or rad; "
                         "several of one joint with commas")  # fmt: skip
@@ -166,6 +182,16 @@ def _positive(text: str) -> float:
     return value
 
 
+def _gains(text: str) -> list[float]:
+    try:
+        numbers = [float(value) for value in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not (1 <= len(numbers) <= 2 and all(0.0 <= value < float("inf") for value in numbers)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not of the form 60,2")
+    return numbers
+
+
 def _setting(text: str) -> tuple[str, list[float]]:
     name, _, values = text.rpartition("=")
     try:
@@ -179,7 +205,11 @@ def _setting(text: str) -> tuple[str, list[float]]:
 
 def _model(arguments: argparse.Namespace, timestep: float = 0.01, order: int = 2) -> Model:
     from dynamics.io.loading import load
+    from dynamics.parts.servos import PositionServo
 
+    actuated: Any = True if arguments.actuated else None
+    if arguments.servo is not None:
+        actuated = PositionServo(*arguments.servo)
     return load(
         arguments.robot,
         base=arguments.base,
@@ -191,6 +221,8 @@ def _model(arguments: argparse.Namespace, timestep: float = 0.01, order: int = 2
         within=arguments.within,
         without=arguments.without,
         ground=arguments.ground,
+        collide=arguments.collide if arguments.srdf is None else arguments.srdf,
+        actuated=actuated,
         friction=arguments.friction,
     ).finalize(timestep, order=order)
 
@@ -199,6 +231,8 @@ def _start(model: Model, arguments: argparse.Namespace) -> State:
     """Initial state with joints at the given coordinates; those on loops with all others."""
     settings: list[tuple[str, list[float]]] = arguments.settings
     state = model.initial_state()
+    if arguments.keyframe is not None:
+        state = model.keyframe(arguments.keyframe)
     on_loops: dict[Any, Any] = {}
     for name, values in settings:
         try:
@@ -223,12 +257,19 @@ def _simulate(arguments: argparse.Namespace) -> None:
 
         matplotlib_module("pyplot", "--plot").switch_backend("Agg")
     model = _model(arguments, arguments.timestep, arguments.order)
-    controls = controls_of(model, dict(arguments.controls)) if arguments.controls else None
+    given: dict[Any, Any] = dict(arguments.controls)
+    start = _start(model, arguments)
+    if arguments.keyframe is not None:  # its commands hold, where no others are given
+        commands = model.mechanism.keyframes[arguments.keyframe].commands
+        held = model.controls(commands)
+        places = model.tables.control_start.items()
+        given = {name: held[first : first + count] for name, (first, count) in places} | given
+    controls = controls_of(model, given) if given else None
     bar = _Bar(not arguments.quiet and sys.stderr.isatty())
     try:
         trajectory = simulate(
             model,
-            _start(model, arguments),
+            start,
             arguments.seconds,
             every=arguments.every,
             controls=controls,
@@ -313,11 +354,21 @@ def _view(arguments: argparse.Namespace) -> None:
     from dynamics.simulation import simulate
     from dynamics.trajectory import Trajectory
 
-    model = _model(arguments)
-    if arguments.motion is not None:
-        trajectory = Trajectory.load(arguments.motion, model)
+    model = _model(arguments, arguments.timestep)
+    if arguments.live:
+        if arguments.motion is not None or arguments.html is not None:
+            raise ValueError("--live shows no motion that was kept, and writes no page")
+        live = model.view(_start(model, arguments))
+        print(live.url, flush=True)
+        webbrowser.open(live.url)
+        live.wait()
+    elif arguments.motion is not None:
+        _show(Trajectory.load(arguments.motion, model), arguments)
     else:
-        trajectory = simulate(model, _start(model, arguments), 0.0)
+        _show(simulate(model, _start(model, arguments), 0.0), arguments)
+
+
+def _show(trajectory: Trajectory, arguments: argparse.Namespace) -> None:
     if arguments.html is not None:
         trajectory.export_html(arguments.html, arguments.robot.stem)
     else:

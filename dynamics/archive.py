@@ -24,10 +24,13 @@ ARRAYS = {
     "version": ("iu", 0), "time": ("f", 1), "states": ("f", 2), "controls": ("f", 2),
     "bodies": ("U", 1), "joints": ("U", 1), "intervals": ("f", 2), "event_times": ("f", 1),
     "event_names": ("U", 1), "event_kinds": ("U", 1), "event_states": ("f", 2),
+    "near_counts": ("iu", 2), "near_names": ("U", 1), "near_states": ("f", 1),
 }  # fmt: skip
 #: Arrays that a motion may lack; it has all those of events or none.
 EVENTS = {"event_times", "event_names", "event_kinds", "event_states"}
-OPTIONAL = {"intervals", *EVENTS}
+#: Likewise of pairs that were near, part by part: `dynamics.kinematics.near_run.part_arrays`.
+NEAR = {"near_counts", "near_names", "near_states"}
+OPTIONAL = {"intervals", *EVENTS, *NEAR}
 #: Kinds of events without and with a row of ``event_states``: the state and its interval.
 PLAIN, WITH_STATE = {"closes", "opens"}, {"rises", "falls"}
 #: Bytes that a motion may take beyond `RATIO` times its file; a motion at rest packs very well.
@@ -44,8 +47,17 @@ def write_motion(target: str | Path | IO[bytes], arrays: dict[str, Array]) -> No
     target : str, Path or file
     arrays : dict of ndarray
         Those of `ARRAYS` but for the version.
+
+    Raises
+    ------
+    ValueError
+        For a name that is too long to be read again.
     """
     everything: dict[str, Any] = {"version": np.array(VERSION), **arrays}
+    for one in arrays.values():
+        if one.dtype.kind == "U" and one.dtype.itemsize > 4 * LONGEST:
+            name = max(one.tolist(), key=len)
+            raise ValueError(f"name {name[:40]!r}... is longer than {LONGEST} characters")
     if hasattr(target, "write"):
         np.savez_compressed(target, **everything)
         return
@@ -102,12 +114,29 @@ def read_motion(path: str | Path) -> dict[str, Array]:
                 for name in names if name != "version"
             }  # fmt: skip
             _check_events(found)
+            _check_near(found)
             return found
     except FileNotFoundError:
         raise
     except Exception as error:  # whatever zipfile, zlib and numpy make of bytes by others
         what = str(error) or type(error).__name__
         raise ValueError(f"{path} holds no trajectory of dynamics: {what}") from None
+
+
+def _check_near(found: dict[str, Array]) -> None:
+    """Refuse arrays of near pairs that do not belong together."""
+    have = NEAR & {*found}
+    if not have:
+        return
+    if have != NEAR:
+        raise ValueError(f"of its near pairs it lacks {', '.join(sorted(NEAR - have))}")
+    counts = found["near_counts"]
+    if counts.shape[1] != 3 or (counts < 0).any() or (counts > 2**31).any():
+        raise ValueError(f"it has counts of near pairs of shape {counts.shape}")
+    records, pairs, size = counts.astype(np.int64).T
+    given = [len(found["time"]), len(found["near_names"]), len(found["near_states"])]
+    if [records.sum(), pairs.sum(), (records * size).sum()] != given:
+        raise ValueError("its counts of near pairs are not those of its arrays")
 
 
 def _check_events(found: dict[str, Array]) -> None:

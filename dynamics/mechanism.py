@@ -25,9 +25,11 @@ from dynamics.parts.contacts import (
     facets_of,
     refuse_rigid,
 )
+from dynamics.parts.convex_hulls import hull_mesh
 from dynamics.parts.couplings import Coupling, coupling
 from dynamics.parts.forces import Potential, Spring, Wrench
-from dynamics.parts.geometry import Frame, Geometry, Surface
+from dynamics.parts.geometry import Frame, Geometry, Mesh, Surface
+from dynamics.parts.height_fields import checked_field, prisms
 from dynamics.parts.joints import Joint
 from dynamics.parts.options import BodyOptions, ContactOptions, ModelOptions, takes
 from dynamics.parts.sensors import Sensor, check_sensor
@@ -374,7 +376,7 @@ class Mechanism:
 
     def add_obstacle(
         self,
-        shape: Shape | HalfSpace | Geometry,
+        shape: Shape | HalfSpace | Geometry | ArrayLike,
         *,
         name: Hashable = None,
         position: ArrayLike = (0.0, 0.0, 0.0),
@@ -385,8 +387,9 @@ class Mechanism:
 
         Parameters
         ----------
-        shape : Shape, HalfSpace or Geometry
-            A geometry has its own place and surface; a half-space has a place of its own.
+        shape : Shape, HalfSpace, Geometry or array_like, shape (k, 3)
+            A geometry has its own place and surface; a half-space has a place of its own. Of points
+            it is the convex hull; their frame is that of the shape.
         name : hashable, optional
             By default ``"obstacle 0"`` and so on.
         position : array_like, shape (3,), optional
@@ -410,19 +413,73 @@ class Mechanism:
         name = f"obstacle {len(self.obstacles)}" if name is None else name
         self._check_open(f"add obstacle {name!r}")
         self._check_name(name)
-        if not isinstance(shape, (Shape, HalfSpace, Geometry)):
+        solid: Any = shape
+        if isinstance(shape, (list, tuple, np.ndarray)) and np.ndim(shape) == 2:
+            solid = hull_mesh(shape, f"obstacle {name!r}")
+        if not isinstance(solid, (Shape, HalfSpace, Geometry, Mesh)):
             raise TypeError(
-                f"add_obstacle takes a shape, a dynamics.HalfSpace or a geometry, not {shape!r}"
+                "add_obstacle takes a shape, a dynamics.HalfSpace, points of shape (k, 3) or a "
+                f"geometry, not {shape!r}"
             )
-        if not isinstance(shape, Geometry):
+        if not isinstance(solid, Geometry):
             check_coefficients(f"obstacle {name!r}", {"friction": friction})
             x = rotation.as_numbers(position, (3,), f"position of obstacle {name!r}")
             q = rotation.as_numbers(orientation, (4,), f"orientation of obstacle {name!r}")
             surface = Surface(float(friction))
-            shape = Geometry(shape, x, rotation.normalized(q), surface=surface)
-        self.obstacles[name] = shape
+            solid = Geometry(solid, x, rotation.normalized(q), surface=surface)
+        made: Geometry = solid
+        self.obstacles[name] = made
         self._used.add(name)
-        return shape
+        return made
+
+    def add_terrain(
+        self,
+        x: ArrayLike,
+        y: ArrayLike,
+        heights: ArrayLike,
+        *,
+        name: str = "terrain",
+        bottom: float | None = None,
+        friction: float = 0.5,
+    ) -> list[Geometry]:
+        """Add a height field that bodies of `collide` touch: two prisms for each cell.
+
+        Parameters
+        ----------
+        x : array_like, shape (n,)
+            Coordinates of the grid, ascending, m.
+        y : array_like, shape (m,)
+            Likewise.
+        heights : array_like, shape (n, m)
+            At these points, m.
+        name : str, optional
+            Prisms are obstacles ``"terrain 0"`` and so on.
+        bottom : float, optional
+            Height of the underside, m; by default a tenth of the field's width below the lowest
+            point.
+        friction : float, optional
+            Coefficient of sliding friction; of two surfaces the larger one counts.
+
+        Returns
+        -------
+        list of Geometry
+            One for each prism.
+
+        Raises
+        ------
+        ValueError
+            For a grid that does not ascend, a name in use, and numbers that make no sense.
+        """
+        field = checked_field(x, y, heights, bottom, f"terrain {name!r}")
+        check_coefficients(f"terrain {name!r}", {"friction": friction})
+        parts = dict(zip((f"{name} {k}" for k in itertools.count()), prisms(*field)))
+        for label in parts:
+            self._check_name(label)
+        place = {"position": np.zeros(3), "orientation": np.array([1.0, 0.0, 0.0, 0.0])}
+        return [
+            self.add_obstacle(Geometry(one, **place, surface=Surface(float(friction))), name=label)
+            for label, one in parts.items()
+        ]
 
     def collide(
         self,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from dynamics import interrupts, rotation
+from dynamics import interrupts
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout, step_info
 from dynamics.kernels.base.settings import BARRIER
@@ -276,8 +276,9 @@ class Model:
         orientation: ArrayLike | None = None,
         velocity: ArrayLike | None = None,
         angular_velocity: ArrayLike | None = None,
+        carry: bool = False,
     ) -> None:
-        """Place one body, whatever its joints: see `assemble`.
+        """Place one body, whatever its joints (see `assemble`), or a whole robot by one body.
 
         Parameters
         ----------
@@ -292,20 +293,18 @@ class Model:
             World, m/s.
         angular_velocity : array_like, shape (3,), optional
             Body frame, rad/s.
+        carry : bool, optional
+            Whether all bodies that joints connect to this one go along: coordinates of joints and
+            their rates stay.
+
+        Raises
+        ------
+        InconsistentStateError
+            Where joints connect the body to the world and it is to carry others.
         """
-        i, label = self.body_number(name), f"body {name!r}"
-        twists = coordinates.twists_of(self, state)
-        if position is not None:
-            state.pose[i, :3] = rotation.as_numbers(position, (3,), f"position of {label}")
-        if orientation is not None:
-            q = rotation.as_numbers(orientation, (4,), f"orientation of {label}")
-            state.pose[i, 3:] = rotation.normalized(q)
-        if velocity is not None:
-            twists[i, :3] = rotation.as_numbers(velocity, (3,), f"velocity of {label}")
-        if angular_velocity is not None:
-            label = f"angular_velocity of {label}"
-            twists[i, 3:] = rotation.as_numbers(angular_velocity, (3,), label)
-        coordinates.set_twists(self, state, twists, [i])
+        coordinates.set_body(
+            self, state, name, position, orientation, velocity, angular_velocity, carry
+        )
 
     def keyframe(self, name: str) -> State:
         """State of a posture that the robot file holds, at rest, its loops closed.
@@ -605,7 +604,9 @@ class Model:
         graphsys.MissingExtraError
             If viser is not installed.
         ValueError
-            For a port that there is not.
+            For a port or a host that there is not.
+        InconsistentStateError
+            Where the start is open, in overlap or beyond a limit.
         """
         from dynamics.display.live import view
 

@@ -35,10 +35,11 @@ from dynamics.trajectory import Trajectory
 if TYPE_CHECKING:
     from dynamics.model import Model
 
-__all__ = ["simulate"]
+__all__ = ["check_start", "simulate"]
 
 Float = NDArray[np.float64]
 EventCallable = Callable[[float, State], float]
+Events = EventCallable | Sequence[EventCallable] | Mapping[Hashable, EventCallable]
 
 #: How far open the constraints of a first state may be, over the unit of length, or in rad.
 CONSISTENT = 1e-6
@@ -52,15 +53,12 @@ def simulate(
     seconds: float,
     *,
     controller: Callable[..., Any] | None = None,
-    controls: ArrayLike | None = None,
-    wrenches: ArrayLike | None = None,
+    controls: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
+    wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None,
     every: int = 1,
     start: str = "legendre",
     accuracy: float | None = None,
-    events: EventCallable
-    | Sequence[EventCallable]
-    | Mapping[Hashable, EventCallable]
-    | None = None,
+    events: Events | None = None,
     progress: bool | Callable[[float], None] = False,
     workspace: Workspace | None = None,
 ) -> Trajectory:
@@ -77,12 +75,13 @@ def simulate(
     seconds : float
     controller : callable, optional
         ``controller(state, time)`` gives the controls of the step, shape (c,).
-    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), optional
+    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
         Controls where there is no controller: the same throughout, constant in each step, or at
         the times ``(k + model.nodes) timestep`` of each step k, which keeps the order of the method
-        where they vary.
-    wrenches : array_like, shape (6 n,) or (steps, 6 n), optional
-        External force (world) and torque (body frame) on every body.
+        where they vary. By name of joint or spring they are the same throughout, 0 for the others.
+    wrenches : array_like, shape (6 n,) or (steps, 6 n), or mapping, optional
+        External force (world, N) and torque (body frame, N m) on every body at its centre of mass,
+        the same throughout or in each step; or by name of body, shape (6,), the same throughout.
     every : int, optional
         Steps between records.
     accuracy : float, optional
@@ -127,7 +126,8 @@ def simulate(
     TypeError
         For an event that is no function.
     ValueError
-        For a start, times and controls that make no sense, and tables of fewer rows than steps. For
+        For a start, times and controls that make no sense, controls beside a controller, and tables
+        of fewer rows than steps. For
         an accuracy that is not positive, that Newton's tolerance does not allow, or of a model in
         the papers' form or of `compose`. For an event that gives no finite number, and for events
         of a model in the papers' form.
@@ -141,8 +141,10 @@ def simulate(
             'events need form="second order": a part of a step of the other form is of another '
             "motion"
         )
+    if controller is not None and controls is not None:
+        raise ValueError("controls are those of a controller, or given: leave out one of the two")
     table, outside = _inputs(model, controls, wrenches, steps)
-    _check_start(model, state)
+    check_start(model, state)
     state = placed(model, state)
     if model.near is not None:
         return _through_near_models(
@@ -390,6 +392,10 @@ def _steps(model: Model, seconds: float, every: int) -> int:
         raise TypeError(
             f"simulate takes a model, not {model!r}; use model = mechanism.finalize(timestep)"
         )
+    if not isinstance(every, (int, np.integer)):
+        raise TypeError(f"every is {every!r}, and must be an integer")
+    if not isinstance(seconds, (int, float, np.number)):
+        raise TypeError(f"seconds is {seconds!r}, and must be a number")
     if not (math.isfinite(seconds) and seconds >= 0.0):
         raise ValueError(f"seconds is {seconds}, and must be finite and not negative")
     if every < 1:
@@ -411,7 +417,9 @@ def _inputs(model: Model, controls: Any, wrenches: Any, steps: int) -> tuple[Flo
         names = ", ".join(map(repr, model.tables.control_start))
         _check_length(table, f"controls of {names}", steps)
     outside = np.zeros((1, 0))
-    if wrenches is not None:
+    if isinstance(wrenches, Mapping):
+        outside = inputs.wrenches_of(model, wrenches)[None]
+    elif wrenches is not None:
         outside = np.atleast_2d(np.array(wrenches, np.float64, order="C"))
         if outside.shape[1] != 6 * model.n_bodies or not np.isfinite(outside).all():
             raise ValueError(f"wrenches must be finite, {6 * model.n_bodies} a step")
@@ -426,7 +434,10 @@ def _check_length(table: Float, what: str, steps: int) -> None:
         )
 
 
-def _check_start(model: Model, state: State) -> None:
+def check_start(model: Model, state: State) -> None:
+    """Refuse a first state that no motion can begin with."""
+    if not isinstance(state, State):
+        raise TypeError(f"the state is {state!r}; begin with model.initial_state()")
     size = model.state_size
     if state.data.shape != (size,):
         raise ValueError(f"the state has {state.data.size} numbers, this model's have {size}")

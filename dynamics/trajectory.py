@@ -16,7 +16,7 @@ from dynamics.archive import WITH_STATE, event_arrays, read_motion, write_motion
 from dynamics.errors import UnknownNameError
 from dynamics.kernels.base import layout
 from dynamics.kernels.rows import rows as kinds
-from dynamics.kinematics.near_run import Part, at_record, chosen_parts
+from dynamics.kinematics.near_run import Part, at_record, chosen_parts, part_arrays, parts_of
 from dynamics.parts.bodies import WORLD
 from dynamics.state import State, as_plain
 from dynamics.tables.error_control import Event
@@ -395,6 +395,7 @@ class Trajectory:
         Parameters
         ----------
         name : hashable
+            Or the name of a body, where no frame has it.
 
         Returns
         -------
@@ -405,6 +406,8 @@ class Trajectory:
         """
         frames = self.model.mechanism.frames
         if name not in frames:
+            if name in self.model.tables.body_index:
+                return self.body(name)
             raise UnknownNameError(f"there is no frame {name!r}; frames are {list(frames)}")
         frame = frames[name]
         if frame.body is WORLD:
@@ -415,7 +418,7 @@ class Trajectory:
         return x + rotation.rotate(q, np.broadcast_to(frame.position, x.shape)), turned
 
     def save(self, path: str | Path) -> None:
-        """Write times, states, events and names to a ``.npz`` file; no pickles inside.
+        """Write times, states, contacts, events and names to a ``.npz`` file; no pickles inside.
 
         A file that is there is replaced when all is written, and stays as it was where that fails.
 
@@ -431,6 +434,9 @@ class Trajectory:
         }  # fmt: skip
         if self.events:
             arrays |= event_arrays(self.events, self.states.shape[1])
+        if self.parts:
+            assert self.model.near is not None
+            arrays |= part_arrays(self.model.near, self.parts)
         write_motion(path, arrays | kept)
 
     @classmethod
@@ -461,13 +467,24 @@ class Trajectory:
             [str(name) for name in index]
             for index in (model.tables.body_index, model.tables.joint_index)
         )
-        if names != here or states.shape != (time.size, model.state_size):
+        if names != here:
             raise ValueError(
                 f"{path} is of another mechanism: its bodies are {names[0]}, its joints {names[1]}"
+            )
+        if states.shape != (time.size, model.state_size):
+            raise ValueError(
+                f"{path} is of a mechanism with other contacts, limits or friction: its states "
+                f"have {states.shape[1]} numbers, this model's {model.state_size}. Load a robot "
+                "with the options of that run, such as ground= and collide="
             )
         made = cls(model, time, states, controls)
         made.intervals = kept.get("intervals", made.intervals)
         made.events = _events_of(kept, model)
+        if model.near is not None and "near_counts" in kept:
+            try:
+                made.parts = parts_of(model.near, kept)
+            except ValueError as error:
+                raise ValueError(f"{path} is of another mechanism: {error}") from None
         return made
 
 

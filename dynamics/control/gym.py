@@ -15,15 +15,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 import graphsys as gs
-from dynamics.errors import ConvergenceError
+from dynamics import rotation
+from dynamics.display.animation import Sketch
+from dynamics.errors import ConvergenceError, InconsistentStateError
 from dynamics.kernels.base.run_totals import TOTALS_SIZE
 from dynamics.kernels.base.step_info import INFO_SIZE, LENGTH
 from dynamics.kinematics.joint_space import JointSpace
 from dynamics.kinematics.near_run import Part
 from dynamics.parts.sensors import Sensor
 from dynamics.sensors.suite import Sensors, read_side_by_side
-from dynamics.simulation import simulate
+from dynamics.simulation import check_start, simulate
 from dynamics.state import interval_of
+from dynamics.tables.inputs import check_positive
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -41,6 +44,7 @@ except ImportError:  # `Task` says so
 __all__ = ["MechanismEnv", "MechanismVectorEnv", "Task"]
 
 Float = NDArray[np.float64]
+DRAWN = 100  #: Starts of an episode, until one is without overlap.
 
 
 class Task:
@@ -57,10 +61,11 @@ class Task:
     terminated : callable, optional
         ``terminated(q, rate)`` ends an episode.
     most : float or array_like, shape (c,), optional
-        Largest control, N or N m: that of an action 1.
+        Largest control: that of an action 1, N, N m or of a servo's target. By default the largest
+        that the ``control_limits`` of its joint allow, and 1 without.
     noise : float, optional
-        Half-width of what is added to the coordinates and rates of every start; on mechanisms with
-        loops it must be 0.
+        Half-width of what is added to the coordinates and rates of every start, within the limits
+        of joints; on mechanisms with loops it must be 0. Starts in overlap are drawn anew.
     seconds : float, optional
         Length of an episode, which is then truncated.
     skip : int, optional
@@ -72,7 +77,9 @@ class Task:
     Raises
     ------
     ValueError
-        Where the mechanism takes no controls, or starts cannot be varied.
+        Where the mechanism takes no controls, starts cannot be varied, or a number makes no sense.
+    InconsistentStateError
+        Where the start is open, in overlap or beyond a limit.
     MissingExtraError
         Where gymnasium is not installed.
     """
@@ -84,7 +91,7 @@ class Task:
         *,
         start: State | None = None,
         terminated: Callable[[Float, Float], bool] | None = None,
-        most: ArrayLike = 1.0,
+        most: ArrayLike | None = None,
         noise: float = 0.01,
         seconds: float = 10.0,
         skip: int = 1,
@@ -101,9 +108,16 @@ class Task:
         self.model, self.reward, self.terminated = model, reward, terminated
         self.start = model.initial_state() if start is None else start.copy()
         self.space = JointSpace(model)
+        check_positive(seconds=seconds)
+        if not (isinstance(skip, (int, np.integer)) and skip >= 1):
+            raise ValueError(f"skip is {skip}, and must be an integer of at least 1")
+        if not (np.isfinite(noise) and noise >= 0.0):
+            raise ValueError(f"noise is {noise}, and must be finite and not negative")
         self.noise, self.skip = float(noise), int(skip)
         self.steps = max(1, round(seconds / (model.timestep * self.skip)))
-        self.most = np.broadcast_to(np.asarray(most, np.float64), (model.n_controls,)).copy()
+        self.most = _largest(model) if most is None else _checked(most, model.n_controls)
+        check_start(model, self.start)
+        self.least, self.greatest = _limits(model, self.space)
         given = () if sensors is None else sensors
         self.sensors = given if isinstance(given, Sensors) else Sensors(model, given)
         count = 2 * self.space.size + sum(self.sensors.sizes.values())
@@ -121,12 +135,26 @@ class Task:
         Returns
         -------
         ndarray of float, shape (state size,)
+
+        Raises
+        ------
+        InconsistentStateError
+            Where each of many starts is in overlap.
         """
-        state = self.start.copy()
-        if self.noise:
-            q, rate = self.space.read(state)
-            q, rate = (x + rng.uniform(-self.noise, self.noise, x.size) for x in (q, rate))
-            self.space.place(state, q, rate)
+        if not self.noise:
+            return self.start.data.copy()
+        here = np.stack(self.space.read(self.start))
+        for left in reversed(range(DRAWN)):
+            state = self.start.copy()
+            moved = here + rng.uniform(-self.noise, self.noise, here.shape)
+            self.space.place(state, *np.clip(moved, self.least, self.greatest))
+            try:
+                check_start(self.model, state)
+            except InconsistentStateError:
+                if left == 0:
+                    raise
+            else:
+                break
         return state.data
 
     def trace(self, rng: Any) -> Trace:
@@ -264,6 +292,46 @@ class Trace:
     parts: tuple[Part, ...] = ()
 
 
+def _acting(actions: Any, space: Any) -> Float:
+    """Actions as numbers, checked."""
+    return rotation.as_numbers(actions, space.shape, "action")
+
+
+def _checked(most: ArrayLike, count: int) -> Float:
+    """Largest control of each joint as given."""
+    numbers = rotation.as_numbers(most, (...,), "most")
+    if numbers.shape not in ((), (1,), (count,)) or not (numbers > 0.0).all():
+        raise ValueError(f"most is {most!r}, and must be positive: one number, or {count}")
+    return np.broadcast_to(numbers, (count,)).copy()
+
+
+def _largest(model: Model) -> Float:
+    """Largest control that limits allow, 1 without."""
+    found = np.ones(model.n_controls)
+    for name, (first, count) in model.tables.control_start.items():
+        owner: Any = model.mechanism.joints.get(name) or model.mechanism.springs.get(name)
+        limits = getattr(owner, "control_limits", None)
+        if limits is not None:
+            most = np.abs(np.broadcast_to(np.asarray(limits, float), (count, 2))).max(axis=1)
+            known = np.isfinite(most) & (most > 0.0)
+            found[first : first + count] = np.where(known, most, 1.0)
+    return found
+
+
+def _limits(model: Model, space: JointSpace) -> tuple[Float, Float]:
+    """Least and greatest coordinates and rates, shape (2, m) each."""
+    least = np.full((2, space.size), -np.inf)
+    greatest = -least
+    for name, (first, count) in space.start.items():
+        joint = model.mechanism.joints[name]
+        for row, limits in enumerate((joint.limits, joint.velocity_limits)):
+            if limits is not None:
+                ends = np.broadcast_to(np.asarray(limits, float), (count, 2))
+                least[row, first : first + count] = ends[:, 0]
+                greatest[row, first : first + count] = ends[:, 1]
+    return least, greatest
+
+
 class MechanismEnv(Env):
     """One mechanism to learn on.
 
@@ -272,12 +340,19 @@ class MechanismEnv(Env):
     Parameters
     ----------
     task : Task
+    render_mode : {None, "rgb_array"}, optional
+        Needs the extra ``plot``.
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}
+    metadata: dict[str, Any] = {"render_modes": ["rgb_array"]}
 
-    def __init__(self, task: Task) -> None:
-        self.task, self.render_mode = task, None
+    def __init__(self, task: Task, render_mode: str | None = None) -> None:
+        if render_mode not in (None, *self.metadata["render_modes"]):
+            raise ValueError(f'render_mode is {render_mode!r}, and must be "rgb_array" or None')
+        self.task, self.render_mode = task, render_mode
+        self._sketch: Sketch | None = None
+        rate = 1.0 / (task.skip * task.model.timestep)
+        self.metadata = {**self.metadata, "render_fps": rate}
         self.observation_space, self.action_space = task.observation_space, task.action_space
         self._states, self._count = task.start.data[None].copy(), 0
         self._traces = [Trace(task.sensors)]
@@ -299,12 +374,26 @@ class MechanismEnv(Env):
 
     def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
         """Take a step; see `gymnasium.Env.step`."""
-        actions = np.asarray(action, np.float64)[None]
+        actions = _acting(action, self.action_space)[None]
         came = self.task.advance(self._states, actions, self._traces)[0]
         self._count += 1
         seen, reward, ends = self.task.look(self._states, actions, self._traces)
         late = self._count >= self.task.steps
         return seen[0], float(reward[0]), bool(ends[0] or not came), late, {"failed": not came}
+
+    def render(self) -> NDArray[np.uint8] | None:
+        """Picture of the state, shape (480, 480, 3), of lines between joints; None without a mode.
+
+        `dynamics.export_html` of a motion shows bodies as they are.
+        """
+        if self.render_mode is None:
+            return None
+        if self._sketch is None:
+            self._sketch = Sketch(self.task.model)
+        state = self.state
+        state.time = self._count * self.task.skip * self.task.model.timestep
+        picture: NDArray[np.uint8] = self._sketch.draw(state)
+        return picture
 
 
 class MechanismVectorEnv(VectorEnv):
@@ -355,7 +444,7 @@ class MechanismVectorEnv(VectorEnv):
 
     def step(self, actions: Any) -> tuple[Any, Float, Any, Any, dict[str, Any]]:
         """Take a step in all; see `gymnasium.vector.VectorEnv.step`."""
-        actions = np.asarray(actions, np.float64)
+        actions = _acting(actions, self.action_space)
         new = np.flatnonzero(self._over)
         before = self._states.copy()
 

@@ -14,11 +14,13 @@ from dynamics import rotation
 from dynamics.display.plot import matplotlib_module
 from dynamics.parts.bodies import Body
 from dynamics.parts.shapes import Box, Round, Sphere
+from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
-    from dynamics.trajectory import Trajectory
+    from dynamics.model import Model
+    from dynamics.state import State
 
-__all__ = ["Animation", "animate"]
+__all__ = ["Animation", "Sketch", "animate"]
 
 Float = NDArray[np.float64]
 
@@ -86,20 +88,10 @@ def animate(trajectory: Trajectory, *, rate: float = 25.0, view: tuple[float, fl
     time = trajectory.time
     wanted = np.arange(time[0], time[-1] + 0.5 / rate, 1.0 / rate)
     records = np.unique(np.searchsorted(time, wanted - 1e-9).clip(0, time.size - 1))
-    mechanism = trajectory.model.mechanism
-    lines = [_line(trajectory, body, records) for body in mechanism.bodies.values()]
-    every = np.concatenate([line.reshape(-1, 3) for line in lines])
-    low, high = every.min(axis=0), every.max(axis=0)
-    middle, reach = (low + high) / 2.0, 0.55 * float((high - low).max()) or 1.0
+    lines = _lines(trajectory, records)
     figure = pyplot.figure(figsize=(6.0, 5.0), layout="constrained")
-    ax = figure.add_subplot(projection="3d")
-    ax.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
-    for axis, center in zip("xyz", middle):
-        getattr(ax, f"set_{axis}lim")(center - reach, center + reach)
-    ax.set_box_aspect((1.0, 1.0, 1.0))
-    if view is not None:
-        ax.view_init(*view)
-    drawn = [ax.plot([], [], [], "o-", linewidth=2.5, markersize=4)[0] for _ in lines]
+    ax, drawn = _axes(figure, len(lines), view)
+    _aim(ax, *_bounds(lines))
     title = ax.set_title("")
 
     def update(k: int) -> list[Any]:
@@ -114,6 +106,74 @@ def animate(trajectory: Trajectory, *, rate: float = 25.0, view: tuple[float, fl
     update(0)
     pyplot.close(figure)  # a notebook would show the still picture as well
     return Animation(figure, movie)
+
+
+class Sketch:
+    """Pictures of states, drawn as `animate` does; the camera follows the bodies.
+
+    Parameters
+    ----------
+    model : Model
+    size : (int, int), optional
+        Width and height, pixels.
+    view : (float, float), optional
+        Elevation and azimuth of the camera, degrees.
+
+    Raises
+    ------
+    graphsys.MissingExtraError
+        Where matplotlib is not installed.
+    """
+
+    def __init__(
+        self, model: Model, size: tuple[int, int] = (480, 480),
+        view: tuple[float, float] | None = None,
+    ) -> None:  # fmt: skip
+        made = matplotlib_module("figure", "pictures of states").Figure
+        agg = matplotlib_module("backends.backend_agg", "pictures of states").FigureCanvasAgg
+        self.model, self._reach = model, 0.0
+        self._canvas = agg(made(figsize=(size[0] / 100.0, size[1] / 100.0), dpi=100.0))
+        self._ax, self._drawn = _axes(self._canvas.figure, len(model.mechanism.bodies), view)
+
+    def draw(self, state: State) -> NDArray[np.uint8]:
+        """Picture of a state, shape (height, width, 3)."""
+        lines = _lines(Trajectory(self.model, np.zeros(1), state.data[None]), np.zeros(1, int))
+        middle, reach = _bounds(lines)
+        self._reach = max(self._reach, reach)  # one scale while it moves
+        _aim(self._ax, middle, self._reach)
+        for artist, line in zip(self._drawn, lines):
+            artist.set_data_3d(*line[0].T)
+        self._ax.set_title(f"{state.time:.2f} s")
+        self._canvas.draw()
+        return np.array(self._canvas.buffer_rgba())[:, :, :3]
+
+
+def _axes(figure: Any, count: int, view: tuple[float, float] | None) -> tuple[Any, list[Any]]:
+    """Axes of a scene, and a line for each body."""
+    ax = figure.add_subplot(projection="3d")
+    ax.set(xlabel="x, m", ylabel="y, m", zlabel="z, m")
+    ax.set_box_aspect((1.0, 1.0, 1.0))
+    if view is not None:
+        ax.view_init(*view)
+    return ax, [ax.plot([], [], [], "o-", linewidth=2.5, markersize=4)[0] for _ in range(count)]
+
+
+def _bounds(lines: list[Float]) -> tuple[Float, float]:
+    """Middle of some lines, and how far they reach from it."""
+    every = np.concatenate([line.reshape(-1, 3) for line in lines])
+    low, high = every.min(axis=0), every.max(axis=0)
+    return (low + high) / 2.0, 0.55 * float((high - low).max()) or 1.0
+
+
+def _aim(ax: Any, middle: Float, reach: float) -> None:
+    for axis, center in zip("xyz", middle):
+        getattr(ax, f"set_{axis}lim")(center - reach, center + reach)
+
+
+def _lines(trajectory: Trajectory, records: Any) -> list[Float]:
+    """Lines of all bodies: see `_line`."""
+    bodies = trajectory.model.mechanism.bodies.values()
+    return [_line(trajectory, body, records) for body in bodies]
 
 
 def _line(trajectory: Trajectory, body: Body, records: Any) -> Float:

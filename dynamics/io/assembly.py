@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -23,10 +23,14 @@ from dynamics.parts.geometry import Frame, Geometry
 from dynamics.parts.joints import POINTS, Joint, Row
 from dynamics.parts.joints import joint as joint_of
 from dynamics.parts.options import with_new_words
+from dynamics.parts.servos import PositionServo, VelocityServo
 
-__all__ = ["assembled"]
+__all__ = ["Motors", "assembled"]
 
 Float = NDArray[np.float64]
+SERVOS = (PositionServo, VelocityServo)
+Motor = bool | PositionServo | VelocityServo
+Motors = Motor | Iterable[str] | Mapping[str, Motor]
 MAKERS: dict[str, Callable[..., Any]] = {
     "fixed": joint_types.Fixed,
     "revolute": joint_types.Revolute,
@@ -62,7 +66,7 @@ def assembled(
     base: str,
     root: Pose,
     gravity: Any,
-    actuated: bool | Iterable[str] | None,
+    actuated: Motors | None,
     merge_fixed: bool,
     least_radius: float | None,
     without: Iterable[str],
@@ -78,7 +82,7 @@ def assembled(
     root : Pose
         Of the root's frame in the world.
     gravity : array_like, shape (3,)
-    actuated : bool, iterable of str or None
+    actuated : bool, servo, iterable of str, mapping or None
     merge_fixed : bool
     least_radius : float or None
     without : iterable of str
@@ -97,8 +101,8 @@ def assembled(
         for link in found.roots:
             name = "world-" + link
             found.joints[name] = JointEntry(name, "fixed", None, link, root)
-    _choose_motors(found, actuated)
     _leave_out(found, without)
+    _choose_motors(found, actuated)
     groups = grouped(found, notes, merge_fixed, least_radius)
     mechanism = Mechanism(gravity)
     taken = {joint.name for joint in found.joints.values() if not _inside(joint, groups)}
@@ -122,7 +126,7 @@ def assembled(
         if not _inside(joint, groups):
             mechanism.add_joint(_joint(joint, groups, bodies))
     for one in found.actuators:
-        if one.joint in mechanism.joints:
+        if {one.joint, *one.others} & {*mechanism.joints}:
             mechanism.actuators[one.name] = one
     mechanism.keyframes.update(found.keyframes)
     mechanism.scenery.update(found.scenery)
@@ -137,29 +141,49 @@ def assembled(
     return mechanism
 
 
-def _choose_motors(found: Description, actuated: bool | Iterable[str] | None) -> None:
+def _choose_motors(found: Description, actuated: Motors | None) -> None:
     """Set which joints take controls; None leaves it as the file says."""
     if actuated is None:
         return
-    if isinstance(actuated, bool):
-        for joint in found.joints.values():
-            free = not joint.closure and joint.kind not in ("fixed", "floating")
-            _drive(joint, actuated and free)
-        return
-    names = {actuated} if isinstance(actuated, str) else set(actuated)
-    unknown = names - set(found.joints)
+    chosen: dict[str, Any]
+    if isinstance(actuated, (bool, *SERVOS)):
+        free = (one for one in found.joints.values() if one.kind not in ("fixed", "floating"))
+        chosen = {joint.name: actuated for joint in free if not joint.closure}
+    elif isinstance(actuated, Mapping):
+        chosen = dict(actuated)
+    elif isinstance(actuated, Iterable):
+        chosen = dict.fromkeys({actuated} if isinstance(actuated, str) else set(actuated), True)
+    else:
+        raise TypeError(f"actuated is {actuated!r}, and must be True, False, a servo or names")
+    unknown = set(chosen) - set(found.joints)
     if unknown:
         raise ValueError(f"actuated names no joint: {sorted(unknown)}; there are "
                          f"{list(found.joints)}")  # fmt: skip
+    for name, motor in chosen.items():
+        if not isinstance(motor, (bool, *SERVOS)):
+            raise TypeError(
+                f"actuated of joint {name!r} is {motor!r}, and must be True, False or a servo"
+            )
     for joint in found.joints.values():
-        _drive(joint, joint.name in names)
+        _drive(joint, chosen.get(joint.name, False))
+    found.actuators = [  # commands of the file are none of other servos
+        one
+        for one in found.actuators
+        if not any(isinstance(chosen.get(str(x)), SERVOS) for x in (one.joint, *one.others))
+    ]
 
 
-def _drive(joint: JointEntry, driven: bool) -> None:
-    """Give a joint a motor, that of the file where it has one, or none."""
-    if not driven:
+def _drive(joint: JointEntry, motor: Any) -> None:
+    """Give a joint a motor, that of the file where it has one, a servo, or none."""
+    if isinstance(motor, SERVOS):
+        if joint.control_limits is not None and np.isinf(motor.force_limit).all():
+            most = np.abs(joint.control_limits).max(axis=1) / abs(motor.gear)
+            motor = replace(motor, force_limit=most)
+        joint.servo, joint.actuated = motor, False
+        return
+    if not motor:
         joint.servo = None
-    joint.actuated = driven and joint.servo is None
+    joint.actuated = bool(motor) and joint.servo is None
 
 
 def _leave_out(found: Description, without: Iterable[str]) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from dynamics.errors import InconsistentStateError
 from dynamics.io.description import Description
 from dynamics.io.notes import Notes
 from dynamics.io.parsing import attribute, tree
+from dynamics.kinematics.plane_placement import look_at
 from dynamics.mechanism import Mechanism
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contact_primitives import HalfSpace
@@ -17,6 +20,7 @@ from dynamics.parts.geometry import Geometry, Surface
 
 __all__ = ["add_collisions", "read_srdf"]
 
+LET_THROUGH = 1e-8  #: m, overlap that a motion may begin with
 UNTURNED = np.array([1.0, 0.0, 0.0, 0.0])
 
 
@@ -51,7 +55,8 @@ def add_collisions(
     every = Surface(0.0, kind=-1, touches=-1)
     if isinstance(ground, HalfSpace) or (ground and not found.floors):
         plane = ground if isinstance(ground, HalfSpace) else HalfSpace()
-        mechanism.add_obstacle(Geometry(plane, np.zeros(3), UNTURNED, surface=every), name="ground")
+        name = "ground" if "ground" not in mechanism else "ground plane"
+        mechanism.add_obstacle(Geometry(plane, np.zeros(3), UNTURNED, surface=every), name=name)
     for floor in () if isinstance(ground, HalfSpace) else found.floors:
         plane = HalfSpace(floor.normal, floor.point)
         made = Geometry(plane, np.zeros(3), UNTURNED, surface=floor.surface)
@@ -69,7 +74,37 @@ def add_collisions(
         if joint.n_rows > 0 and WORLD in (joint.parent, joint.child):
             child = joint.child if joint.parent is WORLD else joint.parent
             without += product(of_base, [str(child.name)])
+    for one, two in _overlapping(mechanism, without):
+        notes.leave_out("contacts of bodies that overlap in the file's posture", f"{one}, {two}")
+        without.append((one, two))
     mechanism.collide(without=without, friction=friction)
+
+
+def _overlapping(mechanism: Mechanism, without: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Pairs of bodies that may touch and overlap at the start, as hulls of neighbours' meshes do.
+
+    MoveIt leaves these out, too; a contact without penetration cannot begin with them.
+    """
+    trial = mechanism.copy()
+    trial.collide(without=without)
+    try:
+        model = trial.finalize()
+        state = model.initial_state()
+    except (ValueError, InconsistentStateError):  # whoever finalizes it is told
+        return []
+    assert model.near is not None
+    entry = model.near.entry(state)
+    near = entry.near.model
+    gaps = look_at(near, entry.state.data[None])[0, :, 0]
+    found: dict[frozenset[Any], tuple[str, str]] = {}
+    for (name, _), gap in zip(near.tables.contact_touches, gaps):
+        contact = near.mechanism.contacts.get(name)
+        if gap < -LET_THROUGH and contact is not None:
+            ends = [contact.parent.name, contact.child.name]
+            if WORLD.name not in ends:
+                one, two = sorted(ends, key=near.tables.body_index.__getitem__)
+                found.setdefault(frozenset(ends), (one, two))
+    return list(found.values())
 
 
 def _ends(mechanism: Mechanism, found: Description, link: str, notes: Notes) -> list[str]:

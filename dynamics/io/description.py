@@ -230,6 +230,8 @@ class Description:
         Looks of the world by name.
     obstacles : dict of Geometry
         Collision shapes of the world by name.
+    touches_nothing : bool
+        Whether the file switches all contacts off.
     fixed : dict of list of str
         Names of the obstacles of each link that is fixed to the world.
     excluded : list of (str, str)
@@ -249,6 +251,7 @@ class Description:
     floors: list[Floor] = field(default_factory=list)
     scenery: dict[str, Geometry] = field(default_factory=dict)
     obstacles: dict[str, Geometry] = field(default_factory=dict)
+    touches_nothing: bool = False
     fixed: dict[str, list[str]] = field(default_factory=dict)
     excluded: list[tuple[str, str]] = field(default_factory=list)
     actuators: list[Actuator] = field(default_factory=list)

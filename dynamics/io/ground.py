@@ -75,6 +75,7 @@ def add_ground(
         raise ValueError(
             f"{notes.path.name}: no body that moves has a collision shape that can touch the "
             "ground; load it without ground=, and use add_contact with shapes or points of yours"
+            + notes.hint("geoms of type", "collision")
         )
 
 

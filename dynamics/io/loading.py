@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from dynamics import rotation
-from dynamics.io.assembly import assembled
+from dynamics.io.assembly import Motors, assembled
 from dynamics.io.collisions import add_collisions
 from dynamics.io.description import Description, Pose
 from dynamics.io.gepetto import read_closures
@@ -34,7 +34,7 @@ def load(
     position: ArrayLike = (0.0, 0.0, 0.0),
     orientation: ArrayLike = (1.0, 0.0, 0.0, 0.0),
     gravity: ArrayLike | None = None,
-    actuated: bool | Iterable[str] | None = None,
+    actuated: Motors | None = None,
     merge_fixed: bool = False,
     least_radius: float | None = None,
     closures: str | Path | None = None,
@@ -64,14 +64,16 @@ def load(
         What holds the root of a URDF file, which does not say it; by default it floats, and a root
         link called "world" is fixed. An MJCF file says it itself.
     position : array_like, shape (3,), optional
-        Of the root link's frame in the world at the start, m.
+        Of the root link's frame in the world at the start, m. An MJCF file says it itself.
     orientation : array_like, shape (4,), optional
-        Of the root link's frame, scalar first.
+        Of the root link's frame, scalar first; likewise.
     gravity : array_like, shape (3,), optional
         By default that of the file, or else (0, 0, -9.81), m/s^2.
-    actuated : bool or iterable of str, optional
+    actuated : bool, servo, iterable of str or mapping, optional
         Which joints take controls: all, none or these; by default those with a motor in the file
-        (``<transmission>``, ``<actuator>``, ``name_mot``).
+        (``<transmission>``, ``<actuator>``, ``name_mot``). A `PositionServo` or `VelocityServo`
+        gives all joints one like it, a mapping says True, False or a servo by name. A servo without
+        a force limit of its own has that of the file.
     merge_fixed : bool, optional
         Make one body of links that fixed joints hold together: faster, without their reactions.
     least_radius : float, optional
@@ -97,7 +99,7 @@ def load(
     collide : bool, str or Path, optional
         Whether all collision shapes touch each other, the floor and the world's: see
         `Mechanism.collide`. MJCF's filters and ``<exclude>`` count. The path of an SRDF file leaves
-        out the pairs that it disables.
+        out the pairs that it disables. Bodies that overlap in the posture of the file do not touch.
     friction : float, optional
         Coefficient of sliding friction of all these contacts; by default that of the file
         (MJCF's ``friction``, ``<lateral_friction>``, Gazebo's ``<mu1>``), or else 0.5.
@@ -123,9 +125,19 @@ def load(
         rotation.as_numbers(position, (3,), "position"),
         rotation.normalized(rotation.as_numbers(orientation, (4,), "orientation")),
     )
+    if path.suffix.lower() != ".urdf" and (root.position.any() or root.orientation[1:].any()):
+        raise ValueError(
+            f"{path.name}: an MJCF file says itself where its bodies are; leave out position= and "
+            "orientation=, and place a robot by model.set_body(state, name, ..., carry=True)"
+        )
     notes = Notes(path)
     folder = None if within is None else Path(within).resolve()
     found = _read(path, base, closures, meshes, folder, least_radius is not None, notes)
+    if found.touches_nothing and not (ground is False and collide is False):
+        raise ValueError(
+            f'{path.name} switches contacts off, by <flag contact="disable"/>: load it without '
+            "ground= and collide=, or take the flag out"
+        )
     if gravity is None:
         gravity = EARTH if found.gravity is None else found.gravity
     mechanism = assembled(
@@ -179,4 +191,5 @@ def _read(
         if base is not None:
             raise ValueError(f"{path.name}: an MJCF file says itself what floats; leave out base=")
         return read_mjcf(path, notes, meshes=meshes, within=within, split=split)
-    raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF)")
+    hint = f": expand it first, xacro {path.name} > robot.urdf" if kind == ".xacro" else ""
+    raise ValueError(f"{path.name} is neither .urdf nor .xml (MJCF){hint}")

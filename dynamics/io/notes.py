@@ -78,6 +78,11 @@ class Notes:
         """Note what is kept although it cannot be right."""
         self._add(self.kept, kind, name)
 
+    def hint(self, *kinds: str) -> str:
+        """Words for an error that elements of these kinds, left out, may have caused."""
+        found = {what: names for what, names in self.unsupported.items() if what.startswith(kinds)}
+        return f" (left out: {_parts(found)})" if found else ""
+
     def emit(self, stacklevel: int) -> None:
         """Warn, once for each class.
 
@@ -92,8 +97,7 @@ class Notes:
             (self.kept, ImplausibleInertiaWarning, "kept"),
         ):
             if found:
-                parts = "; ".join(f"{what}: {_listed(names)}" for what, names in found.items())
-                message = f"{self.path.name}: {title}: {parts}"
+                message = f"{self.path.name}: {title}: {_parts(found)}"
                 warnings.warn(kind(message, found), stacklevel=stacklevel + 1)
 
     @staticmethod
@@ -101,6 +105,11 @@ class Notes:
         names = found.setdefault(kind, [])
         if str(name) not in names:
             names.append(str(name))
+
+
+def _parts(found: dict[str, list[str]]) -> str:
+    """Names by kind."""
+    return "; ".join(f"{what}: {_listed(names)}" for what, names in found.items())
 
 
 def _listed(names: list[str]) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,6 +16,7 @@ from dynamics.kernels.base import layout
 from dynamics.kernels.contacts.geometry import ROUND
 from dynamics.kinematics import loop_closure
 from dynamics.kinematics.plane_placement import apart, look_at, placed
+from dynamics.parts.bodies import WORLD
 from dynamics.state import State
 
 if TYPE_CHECKING:
@@ -29,6 +31,8 @@ Float = NDArray[np.float64]
 #: Left between what `separate` moves apart, over the unit of length or in rad, and how often it
 #: tries.
 APART, ROUNDS = 1e-9, 100
+#: Overlap that may be left in the end, in the same units: less than a motion may begin with.
+LEFT = 5e-7
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -96,8 +100,8 @@ def _near_history(trajectory: Trajectory, models: NearModels, name: Hashable) ->
     touches = sum(not touch.of_parent for touch in contact.touches)
     if not trajectory.parts:
         raise ValueError(
-            f"the trajectory holds no forces of {name!r}: a file keeps those of contacts that are "
-            "declared; simulate again from one of its states"
+            f"the trajectory holds no forces of {name!r}, as files of earlier versions; simulate "
+            "again from one of its states"
         )
     found = []
     for part in trajectory.parts:
@@ -205,7 +209,10 @@ def _constants(model: Model, which: int) -> Float:
 
 
 def separate(model: Model, state: State) -> State:
-    """Nearest state without overlaps, within all limits, its joints closed.
+    """State near by without overlaps, within all limits, its joints closed.
+
+    Whatever joints do not hold to the world leaves the ground and other shapes of the world as a
+    whole, its joints at their coordinates. All other overlaps are closed by the least moves.
 
     Parameters
     ----------
@@ -225,11 +232,11 @@ def separate(model: Model, state: State) -> State:
 
     Notes
     -----
-    Least moves in mass and inertia that close what overlaps (Gauss-Newton), repeated.
+    Least moves in mass and inertia (Gauss-Newton), repeated.
     """
     if model.near is not None:
         return _separate_near(model.near, state)
-    after = state
+    after = _lifted(model, placed(model, state))
     weights, least = loop_closure.inverse_masses(model), loop_closure.LeastChange()
     for _ in range(ROUNDS):
         after = placed(model, after)
@@ -245,11 +252,62 @@ def separate(model: Model, state: State) -> State:
         turned = rotation.from_rotation_vector(part * move[:, 3:])
         after.pose[:, 3:] = rotation.normalized(rotation.multiply(after.pose[:, 3:], turned))
     gaps = look_at(model, after.data[None])[0, :, 0]
+    closed = loop_closure.is_closed(model, after, loop_closure.CLOSED)
+    if closed and (gaps >= -LEFT * _lengths(model)).all():
+        return after
     name = model.tables.contact_touches[int(np.argmin(gaps))][0]
     raise InconsistentStateError(
         f"{name!r} cannot be moved apart together with all other contacts, limits and joints: "
         f"{-gaps.min():.2e} is left"
     )
+
+
+def _lifted(model: Model, state: State) -> State:
+    """State in which parts that are free have left the world, each by a displacement."""
+    part, count = _free_parts(model)
+    lengths, ends = _lengths(model), _ends(model)
+    after = state.copy()
+    for _ in range(ROUNDS):
+        found = look_at(model, after.data[None])[0]
+        moves = np.zeros((count + 1, 3))
+        for k in np.flatnonzero(found[:, 0] < 0.0):
+            body, other = ends[k]
+            if (body < model.n_bodies) == (other < model.n_bodies):
+                continue  # joints' limits, and two that move
+            side = 0 if body < model.n_bodies else 6
+            here = part[min(body, other)]
+            if here < count:
+                normal = found[k, 10 + side : 13 + side]
+                lack = APART * lengths[k] - found[k, 0] - normal @ moves[here]
+                moves[here] += max(0.0, lack) * normal / max(1e-300, normal @ normal)
+        if not moves.any():
+            break
+        after.pose[:, :3] += moves[part]
+    return after
+
+
+def _free_parts(model: Model) -> tuple[NDArray[np.int64], int]:
+    """Part of each body that no joint connects to the world, their number for the others."""
+    graph = nx.Graph()
+    mechanism = model.mechanism
+    planes = [one.plane.body.name for one in mechanism.contacts.values() if one.plane is not None]
+    graph.add_edges_from((WORLD.name, name) for name in planes)  # they follow their bodies
+    graph.add_nodes_from([WORLD.name, *(body.name for body in model.bodies)])
+    for joint in mechanism.joints.values():
+        names = [body.name for body in joint.bodies]
+        if joint.n_rows > 0 and not set(names) & set(planes):
+            graph.add_edges_from(zip(names, names[1:]))
+    parts = [names for names in nx.connected_components(graph) if WORLD.name not in names]
+    number = {name: k for k, names in enumerate(parts) for name in names}
+    found = [number.get(body.name, len(parts)) for body in model.bodies]
+    return np.array(found, np.int64), len(parts)
+
+
+def _ends(model: Model) -> NDArray[np.int64]:
+    """Numbers of the two bodies of all touches, shape (k, 2); the world's is the largest."""
+    plan = model.tables.plan
+    records = plan[plan[layout.CONTACT_AT] :][: layout.CONTACT_FIELDS * int(plan[layout.CONTACTS])]
+    return records.reshape(-1, layout.CONTACT_FIELDS)[:, layout.A : layout.B + 1]
 
 
 def _separate_near(models: NearModels, state: State) -> State:
@@ -268,14 +326,12 @@ def _stacked(model: Model, g: Float, G: Any, over: Any, found: Float) -> tuple[A
     """Joints' rows and those of the touches that overlap."""
     from scipy.sparse import csr_array, vstack
 
-    plan, n = model.tables.plan, model.n_bodies
-    records = plan[plan[layout.CONTACT_AT] :][: layout.CONTACT_FIELDS * int(plan[layout.CONTACTS])]
-    records = records.reshape(-1, layout.CONTACT_FIELDS)
+    n, ends = model.n_bodies, _ends(model)
     rows: list[int] = []
     columns: list[int] = []
     values: list[float] = []
     for i, k in enumerate(over):
-        for side, body in ((0, records[k, layout.A]), (6, records[k, layout.B])):
+        for side, body in zip((0, 6), ends[k]):
             if body < n:
                 rows += [i] * 6
                 columns += range(6 * body, 6 * body + 6)

@@ -200,7 +200,8 @@ def per_coordinate(joint: Joint, value: ArrayLike, what: str) -> Float:
     numbers = np.asarray(value, np.float64)
     if numbers.ndim == 0:
         numbers = np.full(count, float(numbers)) if count == 1 or numbers == 0.0 else numbers[None]
-    return rotation.as_numbers(numbers, (count,), f"{what} of joint {joint.name!r}")
+    parts = ", displacement and rotation vector," if joint.kind == "floating" else ""
+    return rotation.as_numbers(numbers, (count,), f"{what} of joint {joint.name!r}{parts}")
 
 
 def joint_of(model: Model, name: Hashable) -> Joint:
@@ -312,6 +313,64 @@ def hang(
                 frames[other] = place(joint, frames[name], here[:, 0], here[:, 1])
             put(model, state, twists, other, frames[other])
             waiting.append(other)
+
+
+def set_body(
+    model: Model,
+    state: State,
+    name: Hashable,
+    position: ArrayLike | None,
+    orientation: ArrayLike | None,
+    velocity: ArrayLike | None,
+    angular_velocity: ArrayLike | None,
+    carry: bool,
+) -> None:
+    """Place a body, alone or with all that joints connect to it: `Model.set_body`."""
+    i, label = model.body_number(name), f"body {name!r}"
+    others = _connected(model, name) if carry else []
+    twists = twists_of(model, state)
+    body, before = model.bodies[i], dict[Hashable, Frame]()
+    if others:  # else the state may have no poses yet
+        before = {one.name: frame_of(model, state, one, twists) for one in (body, *others)}
+    pose = state.pose[i].copy()
+    if position is not None:
+        pose[:3] = rotation.as_numbers(position, (3,), f"position of {label}")
+    if orientation is not None:
+        q = rotation.as_numbers(orientation, (4,), f"orientation of {label}")
+        pose[3:] = rotation.normalized(q)
+    if velocity is not None:
+        twists[i, :3] = rotation.as_numbers(velocity, (3,), f"velocity of {label}")
+    if angular_velocity is not None:
+        label = f"angular_velocity of {label}"
+        twists[i, 3:] = rotation.as_numbers(angular_velocity, (3,), label)
+    state.pose[i] = pose
+    if others:
+        now = frame_of(model, state, body, twists)
+        for one in others:
+            put(model, state, twists, one.name, _along(before[name], before[one.name], now))
+    set_twists(model, state, twists, [i, *(model.body_number(one.name) for one in others)])
+
+
+def _connected(model: Model, name: Hashable) -> list[Any]:
+    """Bodies that joints connect to one, directly or through others."""
+    joints = [joint for joint in model.mechanism.joints.values() if joint.n_rows > 0]
+    reached, waiting, found = {name}, [name], []
+    while waiting:
+        at = waiting.pop()
+        for joint in joints:
+            if at not in (body.name for body in joint.bodies):
+                continue
+            for body in joint.bodies:
+                if body is WORLD:
+                    raise InconsistentStateError(
+                        f"body {name!r} cannot carry others, as joint {joint.name!r} holds it or "
+                        "them to the world: use set_joint, or place it alone and use assemble"
+                    )
+                if body.name not in reached:
+                    reached.add(body.name)
+                    waiting.append(body.name)
+                    found.append(body)
+    return found
 
 
 def _along(old: Frame, other: Frame, new: Frame) -> Frame:

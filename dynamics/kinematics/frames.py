@@ -15,7 +15,8 @@ from dynamics.kernels.base import layout
 from dynamics.kinematics import coordinates, loop_closure
 from dynamics.kinematics.joint_space import JointSpace, Slopes
 from dynamics.kinematics.momenta import momenta
-from dynamics.parts.bodies import WORLD
+from dynamics.parts.bodies import WORLD, Body
+from dynamics.parts.geometry import Frame
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -37,8 +38,10 @@ BEYOND, WITHIN = 10.0, 1e-9
 class Kinematics:
     """Frame Jacobians, mass matrix and inverse kinematics of a model, with its closed loops.
 
-    A *frame* is a body, by its name, or a named frame of the mechanism, such as a link of a robot
-    file (`Mechanism.frames`). Velocities are those of v, one column of all Jacobians each:
+    A *frame* is a named frame of the mechanism, such as a link of a robot file
+    (`Mechanism.frames`), or a body at its centre of mass: by its name or, where a frame has the
+    same name, by itself (``mech.bodies["hand"]``). Velocities are those of v, one column of all
+    Jacobians each:
 
     - for every part of the mechanism that no joint connects to the world, the velocity (world, m/s)
       and the angular velocity (body frame, rad/s) of its first body, 6 columns;
@@ -103,7 +106,7 @@ class Kinematics:
         ----------
         state : State
         frame : hashable
-            Name of a body or of a frame.
+            Name of a frame or of a body, or a body.
 
         Returns
         -------
@@ -130,7 +133,7 @@ class Kinematics:
         ----------
         state : State
         frame : hashable
-            Name of a body or of a frame.
+            Name of a frame or of a body, or a body.
 
         Returns
         -------
@@ -280,9 +283,11 @@ class Kinematics:
             beyond = self._beyond(now, limits)
             if np.abs(error).max(initial=0.0) <= tolerance and beyond <= WITHIN:
                 break
-            null, _ = self._slopes(now).split()
+            slopes = self._slopes(now)
+            null = slopes.null()
             A = np.vstack([task.slopes(now) for task in tasks]) @ null
-            B, low, high = self._room(now, limits)
+            rows, low, high = self._room(now, limits)
+            B = slopes.J[rows]
             z = _bounded_step(A, error, damping, B @ null, low, high)
             trial = self._moved(now, null @ z)
             after = self._errors(tasks, trial)
@@ -339,7 +344,7 @@ class Kinematics:
 
     def _motions(self, state: State) -> Float:
         """Velocities of all bodies but planes by v, shape (6 n, k)."""
-        return self._slopes(state).tangent()[0]
+        return self._slopes(state).along()
 
     def _momenta(self, state: State, motions: Float) -> Float:
         """Momenta of all bodies but planes, shape (6 n, k)."""
@@ -355,8 +360,8 @@ class Kinematics:
         """Errors of all tasks, over their units."""
         return np.concatenate([np.zeros(0), *(task.error(state) for task in tasks)])
 
-    def _room(self, state: State, limits: bool) -> tuple[Float, Float, Float]:
-        """Jacobian of limited coordinates, and how far each may move down and up."""
+    def _room(self, state: State, limits: bool) -> tuple[list[int], Float, Float]:
+        """Columns of limited coordinates, and how far each may move down and up."""
         position = self._space.read(state)[0]
         rows, low, high = [], [], []
         for name, (first, count) in self._space.start.items() if limits else ():
@@ -367,7 +372,7 @@ class Kinematics:
                 rows.append(6 * len(self._base) + first + i)
                 low.append(ends[i, 0] - position[first + i])
                 high.append(ends[i, 1] - position[first + i])
-        return self._slopes(state).J[rows], np.array(low), np.array(high)
+        return rows, np.array(low), np.array(high)
 
     def _beyond(self, state: State, limits: bool) -> float:
         """How far a limited coordinate is beyond its range, m or rad."""
@@ -435,13 +440,17 @@ class _Task:
         return " and ".join(parts)
 
 
-def frame_of(model: Model, name: Hashable) -> tuple[int, Float, Float]:
-    """Place of a body or of a named frame on a body.
+def frame_of(model: Model, name: Hashable, on_body: bool = False) -> tuple[int, Float, Float]:
+    """Place of a named frame or of a body on a body.
 
     Parameters
     ----------
     model : Model
     name : hashable
+        Or a body, the world or a frame itself. Each link of a robot file has a frame, and most a
+        body, of its name: the name means the frame.
+    on_body : bool, optional
+        True where the name is that of a body.
 
     Returns
     -------
@@ -456,9 +465,13 @@ def frame_of(model: Model, name: Hashable) -> tuple[int, Float, Float]:
     UnknownNameError
     """
     frames, index = model.mechanism.frames, model.tables.body_index
-    if name in index:
+    if isinstance(name, (Body, Frame)):
+        name, on_body = name.name, isinstance(name, Body)
+    if name in index and (on_body or name not in frames):
         return int(index[name]), np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
     if name not in frames:
+        if name in (WORLD, WORLD.name):
+            return -1, np.zeros(3), np.array([1.0, 0.0, 0.0, 0.0])
         raise UnknownNameError(
             f"there is neither a body nor a frame {name!r}; bodies are "
             f"{[body.name for body in model.bodies]}, frames {list(frames)}"

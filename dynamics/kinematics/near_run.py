@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from dynamics.kernels.base import run_totals, step_info
+from dynamics.kernels.base import layout, run_totals, step_info
 from dynamics.kernels.collisions import watch as watching
 from dynamics.kinematics.event_location import part_of_step
 from dynamics.kinematics.near_models import Entry, NearMemory, NearModels
@@ -19,7 +19,9 @@ from dynamics.tables.collisions import given_of
 from dynamics.tables.error_control import ErrorControl, Event
 from dynamics.tables.model_tables import lasting
 
-__all__ = ["NearRun", "Part", "at_record", "chosen_parts", "joined"]
+__all__ = [
+    "NearRun", "Part", "at_record", "chosen_parts", "joined", "part_arrays", "parts_of",
+]  # fmt: skip
 
 Float = NDArray[np.float64]
 
@@ -211,6 +213,47 @@ def joined(parts: Sequence[Part]) -> tuple[Part, ...]:
         Part(pairs, np.concatenate([part.states for part in group]))
         for pairs, group in groupby(parts, lambda part: part.pairs)
     )
+
+
+def part_arrays(models: NearModels, parts: Sequence[Part]) -> dict[str, NDArray[Any]]:
+    """Arrays of parts for a file: records, pairs and state size of each, names, all numbers."""
+    names = models.candidates.names
+    counts = [(len(part.states), len(part.pairs), part.states.shape[1]) for part in parts]
+    return {
+        "near_counts": np.array(counts, np.int64).reshape(-1, 3),
+        "near_names": np.array([str(names[k]) for part in parts for k in part.pairs], str),
+        "near_states": np.concatenate([part.states.ravel() for part in parts]),
+    }
+
+
+def parts_of(models: NearModels, kept: Mapping[str, NDArray[Any]]) -> tuple[Part, ...]:
+    """Parts of the arrays of a file.
+
+    Raises
+    ------
+    ValueError
+        Where they are of pairs that the model does not have, or of other sizes.
+    """
+    number_of = {str(name): k for k, name in enumerate(models.candidates.names)}
+    found, name, number = [], 0, 0
+    for records, count, size in kept["near_counts"].tolist():
+        names = kept["near_names"][name : name + count].tolist()
+        unknown = [one for one in names if one not in number_of]
+        pairs = np.array([number_of.get(one, 0) for one in names], np.int64)
+        if unknown or (np.diff(pairs) <= 0).any() or size != _size(models, pairs):
+            raise ValueError(f"near pairs {unknown or names} are not those of this mechanism")
+        states = kept["near_states"][number : number + records * size].reshape(records, size)
+        found.append(Part(tuple(pairs.tolist()), states))
+        name, number = name + count, number + records * size
+    return tuple(found)
+
+
+def _size(models: NearModels, pairs: NDArray[np.int64]) -> int:
+    """Numbers of a state with some pairs near."""
+    numbers, table = models.parts_of(pairs), models.tables.parts
+    planes = int((table.plane[numbers] >= 0).sum())
+    more = planes * (layout.POSE + 3 * layout.TWIST) + int(table.slots[numbers].sum())
+    return models.model.state_size + more
 
 
 def chosen_parts(parts: Sequence[Part], chosen: NDArray[np.int64]) -> tuple[Part, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,8 @@ class Actuator:
         servo the change of its target.
     least, most : float
         Range that commands are clipped to.
+    others : dict of ndarray of float
+        Scales of further joints by name, where the motor pulls a tendon.
     """
 
     name: str
@@ -33,6 +35,7 @@ class Actuator:
     scale: Float
     least: float = -np.inf
     most: float = np.inf
+    others: Mapping[Hashable, Float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

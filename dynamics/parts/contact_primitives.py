@@ -105,7 +105,7 @@ def shape_of(body: Any, shape: Any, label: str) -> Any:
     if isinstance(shape, Geometry):
         return _placed(shape, label)
     if shape is not None:
-        if isinstance(shape, (HalfSpace, Box, Sphere, Capsule, Cylinder, Rod, Compound)):
+        if isinstance(shape, (HalfSpace, Box, Sphere, Capsule, Cylinder, Rod, Compound, Hull)):
             return shape
         if np.ndim(shape) == 2:
             return hull_of(shape, label)

@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dynamics import rotation
+from dynamics.parts.geometry import Mesh
 
-__all__ = ["Core", "Hull", "Separation", "hull_of", "outermost", "separation"]
+__all__ = ["Core", "Hull", "Separation", "hull_mesh", "hull_of", "outermost", "separation"]
 
 Float = NDArray[np.float64]
 #: Directions to the faces, edges and corners of a cube. The corners of a mesh that lie farthest
@@ -64,6 +65,27 @@ def hull_of(points: Any, label: str) -> Hull:
         return Hull(given[np.sort(ConvexHull(given).vertices)])
     except QhullError:  # flat, or fewer than four
         return Hull(given, flat=True)
+
+
+def hull_mesh(points: Any, label: str) -> Mesh:
+    """Surface of the convex hull of points, as a mesh.
+
+    Raises
+    ------
+    ValueError
+        As `hull_of`, and where they lie in a plane.
+    """
+    from scipy.spatial import ConvexHull
+
+    found = hull_of(points, label)
+    if found.flat:
+        raise ValueError(f"points of {label} lie in a plane; give it a thickness")
+    hull = ConvexHull(found.corners)
+    faces = hull.simplices.astype(np.int64)
+    a, b, c = (found.corners[faces[:, i]] for i in range(3))
+    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
+    faces[inward] = faces[inward][:, ::-1]
+    return Mesh("", "", np.ones(3), found.corners, faces)
 
 
 def outermost(corners: Float) -> Float:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics import rotation
 from dynamics.errors import UnknownNameError
-from dynamics.parts.bodies import WORLD
+from dynamics.parts.bodies import WORLD, Body
 from dynamics.parts.options import never_changes, takes
 
 __all__ = [
@@ -162,6 +162,10 @@ class Sensor:
             )
         self._keep(quantities=chosen)
 
+    def _own(self, owner: Any) -> None:
+        """Keep what the sensor sits on: a body itself, or whatever has the name."""
+        self._keep(body=name_of(owner), on_body=isinstance(owner, Body))
+
     def _place(self, point: ArrayLike, orientation: ArrayLike) -> None:
         """Keep the place of the sensor's frame."""
         label = f"of sensor {self.name!r}"
@@ -191,15 +195,20 @@ class IMU(Sensor):
     Parameters
     ----------
     body : Body, world or hashable
-        Body, or name of a body or of a frame.
+        Body, or name of a frame (as of each link of a robot file) or of a body.
     point : array_like, shape (3,), optional
-        Of the sensor in the frame of the body (from its centre of mass), m.
+        Of the sensor, from the frame's origin or the body's centre of mass, m.
     orientation : array_like, shape (4,), optional
         The sensor's frame to the body's, scalar first.
     quantities : {"specific force", "angular velocity"} or iterable of these, optional
         By default both: m/s² and rad/s, 3 numbers each.
     **options
         Name, noise and rate.
+
+    Attributes
+    ----------
+    on_body : bool
+        True of a body that is given itself, whatever frame has its name.
 
     Raises
     ------
@@ -208,6 +217,7 @@ class IMU(Sensor):
     """
 
     body: Hashable
+    on_body: bool
     point: Float
     orientation: Float
 
@@ -220,7 +230,8 @@ class IMU(Sensor):
         quantities: str | Iterable[str] = ("specific force", "angular velocity"),
         **options: Unpack[SensorOptions],
     ) -> None:
-        self._keep(body=name_of(body), **options_of(f"{name_of(body)} imu", **options))
+        self._own(body)
+        self._keep(**options_of(f"{name_of(body)} imu", **options))
         self._choose(quantities, ("specific force", "angular velocity"))
         self._place(point, orientation)
 
@@ -337,9 +348,9 @@ class RangeFinder(Sensor):
     Parameters
     ----------
     body : Body, world or hashable
-        Body, or name of a body or of a frame.
+        Body, or name of a frame (as of each link of a robot file) or of a body.
     point : array_like, shape (3,), optional
-        Where rays begin in the frame of the body (from its centre of mass), m.
+        Where rays begin, from the frame's origin or the body's centre of mass, m.
     direction : array_like, shape (3,) or (m, 3), optional
         Of one ray or m in the frame of the body, of any length but 0; by default x.
     largest : float, optional
@@ -349,6 +360,11 @@ class RangeFinder(Sensor):
     **options
         Name, noise and rate.
 
+    Attributes
+    ----------
+    on_body : bool
+        True of a body that is given itself, whatever frame has its name.
+
     Raises
     ------
     ValueError
@@ -356,6 +372,7 @@ class RangeFinder(Sensor):
     """
 
     body: Hashable
+    on_body: bool
     point: Float
     direction: Float
     largest: float
@@ -371,7 +388,8 @@ class RangeFinder(Sensor):
         nothing: float = np.inf,
         **options: Unpack[SensorOptions],
     ) -> None:
-        self._keep(body=name_of(body), **options_of(f"{name_of(body)} range", **options))
+        self._own(body)
+        self._keep(**options_of(f"{name_of(body)} range", **options))
         label = f"of sensor {self.name!r}"
         ways = rotation.as_numbers(direction, (..., 3), f"direction {label}")
         if ways.ndim > 2 or ways.size == 0:
@@ -434,9 +452,9 @@ class FrameSensor(Sensor):
     Parameters
     ----------
     body : Body, world or hashable
-        Body, or name of a body or of a frame.
+        Body, or name of a frame (as of each link of a robot file) or of a body.
     point : array_like, shape (3,), optional
-        Of the sensor in the frame of the body (from its centre of mass), m.
+        Of the sensor, from the frame's origin or the body's centre of mass, m.
     orientation : array_like, shape (4,), optional
         The sensor's frame to the body's, scalar first.
     local : bool, optional
@@ -447,6 +465,11 @@ class FrameSensor(Sensor):
     **options
         Name, noise and rate. An orientation is normalized after noise.
 
+    Attributes
+    ----------
+    on_body : bool
+        True of a body that is given itself, whatever frame has its name.
+
     Raises
     ------
     ValueError
@@ -454,6 +477,7 @@ class FrameSensor(Sensor):
     """
 
     body: Hashable
+    on_body: bool
     point: Float
     orientation: Float
     local: bool
@@ -468,10 +492,8 @@ class FrameSensor(Sensor):
         quantities: str | Iterable[str] = ("position", "orientation"),
         **options: Unpack[SensorOptions],
     ) -> None:
-        self._keep(
-            body=name_of(body), local=bool(local),
-            **options_of(f"{name_of(body)} pose", **options),
-        )  # fmt: skip
+        self._own(body)
+        self._keep(local=bool(local), **options_of(f"{name_of(body)} pose", **options))
         self._choose(quantities, ("position", "orientation", "velocity", "angular velocity"))
         self._place(point, orientation)
 

@@ -13,8 +13,8 @@ from dynamics.kernels.contacts import geometry as kinds
 from dynamics.parts.bodies import WORLD
 from dynamics.parts.contact_primitives import HalfSpace
 from dynamics.parts.contacts import Contact
-from dynamics.parts.convex_hulls import Core
-from dynamics.parts.geometry import Geometry, Mesh
+from dynamics.parts.convex_hulls import Core, hull_mesh
+from dynamics.parts.geometry import Geometry
 from dynamics.parts.shapes import Box, Capsule, Sphere
 
 if TYPE_CHECKING:
@@ -92,15 +92,7 @@ def _capsule(low: Float, high: Float, radius: float) -> Iterator[Geometry]:
 
 def _hull(core: Core) -> Geometry:
     """Hull of a convex shape; a radius around it is part of it only for one or two points."""
-    from scipy.spatial import ConvexHull
-
     if core.radius > 0.0 and core.rim == 0.0 and len(core.points) <= 2:
         (found,) = _capsule(core.points[0], core.points[-1], core.radius)
         return found
-    corners = core.corners(SIDES)
-    hull = ConvexHull(corners)
-    faces = hull.simplices.astype(np.int64)
-    a, b, c = (corners[faces[:, i]] for i in range(3))
-    inward = np.einsum("ij,ij->i", np.cross(b - a, c - a), hull.equations[:, :3]) < 0.0
-    faces[inward] = faces[inward][:, ::-1]
-    return Geometry(Mesh("", "", np.ones(3), corners, faces), np.zeros(3), IDENTITY)
+    return Geometry(hull_mesh(core.corners(SIDES), "a contact"), np.zeros(3), IDENTITY)

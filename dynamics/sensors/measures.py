@@ -51,7 +51,7 @@ def size_of(model: Model, sensor: Sensor) -> int:
 def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
     """Function that measures exactly."""
     if isinstance(sensor, IMU):
-        place = place_of(model, sensor.body, sensor.point, sensor.orientation)
+        place = place_of(model, sensor.body, sensor.on_body, sensor.point, sensor.orientation)
         parts = {
             "specific force": lambda motion: specific_force(motion, place),
             "angular velocity": lambda motion: _velocities(motion, place, True)[1],
@@ -62,7 +62,7 @@ def measure_of(model: Model, sensor: Sensor) -> Callable[[Trajectory], Float]:
     if isinstance(sensor, ContactSensor):
         return _contact(model, sensor)
     if isinstance(sensor, RangeFinder):
-        place = place_of(model, sensor.body, sensor.point, UPRIGHT)
+        place = place_of(model, sensor.body, sensor.on_body, sensor.point, UPRIGHT)
         scene = scene_of(model, place.body)
 
         def distances(motion: Trajectory) -> Float:
@@ -84,7 +84,7 @@ def _joint_wrench(model: Model, sensor: ForceTorque) -> Callable[[Trajectory], F
             "order 4 and 6; use order=2"
         )
     point = joint.child_point if sensor.point is None else sensor.point
-    place = place_of(model, joint.child.name, point, sensor.orientation)
+    place = place_of(model, joint.child.name, True, point, sensor.orientation)
 
     def wrench(motion: Trajectory) -> Float:
         parts = dict(zip(("force", "torque"), joint_wrench(motion, sensor.joint, place)))
@@ -115,7 +115,7 @@ def _coordinates(motion: Trajectory, sensor: JointSensor) -> Float:
 
 
 def _frame(model: Model, sensor: FrameSensor) -> Callable[[Trajectory], Float]:
-    place = place_of(model, sensor.body, sensor.point, sensor.orientation)
+    place = place_of(model, sensor.body, sensor.on_body, sensor.point, sensor.orientation)
 
     def frame(motion: Trajectory) -> Float:
         x, R = pose_of(motion, place.body)

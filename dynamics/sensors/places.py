@@ -53,9 +53,13 @@ class Place:
     matrix: Float
 
 
-def place_of(model: Model, owner: Hashable, point: Float, orientation: Float) -> Place:
+def place_of(
+    model: Model, owner: Hashable, on_body: bool, point: Float, orientation: Float
+) -> Place:
     """Place of a sensor on a body, a named frame or the world."""
-    body, x, q = (-1, np.zeros(3), IDENTITY) if owner == WORLD.name else frame_of(model, owner)
+    body, x, q = -1, np.zeros(3), IDENTITY
+    if owner != WORLD.name:
+        body, x, q = frame_of(model, owner, on_body)
     turned = rotation.multiply(q, orientation)
     return Place(body, x + rotation.rotate(q, point), turned, rotation.to_matrix(turned))
 

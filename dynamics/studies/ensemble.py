@@ -80,7 +80,8 @@ def rollouts(
     KeyboardInterrupt
         By Ctrl-C; ``error.rollouts`` is the list, jobs that were not done with an error.
     TypeError
-        Where a process needs the model, and it holds a Python function: see `Model`.
+        Where a job is none, or a process needs the model, and it holds a Python function: see
+        `Model`.
     ValueError
         For a number of threads below 1.
 
@@ -90,6 +91,9 @@ def rollouts(
     >>> [result.trajectory.energy()[-1] for result in results if result.ok]
     """
     todo = list(jobs)
+    for k, job in enumerate(todo):
+        if not isinstance(job, Job):
+            raise TypeError(f"job {k} is a {type(job).__name__}; use dynamics.Job(state, seconds)")
     count = _cores() if threads is None else threads
     if count < 1:
         raise ValueError(f"threads is {threads}, and must be at least 1")

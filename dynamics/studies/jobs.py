@@ -13,9 +13,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from dynamics.interrupts import Stop
 from dynamics.kinematics.near_run import Part
-from dynamics.simulation import simulate
+from dynamics.simulation import Events, simulate
 from dynamics.state import State
 from dynamics.studies.variation import carried, variant
+from dynamics.tables.error_control import Event
 from dynamics.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -50,6 +51,9 @@ class Job:
         at the start are kept.
     every : int, optional
         Steps between records.
+    accuracy, events : optional
+        As in `simulate`; what happened is in ``trajectory.events``. Processes need event functions
+        that can be pickled.
     seed : int, optional
         Of the job's random numbers; by default one that follows from that of all jobs and the
         number of this one.
@@ -57,12 +61,14 @@ class Job:
 
     state: State
     seconds: float
-    controls: ArrayLike | None = None
-    wrenches: ArrayLike | None = None
+    controls: ArrayLike | Mapping[Hashable, ArrayLike] | None = None
+    wrenches: ArrayLike | Mapping[Hashable, ArrayLike] | None = None
     controller: Callable[..., Any] | None = None
     policy: Callable[..., Any] | None = None
     parameters: Mapping[Hashable, Any] | None = None
     every: int = 1
+    accuracy: float | None = None
+    events: Events | None = None
     seed: int | None = None
 
 
@@ -94,8 +100,8 @@ class InterruptedJobError(RuntimeError):
     """Error of a job that Ctrl-C ended."""
 
 
-#: Times, states, controls and what the run took.
-Record = tuple[Float, Float, Float, dict[str, Any], tuple[Part, ...], Float]
+#: Times, states, controls, what the run took, near pairs, intervals and events.
+Record = tuple[Float, Float, Float, dict[str, Any], tuple[Part, ...], Float, Sequence[Event]]
 #: What comes back of a job: its error and its motion.
 Found = tuple[Exception | None, Record | None]
 
@@ -139,7 +145,7 @@ def _run(model: Model, job: Job, seed: list[int]) -> Found:
             controller = job.policy(model, np.random.default_rng(seed))
         motion = simulate(
             model, state, job.seconds, controller=controller, controls=job.controls,
-            wrenches=job.wrenches, every=job.every,
+            wrenches=job.wrenches, every=job.every, accuracy=job.accuracy, events=job.events,
         )  # fmt: skip
     except KeyboardInterrupt:
         raise
@@ -162,7 +168,10 @@ def _sendable(error: BaseException) -> Exception:
 
 
 def _record(motion: Trajectory) -> Record:
-    return motion.time, motion.states, motion.controls, motion.info, motion.parts, motion.intervals
+    return (
+        motion.time, motion.states, motion.controls, motion.info, motion.parts, motion.intervals,
+        motion.events,
+    )  # fmt: skip
 
 
 def result_of(model: Model, job: Job, found: Found) -> Rollout:
@@ -172,5 +181,5 @@ def result_of(model: Model, job: Job, found: Found) -> Rollout:
         return Rollout(job, error)
     whose = variant(model, job.parameters) if job.parameters else model
     motion = Trajectory(whose, *record[:4])
-    motion.parts, motion.intervals = record[4], record[5]
+    motion.parts, motion.intervals, motion.events = record[4:]
     return Rollout(job, error, motion)

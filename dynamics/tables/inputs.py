@@ -82,13 +82,13 @@ def controls_in_step(model: Model, control: Any) -> Float:
     return rotation.as_numbers(control, (model.nodes.size, model.n_controls), "control").ravel()
 
 
-def controls_table(model: Model, controls: ArrayLike) -> Float:
+def controls_table(model: Model, controls: Any) -> Float:
     """One row of controls for all steps or for each, those of its nodes one after the other.
 
     Parameters
     ----------
     model : Model
-    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c)
+    controls : array_like, shape (c,), (steps, c) or (steps, len(model.nodes), c), or mapping
 
     Returns
     -------
@@ -99,6 +99,8 @@ def controls_table(model: Model, controls: ArrayLike) -> Float:
     ValueError
         Where its shape is another, or it is not finite.
     """
+    if isinstance(controls, Mapping):
+        return controls_of(model, controls)[None]
     table = np.array(controls, np.float64, order="C")
     c, nodes = model.n_controls, model.nodes.size
     table = np.atleast_2d(table)
@@ -127,11 +129,11 @@ def controls_from_commands(model: Model, commands: Any) -> Float:
         )
     out = np.zeros((*given.shape[:-1], model.n_controls))
     for k, one in enumerate(actuators.values()):
-        if one.joint not in model.tables.control_start:
-            continue  # loaded with actuated=
-        first, count = model.tables.control_start[one.joint]
         command = np.clip(given[..., k, None], one.least, one.most)
-        out[..., first : first + count] += command * one.scale
+        for joint, scale in {one.joint: one.scale, **one.others}.items():
+            if joint in model.tables.control_start:  # unless loaded with actuated=
+                first, count = model.tables.control_start[joint]
+                out[..., first : first + count] += command * scale
     return out
 
 

@@ -34,6 +34,29 @@ def test_separated_bodies_move_by_their_masses():
     np.testing.assert_allclose(after.pose[:, 0], [-0.15, 0.85], atol=1e-8)
 
 
+def test_a_robot_leaves_the_ground_and_a_wall_as_a_whole():
+    # two boxes on a hinge, 0.3 m and 0.4 m deep in the floor and 0.1 m in a wall, and one apart
+    mechanism = dy.Mechanism()
+    wall = dy.HalfSpace(normal=(1, 0, 0), point=(-0.15, 0, 0))
+    for name, x in (("a", 0.0), ("b", 0.5), ("c", 3.0)):
+        body = mechanism.add_body(cube(), name=name, position=(x, 0, 0))
+        mechanism.add_contact(body, name=f"floor|{name}")
+        mechanism.add_contact(body, against_shape=wall, name=f"wall|{name}")
+    ends = mechanism.bodies["a"], mechanism.bodies["b"]
+    half = {"parent_point": (0.25, 0, 0), "child_point": (-0.25, 0, 0)}
+    mechanism.add_joint(dy.Revolute(*ends, (0, 1, 0), name="hinge", **half))
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, "c", position=(3.0, 0, 1))
+    model.set_joint(state, "hinge", 0.2)
+    after = dy.separate(model, state)
+
+    corner = 0.25 * (np.sin(0.2) + np.cos(0.2)) + 0.25 * np.sin(0.2)  # of b, below the hinge
+    moved = after.pose[:, :3] - state.pose[:, :3]
+    np.testing.assert_allclose(moved, [[0.1, 0, corner]] * 2 + [[0, 0, 0]], atol=1e-8)
+    assert model.joint(after, "hinge")[0] == pytest.approx(0.2, abs=1e-12)
+
+
 @pytest.mark.parametrize("what", ["friction", "torsional", "rolling", "restitution", "compliance"])
 @pytest.mark.parametrize("value", [-0.1, math.nan, math.inf])
 def test_coefficients_that_make_no_sense_are_refused(what, value):

@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -153,6 +154,71 @@ def test_view_shows_a_robot_that_stands_and_one_that_moves(urdf, tmp_path, monke
     assert opened == [next(tmp_path.glob("motion-*.html")).as_uri()]
 
 
+def test_view_lets_a_robot_move_in_real_time(urdf, capsys, monkeypatch):
+    opened, starts = [], []
+    live = SimpleNamespace(url="http://here", wait=lambda: opened.append("waited"))
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(
+        dy.Model, "view", lambda model, state: starts.append((model, state)) or live
+    )
+    options = ["--base=fixed", "--servo=50,5", "--set", "hip=0.3", "--timestep=0.004"]
+    assert run("view", urdf, "--live", *options) == 0
+    assert opened == ["http://here", "waited"] and capsys.readouterr().out == "http://here\n"
+    ((model, state),) = starts
+    assert model.timestep == 0.004 and model.joint(state, "hip")[0] == pytest.approx(0.3)
+    assert model.mechanism.joints["hip"].servo.stiffness == 50.0
+    assert run("view", urdf, "--live", "--base=fixed", "--html", "page.html") == 1
+    assert "--live shows no motion that was kept" in capsys.readouterr().err
+
+
+def test_a_robot_collides_and_its_joints_are_driven(tmp_path, capsys):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    (tmp_path / "two.urdf").write_text(
+        robot(
+            link("a", more=ball),
+            link("b", more=ball),
+            joint("j", "prismatic", "a", "b", axis=(1, 0, 0), xyz=(0.5, 0, 0)),
+        )
+    )
+    (tmp_path / "two.srdf").write_text("<robot name='r'/>")
+    path, motion = tmp_path / "two.urdf", tmp_path / "m.npz"
+    common = ["--seconds=1", "--ground", "--position", 0, 0, 0.2, "--out", motion, "--quiet"]
+    assert run("simulate", path, *common, "--collide", "--actuated", "--controls", "j=0.5") == 0
+    model = dy.load(path, ground=True, collide=True, actuated=True).finalize(0.01)
+    found = dy.Trajectory.load(motion, model)
+    assert found.body("a")[0][-1, 2] == pytest.approx(0.1, abs=1e-6)
+    assert found.joint("j")[-1] > 0.0  # until they stick to the floor
+    assert run("simulate", path, *common, "--srdf", tmp_path / "two.srdf", "--servo=9,3") == 0
+    assert run("simulate", path, *common, "--collide", "--keyframe=home") == 1
+    assert "there is no keyframe 'home'" in capsys.readouterr().err
+
+
+def test_a_motion_on_the_ground_is_not_viewed_without_it(tmp_path, capsys):
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    path, motion = tmp_path / "ball.urdf", tmp_path / "m.npz"
+    path.write_text(robot(link("a", more=ball)))
+    options = ["--position", 0, 0, 1, "--seconds=0.1", "--out", motion, "--quiet"]
+    assert run("simulate", path, "--ground", *options) == 0
+    assert run("view", path, motion, "--html", tmp_path / "page.html") == 1
+    assert "with the options of that run, such as ground=" in capsys.readouterr().err
+    assert run("view", path, motion, "--ground", "--html", tmp_path / "page.html") == 0
+
+
+def test_a_keyframe_is_a_start_with_its_commands(tmp_path, mujoco):
+    rod = '<geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.03"/>'
+    servo = '<actuator><position name="s" joint="j" kp="500" kv="20"/></actuator>'
+    key = '<keyframe><key name="home" qpos="0.4" ctrl="0.4"/></keyframe>'
+    body = f'<body name="b"><joint name="j" axis="0 1 0"/>{rod}</body>'
+    path, motion = tmp_path / "arm.xml", tmp_path / "m.npz"
+    path.write_text(f"<mujoco><worldbody>{body}</worldbody>{servo}{key}</mujoco>")
+    model = dy.load(path).finalize(0.01)
+    for more, end in ((), 0.4), (("--controls", "j=-0.4"), -0.4):
+        common = ["--keyframe=home", "--seconds=2", "--out", motion, "--quiet", *more]
+        assert run("simulate", path, *common) == 0
+        found = dy.Trajectory.load(motion, model).joint("j")
+        assert found[0] == pytest.approx(0.4) and found[-1] == pytest.approx(end, abs=0.02)
+
+
 def test_joints_on_loops_are_set_with_all_others(tmp_path, capsys):
     from .robots import four_bar
 
@@ -194,6 +260,8 @@ def test_what_cannot_be_done_is_said_in_one_line_with_exit_code_1(urdf, argument
         (["simulate", "r.urdf", "--set", "hip"], "'hip' is not of the form joint=0.3"),
         (["simulate", "r.urdf", "--set", "hip=x"], "'hip=x' is not of the form joint=0.3"),
         (["info", "r.urdf", "--base", "loose"], "invalid choice: 'loose'"),
+        (["info", "r.urdf", "--servo", "a"], "'a' is not of the form 60,2"),
+        (["info", "r.urdf", "--servo", "1", "--actuated"], "not allowed with"),
     ],
 )
 def test_wrong_usage_exits_with_2(arguments, message, capsys):

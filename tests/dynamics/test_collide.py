@@ -130,7 +130,7 @@ def random_filters(seed):
             open_at.pop()
         moves = rng.random() < 0.75
         joints = ("<joint/>" if open_at else "<freejoint/>") if moves else ""
-        text += f'<body name="b{k}" pos="0.1 0.2 0.3">{joints}'
+        text += f'<body name="b{k}" pos="{k + 1} 0.2 0.3">{joints}'
         open_at.append(k)
         for i in range(rng.integers(1, 3)):
             text += f'<geom name="g{k}{i}" size="0.05" {bits[3 * k + i]} pos="{0.1 * i} 0 0"/>'
@@ -178,11 +178,29 @@ def test_filters_of_a_file_are_those_of_mujoco(tmp_path, mujoco, seed):
     assert found == wanted
 
 
+def test_bodies_that_overlap_in_the_posture_of_a_file_are_left_out_by_name(tmp_path):
+    # a, b and c in a row of 0.2 m; c hangs beside a, by a link without a shape, 0.15 m from it
+    ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
+    box = '<collision><geometry><box size="0.2 0.2 0.2"/></geometry></collision>'
+    shapes = {"a": ball, "b": ball, "n": "", "c": box}
+    links = [link(name, more=more) for name, more in shapes.items()]
+    places = {"ab": (0.3, 0, 0), "bn": (0, 1, 0), "nc": (-0.15, -1, 0)}
+    limits = '<limit lower="-1" upper="1"/>'
+    joints = [joint(x, "revolute", *x, xyz=at, more=limits) for x, at in places.items()]
+    mech = load(tmp_path, robot(*links, *joints), collide=True, ground=True)
+
+    kind = "contacts of bodies that overlap in the file's posture"
+    assert mech.report.left_out == {kind: ["a, c"]}  # b and c are next to each other
+    assert pairs_of(mech) == ["ground|a", "ground|b", "ground|c"]  # that overlap to be separated
+    model = mech.finalize()
+    dy.simulate(model, dy.separate(model, model.initial_state()), 0.1)
+
+
 def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
     ball = '<collision><geometry><sphere radius="0.1"/></geometry></collision>'
     links = [link(name, more=ball) for name in "abcd"]
-    joints = [joint(f"{a}{b}", "revolute", a, b, more='<limit lower="-1" upper="1"/>')
-              for a, b in ("ab", "bc", "cd")]  # fmt: skip
+    more = {"more": '<limit lower="-1" upper="1"/>', "xyz": (0.5, 0, 0)}
+    joints = [joint(f"{a}{b}", "revolute", a, b, **more) for a, b in ("ab", "bc", "cd")]
     text = robot(*links, *joints)
     srdf = tmp_path / "robot.srdf"
     srdf.write_text(
@@ -198,6 +216,35 @@ def test_disabled_pairs_of_an_srdf_file_are_left_out(tmp_path):
         load(tmp_path, text, collide=srdf)
     with pytest.raises(FileNotFoundError, match=r"there is no file .*none.srdf"):
         load(tmp_path, text, collide=tmp_path / "none.srdf")
+
+
+def test_meshes_touch_as_their_hulls(tmp_path):
+    # a cube of 0.2 m as a mesh, on the floor, on a slab of the world and on a mesh of the world
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.1
+    faces = "1 2 4 3", "5 7 8 6", "1 5 6 2", "3 4 8 7", "1 3 7 5", "2 6 8 4"
+    rows = [f"v {x} {y} {z}" for x, y, z in corners] + [f"f {face}" for face in faces]
+    (tmp_path / "cube.obj").write_text("\n".join(rows))
+    level = np.array([1.0, 0, 0, 0])
+    grounds = dy.HalfSpace(), Geometry(dy.Box(2, 2, 0.2, mass=1), np.array([0, 0, -0.1]), level)
+
+    for ground in (*grounds, Mesh("cube.obj", str(tmp_path), np.array([9.0, 9.0, 1.0]))):
+        mechanism = dy.Mechanism()
+        cube = Geometry(Mesh("cube.obj", str(tmp_path), np.ones(3)), np.zeros(3), level)
+        mechanism.add_body(
+            mass=1.0,
+            inertia=0.01 * np.eye(3),
+            name="cube",
+            collisions=[cube],
+            position=(0, 0, 0.15),
+        )
+        if isinstance(ground, Mesh):
+            ground = Geometry(ground, np.array([0, 0, -0.1]), level)
+        mechanism.add_obstacle(ground, name="ground")
+        mechanism.collide()
+        model = mechanism.finalize(0.01)
+        motion = dy.simulate(model, model.initial_state(), 0.5)
+        assert motion.contacts == ["ground|cube"]
+        assert motion.body("cube")[0][-1] == pytest.approx([0, 0, 0.1], abs=1e-7)  # barrier
 
 
 # Errors
@@ -384,14 +431,38 @@ def test_the_gap_of_a_pair_is_infinite_while_it_is_not_near():
     np.testing.assert_array_equal(np.isfinite(gap).any(axis=1), near)
 
 
-def test_a_file_of_a_motion_holds_no_forces_of_pairs(tmp_path):
+def test_a_file_of_a_motion_holds_the_forces_of_pairs(tmp_path):
+    path = tmp_path / "motion.npz"
     model, state = heap(2)
     motion = dy.simulate(model, state, 0.5)
-    motion.save(tmp_path / "motion.npz")
-    there = dy.Trajectory.load(tmp_path / "motion.npz", model)
+    motion.save(path)
+    there = dy.Trajectory.load(path, heap(2)[0])
     np.testing.assert_array_equal(there.states, motion.states)
+    assert there.contacts == motion.contacts
+    for name in motion.contacts:
+        one, other = motion.contact(name), there.contact(name)
+        for what in ("gap", "normal", "point", "normal_force", "friction_force"):
+            np.testing.assert_array_equal(getattr(one, what), getattr(other, what))
+    there.save(path)  # once more, from what was read
+    assert len(dy.Trajectory.load(path, model).parts) == len(motion.parts)
+
+    with np.load(path) as file:
+        kept = {name: file[name] for name in file.files}
+    wrong = kept["near_counts"] * [1, 1, 0]
+    for message, other in (
+        ("it lacks near_names", {"near_names": None}),
+        ("its counts of near pairs are not those of its arrays", {"near_counts": wrong}),
+        ("'a' are not those", {"near_names": np.full_like(kept["near_names"], "a")}),
+        ("counts of near pairs of shape", {"near_counts": kept["near_counts"][:, :2]}),
+    ):
+        changed = {k: v for k, v in (kept | other).items() if v is not None}
+        np.savez(path, **changed)
+        with pytest.raises(ValueError, match=message.replace("'a'", r"\['a'.*\]")):
+            dy.Trajectory.load(path, model)
+    without = {k: v for k, v in kept.items() if not k.startswith("near")}
+    np.savez(path, **without)  # of an earlier version
     with pytest.raises(ValueError, match=r"the trajectory holds no forces of 'floor\|0'"):
-        there.contact("floor|0")
+        dy.Trajectory.load(path, model).contact("floor|0")
 
 
 def test_a_controller_is_called_once_a_step(monkeypatch):

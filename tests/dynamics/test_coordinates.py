@@ -234,3 +234,49 @@ def test_a_child_that_holds_the_world_is_told_from_a_loop():
     message = "'elbow' moves its child 'a', which other joints hold to the world.*as parent"
     with pytest.raises(dy.InconsistentStateError, match=message):
         model.set_joint(model.initial_state(), "elbow", 0.3)
+
+
+def legs():
+    """A trunk that is free, a leg of two hinges, and a second trunk apart."""
+    mech = dy.Mechanism()
+    trunk = mech.add_body(dy.Box(0.4, 0.2, 0.1, mass=5.0), name="trunk")
+    upper, lower = (mech.add_body(dy.Rod(0.3, mass=1.0, radius=0.02), name=n) for n in "ul")
+    mech.add_body(dy.Sphere(0.1, mass=1.0), name="apart", position=(2, 0, 0))
+    half = {"child_point": (0, 0, 0.15)}
+    mech.add_joint(dy.Revolute(trunk, upper, Y, parent_point=(0.2, 0, 0), name="hip", **half))
+    mech.add_joint(dy.Revolute(upper, lower, Y, parent_point=(0, 0, -0.15), name="knee", **half))
+    return mech
+
+
+def test_a_body_that_carries_others_keeps_all_coordinates_and_rates():
+    model = legs().finalize(0.01)
+    state = model.initial_state()
+    for name, q, rate in (("hip", 0.4, 1.0), ("knee", -0.9, -2.0)):
+        model.set_joint(state, name, q, rate)
+    turn = rotation.from_axis_angle(Z, np.pi / 2)
+    place = {"position": (1, 2, 3), "orientation": turn, "velocity": (0, 0, 1)}
+    model.set_body(state, "l", angular_velocity=(1, 0, 0), carry=True, **place)
+
+    assert state.pose[model.body_number("l")] == pytest.approx([1, 2, 3, *turn])
+    assert model.velocities(state)[model.body_number("l")] == pytest.approx([0, 0, 1, 1, 0, 0])
+    assert np.abs(model.constraint_violation(state)).max() < 1e-14
+    assert np.ravel(model.joint(state, "hip")) == pytest.approx([0.4, 1.0])
+    assert np.ravel(model.joint(state, "knee")) == pytest.approx([-0.9, -2.0])
+    assert state.pose[model.body_number("apart"), :3] == pytest.approx([2, 0, 0])
+    alone = state.copy()
+    model.set_body(alone, "l", position=(0, 0, 0))
+    assert np.abs(model.constraint_violation(alone)).max() > 1.0
+
+
+def test_a_body_on_the_world_carries_nothing_and_bad_numbers_change_nothing():
+    mech = legs()
+    mech.add_joint(dy.Revolute(mech.world, mech.bodies["trunk"], X, name="pin"))
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+    before = state.data.copy()
+    message = r"body 'l' cannot carry others, as joint 'pin' holds it or them to the world"
+    with pytest.raises(dy.InconsistentStateError, match=message):
+        model.set_body(state, "l", position=(0, 0, 1), carry=True)
+    with pytest.raises(ValueError, match=r"velocity of body 'l' has shape \(2,\)"):
+        model.set_body(state, "l", position=(0, 0, 1), velocity=(0, 0))
+    assert (state.data == before).all()

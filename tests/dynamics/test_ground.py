@@ -88,6 +88,17 @@ def test_the_floor_of_an_mjcf_file_has_its_place_its_friction_and_its_filters(tm
     assert "slope" in load_mjcf(tmp_path, text).report.left_out["geoms of the world"]
 
 
+def test_a_file_that_switches_contacts_off_has_none(tmp_path, mujoco):
+    body = (
+        '<geom type="plane" size="1 1 1"/><body pos="0 0 1"><freejoint/><geom size="0.1"/></body>'
+    )
+    text = world(body, '<option><flag contact="disable"/></option>')
+    assert load_mjcf(tmp_path, text).finalize().n_bodies == 1
+    for options in ({"ground": True}, {"collide": True}, {"ground": dy.HalfSpace()}):
+        with pytest.raises(ValueError, match="robot.xml switches contacts off, by <flag contact="):
+            load_mjcf(tmp_path, text, **options)
+
+
 def test_surfaces_without_sliding_friction_take_none_of_the_other():
     ice, rubber = Surface(0.1, 0.2, 0.3, dimensions=1), Surface(0.9, dimensions=1)
 
@@ -117,6 +128,10 @@ def test_what_cannot_stand_on_a_ground_is_refused(tmp_path):
     bare = robot(link("b"))
     with pytest.raises(ValueError, match="no body that moves has a collision shape"):
         load(tmp_path, bare, ground=True)
+    lost = '<collision><geometry><mesh filename="lost.stl"/></geometry></collision>'
+    message = r"shapes or points of yours \(left out: collision meshes .* 'lost.stl'\)"
+    with pytest.raises(ValueError, match=message):
+        load(tmp_path, robot(link("b", more=lost)), ground=True)
     with pytest.raises(ValueError, match="give ground=True, too"):
         load(tmp_path, bare, friction=0.3)
     with pytest.raises(TypeError, match="must be True, False or a dynamics.HalfSpace"):

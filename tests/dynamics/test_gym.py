@@ -177,3 +177,87 @@ def test_the_extra_is_named_where_it_is_missing(monkeypatch):
 
     with pytest.raises(gs.MissingExtraError, match="gym"):
         dy.gym.Task(model, reward)
+
+
+def leg(**options):
+    """A leg whose knee starts at its limit, a hand's breadth above the floor."""
+    mech = dy.Mechanism()
+    body = mech.add_body(dy.Rod(0.4, mass=1.0, radius=0.02), name="leg", position=(0, 0, 0.23))
+    mech.add_joint(dy.Prismatic(mech.world, body, (0, 0, 1), name="lift"))
+    mech.add_body(dy.Rod(0.4, mass=1.0, radius=0.02), name="arm")
+    mech.add_joint(
+        dy.Revolute(
+            *mech.bodies.values(), (0, 1, 0), parent_point=(0, 0, 0.2), child_point=(0, 0, -0.2),
+            limits=(0.0, 1.0), velocity_limits=(-0.05, 5.0), control_limits=(-30.0, 20.0),
+            actuated=True, name="knee",
+        )
+    )  # fmt: skip
+    mech.add_contact(body, name="floor")
+    return dy.gym.Task(mech.finalize(0.01), lambda q, rate, action: 0.0, **options)
+
+
+def test_starts_are_within_limits_and_without_overlap():
+    task = leg(noise=0.1)
+    for seed in range(20):
+        state = task.model.state_of(task.begin(np.random.default_rng(seed)))
+        assert 0.0 <= task.model.joint(state, "knee")[0][0] <= 0.1
+        assert -0.05 <= task.model.joint(state, "knee")[1][0] <= 0.1
+        assert task.model.joint(state, "lift")[0][0] > -0.01  # the gap at 0
+    with pytest.raises(dy.InconsistentStateError, match="'floor' overlaps by"):
+        leg(start=moved(task, -0.3))
+
+
+def moved(task, way):
+    state = task.model.initial_state()
+    task.model.set_joint(state, "lift", way)
+    return state
+
+
+def test_an_action_of_1_is_the_largest_control_that_limits_allow():
+    assert leg().most == [30.0] and leg(most=3.0).most == [3.0]
+    assert dy.gym.Task(dy.zoo.cart_pole()[0], reward).most == [1.0]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"skip": 0}, "skip is 0, and must be an integer of at least 1"),
+        ({"seconds": -1.0}, "seconds is -1.0, and must be positive"),
+        ({"noise": -0.1}, "noise is -0.1, and must be"),
+        ({"most": [1.0, 2.0]}, r"most is \[1.0, 2.0\], and must be positive: one number, or 1"),
+        ({"most": -1.0}, "most is -1.0, and must be positive"),
+    ],
+)
+def test_numbers_that_make_no_task_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        leg(**options)
+
+
+def test_actions_that_are_none_are_refused():
+    env, many = dy.gym.MechanismEnv(leg()), dy.gym.MechanismVectorEnv(leg(), 2)
+    env.reset(seed=0)
+    many.reset(seed=0)
+    for bad in (np.zeros(2), [np.nan], "go"):
+        with pytest.raises((ValueError, TypeError), match="action"):
+            env.step(bad)
+        with pytest.raises((ValueError, TypeError), match="action"):
+            many.step(bad)
+    with pytest.raises(ValueError, match="render_mode is 'human', and must be"):
+        dy.gym.MechanismEnv(leg(), render_mode="human")
+
+
+@pytest.mark.filterwarnings("ignore:.*infinity", "ignore:.*alternative render modes")
+def test_pictures_follow_the_motion():
+    pytest.importorskip("matplotlib")
+    from gymnasium.utils.env_checker import check_env
+
+    env = dy.gym.MechanismEnv(balance(), render_mode="rgb_array")
+    check_env(env)
+    env.reset(seed=0)
+    first = env.render()
+    for _ in range(10):
+        env.step([1.0])
+    assert first.shape == (480, 480, 3) and first.dtype == np.uint8
+    assert np.ptp(first) > 100 and (env.render() != first).any()
+    assert env.metadata["render_fps"] == pytest.approx(50.0)
+    assert dy.gym.MechanismEnv(balance()).render() is None

@@ -183,5 +183,32 @@ def test_unknown_frames_targets_of_another_shape_and_the_world_are_refused():
         kinematics.inverse(state, {"wall": [0.0, 0.0, 0.0]})
     assert kinematics.pose(state, "wall")[0] == pytest.approx([1.0, 2.0, 3.0])
     assert not kinematics.jacobian(state, "wall").any()
+    for world in ("world", model.mechanism.world):
+        assert kinematics.pose(state, world)[0].tolist() == [0.0, 0.0, 0.0]
     with pytest.raises(dy.UnknownNameError, match="three"):
         dy.Kinematics(model, ["three"])
+
+
+def test_the_name_of_a_link_is_its_frame_and_a_body_its_centre_of_mass(tmp_path):
+    # each link of a robot file has a frame and a body of its name: 0.2 m apart here
+    path = tmp_path / "arm.urdf"
+    path.write_text(
+        "<robot name='arm'><link name='hand'><inertial><origin xyz='0 0 -0.2'/><mass value='1'/>"
+        "<inertia ixx='0.02' iyy='0.02' izz='0.01' ixy='0' ixz='0' iyz='0'/></inertial></link>"
+        "<link name='world'/><joint name='pin' type='continuous'><parent link='world'/>"
+        "<child link='hand'/><origin xyz='0 0 1'/><axis xyz='0 1 0'/></joint></robot>"
+    )
+    mech = dy.load(path)
+    model, body = mech.finalize(), mech.bodies["hand"]
+    kinematics, state = dy.Kinematics(model), model.initial_state()
+    model.set_joint(state, "pin", np.pi / 2)
+
+    for owner, x in (("hand", 0.0), (mech.frames["hand"], 0.0), (body, -0.2)):
+        assert kinematics.pose(state, owner)[0] == pytest.approx([x, 0.0, 1.0], abs=1e-12)
+        assert kinematics.jacobian(state, owner)[2, 0] == pytest.approx(-x, abs=1e-12)
+        sensors = dy.Sensors(model, [dy.FrameSensor(owner, name="at", quantities="position")])
+        assert sensors.read(state)["at"] == pytest.approx([x, 0.0, 1.0], abs=1e-12)
+    motion = dy.simulate(model, state, 0.0)
+    assert motion.frame("hand")[0][0] == pytest.approx([0, 0, 1])
+    four = dy.simulate(*zoo.four_bar(), 0.0)  # without frames
+    assert (four.frame("coupler")[0] == four.body("coupler")[0]).all()

@@ -137,6 +137,25 @@ def test_sliders_have_the_limits_of_controls_and_set_them(live):
     assert live.url.startswith("http://127.0.0.1:")
 
 
+def test_sliders_of_position_servos_hold_the_posture_within_the_limits_of_joints():
+    from dynamics.display.live.server import _ranges
+
+    mech = dy.Mechanism()
+    arm = mech.add_body(dy.Box(0.1, 0.1, 1.0, mass=1.0), name="arm")
+    servo = dy.PositionServo(50.0, 5.0, target=0.1, gear=-2.0)
+    options = {"servo": servo, "limits": (-1.0, 2.0), "name": "hinge"}
+    mech.add_joint(dy.Revolute(mech.world, arm, (0, 1, 0), child_point=(0, 0, 0.5), **options))
+    model = mech.finalize(0.01)
+    state = model.initial_state()
+    model.set_joint(state, "hinge", 0.3)
+    ((label, least, most, start),) = _ranges(model, state, 1.0)
+
+    assert label == "hinge"
+    assert (least, most, start) == pytest.approx((-4.1, 1.9, -0.7))  # gear q - target
+    motion = dy.simulate(model, state, 2.0, controls=[start])
+    assert motion.joint("hinge")[-1] == pytest.approx(0.3, abs=0.05)
+
+
 def test_the_motion_waits_for_a_browser_and_lets_go_when_it_leaves(live, monkeypatch):
     time.sleep(0.2)
     assert live.runner.state.time == 0.0
@@ -234,3 +253,16 @@ def test_a_missing_viser_is_named_with_its_extra(monkeypatch):
 def test_a_port_that_there_is_not_is_refused(port):
     with pytest.raises(ValueError, match="port is .* from 1 to 65535"):
         floating_box().view(port=port)
+
+
+def test_a_host_or_a_start_that_there_is_not_is_refused_before_a_server_starts(monkeypatch):
+    from dynamics.display.live import server
+
+    model = floating_box()
+    monkeypatch.setattr(server, "Live", None)
+    with pytest.raises(ValueError, match="no page can be served at host 'no host'"):
+        model.view(host="no host")
+    with pytest.raises(TypeError, match="begin with model.initial_state()"):
+        model.view(np.zeros(3))
+    with pytest.raises(ValueError, match="the state has .* numbers, this model's have"):
+        model.view(driven_arm().initial_state())

@@ -262,17 +262,18 @@ def test_a_joint_with_the_name_of_a_body_that_is_fixed_is_refused(tmp_path, mujo
         load(tmp_path, world(text))
 
 
-def test_wind_mocap_bodies_and_motors_of_tendons_are_named(tmp_path, mujoco):
+def test_wind_mocap_bodies_and_motors_of_spatial_tendons_are_named(tmp_path, mujoco):
     text = """<mujoco><option wind="1 0 0"/><worldbody>
       <body name="hand" mocap="true"><geom size="0.1"/></body>
-      <body name="b"><joint name="j"/><geom size="0.1"/></body></worldbody>
-      <tendon><fixed name="rope"><joint joint="j" coef="1"/></fixed></tendon>
+      <body name="b"><joint name="j"/><geom size="0.1"/><site name="s"/></body>
+      <site name="t" pos="0 0 1"/></worldbody>
+      <tendon><spatial name="rope"><site site="s"/><site site="t"/></spatial></tendon>
       <actuator><motor name="pull" tendon="rope"/></actuator></mujoco>"""
     with pytest.warns(UnsupportedElementWarning) as caught:
         mech = load(tmp_path, text, quiet=False)
 
     assert {
-        "option": ["wind"], "motion of mocap bodies": ["hand"],
+        "option": ["wind"], "motion of mocap bodies": ["hand"], "tendons": ["rope"],
         "actuators on tendons that are no joint here": ["pull"],
     }.items() <= caught[0].message.elements.items()  # fmt: skip
     assert not mech.joints["j"].actuated

@@ -105,6 +105,73 @@ def test_actuators_are_motors_or_servos_in_the_units_of_the_file(
         assert found == pytest.approx(expected)
 
 
+TENDON = (
+    '<tendon><fixed name="t" {}><joint joint="p" coef="1"/><joint joint="q" coef="-0.5"/></fixed>'
+    '</tendon><actuator><motor name="m" tendon="t" gear="3" ctrlrange="-1 2"/></actuator>'
+)
+
+
+def arm_of_two():
+    """Two hinges about y, q half a metre below p."""
+    geom = '<geom type="capsule" fromto="0 0 0 0 0 -0.5" size="0.03"/>'
+    lower = f'<body name="c" pos="0 0 -0.5"><joint name="q" axis="0 1 0"/>{geom}</body>'
+    return f'<body name="b"><joint name="p" axis="0 1 0"/>{geom}{lower}</body>'
+
+
+def test_a_motor_on_a_fixed_tendon_moves_its_joints_as_in_mujoco(tmp_path, mujoco):
+    xml = world(arm_of_two(), TENDON.format(""))
+    mech = load(tmp_path, xml)
+    model = mech.finalize(5e-4)
+    assert "tendons" not in mech.report.left_out
+    np.testing.assert_allclose(model.controls({"m": 9.0}), [6.0, -3.0])  # clipped to 2
+    np.testing.assert_allclose(mech.joints["q"].control_limits, [[-3.0, 1.5]])
+
+    motion = dy.simulate(model, model.initial_state(), 0.25, controls=model.controls([0.7]))
+    theirs = mujoco.MjModel.from_xml_string(xml)
+    theirs.opt.timestep, theirs.opt.integrator = 1e-4, mujoco.mjtIntegrator.mjINT_RK4
+    theirs.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT
+    data = mujoco.MjData(theirs)
+    data.ctrl[:] = 0.7
+    mujoco.mj_step(theirs, data, 2500)
+    found = [motion.joint(name)[-1] for name in "pq"]
+    np.testing.assert_allclose(found, data.qpos, atol=1e-4)  # h^2 of ours, 2.5e-7, times 100
+
+
+@pytest.mark.parametrize(
+    ("tendon", "motor", "kind"),
+    [
+        ('stiffness="3"', "", "tendons"),
+        ('range="-1 1" limited="true"', "", "tendons"),
+        (
+            "",
+            '<position tendon="t" kp="3"/>',
+            "servos on tendons, or of joints that a tendon moves",
+        ),
+        ("", '<general tendon="t" dyntype="filter" dynprm="1"/>', "dynamics of actuators"),
+    ],
+)
+def test_what_tendons_do_not_do_here_is_named(tmp_path, mujoco, tendon, motor, kind):
+    text = TENDON.format(tendon).replace("</actuator>", f"{motor}</actuator>")
+    left_out = load(tmp_path, world(arm_of_two(), text)).report.left_out
+    assert any(what.startswith(kind) for what in left_out)
+
+
+def test_an_actuator_without_a_name_has_that_of_the_joint_that_it_alone_drives(tmp_path, mujoco):
+    bodies = "".join(
+        f'<body name="b{n}" pos="{k} 0 0"><joint name="{n}"/><geom size="0.1"/></body>'
+        for k, n in enumerate("pqrs")
+    )
+    motors = '<motor joint="p" gear="2"/><motor joint="q"/><motor joint="q"/>'
+    named = '<motor joint="r"/><motor name="r" joint="s"/><motor joint="s"/>'
+    more = f"<actuator>{motors}{named}</actuator><keyframe><key ctrl='1 2 3 4 5 6'/></keyframe>"
+    mech = load(tmp_path, world(bodies, more))
+    names = ["p", "actuator 1", "actuator 2", "actuator 3", "r", "actuator 5"]
+
+    assert list(mech.actuators) == names
+    np.testing.assert_array_equal(mech.finalize().controls({"p": 3.0, "r": 1.0}), [6, 0, 0, 1])
+    assert mech.keyframes["key 0"].commands == dict(zip(names, range(1, 7)))
+
+
 @pytest.mark.parametrize(("actuator", "expected", "control"), ACTUATORS)
 def test_actuators_move_a_joint_as_in_mujoco(tmp_path, mujoco, actuator, expected, control):
     joint = '<joint name="j" axis="0 1 0" ref="20" armature="2" damping="0.1"/>'
@@ -161,6 +228,13 @@ def test_motors_of_the_file_are_taken_or_left_by_name(tmp_path, mujoco):
         model.controls({"x": 1.0})
     with pytest.raises(ValueError, match="commands must be finite, of shape"):
         model.controls([1.0])
+
+
+def test_a_servo_in_place_of_a_motor_takes_no_commands_of_the_file(tmp_path, mujoco):
+    body = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+    motor = '<actuator><motor name="m" joint="j" gear="9" ctrlrange="-1 1"/></actuator>'
+    mech = load(tmp_path, world(body, motor), actuated={"j": dy.PositionServo(5.0)})
+    assert mech.actuators == {} and mech.joints["j"].servo.force_limit == [9.0]
 
 
 def test_a_keyframe_is_a_state(tmp_path, mujoco):

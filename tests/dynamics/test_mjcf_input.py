@@ -45,6 +45,8 @@ def test_what_mujoco_refuses_is_refused(tmp_path, mujoco):
 
 
 def test_a_base_is_no_question_of_mjcf(tmp_path):
+    with pytest.raises(ValueError, match="robot.xml: .* says itself where its bodies are"):
+        load(tmp_path, world(""), position=(0, 0, 1))
     with pytest.raises(ValueError, match="says itself what floats"):
         load(tmp_path, world(""), base="fixed")
 

@@ -1,5 +1,7 @@
 """Robots of gymnasium compared with MuJoCo: motion in the air under commands of their files."""
 
+import re
+import shutil
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
@@ -9,6 +11,7 @@ import pytest
 
 import dynamics as dy
 
+PAGE = Path(__file__).parents[2] / "docs/from_mujoco.md"
 SECONDS = 0.25
 #: File and number of motors.
 ROBOTS = {
@@ -76,3 +79,17 @@ def test_a_robot_of_gymnasium_moves_as_in_mujoco(mujoco, name, limits):
     assert len(mech.actuators) == ROBOTS[name] == model.n_controls
     assert moved > 0.1
     assert apart < 1e-2
+
+
+def test_the_code_for_those_who_come_from_mujoco_runs(tmp_path, monkeypatch, mujoco):
+    spec = find_spec("gymnasium")
+    if spec is None:
+        pytest.skip("gymnasium is not installed")
+    shutil.copy(Path(spec.origin).parent / "envs/mujoco/assets/ant.xml", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    (code,) = re.findall(r"^```\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", dy.io.UnsupportedElementWarning)  # its camera and light
+        exec(compile(code, "docs/from_mujoco.md", "exec"), found := {})
+    assert len(found["motion"]) == 201 and (tmp_path / "ant.html").is_file()
+    assert found["positions"][-1, 2] < found["positions"][0, 2]

@@ -222,6 +222,26 @@ def test_workers_that_die_leave_the_results_of_the_others():
     assert "cannot schedule" in str(results[-1].error)
 
 
+def hangs_down(time, state):
+    return state.pose[0, 4:].sum()  # of the quaternion of a turn about one axis
+
+
+hangs_down.terminal = 2
+
+
+def test_events_and_accuracy_of_jobs_are_those_of_simulate(processes):
+    model, jobs = pendulums(3, 1.0)
+    events, found = {"down": hangs_down}, []
+    jobs = [dy.Job(job.state, 1.0, accuracy=1e-4, events=events) for job in jobs]
+    for results in (dy.rollouts(model, jobs, threads=2), dy.rollouts(model, jobs, processes)):
+        for job, result in zip(jobs, results):
+            alone = dy.simulate(model, job.state, 1.0, accuracy=1e-4, events=events)
+            assert np.array_equal(result.trajectory.states, alone.states)
+            assert [e[:3] for e in result.trajectory.events] == [e[:3] for e in alone.events]
+            found += result.trajectory.events
+    assert found and all(isinstance(event, dy.Event) for event in found)
+
+
 def test_any_pool_of_threads_will_do():
     model, jobs = pendulums(8, 0.1)
 

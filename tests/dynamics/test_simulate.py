@@ -54,6 +54,35 @@ def test_a_table_of_controls_is_one_row_a_step():
         np.testing.assert_allclose(state.pose, motion[k + 1].pose, atol=1e-14)
 
 
+def test_controls_by_name_are_those_of_all_steps():
+    model, state = cart_pole()
+    by_name = dy.simulate(model, state, 0.05, controls={"rail": 3.0})
+    assert (by_name.states == dy.simulate(model, state, 0.05, controls=[3.0]).states).all()
+    with pytest.raises(dy.UnknownNameError, match="'rial' is not actuated; actuated are"):
+        dy.simulate(model, state, 0.05, controls={"rial": 3.0})
+
+
+def test_wrenches_by_name_are_those_of_all_steps():
+    model, state = cart_pole()
+    name, push = model.bodies[1].name, [3.0, 0, 0, 0, 0.1, 0]
+    by_name = dy.simulate(model, state, 0.05, wrenches={name: push})
+    all_of = dy.simulate(model, state, 0.05, wrenches=[0.0] * 6 + push)
+    assert (by_name.states == all_of.states).all() and not (all_of.states[-1] == state.data).all()
+
+
+def test_inputs_that_contradict_or_are_no_numbers_are_refused():
+    model, state = cart_pole()
+    both = {"controller": lambda state, time: [0.0], "controls": [1.0]}
+    with pytest.raises(ValueError, match="those of a controller, or given: leave out one"):
+        dy.simulate(model, state, 0.05, **both)
+    with pytest.raises(TypeError, match="every is 2.5, and must be an integer"):
+        dy.simulate(model, state, 0.05, every=2.5)
+    with pytest.raises(TypeError, match="seconds is '3', and must be a number"):
+        dy.simulate(model, state, "3")
+    with pytest.raises(TypeError, match=r"job 0 is a State; use dynamics.Job\(state, seconds\)"):
+        dy.rollouts(model, [state])
+
+
 def test_a_step_takes_controls_at_its_nodes():
     model, state = cart_pole(order=4)
     rng = np.random.default_rng(0)

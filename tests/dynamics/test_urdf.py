@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import dynamics as dy
 from dynamics import rotation
 
 from .others import beside_pinocchio
@@ -90,6 +91,32 @@ def test_actuated_chooses_joints_by_name(tmp_path):
     assert load(tmp_path, text, actuated=True).finalize().n_controls == 2
     with pytest.raises(ValueError, match=r"actuated names no joint: \['r'\]"):
         load(tmp_path, text, actuated="r")
+
+
+def test_joints_of_a_file_get_servos_within_its_efforts(tmp_path):
+    effort = '<limit lower="-1" upper="1" effort="7" velocity="9"/>'
+    text = robot(*(link(x) for x in "abc"), joint("p", "revolute", "a", "b", more=effort),
+                 joint("q", "continuous", "b", "c"))  # fmt: skip
+    servo = dy.PositionServo(50.0, 5.0, gear=2.0)
+
+    joints = load(tmp_path, text, actuated=servo).joints
+    np.testing.assert_array_equal(joints["p"].servo.force_limit, [3.5])  # of the motor: 7 / gear
+    assert joints["q"].servo is servo and not joints["q"].actuated
+    own = dy.PositionServo(50.0, force_limit=2.0)
+    mech = load(tmp_path, text, actuated={"p": own, "q": True}, base="fixed")
+    assert mech.joints["p"].servo is own and mech.joints["q"].actuated
+    free = load(tmp_path, text, actuated=servo, without=["control_limits"]).joints["p"]
+    assert free.servo is servo
+    with pytest.raises(TypeError, match="actuated is 1, and must be True, False, a servo or names"):
+        load(tmp_path, text, actuated=1)
+    with pytest.raises(TypeError, match="actuated of joint 'p' is 3, and must be True, False or"):
+        load(tmp_path, text, actuated={"p": 3})
+
+    model = load(tmp_path, text, base="fixed", actuated=dy.PositionServo(1e3, 1e2)).finalize(0.01)
+    pose = {"p": 0.3, "q": -0.4}
+    motion = dy.simulate(model, model.initial_state(), 3.0, controls=pose)
+    for name, q in pose.items():
+        assert motion.joint(name)[-1] == pytest.approx(q, abs=0.05)  # the weight's share
 
 
 def test_a_limited_joint_starts_at_the_limit_next_to_zero(tmp_path):

@@ -445,6 +445,17 @@ def test_a_body_whose_mesh_is_not_there_is_the_box_of_its_inertia(tmp_path):
     np.testing.assert_allclose(part["size"], 1.0)  # m a^2 / 6 = 2 kg m^2
 
 
+def test_a_body_whose_mesh_is_not_there_is_drawn_by_its_collision_shapes(tmp_path):
+    look = Geometry(Mesh("lost.stl", str(tmp_path), np.ones(3)), np.zeros(3), np.eye(4)[0])
+    solid = Geometry(dy.Sphere(0.3, mass=1.0), np.ones(3), np.eye(4)[0])
+    mech = dy.Mechanism()
+    mech.add_body(mass=1.0, inertia=(1, 1, 1), name="a", visuals=(look,), collisions=(solid,))
+    with pytest.warns(UserWarning, match="'lost.stl' is not there"):
+        (body,) = scene_of(viewer.page_of(motion(mech, 0.0)).html)["bodies"]
+
+    assert [part["kind"] for part in body["parts"]] == ["sphere"]
+
+
 def test_meshes_and_colors_are_in_the_page():
     mech = dy.Mechanism()
     mesh = Mesh("", "", np.ones(3), TETRAHEDRON, FACES)

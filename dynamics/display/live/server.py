@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import socket
 import threading
 import time
 from importlib import import_module
@@ -15,7 +16,9 @@ import graphsys as gs
 from dynamics import rotation
 from dynamics.display.live.runner import Runner
 from dynamics.display.viewer.looks import Part, ends_of, looks_of, still_of, visible
+from dynamics.parts.servos import PositionServo
 from dynamics.parts.surroundings import planes_of
+from dynamics.simulation import check_start
 
 if TYPE_CHECKING:
     from dynamics.model import Model
@@ -202,9 +205,10 @@ class Live:
         self.speed.on_update(lambda event: setattr(runner, "speed", float(self.speed.value)))
         self.reset.on_click(lambda event: runner.reset())
         self.sliders = []
-        for k, (label, least, most) in enumerate(_ranges(runner.model, self.reach)):
+        ranges = _ranges(runner.model, runner.start, self.reach)
+        for k, (label, least, most, start) in enumerate(ranges):
             with_step = (most - least) / 200.0
-            start = min(max(0.0, least), most)
+            start = min(max(start, least), most)
             slider = gui.add_slider(label, least, most, with_step, start)
             runner.controls[k] = start
             slider.on_update(lambda event, k=k: self._control(k))
@@ -235,22 +239,31 @@ class Live:
         self._clock.value = f"{self.runner.state.time:.2f}"
 
 
-def _ranges(model: Model, reach: float) -> list[tuple[str, float, float]]:
-    """Label and range of each control: its limits, else the weight, or its torque at the reach."""
+def _ranges(model: Model, state: State, reach: float) -> list[tuple[str, float, float, float]]:
+    """Label, range and first value of each control.
+
+    Position servos hold the posture of the state, within the limits of their joint. Others begin
+    at 0, within their own limits, or the weight, or its torque at the reach.
+    """
     mechanism = model.mechanism
     usual = mechanism.mass * max(float(np.linalg.norm(mechanism.gravity)), 1.0) * max(reach, 1.0)
     found = []
     for name, (_, count) in model.tables.control_start.items():
         owner: Any = mechanism.joints.get(name) or mechanism.springs.get(name)
-        limits = getattr(owner, "control_limits", None)
-        most = np.pi if getattr(owner, "servo", None) is not None else usual
+        limits, servo = getattr(owner, "control_limits", None), getattr(owner, "servo", None)
+        most, start = usual if servo is None else np.pi, np.zeros(count)
+        if isinstance(servo, PositionServo):
+            target = np.broadcast_to(servo.target, (count,))
+            start = servo.gear * model.joint(state, name)[0] - target
+            if limits is None and owner.limits is not None:
+                limits = np.sort(servo.gear * owner.limits) - target[:, None]
         for k in range(count):
             low, high = -most, most
             if limits is not None:
                 given = np.broadcast_to(np.asarray(limits, float), (count, 2))[k]
                 low, high = np.where(np.isfinite(given), given, (low, high))
             label = f"{name} {k}" if count > 1 else str(name)
-            found.append((label, float(low), float(high)))
+            found.append((label, float(low), float(high), float(start[k])))
     return found
 
 
@@ -260,4 +273,10 @@ def view(
     """Let a model move in real time in a browser; see `dynamics.Model.view`."""
     if not (isinstance(port, int) and 0 < port < 65536):
         raise ValueError(f"port is {port!r}, and must be an integer from 1 to 65535")
-    return Live(model, model.initial_state() if state is None else state, host, port)
+    try:  # viser's server would wait for ever
+        socket.create_server((host, 0)).close()
+    except OSError as error:
+        raise ValueError(f"no page can be served at host {host!r}: {error}") from None
+    state = model.initial_state() if state is None else state
+    check_start(model, state)
+    return Live(model, state, host, port)

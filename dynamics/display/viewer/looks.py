@@ -111,8 +111,11 @@ def looks_of(body: Body, number: int) -> list[Part]:
     shown = list(body.visuals)
     if not shown and body.shape is not None:
         shown = [Geometry(body.shape, np.zeros(3), IDENTITY)]
-    parts = [part for one in shown or body.collisions for part in _drawn(one, color)]
-    return parts or _drawn(_inertia_box(body), color)
+    for shapes in (shown, body.collisions, [_inertia_box(body)]):
+        parts = [part for one in shapes for part in _drawn(one, color)]
+        if parts:  # meshes that are not there have none
+            break
+    return parts
 
 
 def still_of(mechanism: Mechanism) -> dict[str, list[Part]]:

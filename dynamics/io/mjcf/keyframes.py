@@ -38,7 +38,7 @@ def read_keyframe(reader: Reader, k: int) -> None:
             for j in joints:
                 here = _turned(reader, here, j, m.key_qpos[k])
             poses[link] = here
-    commands = {reader.name("actuator", i): float(m.key_ctrl[k, i]) for i in range(m.nu)}
+    commands = {one: float(m.key_ctrl[k, i]) for i, one in enumerate(reader.actuator_name)}
     known = {one.name for one in reader.found.actuators}
     reader.found.keyframes[name] = Keyframe(
         {

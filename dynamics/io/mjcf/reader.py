@@ -13,13 +13,14 @@ import graphsys as gs
 from dynamics import rotation
 from dynamics.io.description import Description, Floor, JointEntry, Link, Mimic, Pose
 from dynamics.io.massless import determined
-from dynamics.io.mjcf.actuators import driven_joints, read_actuator
+from dynamics.io.mjcf.actuators import actuator_names, driven_joints, read_actuator
 from dynamics.io.mjcf.files import check_files
 from dynamics.io.mjcf.freedom import Freedom, is_one, loses, one_joint
 from dynamics.io.mjcf.keyframes import read_keyframe
 from dynamics.io.mjcf.sensors import read_sensor
 from dynamics.io.notes import Notes
 from dynamics.parts.geometry import Geometry, Mesh, Surface
+from dynamics.parts.height_fields import prisms
 from dynamics.parts.shapes import Box, Capsule, Cylinder, Sphere
 
 __all__ = ["read_mjcf"]
@@ -28,10 +29,12 @@ Float = NDArray[np.float64]
 WATER = 1000.0  #: kg/m^3; shapes for looking at need some mass
 #: Geoms of higher groups are hidden by MuJoCo's viewer; they are for collisions.
 LAST_SHOWN_GROUP = 2
+#: Points of a height field, each of which makes two shapes.
+MOST_CELLS = 20_000
 #: Lists of a spec that say nothing of bodies and joints, or nothing that we can.
 UNSUPPORTED = (
-    "tendons", "cameras", "lights", "pairs", "flexes", "skins",
-    "hfields", "plugins", "numerics", "texts", "tuples",
+    "cameras", "lights", "pairs", "flexes", "skins",
+    "plugins", "numerics", "texts", "tuples",
 )  # fmt: skip
 #: Numbers of a model by the flags that disable them; versions differ in the flags.
 DISABLED = {
@@ -92,7 +95,11 @@ def read_mjcf(
     for kind in UNSUPPORTED:
         for k, element in enumerate(getattr(spec, kind, ())):
             notes.leave_out(kind, getattr(element, "name", "") or k)
+    for k in range(model.ntendon):
+        reader.tendon(k)
     reader.read()
+    off = mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
+    reader.found.touches_nothing = bool(model.opt.disableflags & off)
     return reader.found
 
 
@@ -123,6 +130,7 @@ class Reader:
         self.found = Description(gravity=np.array(model.opt.gravity))
         self.links: list[str | None] = [None]
         self.joint_name = [self.name("joint", k) for k in range(model.njnt)]
+        self.actuator_name = actuator_names(self)
         self.driven = driven_joints(self)
         self.steps: list[tuple[str | None, Pose, list[tuple[str, list[int]]]]] = []
 
@@ -238,6 +246,15 @@ class Reader:
             float(m.dof_frictionloss[dof]), float(m.dof_armature[dof]),
         )  # fmt: skip
 
+    def tendon(self, k: int) -> None:
+        """Note a tendon that does more than to pass on what an actuator pulls."""
+        m, first = self.model, int(self.model.tendon_adr[k])
+        acts = [m.tendon_limited, m.tendon_stiffness, m.tendon_damping, m.tendon_frictionloss]
+        acts.append(getattr(m, "tendon_armature", np.zeros(m.ntendon)))
+        fixed = m.wrap_type[first] == self.mj.mjtWrap.mjWRAP_JOINT
+        if not fixed or any(np.any(one[k]) for one in acts):
+            self.notes.leave_out("tendons", self.name("tendon", k))
+
     # Geoms
 
     def geom(self, k: int) -> None:
@@ -248,6 +265,9 @@ class Reader:
             place = _pose(m.geom_pos[k], m.geom_quat[k])
             normal = rotation.rotate(place.orientation, np.array([0.0, 0.0, 1.0]))
             self.found.floors.append(Floor(name, place.position, normal, self.surface(k)))
+            return
+        if link is None and m.geom_type[k] == self.mj.mjtGeom.mjGEOM_HFIELD:
+            self.height_field(k, name)
             return
         shape = self.shape(k, name)
         if shape is None:
@@ -265,6 +285,26 @@ class Reader:
         if m.geom_contype[k] or m.geom_conaffinity[k]:
             made = replace(geometry, surface=self.surface(k))
             self.found.links[link].collisions.append(made)
+
+    def height_field(self, k: int, name: str) -> None:
+        """A height field of the world, as prisms like MuJoCo's."""
+        m, j = self.model, int(self.model.geom_dataid[k])
+        wide, deep, high, base = (float(one) for one in m.hfield_size[j])
+        rows, columns = int(m.hfield_nrow[j]), int(m.hfield_ncol[j])
+        if rows * columns > MOST_CELLS:
+            self.notes.leave_out(f"height fields of more than {MOST_CELLS} points", name)
+            return
+        at = int(m.hfield_adr[j])
+        z = high * np.array(m.hfield_data[at : at + rows * columns], np.float64)
+        grid = np.linspace(-wide, wide, columns), np.linspace(-deep, deep, rows)
+        pose = _pose(m.geom_pos[k], m.geom_quat[k])
+        for i, one in enumerate(prisms(*grid, z.reshape(rows, columns).T, -base)):
+            geometry = Geometry(one, pose.position, pose.orientation, self.color(k))
+            if m.geom_group[k] <= LAST_SHOWN_GROUP:
+                self.found.scenery[f"{name} {i}"] = geometry
+            if m.geom_contype[k] or m.geom_conaffinity[k]:
+                made = replace(geometry, surface=self.surface(k))
+                self.found.obstacles[f"{name} {i}"] = made
 
     def color(self, k: int) -> Any:
         """Colour of a geom: its own, or its material's times the mean of the texture."""
