@@ -325,7 +325,7 @@ class NearTables:
         head, more = int(base.contact_slot[self.touches]), int(sizes.sum())
         plan, constant = self._room(len(names), touches, more, fallback)
         slots = np.empty(self.touches + touches + 1, np.int64)
-        slots[: self.touches + 1] = base.contact_slot
+        slots[: self.touches + 1] = base.contact_slot[: self.touches + 1]
         planes = np.empty(numbers.size, np.int64)
         near_plan.join(
             self.whole, parts.ties(), parts.of_touches(),

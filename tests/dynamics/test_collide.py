@@ -598,3 +598,32 @@ def test_starts_may_overlap_by_what_rims_are_rounded():
     model = tilted_cylinder(2e-6)
     with pytest.raises(dy.InconsistentStateError, match=r"box\|roll"):
         dy.simulate(model, model.initial_state(), 0.1)
+
+
+@pytest.mark.parametrize("options", [{}, {"limits": (-1.0, 1.0), "velocity_limits": (-9.0, 9.0)}])
+def test_dry_friction_of_joints_stays_where_contacts_are_found(options):
+    """A double pendulum swings into the floor; with contacts declared it moves the same way."""
+
+    def swing(found):
+        mechanism = dy.Mechanism()
+        bar = dy.Box(0.1, 0.1, 1.0, mass=1.0)
+        a, b = (mechanism.add_body(bar, name=name) for name in "ab")
+        ends = {"axis": (0, 1, 0), "child_point": (0, 0, 0.5), "friction": 0.1, **options}
+        mechanism.add_joint(dy.Revolute(mechanism.world, a, name="j", **ends))
+        mechanism.add_joint(dy.Revolute(a, b, parent_point=(0, 0, -0.5), name="k", **ends))
+        if found:
+            mechanism.add_obstacle(dy.HalfSpace(point=(0, 0, -1.7)), name="floor")
+            mechanism.collide([b])
+        else:
+            floor = dy.HalfSpace(point=(0, 0, -1.7))
+            mechanism.add_contact(b, against_shape=floor, friction=0.5, name="floor|b")
+        model = mechanism.finalize(0.01)
+        state = model.initial_state()
+        model.set_joint(state, "j", 1.0)
+        return dy.simulate(model, state, 1.0)
+
+    found, declared = swing(True), swing(False)
+    assert declared.contact("floor|b").normal_force.max() > 10.0
+    for name in "ab":
+        np.testing.assert_allclose(found.body(name)[0], declared.body(name)[0], atol=1e-9)
+    np.testing.assert_allclose(found.friction("j"), declared.friction("j"), atol=1e-4)
