@@ -397,7 +397,7 @@ class Mechanism:
         orientation : array_like, shape (4,), optional
             The shape's frame to the world, scalar first.
         friction : float, optional
-            Coefficient of sliding friction; of two surfaces the larger one counts.
+            Coefficient of sliding friction; of two surfaces the larger one counts, up to 1000.
 
         Returns
         -------
@@ -458,7 +458,7 @@ class Mechanism:
             Height of the underside, m; by default a tenth of the field's width below the lowest
             point.
         friction : float, optional
-            Coefficient of sliding friction; of two surfaces the larger one counts.
+            Coefficient of sliding friction; of two surfaces the larger one counts, up to 1000.
 
         Returns
         -------

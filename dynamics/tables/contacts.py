@@ -25,6 +25,10 @@ if TYPE_CHECKING:
 
 Float = NDArray[np.float64]
 
+#: Largest coefficient of friction: nothing slides. With those of some files, 1e14, matrices are
+#: singular.
+STICKING = 1e3
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -260,4 +264,4 @@ def _write_touches(p: Any, c: Any, records: list[Record]) -> None:
     each = np.repeat(options, [len(record.touches) for record in records], axis=0)
     p["of_plane"], c["restitution"], c["softness"] = each[:, :3].T
     # a block in the middle may have none: its cone is then a sliver
-    c["friction"] = np.maximum(np.array(grip)[:, None] * each[:, 3:], 1e-12)
+    c["friction"] = np.clip(np.array(grip)[:, None] * each[:, 3:], 1e-12, STICKING)

@@ -119,3 +119,20 @@ def test_points_of_the_central_path_of_a_cone():
             kappa / head * heat, rel=1e-12, abs=1e-14 * heat * heat
         )
         assert heat * beta == pytest.approx(-head * eta, rel=1e-12, abs=1e-14 * heat * size)
+
+
+@pytest.mark.parametrize("friction", [1e3, 1e14])
+def test_coefficients_as_large_as_files_write_them_stick(friction):
+    """Gazebo's files mean "does not slide" by 1e14; beyond 1000 it is no more than that."""
+    mechanism = dy.Mechanism()
+    shape = dy.Sphere(0.1, mass=1.0)
+    ball = mechanism.add_body(shape, name="ball", position=(0, 0, 0.1))
+    mechanism.add_contact(ball, friction=friction)
+    model = mechanism.finalize(H)
+    state = model.initial_state()
+    model.set_body(state, "ball", velocity=(1, 0, 0))
+
+    after = dy.simulate(model, state, 1.0).final
+
+    # it rolls from the first step on: m v r = (m r^2 + J) omega about the ground, J = 2/5 m r^2
+    assert after.pose[0, 0] == pytest.approx(1.0 / 1.4, abs=H)
