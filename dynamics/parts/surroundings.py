@@ -66,18 +66,27 @@ def touched_shapes(contact: Contact) -> Iterator[Geometry]:
     if contact.plane is not None:
         yield _hull(contact.plane.first if first else contact.plane.other)
         return
+    drawn = set()
     for touch in contact.touches:
         if first and touch.kind == kinds.BOX_SPHERE:
             box = Box(*(2.0 * touch.second_first), density=1.0)
             yield Geometry(box, touch.first, touch.frame)
-        elif first and touch.kind in (kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT):
-            yield from _capsule(touch.first, touch.second_first, touch.radius_first)
+            continue
+        if first and touch.kind in (kinds.SEGMENT_SPHERE, kinds.SEGMENT_SEGMENT):
+            low, high, radius = touch.first, touch.second_first, touch.radius_first
         elif first and touch.kind == kinds.SPHERE_SPHERE:
-            yield from _capsule(touch.first, touch.first, touch.radius_first)
+            low, high, radius = touch.first, touch.first, touch.radius_first
         elif not first and touch.kind == kinds.SEGMENT_SEGMENT:
-            yield from _capsule(touch.other, touch.second_other, touch.radius_other)
+            low, high, radius = touch.other, touch.second_other, touch.radius_other
         elif not first:
-            yield from _capsule(touch.other, touch.other, touch.radius_other)
+            low, high, radius = touch.other, touch.other, touch.radius_other
+        else:
+            continue
+        ends = tuple(low), tuple(high)
+        if (*ends, radius) in drawn:  # again, or an end of a capsule
+            continue
+        drawn |= {(*ends, radius), (ends[0], ends[0], radius), (ends[1], ends[1], radius)}
+        yield from _capsule(low, high, radius)
 
 
 def _capsule(low: Float, high: Float, radius: float) -> Iterator[Geometry]:

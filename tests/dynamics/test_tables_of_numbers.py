@@ -98,7 +98,8 @@ def test_shapes_of_named_tuples_are_those_of_the_workspace():
     assert 7 * n + sum(motion.values()) == model.state_size
     work = shapes_of(Work, sizes)
     past, columns = work.pop("past"), 2 * layout.COLUMNS * sizes["N"]
-    total = 2 * length + sum(work.values()) + 2 * past + model.state_size + columns
+    states = 2 * model.state_size  # at the start of a step, and after its last interval
+    total = 2 * length + sum(work.values()) + 2 * past + states + columns
     assert total == plan[layout.WORK_SIZE]
 
 
