@@ -56,11 +56,12 @@ WEAK = 1e-4
 #: ``ma27_pivtol`` up to which `WEAK` pivots are taken: its default. Ipopt raises it where it could
 #: not refine a solution.
 WEAK_UP_TO = 1e-8
-#: Least pivot, of the equilibrated matrix, that is more than the rounding of larger numbers.
-LEAST_PIVOT = 8.0 * np.finfo(float).eps
+#: Least pivot relative to the terms that it is a sum of: their rounding errors, which weak pivots
+#: may have multiplied. What is less may have any sign.
+LEAST_PIVOT = np.finfo(float).eps / WEAK
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
-#: Matrices that are equilibrated at once after a doubtful one: 1, 3, 7 ... up to so many.
+#: Matrices that are equilibrated at once after another doubtful one: 1, 3, 7 ... up to so many.
 LONGEST_PAUSE = 63
 #: Largest power of two of a row's scaling.
 MOST_EXPONENT = 500
@@ -110,8 +111,7 @@ class Pattern:
         place = places[np.searchsorted(key, np.concatenate([row * n + column, column * n + row]))]
         entry = np.tile(np.arange(row.size), 2)
         once = np.concatenate([np.ones(row.size, bool), row != column])
-        shape = (self.system.graph.nnz, row.size)
-        self._sum = csr_array(coo_array((ones[: once.sum()], (place[once], entry[once])), shape))
+        self._terms = place[once], entry[once]
         self.entries = row, column
         self.lent = (row + 1).astype(np.int32), (column + 1).astype(np.int32)
         self._lock = threading.Lock()
@@ -130,7 +130,8 @@ class Pattern:
         -------
         ndarray, shape (nnz,)
         """
-        return np.asarray(self._sum @ a)
+        place, entry = self._terms
+        return np.asarray(np.bincount(place, a[entry], self.system.graph.nnz), np.float64)
 
     def scaling(self, a: Float) -> Float:
         """Factors of rows and columns that equilibrate a matrix, powers of two.
@@ -314,7 +315,8 @@ class Instance:
                 self._last = self.fast, None
                 self._last_pause = 0
                 return negative
-            self.pause = self._last_pause = min(2 * self._last_pause + 1, LONGEST_PAUSE)
+            self.pause = self._last_pause
+            self._last_pause = min(2 * self._last_pause + 1, LONGEST_PAUSE)
         else:
             self.pause = max(self.pause - 1, 0)
         if not np.isfinite(a).all():

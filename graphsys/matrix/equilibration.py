@@ -230,12 +230,15 @@ def _matched_rows(start: Ints, column: Ints, size: Array) -> tuple[Array, Array]
 
 
 def symmetric_exponents(row: Ints, column: Ints, values: Array, n: int) -> Ints:
-    """`Scaling.row` of a symmetric matrix of n rows, whose entries are sorted by rows."""
+    """`Scaling.row` of a symmetric matrix of n rows, whose entries are sorted by rows.
+
+    The matching takes integers: where many paths are equally short, the search for one soon ends.
+    """
     size = exponents(values)
     some = size > -np.inf
     row, column, size = row[some], column[some], size[some]
     start = np.searchsorted(row, np.arange(n + 1))
-    duals = _matched_rows(start, column, size)
+    duals = _matched_rows(start, column, np.rint(size))
     r = np.zeros(n) if duals is None else 0.5 * (duals[0] + duals[1])
     sweep(row, column, size, True, SWEEPS, r, r, *np.empty((2, n)))
     return np.rint(r).astype(np.int64)

@@ -247,8 +247,9 @@ class Fronts:
 
     def inertia(self) -> tuple[int, int]:
         """Numbers of positive and negative eigenvalues of D (Sylvester's law)."""
-        signs = np.empty(3)
-        count_signs(self.table.reshape(-1), self.arrays["factors"], signs)
+        signs, sums = np.empty(3), np.empty(int(self.symbolic.program[ROWS]))
+        names, factors = self.arrays["names"], self.arrays["factors"]
+        count_signs(self.table.reshape(-1), names, factors, sums, signs)
         return int(signs[POSITIVE]), int(signs[NEGATIVE])
 
     def solve(self, b: Array, count: int, transposed: bool) -> Array:

@@ -261,32 +261,59 @@ def is_scaled(instance):
     return instance._last[1] is not None
 
 
-def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
-    # rows in units from 1e-12 to 1e12: the least pivot is below the rounding of the largest
+def test_no_unit_of_a_row_makes_factors_doubtful():
+    # units from 1e-12 to 1e12: the least pivot is below the rounding of the largest entry
     A = saddle(10, 4)
     unit = 10.0 ** np.linspace(-12, 12, 14)
     A = unit[:, None] * A * unit
     row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
-    assert instance.factorize(a) == 4 and is_scaled(instance)
+    assert instance.factorize(a) == 4 and not is_scaled(instance)
     x = 1.0 / unit
     np.testing.assert_allclose(instance.solve(A @ x) / x, 1.0, rtol=1e-9)
-    regular = saddle(10, 4)[row - 1, column - 1]
-    assert instance.factorize(regular) == 4 and is_scaled(instance)  # equilibrated at once
-    assert instance.factorize(regular) == 4 and not is_scaled(instance)
+
+
+def test_a_constraint_that_depends_on_others_is_found_whatever_the_units():
+    # its last pivot is rounding: mostly less than 1e-12 of the terms that it is a sum of
+    found = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        A = saddle(12, 5, seed)
+        A[16, :12] = rng.normal(size=4) @ A[12:16, :12]
+        A[:12, 16] = A[16, :12]
+        unit = 2.0 ** rng.integers(-20, 20, 17)
+        row, column, a = triplets(unit[:, None] * A * unit)
+        found.append(ipopt.Instance(ipopt.Pattern(17, row - 1, column - 1)).factorize(a))
+    assert found.count(None) >= 18
+
+
+def far(a):
+    """A matrix whose products l d l^T are above 1e8."""
+    return 1e9 * a
+
+
+def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
+    A = saddle(10, 4)
+    row, column, a = triplets(A)
+    instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
+    x = np.arange(14.0)
+    for pause in (0, 1):
+        assert instance.factorize(far(a)) == 4 and is_scaled(instance)
+        assert instance.pause == pause
+        np.testing.assert_allclose(instance.solve(far(A) @ x), x, atol=1e-11)
+    assert instance.factorize(a) == 4 and is_scaled(instance)  # equilibrated at once
+    assert instance.factorize(a) == 4 and not is_scaled(instance)
 
 
 def test_pauses_grow_while_matrices_stay_doubtful():
-    A = saddle(10, 4)
-    unit = 10.0 ** np.linspace(-12, 12, 14)
-    row, column, a = triplets(unit[:, None] * A * unit)
+    row, column, a = triplets(saddle(10, 4))
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
     pauses = []
     for _ in range(20):
-        assert instance.factorize(a) == 4 and is_scaled(instance)
+        assert instance.factorize(far(a)) == 4 and is_scaled(instance)
         pauses.append(instance.pause)
-    # after attempts number 0, 2 and 6 the matrix as it is rests for 1, 3 and 7 matrices
-    assert pauses[:7] == [1, 0, 3, 2, 1, 0, 7] and pauses[14] == 15
+    # after attempts number 0, 1, 3 and 7 the matrix as it is rests for 0, 1, 3 and 7 matrices
+    assert pauses[:8] == [0, 1, 0, 3, 2, 1, 0, 7] and pauses[15] == 15
 
 
 def test_too_many_delayed_pivots_end_an_attempt():

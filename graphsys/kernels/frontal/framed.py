@@ -21,8 +21,8 @@ FRAME = (
     PROGRAM, START, SOURCE, TARGET, FRONT, STACK, HEADERS, PLACE, FACTORS, NAMES, TABLE,
     INFO_AT, SIGNS, BOUNDS, Y, X, PART,
 ) = range(len(FRAME))  # fmt: skip
-#: Bounds: pivots relative to their columns, good ones and weak ones; products l d l^T; least pivot
-#: relative to the larger of these products and 1; number of delayed pivots. `RESUMES` is not zero
+#: Bounds: pivots relative to their columns, good ones and weak ones; products l d l^T; pivots
+#: relative to the terms that they are sums of; number of delayed pivots. `RESUMES` is not zero
 #: for one call that goes on with the same matrix after an array was too short.
 GOOD, WEAK, MOST, SMALLEST, DELAYS, RESUMES = range(6)
 #: What a factorization returns instead of a count where the factors are doubtful. Where an array is
@@ -52,9 +52,10 @@ def factorize_framed(frame, values):
         return DOUBTFUL
     if status < 0:
         return status - 1
-    count_signs(table, factors, signs)
-    largest = info[LARGEST]
-    if largest < bounds[MOST] and signs[LEAST] >= bounds[SMALLEST] * max(1.0, largest):
+    count_signs(
+        table, integers(frame, NAMES, values), factors, doubles(frame, Y, values), signs
+    )  # fmt: skip
+    if info[LARGEST] < bounds[MOST] and signs[LEAST] >= bounds[SMALLEST]:
         return int(signs[NEGATIVE])
     return DOUBTFUL
 
