@@ -31,9 +31,8 @@ from scipy.sparse import coo_array, csr_array
 import graphsys
 from graphsys.c_code.build import shared_library
 from graphsys.kernels.base.address_table import new_frame
-from graphsys.kernels.frontal import framed
+from graphsys.kernels.frontal import equilibration, framed
 from graphsys.kernels.frontal.multifrontal import INFO
-from graphsys.matrix.equilibration import symmetric_exponents
 from graphsys.numeric.fronts import THRESHOLD, Fronts
 from graphsys.system import System
 
@@ -56,22 +55,18 @@ WEAK = 1e-4
 #: ``ma27_pivtol`` up to which `WEAK` pivots are taken: its default. Ipopt raises it where it could
 #: not refine a solution.
 WEAK_UP_TO = 1e-8
-#: Least pivot relative to the terms that it is a sum of: their rounding errors, which weak pivots
-#: may have multiplied. What is less may have any sign.
-LEAST_PIVOT = np.finfo(float).eps / WEAK
+#: Least pivot relative to the terms that it is a sum of. Weak pivots may have multiplied rounding
+#: errors by 1 / `WEAK`: of such a pivot they are 2 %, and each refinement by Ipopt gains that.
+LEAST_PIVOT = 1e-10
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
-#: Matrices that are equilibrated at once after another doubtful one: 1, 3, 7 ... up to so many.
-LONGEST_PAUSE = 63
-#: Largest power of two of a row's scaling.
-MOST_EXPONENT = 500
 #: What the callbacks return instead of a number or a count, as in ma27.c.
 INTERRUPTED, NOT_REGULAR, UNKNOWN, FAILED = 0, -1, -2, -101
 
 _INT, _DOUBLE, _ADDRESS = ctypes.c_int, ctypes.c_double, ctypes.c_void_p
 _KINDS: tuple[Any, ...] = (
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS, _ADDRESS),
-    ctypes.CFUNCTYPE(_INT, _INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT, _ADDRESS),
+    ctypes.CFUNCTYPE(_INT, _INT, _INT, _INT, _ADDRESS, _DOUBLE, _INT),
     ctypes.CFUNCTYPE(_INT, _INT, _INT, _ADDRESS),
 )
 
@@ -81,7 +76,8 @@ class _Callbacks(ctypes.Structure):
 
     _fields_ = (
         ("analyze", _ADDRESS), ("factorize", _ADDRESS), ("solve", _ADDRESS),
-        ("factorize_framed", _ADDRESS), ("solve_framed", _ADDRESS), ("weak_up_to", _DOUBLE),
+        ("factorize_framed", _ADDRESS), ("solve_framed", _ADDRESS),
+        ("equilibrate_framed", _ADDRESS), ("weak_up_to", _DOUBLE),
     )  # fmt: skip
 
 
@@ -105,13 +101,13 @@ class Pattern:
         self.system = System.from_scipy(full, symmetric=True)
         places = self.system.entry_at
         assert places is not None
-        self._row = np.repeat(diagonal, np.diff(full.indptr))
-        self._column, self._place = full.indices.astype(np.int64), places
-        key = self._row * n + self._column
-        place = places[np.searchsorted(key, np.concatenate([row * n + column, column * n + row]))]
-        entry = np.tile(np.arange(row.size), 2)
-        once = np.concatenate([np.ones(row.size, bool), row != column])
-        self._terms = place[once], entry[once]
+        self._place, (start, full_column) = places, (full.indptr.astype(np.int64), full.indices)
+        full_row, full_column = np.repeat(diagonal, np.diff(start)), full_column.astype(np.int64)
+        key = full_row * n + full_column
+        first, second = (np.searchsorted(key, at) for at in (row * n + column, column * n + row))
+        self._sorted = full_row, full_column, start, first, second
+        # C has workspace of its own, of these lengths.
+        self.equilibration = new_frame(*self._sorted, *self._workspace())
         self.entries = row, column
         self.lent = (row + 1).astype(np.int32), (column + 1).astype(np.int32)
         self._lock = threading.Lock()
@@ -130,10 +126,14 @@ class Pattern:
         -------
         ndarray, shape (nnz,)
         """
-        place, entry = self._terms
-        return np.asarray(np.bincount(place, a[entry], self.system.graph.nnz), np.float64)
+        *_, first, second = self._sorted
+        other, count = second != first, self._place.size
+        values = np.zeros(self.system.graph.nnz)
+        values[self._place] = np.bincount(first, a, count)
+        values[self._place] += np.bincount(second[other], a[other], count)
+        return values
 
-    def scaling(self, a: Float) -> Float:
+    def scaling(self, a: Float) -> Float | None:
         """Factors of rows and columns that equilibrate a matrix, powers of two.
 
         Parameters
@@ -143,12 +143,19 @@ class Pattern:
 
         Returns
         -------
-        ndarray, shape (n,)
-            Bounded, so that no product of two overflows.
+        ndarray, shape (n,), or None
+            Bounded, so that no product of two overflows. None where a row is zero, or an entry is
+            not finite.
         """
-        values = self.values(a)[self._place]
-        exponent = symmetric_exponents(self._row, self._column, values, self.system.graph.rows)
-        return np.ldexp(1.0, np.clip(exponent, -MOST_EXPONENT, MOST_EXPONENT))
+        workspace = self._workspace()
+        frame = new_frame(*self._sorted, *workspace)
+        return None if equilibration.equilibrate_framed(frame, a) else workspace[-1]
+
+    def _workspace(self) -> tuple[Ints, Float, Float]:
+        """Workspace of an equilibration, integers and others, and the array of its factors."""
+        n = self.system.graph.rows
+        real = equilibration.REAL_ROWS * n + self._place.size
+        return np.empty(equilibration.WHOLE_ROWS * n, np.int64), np.empty(real), np.empty(n)
 
     @property
     def is_analyzed(self) -> bool:
@@ -231,7 +238,7 @@ class Factors:
         # In an order with few delays, one per row costs more than another attempt.
         delays = rows if weak else np.inf
         self.bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, delays, 0.0])
-        self._vectors = np.empty((2, rows))
+        self._vectors, self._scale = np.empty((2, rows)), np.zeros(rows)
         self.frame = self._framed()
 
     def _framed(self) -> Any:
@@ -242,11 +249,24 @@ class Factors:
         return new_frame(
             fronts.symbolic.program, *fronts.listed, *fronts.arrays.values(),
             fronts.table.reshape(-1), self._info, self._signs, self.bounds, *self._vectors,
-            self._part,
+            self._part, self._scale,
         )  # fmt: skip
 
-    def factorize(self, a: Float) -> int | None:
-        """Number of negative eigenvalues; None if rounding errors are as large as a pivot."""
+    def factorize(self, a: Float, scale: Float | None = None) -> int | None:
+        """Number of negative eigenvalues; None if rounding errors are as large as a pivot.
+
+        Parameters
+        ----------
+        a : ndarray, shape (nz,)
+        scale : ndarray, shape (n,), optional
+            Factors of rows and columns; by default all are 1.
+        """
+        if scale is None:
+            self._scale[:1] = 0.0
+        else:
+            self._scale[...] = scale
+            row, column = self._pattern.entries
+            a = a * (scale[row] * scale[column])
         found = int(framed.factorize_framed(self.frame, a))
         while found < framed.DOUBTFUL:
             self._fronts.lengthen(found + 1, self._info)
@@ -278,18 +298,14 @@ class Instance:
     ----------
     fast : Factors or None
         Those with weak pivots.
-    pause : int
-        Matrices left that are equilibrated at once, because those before had to be.
     """
 
     def __init__(self, pattern: Pattern) -> None:
         self.pattern = pattern
         known = pattern.is_analyzed
         self.fast: Factors | None = Factors(pattern, np.empty(0), True) if known else None
-        self.pause = self._last_pause = 0
         self._stable: Factors | None = None
-        self._scaling: Float | None = None  # of rows
-        self._last: tuple[Factors, Float | None] | None = None  # with the scaling of rows
+        self._last: Factors | None = None
 
     def factorize(self, a: Float, weak: bool = True, tried: bool = False) -> int | None:
         """Number of negative eigenvalues; None if the matrix is singular to rounding.
@@ -300,7 +316,7 @@ class Instance:
         weak : bool, optional
             Whether pivots may be weak.
         tried : bool, optional
-            Whether the matrix as it is has been tried.
+            Whether C has tried weak pivots.
         """
         self._last = None
         if a.size != self.pattern.entries[0].size:
@@ -309,38 +325,21 @@ class Instance:
             if not np.isfinite(a).all():
                 return None
             self.fast = Factors(self.pattern, a, True)
-        if weak and self.pause == 0:
-            negative = None if tried else self.fast.factorize(a)
-            if negative is not None:
-                self._last = self.fast, None
-                self._last_pause = 0
-                return negative
-            self.pause = self._last_pause
-            self._last_pause = min(2 * self._last_pause + 1, LONGEST_PAUSE)
-        else:
-            self.pause = max(self.pause - 1, 0)
-        if not np.isfinite(a).all():
-            return None
-        for anew in (False, True):  # first with the scaling of an earlier matrix, if there was one
-            if not anew and self._scaling is None:
-                continue
-            if anew:
-                self._scaling = self.pattern.scaling(a)
-            if weak:
-                negative = self._scaled(self.fast, a)
-                if negative is not None:
-                    return negative
-        if self._stable is None:
-            self._stable = Factors(self.pattern, a, False)
-        return self._scaled(self._stable, a)
-
-    def _scaled(self, factors: Factors, a: Float) -> int | None:
-        """Negative eigenvalues by the equilibrated matrix; None if its factors are doubtful."""
-        of_row, (row, column) = self._scaling, self.pattern.entries
-        assert of_row is not None
-        negative = factors.factorize(a * (of_row[row] * of_row[column]))
+        weak = weak and not tried
+        negative = self.fast.factorize(a) if weak else None
+        self._last = self.fast
         if negative is not None:
-            self._last = factors, of_row
+            return negative
+        scale = self.pattern.scaling(a)
+        if scale is not None and weak:
+            negative = self.fast.factorize(a, scale)
+        if scale is not None and negative is None:
+            if self._stable is None:
+                self._stable = Factors(self.pattern, a, False)
+            self._last = self._stable
+            negative = self._stable.factorize(a, scale)
+        if negative is None:
+            self._last = None
         return negative
 
     def solve(self, b: Float) -> Float:
@@ -349,10 +348,7 @@ class Instance:
             raise ValueError(f"ma27cd has n = {b.size}, ma27ad {self.pattern.system.graph.rows}")
         if self._last is None:
             raise ValueError("ma27cd was called without a factorization by ma27bd")
-        factors, of_row = self._last
-        if of_row is None:
-            return factors.solve(b)
-        return factors.solve(b * of_row) * of_row
+        return self._last.solve(b)
 
 
 class Store:
@@ -438,8 +434,8 @@ def _lend(number: int, pattern: Pattern) -> None:
     if _LIBRARY is None:
         return
     row, column = pattern.lent
-    n = pattern.system.graph.rows
-    _LIBRARY.graphsys_lend(number, n, row.size, row.ctypes.data, column.ctypes.data)
+    n, frame = pattern.system.graph.rows, pattern.equilibration.ctypes.data
+    _LIBRARY.graphsys_lend(number, n, row.size, row.ctypes.data, column.ctypes.data, frame)
     if pattern.tables is not None:
         _LIBRARY.graphsys_lend_tables(number, pattern.tables.ctypes.data)
 
@@ -489,7 +485,6 @@ def _factorize(
     a: int | None,
     pivot_tolerance: float,
     tried: int,
-    pause: int,
 ) -> int:
     """ma27bd, where C cannot: 1 + the number of negative eigenvalues."""
     try:
@@ -498,7 +493,6 @@ def _factorize(
             return UNKNOWN
         weak = pivot_tolerance <= WEAK_UP_TO
         negative = instance.factorize(_array(ctypes.c_double, a, nz), weak, bool(tried))
-        ctypes.c_int.from_address(pause).value = instance.pause > 0
         STORE.lend(number, instance)
         return NOT_REGULAR if negative is None else 1 + negative
     except KeyboardInterrupt:
@@ -565,8 +559,9 @@ def connect(path: str) -> None:
         kinds = "i8,1Cw f8,1Cw"
         table.factorize_framed = framed.factorize_framed.address(kinds, "c")
         table.solve_framed = framed.solve_framed.address(kinds, "c")
+        table.equilibrate_framed = equilibration.equilibrate_framed.address(kinds, "c")
         table.weak_up_to = WEAK_UP_TO
-        loaded.graphsys_lend.argtypes = [_INT, _INT, _INT, _ADDRESS, _ADDRESS]
+        loaded.graphsys_lend.argtypes = [_INT, _INT, _INT, _ADDRESS, _ADDRESS, _ADDRESS]
         loaded.graphsys_lend_tables.argtypes = [_INT, _ADDRESS]
         _LIBRARY = loaded
         atexit.register(_take_all)  # arrays go with the interpreter, threads may stay in C

@@ -258,7 +258,7 @@ def test_inertia_is_exact_and_solutions_backward_stable_whatever_the_hessian(see
 
 def is_scaled(instance):
     """Whether the last factors are those of the equilibrated matrix."""
-    return instance._last[1] is not None
+    return instance._last._scale[0] != 0.0
 
 
 def test_no_unit_of_a_row_makes_factors_doubtful():
@@ -297,23 +297,62 @@ def test_doubtful_factors_are_replaced_by_those_of_the_equilibrated_matrix():
     row, column, a = triplets(A)
     instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
     x = np.arange(14.0)
-    for pause in (0, 1):
-        assert instance.factorize(far(a)) == 4 and is_scaled(instance)
-        assert instance.pause == pause
-        np.testing.assert_allclose(instance.solve(far(A) @ x), x, atol=1e-11)
-    assert instance.factorize(a) == 4 and is_scaled(instance)  # equilibrated at once
+    assert instance.factorize(far(a)) == 4 and is_scaled(instance)
+    np.testing.assert_allclose(instance.solve(far(A) @ x), x, atol=1e-11)
     assert instance.factorize(a) == 4 and not is_scaled(instance)
+    np.testing.assert_allclose(instance.solve(A @ x), x, atol=1e-11)
 
 
-def test_pauses_grow_while_matrices_stay_doubtful():
-    row, column, a = triplets(saddle(10, 4))
-    instance = ipopt.Instance(ipopt.Pattern(14, row - 1, column - 1))
-    pauses = []
-    for _ in range(20):
-        assert instance.factorize(far(a)) == 4 and is_scaled(instance)
-        pauses.append(instance.pause)
+@needs_compiler
+@needs_kernels
+def test_after_two_doubtful_matrices_the_next_ones_are_equilibrated_at_once(store):
+    A, x = saddle(10, 4), np.arange(14.0)
+    row, column, a = triplets(A)
+    ma27 = MA27(14, row, column)
+    ma27.factorize(a)  # by Python
+
+    def pause_after(scale):
+        assert ma27.factorize(scale * a) == (0, 4)
+        np.testing.assert_allclose(ma27.solve(scale * (A @ x)), x, atol=1e-11)
+        return int(ma27.ikeep[2]) & 255
+
     # after attempts number 0, 1, 3 and 7 the matrix as it is rests for 0, 1, 3 and 7 matrices
+    pauses = [pause_after(1e9) for _ in range(20)]
     assert pauses[:8] == [0, 1, 0, 3, 2, 1, 0, 7] and pauses[15] == 15
+    # the others are good: one is tried after the pause, and then a doubtful one is the first again
+    assert [pause_after(1.0) for _ in range(12)] == [*range(10, -1, -1), 0]
+    assert [pause_after(1e9) for _ in range(3)] == [0, 1, 0]
+
+
+@needs_compiler
+@needs_kernels
+def test_a_scaling_that_no_longer_fits_is_replaced(store):
+    # the units of rows change, so that the matrix with the old scaling is as doubtful as without
+    A, x = saddle(10, 4), np.arange(14.0)
+    row, column, a = triplets(A)
+    ma27 = MA27(14, row, column)
+    ma27.factorize(a)
+    for seed in range(5):
+        unit = 2.0 ** np.random.default_rng(seed).integers(20, 60, 14)
+        B = unit[:, None] * A * unit
+        assert ma27.factorize(B[row - 1, column - 1]) == (0, 4)
+        np.testing.assert_allclose(ma27.solve(B @ (x / unit)) * unit, x, atol=1e-10)
+
+
+@needs_compiler
+@needs_kernels
+def test_equilibrated_matrices_of_one_and_two_rows_and_singular_ones(store):
+    one = MA27(1, [1], [1])
+    for value, found in ((1.0, (0, 0)), (-1e300, (0, 1)), (0.0, (SINGULAR, 0)), (2.0, (0, 0))):
+        assert one.factorize([value]) == found
+    assert one.solve([1.0]).tolist() == [0.5]
+    two = MA27(2, [1, 2, 2], [1, 1, 2])
+    two.factorize([1.0, 0.0, 1.0])
+    assert two.factorize([1.0, 1e9, 1.0]) == (0, 1)
+    np.testing.assert_allclose(two.solve([1e9 + 1.0, 1e9 + 1.0]), 1.0, rtol=1e-15)
+    for a in ([0.0, 0.0, 1.0], [np.inf, 1.0, 1.0], [np.nan, 1.0, 1.0], [0.0, 0.0, 0.0]):
+        assert two.factorize(a)[0] == SINGULAR
+    assert two.factorize([1.0, 0.0, -1.0]) == (0, 1)
 
 
 def test_too_many_delayed_pivots_end_an_attempt():

@@ -11,15 +11,16 @@ from graphsys.kernels.frontal.multifrontal import INFO, STOPPED, factorize_front
 from graphsys.kernels.frontal.pivots import LEAST, NEGATIVE, count_signs
 from graphsys.kernels.frontal.substitution import solve_fronts
 
-#: Names of the arrays of a frame: tables and factors of `Fronts`; bounds of pivots; workspace.
+#: Names of the arrays of a frame: tables and factors of `Fronts`; bounds of pivots; workspace;
+#: factors of the rows by which the matrix is scaled, which begin with 0 where it is not.
 FRAME = (
     "program", "start", "source", "target",
     "front", "stack", "headers", "place", "factors", "names", "table",
-    "info", "signs", "bounds", "y", "x", "part",
+    "info", "signs", "bounds", "y", "x", "part", "scale",
 )  # fmt: skip
 (
     PROGRAM, START, SOURCE, TARGET, FRONT, STACK, HEADERS, PLACE, FACTORS, NAMES, TABLE,
-    INFO_AT, SIGNS, BOUNDS, Y, X, PART,
+    INFO_AT, SIGNS, BOUNDS, Y, X, PART, SCALE,
 ) = range(len(FRAME))  # fmt: skip
 #: Bounds: pivots relative to their columns, good ones and weak ones; products l d l^T; pivots
 #: relative to the terms that they are sums of; number of delayed pivots. `RESUMES` is not zero
@@ -63,9 +64,17 @@ def factorize_framed(frame, values):
 @kernel
 def solve_framed(frame, b):
     """B <- A^-1 b."""
+    scale = doubles(frame, SCALE, b)
+    is_scaled = scale[0] != 0.0
+    if is_scaled:
+        for i in range(b.size):
+            b[i] *= scale[i]
     solve_fronts(
         indices(frame, PROGRAM, b), integers(frame, TABLE, b), integers(frame, NAMES, b),
         doubles(frame, FACTORS, b), b, 1, False, doubles(frame, Y, b), doubles(frame, X, b),
         doubles(frame, PART, b), b,
     )  # fmt: skip
+    if is_scaled:
+        for i in range(b.size):
+            b[i] *= scale[i]
     return 0
