@@ -635,15 +635,18 @@ def test_cyipopt_takes_the_steps_it_takes_with_mumps():
 
 
 @needs_compiler
-@pytest.mark.skipif(not shutil.which("ipopt"), reason="there is no program ipopt")
-def test_pyomo_runs_the_program_ipopt_with_graphsys():
+@pytest.mark.parametrize("name", ["ipopt", "cyipopt"])
+def test_pyomo_runs_ipopt_with_graphsys_as_a_program_and_in_this_process(name):
     pyo = pytest.importorskip("pyomo.environ", reason="Pyomo is not installed")
+    solver = pyo.SolverFactory(name)
+    if not solver.available(exception_flag=False):
+        pytest.skip(f"Pyomo finds no {name}")  # a program; cyipopt and Pyomo's pynumero_ASL
     model = pyo.ConcreteModel()
     model.x, model.y = pyo.Var(initialize=-1.2), pyo.Var(initialize=1.0)
     model.f = pyo.Objective(expr=(1 - model.x) ** 2 + 100 * (model.y - model.x**2) ** 2)
-    solver = pyo.SolverFactory("ipopt")
-    solver.options["linear_solver"] = "ma27"
-    solver.options["hsllib"] = gs.ipopt.library()
+    options = solver.options if name == "ipopt" else solver.config.options
+    options["linear_solver"] = "ma27"
+    options["hsllib"] = gs.ipopt.library()
     found = solver.solve(model, tee=True)
     assert found.solver.termination_condition == "optimal"
     assert pyo.value(model.x) == pytest.approx(1.0, abs=1e-6)
