@@ -55,9 +55,9 @@ WEAK = 1e-4
 #: ``ma27_pivtol`` up to which `WEAK` pivots are taken: its default. Ipopt raises it where it could
 #: not refine a solution.
 WEAK_UP_TO = 1e-8
-#: Least pivot relative to the terms that it is a sum of. Weak pivots may have multiplied rounding
-#: errors by 1 / `WEAK`: of such a pivot they are 2 %, and each refinement by Ipopt gains that.
-LEAST_PIVOT = 1e-10
+#: What rounding errors may be of a pivot: each refinement by Ipopt gains as much. They are those of
+#: the terms that it is a sum of, which pivots as small as `WEAK` of their column have multiplied.
+ERROR = 0.02
 #: Product l d l^T of the equilibrated matrix from which factors are doubtful: half of the digits.
 LARGEST = 1e8
 #: What the callbacks return instead of a number or a count, as in ma27.c.
@@ -237,7 +237,8 @@ class Factors:
         pivots = (GOOD, WEAK) if weak else (THRESHOLD, THRESHOLD)
         # In an order with few delays, one per row costs more than another attempt.
         delays = rows if weak else np.inf
-        self.bounds = np.array([*pivots, LARGEST, LEAST_PIVOT, delays, 0.0])
+        least = np.finfo(float).eps / pivots[1] / ERROR  # relative to the terms of its sum
+        self.bounds = np.array([*pivots, LARGEST, least, delays, 0.0])
         self._vectors, self._scale = np.empty((2, rows)), np.zeros(rows)
         self.frame = self._framed()
 
