@@ -107,7 +107,7 @@ class Pattern:
         first, second = (np.searchsorted(key, at) for at in (row * n + column, column * n + row))
         self._sorted = full_row, full_column, start, first, second
         # C has workspace of its own, of these lengths.
-        self.equilibration = new_frame(*self._sorted, *self._workspace())
+        self.equilibration: Any = new_frame(*self._sorted, *self._workspace())
         self.entries = row, column
         self.lent = (row + 1).astype(np.int32), (column + 1).astype(np.int32)
         self._lock = threading.Lock()

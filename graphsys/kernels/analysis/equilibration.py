@@ -6,6 +6,7 @@ from graphsys.kernels.base.jit import kernel
 #: double precision down to a factor of two.
 SWEEPS = 12
 
+
 @kernel
 def sweep(
     # Tables:

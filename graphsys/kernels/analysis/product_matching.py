@@ -36,7 +36,12 @@ def match_products(
     where there is none. ``work`` has WORK_ROWS n numbers and ``real`` n.
     """
     n = column_of.size
-    before, place, heap, touched = work[:n], work[n : 2 * n], work[2 * n : 3 * n], work[3 * n : 4 * n]
+    before, place, heap, touched = (
+        work[:n],
+        work[n : 2 * n],
+        work[2 * n : 3 * n],
+        work[3 * n : 4 * n],
+    )
     state, scanned, distance = work[4 * n : 5 * n], work[5 * n : 6 * n], real
     _first_duals(start, index, size, row_of, column_of, u, v)
     for j in range(n):
