@@ -287,6 +287,26 @@ def test_a_constraint_that_depends_on_others_is_found_whatever_the_units():
     assert found.count(None) >= 18
 
 
+def test_the_scaling_of_a_matrix_by_hand():
+    # the matching is of 2^40 with itself and of 2^-10 with its transpose; 3 + 5 are one entry
+    pattern = ipopt.Pattern(3, np.array([0, 2, 2, 0, 0]), np.array([0, 1, 1, 1, 0]))
+    scale = pattern.scaling(np.array([2.0**39, 3 * 2.0**-13, 5 * 2.0**-13, 1.0, 2.0**39]))
+    assert scale[0] == 2.0**-20 and scale[1] * scale[2] == 2.0**10
+    for bad in (np.array([1.0, 0.0, 0.0, 1.0, 1.0]), np.array([np.inf, 1.0, 1.0, 1.0, 1.0])):
+        assert pattern.scaling(bad) is None  # the last row is zero; an entry is not finite
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_equilibrated_entries_are_at_most_about_1_and_some_of_each_row_is(seed):
+    A = saddle(20, 8, seed)
+    unit = 2.0 ** np.random.default_rng(seed).integers(-200, 200, 28)
+    row, column, a = triplets(unit[:, None] * A * unit)
+    scale = ipopt.Pattern(28, row - 1, column - 1).scaling(a)
+    # logarithms are rounded before the sweeps, which end with less than 1, and afterwards
+    largest = abs(scale[:, None] * (unit[:, None] * A * unit) * scale).max(axis=0)
+    assert (abs(np.log2(largest)) <= 2.5).all()
+
+
 def far(a):
     """A matrix whose products l d l^T are above 1e8."""
     return 1e9 * a
