@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from copy import copy
 from dataclasses import InitVar, dataclass, field
 from math import isqrt
@@ -190,6 +191,14 @@ class Fronts:
             self.symbolic.symmetric, pivots, below, rows, columns,
         )  # fmt: skip
         self._pivots = pivots, below, rows, columns
+
+    def order(self) -> tuple[Hashable, ...]:
+        """Labels of the nodes in the order in which their last pivots were taken."""
+        symbolic, names = self.symbolic, self.arrays["names"]
+        rows = [names[at : at + pivots] for _, pivots, _, at in self.table.tolist()]
+        node = np.repeat(symbolic.step_node, symbolic.graph.size[symbolic.step_node])
+        _, before_end = np.unique(node[np.concatenate(rows)][::-1], return_index=True)
+        return tuple(symbolic.graph.labels[k] for k in np.argsort(-before_end).tolist())
 
     @property
     def nbytes(self) -> int:

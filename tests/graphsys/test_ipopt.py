@@ -393,6 +393,37 @@ def test_too_many_delayed_pivots_end_an_attempt():
     assert instance.fast.factorize(a) == (np.linalg.eigvalsh(A) < 0).sum()
 
 
+def linear_control(seed, states=3, stages=15):
+    """KKT matrix of stages x' = F x with small weights; triplets and the number of rows."""
+    rng = np.random.default_rng(seed)
+    n, m = states * stages, states * (stages - 1)
+    A = np.zeros((n + m, n + m))
+    A[range(n), range(n)] = rng.choice([1e-3, 1e-1], n)
+    for at in range(0, m, states):
+        rows = slice(n + at, n + at + states)
+        A[rows, at : at + states] = rng.normal(size=(states, states)) + np.eye(states)
+        A[rows, at + states : at + 2 * states] = -np.eye(states)
+    return *triplets(A + np.tril(A, -1).T), n + m
+
+
+def test_rows_are_ordered_where_the_first_matrix_had_their_pivots(monkeypatch):
+    monkeypatch.setattr(ipopt, "MANY_DELAYED", 0.0)
+    delayed = np.zeros(2)
+    for seed in range(10):
+        row, column, a, n = linear_control(seed)
+        pattern = ipopt.Pattern(n, row - 1, column - 1)
+        first = ipopt.Factors(pattern, a, True)
+        found = first.factorize(a)
+        instance = ipopt.Instance(ipopt.Pattern(n, row - 1, column - 1))
+        assert found == instance.factorize(a) == 3 * 14
+        assert sorted(first.order()) == sorted(pattern.system.graph.labels)
+        delayed += first.delayed, instance.fast.delayed
+        b = np.arange(float(n))
+        x = [one.solve(b) for one in (first, instance)]
+        np.testing.assert_allclose(x[1], x[0], atol=1e-8 * abs(x[0]).max())
+    assert delayed[1] < 0.5 * delayed[0]
+
+
 def test_arrays_that_were_too_short_go_on_and_are_long_enough_the_next_time():
     # no node of the chain has a pivot of its own, in pairs all have: pivots are delayed
     n = 60
