@@ -3,7 +3,8 @@
 A C file (``ma27.c``) has the four symbols. It finds patterns that this module has lent it, and
 calls the compiled kernels with a *frame* of their tables and of the caller's arrays. Functions of
 this module do what is left: the analysis, the first matrix of a pattern, matrices whose factors are
-doubtful. It is compiled at the first use and kept in the cache folder of machine code.
+doubtful even if they are equilibrated. The C file is compiled at the first use and kept in the
+cache folder of machine code.
 """
 
 from __future__ import annotations
@@ -567,7 +568,7 @@ def library() -> str:
     """Path of a shared library with MA27's symbols, for Ipopt's option ``hsllib``.
 
     Ipopt runs in this process, or in a program that has no Python; then the library starts this
-    one there, if it has a shared library. The first call compiles a C file of 500 lines and stores
+    one there, if it has a shared library. The first call compiles a C file of 600 lines and stores
     the library in the cache folder of machine code.
 
     Returns

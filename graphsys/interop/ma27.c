@@ -4,7 +4,8 @@
  * has loaded the same file before and has set graphsys_callbacks. Python analyzes a pattern, and
  * factorizes its first matrix; then it lends the tables of the analysis. The compiled kernels of
  * graphsys work on them and, as MA27 does, on the caller's arrays a and iw. No call needs Python as
- * long as the pattern is known and the factors are good. No HSL code is used.
+ * long as the pattern is known and the factors are good, of the matrix as it is or equilibrated. No
+ * HSL code is used.
  *
  * A program that has no Python gets the one that has compiled this file. Lines before the first
  * define PYTHON_LIBRARY, a path, or "" if Python has no shared library; PYTHON_HOME; PYTHON_CODE,
@@ -418,7 +419,7 @@ static int64_t by_scaled_kernel(struct pattern *pattern, int *ikeep, double *a, 
     int64_t found = DOUBTFUL;
     if (n + EXPONENTS > 3 * n) /* longer than ikeep */
         return DOUBTFUL;
-    double *scale = malloc((n + (size_t)nz) * sizeof *scale), *scaled = scale + n;
+    double *scale = malloc((n + (size_t)nz) * sizeof *scale), *scaled = scale ? scale + n : 0;
     for (; scale && anew < 2 && found == DOUBTFUL; anew++) {
         if (anew && !equilibrate(pattern, a, nz, scale))
             break;
